@@ -1,0 +1,89 @@
+"""The files of the embedded models: where they lie, and that they are the ones we measured."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from secondlook.errors import ModelError, ModelUnavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ModelName: TypeAlias = Literal["embedder", "reader"]
+INSTALL_HINT = "pip install secondlook-weights"
+_SHORT_HASH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One model's folder, as its manifest.json describes it."""
+
+    folder: Path
+    name: str
+    dimensions: int
+    max_tokens: int
+    sha256: dict[str, str]
+    """SHA-256 of each file, by file name. Trusted at run time, checked by `verify_weights`."""
+
+    @property
+    def model(self) -> Path:
+        return self.folder / "model.onnx"
+
+    @property
+    def tokenizer(self) -> Path:
+        return self.folder / "tokenizer.json"
+
+    @property
+    def identity(self) -> str:
+        """Names the exact file: two libraries with equal identities hold exchangeable vectors."""
+        return f"{self.name}@{self.sha256['model.onnx'][:_SHORT_HASH]}"
+
+
+def find_weights(model: ModelName) -> Weights:
+    """The embedded model that comes with the distribution `secondlook-weights`."""
+    try:
+        import secondlook_weights
+    except ImportError as missing:
+        raise ModelUnavailable(
+            f"the embedded {model} is not installed", hint=INSTALL_HINT
+        ) from missing
+    return read_weights(secondlook_weights.path(model))
+
+
+def read_weights(folder: Path) -> Weights:
+    """A model folder anywhere: model.onnx, tokenizer.json and manifest.json."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
+        weights = Weights(
+            folder=folder,
+            name=str(manifest["name"]),
+            dimensions=int(manifest["dimensions"]),
+            max_tokens=int(manifest["max_tokens"]),
+            sha256={"model.onnx": str(manifest["files"]["model.onnx"]), **manifest["files"]},
+        )
+    except (OSError, ValueError, KeyError, TypeError) as broken:
+        raise ModelUnavailable(
+            f"no usable manifest.json in {str(folder)!r}: {broken}",
+            hint=f"{INSTALL_HINT} --force-reinstall",
+        ) from broken
+    absent = [name for name in weights.sha256 if not (folder / name).is_file()]
+    if absent:
+        raise ModelUnavailable(
+            f"{str(folder)!r} lacks {', '.join(absent)}", hint=f"{INSTALL_HINT} --force-reinstall"
+        )
+    return weights
+
+
+def verify_weights(weights: Weights) -> None:
+    """Hash every file. Too slow for each start (70 MB), meant for tests and for doubt."""
+    for name, expected in weights.sha256.items():
+        with (weights.folder / name).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != expected:
+            raise ModelError(
+                f"{name} of {weights.name!r} has SHA-256 {found!r}, its manifest says {expected!r}",
+                hint=f"{INSTALL_HINT} --force-reinstall",
+            )

@@ -1,0 +1,18 @@
+"""Where the models lie. Each folder holds model.onnx, tokenizer.json, manifest.json and card.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+__all__ = ["MODELS", "ModelName", "path"]
+
+ModelName: TypeAlias = Literal["embedder", "reader"]
+MODELS: tuple[ModelName, ...] = ("embedder", "reader")
+
+
+def path(name: ModelName) -> Path:
+    """The folder of one model."""
+    if name not in MODELS:
+        raise ValueError(f"no model called {name!r}; there are {', '.join(MODELS)}")
+    return Path(__file__).resolve().parent / name
