@@ -1,0 +1,398 @@
+"""Settings: what can be set, and where each effective value came from.
+
+Five places, each overriding the ones before it:
+
+    defaults                                      this file
+    <user config folder>/secondlook/config.toml   one person's habits
+    secondlook.toml                               nearest one from the working folder upward
+    SECONDLOOK_<SECTION>_<KEY>                    one shell or one job
+    flags                                         one command
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from secondlook.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+APP_NAME = "secondlook"
+PROJECT_FILE = "secondlook.toml"
+USER_FILE = "config.toml"
+ENV_PREFIX = "SECONDLOOK_"
+ENV_SHORT_FORMS = {"SECONDLOOK_LIBRARY": "library.path"}
+ENV_RESERVED = frozenset(
+    {"SECONDLOOK_DATA", "SECONDLOOK_CACHE", "SECONDLOOK_SOAK", "SECONDLOOK_DEBUG"}
+)
+FLAG_NAMES = {"library.path": "--library", "ingest.workers": "--jobs"}
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def default_library_path() -> Path:
+    return Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)) / "library"
+
+
+def user_file() -> Path:
+    return Path(platformdirs.user_config_dir(APP_NAME, appauthor=False)) / USER_FILE
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class LibrarySettings(_Section):
+    path: Path = Field(
+        default_factory=default_library_path,
+        strict=False,
+        description="Folder that holds the library.",
+    )
+    language: str = Field(
+        default="english",
+        min_length=1,
+        description="Language whose stemming and stop words the lexical index uses.",
+    )
+
+
+class EmbeddingSettings(_Section):
+    model: str = Field(
+        default="embedded",
+        min_length=1,
+        description="Embedder by name; `embedded` is the one shipped with Secondlook.",
+    )
+    base_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/]+",
+        description="Address of the embedding service, for embedders that are services.",
+    )
+    api_key_env: str = Field(
+        default="OPENAI_API_KEY",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Name of the environment variable that holds the key; never the key itself.",
+    )
+    threads: int = Field(
+        default=0, ge=0, description="Threads for local models; 0 = all allowed cores."
+    )
+
+
+class ChunkingSettings(_Section):
+    tokens: int = Field(default=200, ge=16, le=8192, description="Tokens a passage aims at.")
+    overlap: int = Field(default=30, ge=0, le=4096, description="Tokens that neighbours share.")
+
+    @model_validator(mode="after")
+    def _overlap_is_a_part(self) -> Self:
+        if self.overlap * 2 > self.tokens:
+            raise ValueError("chunking.overlap must be at most half of chunking.tokens")
+        return self
+
+
+class IngestSettings(_Section):
+    workers: int = Field(
+        default=0, ge=0, le=256, description="Parser processes; 0 = chosen for you."
+    )
+    exclude: tuple[str, ...] = Field(
+        default=(), strict=False, description="Patterns of files to leave out, as in .gitignore."
+    )
+    ocr: Literal["auto", "always", "never"] = Field(
+        default="auto", description="Read scanned pages: where text is missing, always, or never."
+    )
+    ocr_language: str = Field(
+        default="eng",
+        pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
+        description="Tesseract's language codes, such as `eng` or `deu+eng`.",
+    )
+    max_file_mb: int = Field(default=1024, ge=1, description="Larger files are reported, not read.")
+    idle_seconds: float = Field(
+        default=60.0, gt=0, description="A parser that makes no progress for so long is stopped."
+    )
+    commit_passages: int = Field(
+        default=500, ge=1, description="Passages per commit, at about most."
+    )
+    commit_seconds: float = Field(
+        default=5.0, gt=0, description="Seconds between commits, at most."
+    )
+
+
+class SearchSettings(_Section):
+    k: int = Field(default=10, ge=1, le=1000, description="How many passages come back.")
+    dense: float = Field(default=0.5, ge=0, le=1, description="Weight of the search by meaning.")
+    lexical: float = Field(default=0.5, ge=0, le=1, description="Weight of the search by words.")
+    rrf_k: int = Field(
+        default=60, ge=1, le=10_000, description="Constant of reciprocal rank fusion."
+    )
+    pool: int = Field(
+        default=100, ge=1, le=10_000, description="Passages each of the two searches contributes."
+    )
+    candidates: int = Field(
+        default=20, ge=1, le=1000, description="Passages the reranker looks at."
+    )
+    rerank: bool = Field(default=True, description="Look twice: rerank the best candidates.")
+    blend: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of the reranker in the final order; 0 = fusion only.",
+    )
+
+    @model_validator(mode="after")
+    def _searches_at_all(self) -> Self:
+        if self.dense == 0 and self.lexical == 0:
+            raise ValueError("search.dense and search.lexical must not both be 0")
+        return self
+
+
+class Settings(_Section):
+    library: LibrarySettings = Field(default_factory=LibrarySettings)
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    chunking: ChunkingSettings = Field(default_factory=ChunkingSettings)
+    ingest: IngestSettings = Field(default_factory=IngestSettings)
+    search: SearchSettings = Field(default_factory=SearchSettings)
+
+
+SECTIONS: dict[str, type[_Section]] = {
+    "library": LibrarySettings,
+    "embedding": EmbeddingSettings,
+    "chunking": ChunkingSettings,
+    "ingest": IngestSettings,
+    "search": SearchSettings,
+}
+KEYS: tuple[str, ...] = tuple(
+    f"{section}.{key}" for section, model in SECTIONS.items() for key in model.model_fields
+)
+ENV_NAMES: dict[str, str] = {
+    f"{ENV_PREFIX}{key.replace('.', '_').upper()}": key for key in KEYS
+} | ENV_SHORT_FORMS
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Effective settings, and for each dotted key the place its value came from."""
+
+    settings: Settings
+    origin: Mapping[str, str]
+    files: tuple[Path, ...]
+    """The settings files that were read, the one that wins last."""
+
+    def value(self, key: str) -> object:
+        section, name = key.split(".")
+        return getattr(getattr(self.settings, section), name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """One value as some place gave it."""
+
+    key: str
+    value: object
+    place: str
+    """As an error names it."""
+    origin: str
+    base: Path
+    """What a relative path in it is relative to."""
+    textual: bool = False
+    """It came as a string (from the environment) whatever its type should be."""
+
+
+def load(
+    flags: Mapping[str, object] | None = None,
+    *,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Loaded:
+    """Read every place. `flags` maps dotted keys to values; None means the flag was not given."""
+    here = Path.cwd() if cwd is None else cwd
+    variables = os.environ if environ is None else environ
+    files = [file for file in (user_file(), find_project_file(here)) if file and file.is_file()]
+    values: dict[str, object] = {}
+    origin = dict.fromkeys(KEYS, "default")
+    for given in _everything_given(files, variables, flags or {}, here):
+        values[given.key] = _checked(given)
+        origin[given.key] = given.origin
+    return Loaded(_combined(values, origin), origin, tuple(files))
+
+
+def find_project_file(start: Path) -> Path | None:
+    """The nearest `secondlook.toml`, from `start` upward."""
+    folder = start.absolute()
+    places = (parent / PROJECT_FILE for parent in (folder, *folder.parents))
+    return next((place for place in places if place.is_file()), None)
+
+
+def _everything_given(
+    files: list[Path], variables: Mapping[str, str], flags: Mapping[str, object], here: Path
+) -> Iterator[_Given]:
+    for file in files:
+        yield from _from_file(file)
+    yield from _from_environment(variables, here)
+    yield from _from_flags(flags, here)
+
+
+def _from_file(file: Path) -> Iterator[_Given]:
+    for section, content in _parsed(file).items():
+        if section not in SECTIONS:
+            raise _unknown(f"{file}: unknown setting {section!r}", section)
+        if not isinstance(content, dict):
+            raise SettingsError(
+                f"{file}: {section!r} is {content!r} but must be a section",
+                hint=f"Write a line [{section}] and its keys below it.",
+            )
+        for name, value in content.items():
+            key = f"{section}.{name}"
+            if key not in KEYS:
+                raise _unknown(f"{file}: unknown setting {key!r}", key)
+            if key == "embedding.base_url" and file.name == PROJECT_FILE:
+                _refuse_foreign_service(file, value)
+            yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
+
+
+def _parsed(file: Path) -> dict[str, Any]:
+    try:
+        # Editors on Windows put a byte order mark in front, which TOML does not allow.
+        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(
+            f"{file} is not valid TOML: {error}", hint="Strings need quotes; see docs/settings.md."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file} is not UTF-8: {error}", hint="Save it as UTF-8.") from error
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _refuse_foreign_service(file: Path, value: object) -> None:
+    """A file that came with a folder must not choose where a person's text and key are sent."""
+    if isinstance(value, str) and urlsplit(value).hostname not in _LOOPBACK:
+        raise SettingsError(
+            f"{file}: embedding.base_url is {value!r}, but a project file may name only a "
+            "service on this machine",
+            hint=f"If you trust it, set it in {user_file()} or as SECONDLOOK_EMBEDDING_BASE_URL.",
+        )
+
+
+def _from_environment(variables: Mapping[str, str], here: Path) -> Iterator[_Given]:
+    ours = {name for name in variables if name.startswith(ENV_PREFIX)} - ENV_RESERVED
+    for name in sorted(ours):  # sorted: SECONDLOOK_LIBRARY_PATH overrides its short form
+        key = ENV_NAMES.get(name)
+        if key is None:
+            raise _unknown_variable(name)
+        if variables[name] == "":
+            continue  # the usual way to unset a variable for one command
+        yield _Given(key, variables[name], place=name, origin=name, base=here, textual=True)
+
+
+def _from_flags(flags: Mapping[str, object], here: Path) -> Iterator[_Given]:
+    for key, value in flags.items():
+        if key not in KEYS:
+            raise _unknown(f"unknown setting {key!r}", key)
+        if value is not None:
+            flag = FLAG_NAMES.get(key, f"--{key.split('.')[1].replace('_', '-')}")
+            yield _Given(key, value, place=flag, origin=flag, base=here)
+
+
+def _checked(given: _Given) -> object:
+    """The value with its right type, or an error that names its place and what is allowed."""
+    section, name = given.key.split(".")
+    field = SECTIONS[section].model_fields[name]
+    adapter: TypeAdapter[Any] = TypeAdapter(
+        Annotated[field.annotation, field],  # type: ignore[arg-type]  # an annotation is a value here
+        config=ConfigDict(strict=True),
+    )
+    try:
+        value = _typed(adapter, given)
+    except ValidationError as error:
+        raise _not_allowed(given, error.errors()[0]["msg"]) from error
+    return _absolute(value, given) if isinstance(value, Path) else value
+
+
+def _typed(adapter: TypeAdapter[Any], given: _Given) -> Any:
+    if not given.textual:
+        return adapter.validate_python(given.value)
+    text = str(given.value)
+    if given.key == "ingest.exclude":  # a list is written with commas in the environment
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return adapter.validate_strings(text, strict=False)
+
+
+def _absolute(path: Path, given: _Given) -> Path:
+    if not str(given.value).strip():
+        raise _not_allowed(given, "Input should be a path")
+    try:
+        return given.base.absolute() / path.expanduser()
+    except RuntimeError as error:  # ~nobody
+        raise _not_allowed(given, "Input should start with a known home folder") from error
+
+
+def _combined(values: Mapping[str, object], origin: Mapping[str, str]) -> Settings:
+    nested: dict[str, dict[str, object]] = {}
+    for key, value in values.items():
+        section, name = key.split(".")
+        nested.setdefault(section, {})[name] = value
+    try:
+        return Settings.model_validate(nested)
+    except ValidationError as error:
+        # Each value is right by itself, so what is left is one that contradicts another.
+        problem = error.errors()[0]
+        raise _contradiction(str(problem["loc"][0]), problem["msg"], values, origin) from error
+
+
+def _contradiction(
+    section: str, message: str, values: Mapping[str, object], origin: Mapping[str, str]
+) -> SettingsError:
+    given = [
+        f"{key}={value!r} from {origin[key]}"
+        for key, value in values.items()
+        if key.startswith(f"{section}.")
+    ]
+    return SettingsError(
+        f"{message.removeprefix('Value error, ')} ({', '.join(given)})",
+        hint="`secondlook config` shows each value and where it came from.",
+    )
+
+
+def _not_allowed(given: _Given, message: str) -> SettingsError:
+    allowed = message.replace("Input should", "must", 1).replace("String should", "must", 1)
+    # A key pasted where its variable's name belongs must not end up on a screen or in a log.
+    shown = "that value" if given.key == "embedding.api_key_env" else repr(given.value)
+    return SettingsError(
+        f"{given.place}: {given.key} {allowed}, not {shown}", hint=f"{given.key}: {_about(given)}"
+    )
+
+
+def _about(given: _Given) -> str:
+    section, name = given.key.split(".")
+    return SECTIONS[section].model_fields[name].description or ""
+
+
+def _unknown(message: str, name: str) -> SettingsError:
+    nearest = nearest_key(name)
+    return SettingsError(message, hint=f"Did you mean {nearest!r}? {_WHERE_LISTED}")
+
+
+_WHERE_LISTED = "`secondlook config` lists all settings."
+
+
+def nearest_key(name: str) -> str:
+    """The known key or section that a mistyped one most likely meant."""
+    last = name.rpartition(".")[2]
+    for key in KEYS:
+        if key.split(".")[1] == last:  # right key, wrong section or none
+            return key
+    known = [*KEYS, *SECTIONS] if "." in name else [*SECTIONS, *KEYS]
+    return difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
+
+
+def _unknown_variable(name: str) -> SettingsError:
+    nearest = difflib.get_close_matches(name, ENV_NAMES, n=1, cutoff=0.0)[0]
+    return SettingsError(
+        f"unknown environment variable {name}", hint=f"Did you mean {nearest}? {_WHERE_LISTED}"
+    )
