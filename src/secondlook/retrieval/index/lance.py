@@ -1,0 +1,210 @@
+"""The embedded engine: one Lance table that holds text, terms and vectors together."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from secondlook.errors import LibraryFormat, LibraryMissing, UsageError
+from secondlook.retrieval.index import lance_rows as rows
+from secondlook.retrieval.index import lance_upkeep as upkeep
+from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, IndexStats, Scored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    import numpy as np
+    import pyarrow as pa
+    from lance import LanceDataset, LanceScanner
+
+    from secondlook.retrieval.index.port import Vectors
+
+_SPARE = 16
+"""How many more hits than asked are read, to settle ties at the cut by id."""
+_MOST_READ = 10_000
+_RETRIES = 3
+
+
+class LanceIndex:
+    """Implements the `Index` port. Threads may share one; processes open their own."""
+
+    def __init__(self, dataset: LanceDataset, path: Path, dimensions: int) -> None:
+        self._dataset = dataset
+        self._path = path
+        self._dimensions = dimensions
+        # checkout_latest changes the dataset object in place
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, path: str | Path, *, dimensions: int, create: bool = False) -> Self:
+        path = Path(path)
+        dataset = _open_dataset(path)
+        if dataset is None:
+            if not create:
+                raise LibraryMissing(f"There is no index at {str(path)!r}")
+            dataset = upkeep.create(path, dimensions)
+        held = dataset.schema.field("vector").type.list_size
+        if held != dimensions:
+            raise LibraryFormat(
+                f"The index at {str(path)!r} holds vectors of {held} dimensions, not {dimensions}",
+                hint="Open it with the embedder that made it, or build the library anew.",
+            )
+        return cls(dataset, path, dimensions)
+
+    def add(
+        self, entries: Sequence[Entry], vectors: Vectors, *, replacing: Collection[str] = ()
+    ) -> None:
+        replaced = {entry.document for entry in entries} | set(replacing)
+        if len({entry.id for entry in entries}) != len(entries):
+            raise UsageError("Two entries of one commit have the same id")
+        if not entries:
+            self.delete(replaced)
+            return
+        batch = rows.table(entries, vectors, self._dimensions)
+        with self._lock:
+            upkeep.ensure_text_index(self._newest())
+            self._merge(batch, replaced)
+
+    def _merge(self, batch: pa.Table, replaced: Collection[str]) -> None:
+        (
+            self._dataset.merge_insert("id")
+            .when_matched_update_all()
+            .when_not_matched_insert_all()
+            .when_not_matched_by_source_delete(rows.any_of("document", replaced))
+            .execute(batch)
+        )
+
+    def delete(self, documents: Collection[str]) -> None:
+        if not documents:
+            return
+        with self._lock:
+            self._newest().delete(rows.any_of("document", documents))
+
+    def dense(
+        self, vector: Vectors, k: int, where: Filter = EVERYTHING, *, exact: bool = False
+    ) -> list[Scored]:
+        query = rows.checked_vectors(vector.reshape(1, -1), 1, self._dimensions)[0]
+
+        def search(limit: int) -> list[Scored]:
+            nearest = {"column": "vector", "q": query, "k": limit, "metric": "cosine"}
+            nearest |= {"use_index": False} if exact else {"refine_factor": 4, "nprobes": 32}
+            found = self._read(
+                columns=["id", "_distance"],
+                nearest=nearest,
+                filter=rows.predicate(where),
+                prefilter=True,
+            )
+            return _scored(found, "_distance", lambda distance: round(1 - distance, 6))
+
+        return _best(search, k, where)
+
+    def lexical(self, terms: Sequence[str], k: int, where: Filter = EVERYTHING) -> list[Scored]:
+        query = rows.join_terms(terms)
+        if not query:
+            return []
+
+        def search(limit: int) -> list[Scored]:
+            found = self._read(
+                columns=["id", "_score"],
+                full_text_query={"query": query, "columns": ["terms"]},
+                limit=limit,
+                filter=rows.predicate(where),
+                prefilter=True,
+            )
+            return _scored(found, "_score", lambda score: round(score, 5))
+
+        return _best(search, k, where)
+
+    def fetch(self, ids: Sequence[str]) -> list[Entry]:
+        if not ids:
+            return []
+        found = self._read(columns=list(rows.ENTRY_COLUMNS), filter=rows.any_of("id", set(ids)))
+        held = {row["id"]: rows.entry(row) for row in found.to_pylist()}
+        return [held[id_] for id_ in ids if id_ in held]
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        if not ids:
+            return {}
+        found = self._read(columns=["id", "vector"], filter=rows.any_of("id", set(ids)))
+        matrix = _matrix(found, self._dimensions)
+        return dict(zip(found["id"].to_pylist(), matrix, strict=True))
+
+    def documents(self) -> dict[str, int]:
+        counted: dict[str, int] = {}
+        for batch in self._scanner(columns=["document"]).to_batches():
+            for document in batch["document"].to_pylist():
+                counted[document] = counted.get(document, 0) + 1
+        return counted
+
+    def stats(self) -> IndexStats:
+        with self._lock:
+            dataset = self._newest()
+            due = upkeep.why_compact(dataset)
+            passages = dataset.count_rows()
+        return IndexStats(
+            passages=passages,
+            documents=len(self.documents()),
+            bytes=upkeep.disk_bytes(self._path),
+            compact_due=bool(due),
+            why_compact=due,
+        )
+
+    def compact(self, *, purge: bool = False) -> None:
+        with self._lock:
+            upkeep.compact(self._newest(), purge=purge)
+
+    def _newest(self) -> LanceDataset:
+        self._dataset.checkout_latest()
+        return self._dataset
+
+    def _scanner(self, **options: Any) -> LanceScanner:
+        with self._lock:
+            return self._newest().scanner(**options)
+
+    def _read(self, **options: Any) -> pa.Table:
+        """Read from the newest commit. A purge may delete the files of the one just opened."""
+        for attempt in range(_RETRIES):
+            try:
+                return self._scanner(**options).to_table()
+            except OSError:
+                if attempt == _RETRIES - 1:
+                    raise
+        raise AssertionError
+
+
+def _open_dataset(path: Path) -> LanceDataset | None:
+    import lance
+
+    try:
+        return lance.dataset(str(path))
+    except ValueError:  # no version was ever committed there
+        return None
+
+
+def _scored(found: pa.Table, column: str, score: Callable[[float], float]) -> list[Scored]:
+    values = zip(found["id"].to_pylist(), found[column].to_pylist(), strict=True)
+    return sorted(
+        (Scored(id_, score(value)) for id_, value in values), key=lambda hit: (-hit.score, hit.id)
+    )
+
+
+def _best(search: Callable[[int], list[Scored]], k: int, where: Filter) -> list[Scored]:
+    """The first k hits that are not excluded, reading on while a tie crosses the cut."""
+    if k <= 0 or (where.documents is not None and not where.documents):
+        return []
+    limit = k + len(where.excluded) + _SPARE
+    while True:
+        found = search(limit)
+        kept = [hit for hit in found if hit.id not in where.excluded]
+        complete = len(found) < limit or limit >= _MOST_READ
+        if complete or (len(kept) > k and kept[k - 1].score > found[-1].score):
+            return kept[:k]
+        limit *= 4
+
+
+def _matrix(found: pa.Table, dimensions: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    import numpy as np
+
+    flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    return np.asarray(flat, dtype=np.float32).reshape(-1, dimensions)
