@@ -1,0 +1,262 @@
+"""Cuts a document into passages along its own structure, near a token budget.
+
+A passage ends where the text offers the best place near the wanted size: before a heading, at a
+blank line, a list item, a sentence, a line, and only at a bare word when nothing else is near.
+Sections that fit stay whole, longer ones are divided into parts of about equal size, very short
+ones join their neighbour. A heading is never cut off from what it announces.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secondlook.errors import UsageError
+from secondlook.passage import Span
+from secondlook.retrieval.outline import Outline
+from secondlook.retrieval.structure import Break, find_breaks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from secondlook.document import Extracted
+
+    Offsets = NDArray[np.int64]
+    TokenStarts = Callable[[str], list[int]]
+
+CHUNKER_VERSION = "1"
+"""Changes whenever the same text could be cut differently: a library then cuts it anew."""
+
+_SMALLEST_BUDGET = 16
+_LONGEST_TOKEN = 16
+"""A tokenizer may call a kilobyte without spaces one unknown token; more characters than this
+count as further tokens, so that no passage grows without bounds."""
+_SLAB = 100_000
+"""Characters given to the tokenizer at once, so that memory stays flat on long texts."""
+_JOINS_BELOW = 0.3
+"""A section smaller than this part of the budget may share a passage with the next."""
+
+# What a cut costs, in parts of the budget by which it may lie off the wanted size.
+_COST = {
+    Break.SECTION: 0.0,
+    Break.PARAGRAPH: 0.1,
+    Break.ITEM: 0.2,
+    Break.SENTENCE: 0.25,
+    Break.LINE: 0.5,
+}
+_COSTS = np.array([_COST[level] for level in Break])
+_WORD_COST = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    """How long passages are, and how much of one is repeated at the start of the next."""
+
+    tokens: int = 256
+    overlap: int = 32
+
+    def __post_init__(self) -> None:
+        if self.tokens < _SMALLEST_BUDGET:
+            raise UsageError(
+                f"a passage of {self.tokens!r} tokens is too short to search",
+                hint=f"use at least {_SMALLEST_BUDGET} tokens",
+            )
+        if not 0 <= self.overlap <= self.tokens // 2:
+            raise UsageError(
+                f"an overlap of {self.overlap!r} tokens does not fit passages of {self.tokens!r}",
+                hint="use an overlap between 0 and half of the passage",
+            )
+
+
+DEFAULT_OPTIONS = ChunkOptions()
+
+
+def chunk(
+    document: Extracted, token_starts: TokenStarts, options: ChunkOptions = DEFAULT_OPTIONS
+) -> list[Span]:
+    """The passages of a document, in order; every character but white space is in one."""
+    text = document.text
+    end = len(text.rstrip())
+    if not end:
+        return []
+    outline = Outline(document)
+    cutter = _Cutter(document, outline, _count_marks(text, token_starts), end, options)
+    spans: list[Span] = []
+    start = len(text) - len(text.lstrip())
+    reached = start
+    while reached < end:
+        stop, level = cutter.stop(start, reached)
+        last = start + len(text[start:stop].rstrip())
+        spans.append(Span(start, last, outline.page(start), outline.path(start, last)))
+        start = stop if level == Break.SECTION else cutter.step_back(start, stop)
+        reached = stop
+    return spans
+
+
+def _count_marks(text: str, token_starts: TokenStarts) -> Offsets:
+    """Sorted offsets, one per token; stretches without tokens get marks of their own."""
+    parts = [np.zeros(1, np.int64)]
+    for start, stop in _slabs(text):
+        parts.append(np.asarray(token_starts(text[start:stop]), np.int64) + start)
+    parts.append(np.array([len(text)], np.int64))
+    marks = np.unique(np.concatenate(parts))
+    gaps = np.diff(marks)
+    wide = np.flatnonzero(gaps > _LONGEST_TOKEN)
+    if not wide.size:
+        return marks[:-1]
+    extra = [
+        np.arange(marks[i] + _LONGEST_TOKEN, marks[i + 1], _LONGEST_TOKEN, dtype=np.int64)
+        for i in wide
+    ]
+    return np.unique(np.concatenate([marks[:-1], *extra]))
+
+
+def _slabs(text: str) -> list[tuple[int, int]]:
+    slabs = []
+    start = 0
+    while start < len(text):
+        stop = min(start + _SLAB, len(text))
+        if stop < len(text):
+            half = start + _SLAB // 2
+            cut = max(text.rfind("\n", half, stop), text.rfind(" ", half, stop))
+            stop = cut if cut > 0 else stop
+        slabs.append((start, stop))
+        start = stop
+    return slabs
+
+
+_CLAUSE = re.compile(r"[,;:](?=\s)|[，、；：]")  # noqa: RUF001
+
+
+class _Cutter:
+    """Decides where a passage ends. Every question looks at one budget's worth of text."""
+
+    def __init__(
+        self,
+        document: Extracted,
+        outline: Outline,
+        marks: Offsets,
+        end: int,
+        options: ChunkOptions,
+    ) -> None:
+        self._text = document.text
+        self._outline = outline
+        self._marks = marks
+        self._end = end
+        self._options = options
+        self._positions, self._levels = find_breaks(document, outline)
+        self._sections = self._positions[self._levels == Break.SECTION]
+
+    def stop(self, start: int, reached: int) -> tuple[int, Break]:
+        """Where the passage that begins at `start` ends; beyond `reached` in any case."""
+        section_end = self._section_end(start, reached)
+        total = self._tokens(start, section_end)
+        if total <= self._options.tokens:
+            return section_end, Break.SECTION
+        wanted = total / math.ceil(total / self._options.tokens)
+        limit = self._limit(start)
+        window = slice(*np.searchsorted(self._positions, [reached + 1, limit + 1]))
+        positions, levels = self._positions[window], self._levels[window]
+        if positions.size:
+            cost = self._cost(start, positions, wanted) + _COSTS[levels]
+            best = int(len(cost) - 1 - np.argmin(cost[::-1]))
+            if cost[best] < _WORD_COST:
+                return int(positions[best]), Break(int(levels[best]))
+        return self._word_break(reached, limit), Break.LINE
+
+    def step_back(self, start: int, stop: int) -> int:
+        """Where the next passage begins so that it repeats the end of this one."""
+        if not self._options.overlap:
+            return stop
+        first = int(np.searchsorted(self._marks, stop)) - self._options.overlap
+        earliest = int(self._marks[first]) if first > 0 else 0
+        after = max(earliest, start + 1)
+        index = int(np.searchsorted(self._positions, after))
+        if index < len(self._positions) and self._positions[index] < stop:
+            return int(self._positions[index])
+        return stop
+
+    def _tokens(self, start: int, stop: int) -> int:
+        first, last = np.searchsorted(self._marks, [start, stop])
+        return int(last - first)
+
+    def _cost(self, start: int, positions: Offsets, wanted: float) -> NDArray[np.float64]:
+        tokens = np.searchsorted(self._marks, positions) - np.searchsorted(self._marks, start)
+        cost: NDArray[np.float64] = np.abs(tokens - wanted) / self._options.tokens
+        return cost
+
+    def _limit(self, start: int) -> int:
+        """The furthest end within the budget."""
+        beyond = int(np.searchsorted(self._marks, start)) + self._options.tokens
+        return int(self._marks[beyond]) if beyond < len(self._marks) else self._end
+
+    def _section_end(self, start: int, reached: int) -> int:
+        """The next heading at which the passage must end, or the end of the text."""
+        small = self._options.tokens * _JOINS_BELOW
+        index = int(np.searchsorted(self._sections, reached, side="right"))
+        while index < len(self._sections):
+            section = int(self._sections[index])
+            if self._tokens(start, section) >= small or self._outline.rises(start, section):
+                return section
+            index += 1
+        return self._end
+
+    def _word_break(self, reached: int, limit: int) -> int:
+        """The last clause, else word, else token that still fits."""
+        middle = (reached + limit) // 2
+        clauses = [m.end() for m in _CLAUSE.finditer(self._text, middle, limit)]
+        for clause in reversed(clauses):
+            begin = self._skip_space(clause)
+            if reached < begin <= limit:
+                return begin
+        window = slice(*np.searchsorted(self._marks, [reached + 1, limit + 1]))
+        marks = self._marks[window]
+        for mark in marks[::-1]:
+            if self._text[mark - 1].isspace() and not self._text[mark].isspace():
+                return int(mark)
+        return self._skip_space(int(marks[-1]))
+
+    def _skip_space(self, at: int) -> int:
+        while at < self._end and self._text[at].isspace():
+            at += 1
+        return at
+
+
+_TITLE_LENGTH = 120
+_CONTEXT_LENGTH = 240
+
+
+def context(title: str, heading: tuple[str, ...]) -> str:
+    """What stands above a passage, in one short line: "title. heading > heading"."""
+    seen: set[str] = set()
+    names = []
+    for name in (title, *heading):
+        flat = " ".join(name.split())
+        if flat and flat.casefold() not in seen:
+            seen.add(flat.casefold())
+            names.append(_shorten(flat, _TITLE_LENGTH))
+    first, path = names[:1], " > ".join(names[1:])
+    parts = [*first, path] if path else first
+    return ". ".join(part.rstrip(" .") for part in parts)[:_CONTEXT_LENGTH].rstrip()
+
+
+def with_context(title: str, heading: tuple[str, ...], text: str) -> str:
+    """The passage as it is embedded and analysed: its context, then its text.
+
+    What the passage says itself in its first words is not said twice.
+    """
+    opening = " ".join(text[: 2 * _CONTEXT_LENGTH].split()).casefold()
+    missing = [name for name in heading if " ".join(name.split()).casefold() not in opening]
+    named = "" if opening.startswith(" ".join(title.split()).casefold()) else title
+    above = context(named, tuple(missing))
+    return f"{above}. {text}" if above else text
+
+
+def _shorten(name: str, length: int) -> str:
+    return name if len(name) <= length else name[: length - 1].rstrip() + "…"
