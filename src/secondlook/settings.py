@@ -80,9 +80,7 @@ class EmbeddingSettings(_Section):
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
         description="Name of the environment variable that holds the key; never the key itself.",
     )
-    threads: int = Field(
-        default=0, ge=0, description="Threads for local models; 0 = all allowed cores."
-    )
+    threads: int = Field(default=0, ge=0, description="Threads of local models; 0 = all cores.")
 
 
 class ChunkingSettings(_Section):
@@ -97,14 +95,13 @@ class ChunkingSettings(_Section):
 
 
 class IngestSettings(_Section):
-    workers: int = Field(
-        default=0, ge=0, le=256, description="Parser processes; 0 = chosen for you."
-    )
+    workers: int = Field(default=0, ge=0, le=256, description="Parser processes; 0 = automatic.")
     exclude: tuple[str, ...] = Field(
         default=(), strict=False, description="Patterns of files to leave out, as in .gitignore."
     )
-    ocr: Literal["auto", "always", "never"] = Field(
-        default="auto", description="Read scanned pages: where text is missing, always, or never."
+    ocr: Literal["auto", "off"] = Field(
+        default="auto",
+        description="Read scanned pages where tesseract is installed, or never.",
     )
     ocr_language: str = Field(
         default="eng",
@@ -115,33 +112,25 @@ class IngestSettings(_Section):
     idle_seconds: float = Field(
         default=60.0, gt=0, description="A parser that makes no progress for so long is stopped."
     )
-    commit_passages: int = Field(
-        default=500, ge=1, description="Passages per commit, at about most."
-    )
-    commit_seconds: float = Field(
-        default=5.0, gt=0, description="Seconds between commits, at most."
-    )
+    commit_passages: int = Field(default=500, ge=1, description="Passages per commit, about.")
+    commit_seconds: float = Field(default=5.0, gt=0, description="Seconds per commit, about.")
 
 
 class SearchSettings(_Section):
     k: int = Field(default=10, ge=1, le=1000, description="How many passages come back.")
     dense: float = Field(default=0.5, ge=0, le=1, description="Weight of the search by meaning.")
     lexical: float = Field(default=0.5, ge=0, le=1, description="Weight of the search by words.")
-    rrf_k: int = Field(
-        default=60, ge=1, le=10_000, description="Constant of reciprocal rank fusion."
-    )
+    rrf_k: int = Field(default=60, ge=1, le=10_000, description="Constant of rank fusion.")
     pool: int = Field(
         default=100, ge=1, le=10_000, description="Passages each of the two searches contributes."
     )
-    candidates: int = Field(
-        default=20, ge=1, le=1000, description="Passages the reranker looks at."
-    )
+    candidates: int = Field(default=20, ge=1, le=1000, description="Passages that are reranked.")
     rerank: bool = Field(default=True, description="Look twice: rerank the best candidates.")
     blend: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="Share of the reranker in the final order; 0 = fusion only.",
+        description="Share of the reranker in the order; 0 = fusion only.",
     )
 
     @model_validator(mode="after")
@@ -362,10 +351,9 @@ def _contradiction(
 def _not_allowed(given: _Given, message: str) -> SettingsError:
     allowed = message.replace("Input should", "must", 1).replace("String should", "must", 1)
     # A key pasted where its variable's name belongs must not end up on a screen or in a log.
+    subject = given.place if given.place.startswith("--") else f"{given.place}: {given.key}"
     shown = "that value" if given.key == "embedding.api_key_env" else repr(given.value)
-    return SettingsError(
-        f"{given.place}: {given.key} {allowed}, not {shown}", hint=f"{given.key}: {_about(given)}"
-    )
+    return SettingsError(f"{subject} {allowed}, not {shown}", hint=f"{given.key}: {_about(given)}")
 
 
 def _about(given: _Given) -> str:

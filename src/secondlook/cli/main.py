@@ -1,0 +1,80 @@
+"""The `secondlook` command: each group of commands has a file, this one joins them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from secondlook import __version__
+from secondlook.cli import add, config, demo, documents, search, upkeep
+from secondlook.cli.call import Common, DebugOption, LibraryOption, QuietOption
+from secondlook.cli.failure import INTERRUPTED, STOPPED, usage_error
+from secondlook.cli.terminal import use_utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXAMPLES = """\
+\b
+Start here:
+  secondlook demo                       try it on sample documents
+  secondlook add ~/papers               make a folder searchable
+  secondlook search "how do bees see"   find the passages that matter
+
+\b
+`secondlook COMMAND --help` has examples for each command.
+"""
+
+app = typer.Typer(
+    name="secondlook",
+    help="Search your own documents by meaning and by words, and see exactly where it says so.",
+    epilog=EXAMPLES,
+    # Plain help: formatting it with rich would double the time that --help takes.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+for group in (add, search, documents, upkeep, config, demo):
+    group.register(app)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001  # typer calls it so
+    if wanted:
+        typer.echo(f"secondlook {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version."
+        ),
+    ] = False,
+    library: LibraryOption = None,
+    quiet: QuietOption = False,
+    debug: DebugOption = False,
+) -> None:
+    ctx.obj = Common(library=library, quiet=quiet, debug=debug)
+    if ctx.invoked_subcommand is None and not version:
+        typer.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    use_utf8()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(given, prog_name="secondlook", standalone_mode=False)
+    except typer.TyperException as error:
+        return usage_error(error, as_json="--json" in given)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.stderr.write(f"{STOPPED}\n")
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,151 @@
+"""`secondlook search`: the best passages, where they stand, and why they were found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from secondlook.cli.call import Call, command, parse_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from secondlook.library import Library
+    from secondlook.passage import Hit
+
+EXAMPLES = """\
+\b
+Examples:
+  secondlook search "how do bees find their way home"
+  secondlook search "polarised light" -k 3 --doc navigation.pdf
+  secondlook search "annual report" --filter kind=pdf --filter project=bees
+  secondlook search "ERR_4711" --dense 0.1 --lexical 0.9    trust the words
+  secondlook search "sleepy" --dense 0.9 --lexical 0.1      trust the meaning
+  secondlook search "bees" --json | jq -r ".hits[].path"
+
+\b
+Filters: kind=pdf, language=en, author=..., folder=..., and your own --meta keys.
+"""
+
+_SNIPPET_WIDTH = 320
+
+
+def register(app: typer.Typer) -> None:
+    app.command("search", epilog=EXAMPLES)(search)
+
+
+@command()
+def search(  # noqa: PLR0913  # one parameter per flag
+    call: Call,
+    *,
+    query: Annotated[str, typer.Argument(help="What to look for, in plain words.")],
+    k: Annotated[
+        int | None, typer.Option("-k", "--k", metavar="N", help="How many passages to show.")
+    ] = None,
+    dense: Annotated[
+        float | None, typer.Option(metavar="W", help="Weight of meaning, 0 to 1.")
+    ] = None,
+    lexical: Annotated[
+        float | None, typer.Option(metavar="W", help="Weight of exact words, 0 to 1.")
+    ] = None,
+    rerank: Annotated[
+        bool | None, typer.Option("--rerank/--no-rerank", help="Look twice at the best ones.")
+    ] = None,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="KEY=VALUE", help="Only such documents; repeatable."),
+    ] = None,
+    doc: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this document; repeatable."),
+    ] = None,
+) -> None:
+    """Find passages by meaning and by words."""
+    filters = parse_pairs(filter_, "--filter")
+    loaded = call.load(
+        {
+            "search.k": k,
+            "search.dense": dense,
+            "search.lexical": lexical,
+            "search.rerank": rerank,
+        }
+    )
+    wanted = loaded.settings.search
+    with call.open(loaded) as library:
+        hits = library.search(
+            query,
+            k=wanted.k,
+            dense=wanted.dense,
+            lexical=wanted.lexical,
+            rerank=wanted.rerank,
+            filters=filters or None,
+            documents=[library.document(name).id for name in doc] if doc else None,
+        )
+        show_hits(call, library, query, hits, language=loaded.settings.library.language)
+
+
+def show_hits(
+    call: Call, library: Library, query: str, hits: Sequence[Hit], *, language: str
+) -> None:
+    paths = _paths(library, hits)
+    if call.as_json:
+        from secondlook.cli.forms import hit_form
+        from secondlook.cli.terminal import print_json
+
+        print_json({"hits": [hit_form(hit, paths[hit.passage.document]) for hit in hits]})
+    elif hits:
+        _print_hits(query, hits, paths, language)
+    else:
+        _print_nothing_found(call, library, query)
+
+
+def _paths(library: Library, hits: Sequence[Hit]) -> dict[str, str | None]:
+    found = {hit.passage.document for hit in hits}
+    return {name: next(iter(library.document(name).paths), None) for name in found}
+
+
+def _print_hits(
+    query: str, hits: Sequence[Hit], paths: dict[str, str | None], language: str
+) -> None:
+    from secondlook.cli.terminal import output
+
+    console = output()
+    for rank, hit in enumerate(hits, 1):
+        _print_hit(console, rank, hit, paths[hit.passage.document], query, language)
+
+
+def _print_hit(  # noqa: PLR0913, PLR0917
+    console: Console, rank: int, hit: Hit, path: str | None, query: str, language: str
+) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from secondlook.cli.snippet import snippet
+
+    passage = hit.passage
+    page = f", p. {passage.page}" if passage.page is not None else ""
+    head = Text.assemble(
+        (f"{rank:>2}  ", "dim"),
+        (passage.title, "bold"),
+        page,
+        (f"  {hit.score:.3f}", "dim"),
+    )
+    place = Text(" / ".join((path or passage.document, *passage.heading)), style="dim")
+    cut = snippet(passage.text, query, width=_SNIPPET_WIDTH, language=language)
+    quote = Text(cut.text)
+    for start, end in cut.matches:
+        quote.stylize("bold yellow", start, end)
+    console.print(head)
+    console.print(Padding(place, (0, 0, 0, 4)))
+    console.print(Padding(quote, (0, 0, 1, 4)))
+
+
+def _print_nothing_found(call: Call, library: Library, query: str) -> None:
+    if library.status().documents == 0:
+        typer.echo("The library is empty.")
+        call.say("hint: Add documents first: secondlook add ~/papers")
+    else:
+        typer.echo(f"Nothing found for {query!r}.")

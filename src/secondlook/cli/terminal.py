@@ -1,0 +1,58 @@
+"""What goes to the screen: UTF-8 streams, colours only where a person looks, and JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+UNWRAPPED = 10_000
+"""Width for output that goes to a file or a pipe: whoever reads it breaks the lines."""
+
+
+def use_utf8() -> None:
+    """UTF-8 whatever the locale says; a character that cannot be written never ends a command."""
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        # A stream may have been replaced (by a notebook, a test) with one that cannot change.
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+
+
+def output() -> Console:
+    return _console(sys.stdout)
+
+
+def messages() -> Console:
+    """Where progress, warnings and errors go, so that stdout holds results alone."""
+    return _console(sys.stderr)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):  # closed, or not a real stream
+        return False
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a file name that is not valid Unicode: escape it, lose nothing
+        text = json.dumps(value, indent=2)
+    sys.stdout.write(text + "\n")
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = UNWRAPPED
+    return console
