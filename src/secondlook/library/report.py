@@ -24,7 +24,7 @@ class FileChange:
 class Progress:
     """A snapshot of a running `add`, sent often; cheap to ignore."""
 
-    stage: Literal["looking", "reading", "indexing", "finishing"]
+    stage: Literal["waiting", "looking", "reading", "indexing", "finishing"]
     files_done: int = 0
     files_total: int = 0
     passages: int = 0

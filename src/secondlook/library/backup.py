@@ -1,0 +1,87 @@
+"""One file that holds a whole library, and the way back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secondlook.errors import LibraryError, UsageError
+from secondlook.library import manifest as manifests
+
+if TYPE_CHECKING:
+    from secondlook.library.catalog import Catalog
+
+_ROOT = "library"
+
+
+def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
+    """Write the archive beside its final place first: `target` is whole or not there."""
+    import zstandard
+
+    manifest = manifests.read(library)
+    generation = manifests.generation_folder(library, manifest.generation)
+    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    try:
+        with tempfile.TemporaryDirectory() as scratch, partial.open("wb") as out:
+            copy = Path(scratch) / "catalog.db"
+            catalog.copy_to(copy)
+            with (
+                zstandard.ZstdCompressor(level=3).stream_writer(out, closefd=False) as packed,
+                tarfile.open(fileobj=packed, mode="w|") as archive,
+            ):
+                archive.add(library / manifests.FILE_NAME, f"{_ROOT}/{manifests.FILE_NAME}")
+                archive.add(copy, f"{_ROOT}/{generation.name}/catalog.db")
+                archive.add(generation / "index", f"{_ROOT}/{generation.name}/index")
+                if (library / "texts").is_dir():
+                    archive.add(library / "texts", f"{_ROOT}/texts")
+        partial.replace(target)
+    except OSError as error:
+        raise LibraryError(
+            f"the backup {str(target)!r} could not be written: {error.strerror or error}",
+            hint="check that the folder exists and has room",
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_backup(archive: Path, library: Path, *, force: bool) -> None:
+    """Unpack beside the final place and check it before anything is replaced."""
+    occupied = library.exists() and any(library.iterdir())
+    if occupied and not force:
+        raise UsageError(
+            f"{str(library)!r} is not empty",
+            hint="--force replaces it; --library PATH restores elsewhere",
+        )
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix=".restore-") as scratch:
+        _unpack(archive, Path(scratch))
+        restored = Path(scratch) / _ROOT
+        manifests.read(restored)
+        old = Path(scratch) / "old"
+        if library.exists():
+            library.replace(old)
+        restored.replace(library)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    import zstandard
+
+    try:
+        with (
+            archive.open("rb") as source,
+            zstandard.ZstdDecompressor().stream_reader(source) as unpacked,
+            tarfile.open(fileobj=unpacked, mode="r|") as members,
+        ):
+            members.extractall(folder, filter="data")
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no file {str(archive)!r}") from error
+    except (OSError, tarfile.TarError, zstandard.ZstdError) as error:
+        raise UsageError(
+            f"{str(archive)!r} is not a whole backup: {error}",
+            hint="secondlook backup FILE makes one",
+        ) from error

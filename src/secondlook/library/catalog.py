@@ -1,0 +1,252 @@
+"""The catalog: which files were seen, which documents they hold, and what is half done.
+
+A document is a content (its id is the start of its SHA-256); a file is a place where it was
+found. Several files may hold one document. A file with a reason is one that failed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import LibraryDamaged
+from secondlook.library.texts import TextKey
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
+
+_SCHEMA_VERSION = 1
+_SCHEMA = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS documents (
+    id TEXT PRIMARY KEY, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, parser TEXT NOT NULL,
+    title TEXT NOT NULL, author TEXT, date TEXT, language TEXT, kind TEXT NOT NULL,
+    pages INTEGER NOT NULL, passages INTEGER NOT NULL, characters INTEGER NOT NULL,
+    notes TEXT NOT NULL, labels TEXT NOT NULL, added TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, document TEXT, container TEXT, sha256 TEXT NOT NULL,
+    bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, parser TEXT NOT NULL,
+    folders TEXT NOT NULL, metadata TEXT NOT NULL, error TEXT, reason TEXT
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS files_by_document ON files (document);
+CREATE INDEX IF NOT EXISTS files_by_container ON files (container);
+CREATE INDEX IF NOT EXISTS files_by_hash ON files (sha256);
+CREATE TABLE IF NOT EXISTS journal (id TEXT PRIMARY KEY, change TEXT NOT NULL) WITHOUT ROWID;
+PRAGMA user_version = 1;
+COMMIT;
+"""
+# SQLite allows 999 or more variables in a statement, by build; stay below it.
+_VARIABLES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    id: str
+    sha256: str
+    bytes: int
+    parser: str
+    title: str
+    author: str | None
+    date: str | None
+    language: str | None
+    kind: str
+    pages: int
+    passages: int
+    characters: int
+    notes: list[str]
+    labels: list[str]
+    added: str
+
+    @property
+    def text_key(self) -> TextKey:
+        return TextKey(self.sha256, self.parser)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    path: str
+    sha256: str
+    bytes: int
+    mtime_ns: int
+    """-1 when the time cannot be trusted to reveal the next change."""
+    parser: str
+    document: str | None = None
+    container: str | None = None
+    """Path of the archive or mail that holds it; None for a file of its own."""
+    folders: list[str] = field(default_factory=list)
+    metadata: dict[str, str] = field(default_factory=dict)
+    error: str | None = None
+    """Class of the error that made it fail."""
+    reason: str | None = None
+
+
+_JSON = {"notes", "labels", "folders", "metadata"}
+_DOCUMENT_COLUMNS = tuple(DocumentRow.__dataclass_fields__)
+_FILE_COLUMNS = tuple(FileRow.__dataclass_fields__)
+
+
+class Catalog:
+    """One SQLite file in WAL mode: one writer, any number of readers, in any process."""
+
+    def __init__(self, file: Path) -> None:
+        self._lock = threading.RLock()
+        self._file = file
+        try:
+            self._db = sqlite3.connect(
+                file, timeout=30, isolation_level=None, check_same_thread=False
+            )
+            self._db.row_factory = sqlite3.Row
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA secure_delete=ON")
+            if self._db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA_VERSION:
+                self._db.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            raise LibraryDamaged(
+                f"the catalog {str(file)!r} cannot be opened: {error}",
+                hint="restore a backup (secondlook restore FILE)",
+            ) from error
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    # Reading
+
+    def document(self, document: str) -> DocumentRow | None:
+        return next(iter(self.documents_by_id([document])), None)
+
+    def documents_by_id(self, ids: Collection[str]) -> list[DocumentRow]:
+        rows = self._select_in("SELECT * FROM documents WHERE id IN", ids)
+        return [_document(row) for row in rows]
+
+    def documents(self) -> list[DocumentRow]:
+        return [
+            _document(row) for row in self._select("SELECT * FROM documents ORDER BY added, id")
+        ]
+
+    def files(self) -> list[FileRow]:
+        return [_file(row) for row in self._select("SELECT * FROM files ORDER BY path")]
+
+    def failed_files(self) -> list[FileRow]:
+        rows = self._select("SELECT * FROM files WHERE reason IS NOT NULL ORDER BY path")
+        return [_file(row) for row in rows]
+
+    def file(self, path: str) -> FileRow | None:
+        rows = self._select("SELECT * FROM files WHERE path = ?", path)
+        return _file(rows[0]) if rows else None
+
+    def files_of(self, documents: Collection[str]) -> list[FileRow]:
+        rows = self._select_in("SELECT * FROM files WHERE document IN", documents)
+        return [_file(row) for row in rows]
+
+    def files_with_hash(self, sha256: str) -> list[FileRow]:
+        return [_file(row) for row in self._select("SELECT * FROM files WHERE sha256 = ?", sha256)]
+
+    def members_of(self, container: str) -> list[FileRow]:
+        rows = self._select("SELECT * FROM files WHERE container = ?", container)
+        return [_file(row) for row in rows]
+
+    def count(self) -> int:
+        return int(self._select("SELECT count(*) FROM documents")[0][0])
+
+    def text_keys(self) -> set[TextKey]:
+        rows = self._select("SELECT sha256, parser FROM documents")
+        return {TextKey(row["sha256"], row["parser"]) for row in rows}
+
+    def journal(self) -> dict[str, Any]:
+        rows = self._select("SELECT id, change FROM journal ORDER BY id")
+        return {row["id"]: json.loads(row["change"]) for row in rows}
+
+    # Writing
+
+    def put_documents(self, rows: Iterable[DocumentRow]) -> None:
+        self._put("documents", _DOCUMENT_COLUMNS, rows)
+
+    def put_files(self, rows: Iterable[FileRow]) -> None:
+        self._put("files", _FILE_COLUMNS, rows)
+
+    def drop_documents(self, ids: Iterable[str]) -> None:
+        self._many("DELETE FROM documents WHERE id = ?", ((item,) for item in ids))
+
+    def drop_files(self, paths: Iterable[str]) -> None:
+        self._many("DELETE FROM files WHERE path = ?", ((item,) for item in paths))
+
+    def write_journal(self, identifier: str, change: dict[str, Any]) -> None:
+        self._many("INSERT INTO journal VALUES (?, ?)", [(identifier, json.dumps(change))])
+
+    def clear_journal(self, identifier: str) -> None:
+        self._many("DELETE FROM journal WHERE id = ?", [(identifier,)])
+
+    def scrub(self) -> None:
+        """Leave no byte of deleted rows in the database or its log."""
+        with self._lock:
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def copy_to(self, file: Path) -> None:
+        """A consistent copy, whatever is being written meanwhile."""
+        target = sqlite3.connect(file)
+        try:
+            with self._lock:
+                self._db.backup(target)
+        finally:
+            target.close()
+
+    def _put(self, table: str, columns: tuple[str, ...], rows: Iterable[Any]) -> None:
+        marks = ", ".join("?" for _ in columns)
+        statement = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
+        self._many(statement, (_values(asdict(row), columns) for row in rows))
+
+    def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        with self._lock:
+            self._db.executemany(statement, rows)
+
+    def _select(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+        with self._lock:
+            return self._db.execute(statement, values).fetchall()
+
+    def _select_in(self, statement: str, values: Collection[str]) -> Iterator[sqlite3.Row]:
+        listed = list(values)
+        for start in range(0, len(listed), _VARIABLES):
+            part = listed[start : start + _VARIABLES]
+            yield from self._select(f"{statement} ({', '.join('?' for _ in part)})", *part)
+
+
+def _values(record: dict[str, Any], columns: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(
+        json.dumps(record[name], ensure_ascii=False) if name in _JSON else record[name]
+        for name in columns
+    )
+
+
+def _document(row: sqlite3.Row) -> DocumentRow:
+    return DocumentRow(**_revive(row))
+
+
+def _file(row: sqlite3.Row) -> FileRow:
+    return FileRow(**_revive(row))
+
+
+def _revive(row: sqlite3.Row) -> dict[str, Any]:
+    return {
+        name: json.loads(row[name]) if name in _JSON else row[name]
+        for name in row.keys()  # noqa: SIM118
+    }

@@ -1,0 +1,352 @@
+"""Reading, embedding and storing, side by side.
+
+One thread takes what the parser processes deliver and cuts it into passages; another embeds them
+and commits in batches; the caller's thread reports progress and listens for Ctrl-C. A file is
+reported only once the commit that holds it is done.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secondlook.errors import ExtractionError, NoText
+from secondlook.library.change import Change, NewDocument, commit
+from secondlook.library.labels import all_labels
+from secondlook.library.prepare import Prepared, document_id, passage_ids, prepare
+from secondlook.library.report import Change as ChangeKind
+from secondlook.library.report import FileChange, Progress
+from secondlook.library.survey import MEMBER_SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+
+    from secondlook.library.catalog import DocumentRow, FileRow
+    from secondlook.library.change import Stores
+    from secondlook.library.manifest import Manifest
+    from secondlook.reading.port import Embedder
+    from secondlook.retrieval.parse import Parsed
+
+_EMBED_AT_ONCE = 128
+_QUEUED_DOCUMENTS = 64
+_TICK_SECONDS = 0.1
+_COMMITS_BETWEEN_COMPACTIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """One content with the files that hold it, as a parser delivered it."""
+
+    files: list[FileRow]
+    parsed: list[Parsed]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much is gathered before a commit."""
+
+    passages: int = 500
+    seconds: float = 5.0
+
+
+@dataclass(slots=True)
+class _Item:
+    """What goes from the cutting to the embedding thread: documents and rows of files."""
+
+    prepared: list[Prepared] = field(default_factory=list)
+    attached: list[DocumentRow] = field(default_factory=list)
+    files: list[FileRow] = field(default_factory=list)
+    gone_files: list[str] = field(default_factory=list)
+    changes: list[FileChange] = field(default_factory=list)
+    read: int = 0
+
+    @property
+    def passages(self) -> int:
+        return sum(len(document.entries) for document in self.prepared)
+
+
+class Ingest:
+    def __init__(
+        self, stores: Stores, manifest: Manifest, embedder: Embedder, parser: str, pace: Pace
+    ) -> None:
+        self._stores = stores
+        self._manifest = manifest
+        self._embedder = embedder
+        self._parser = parser
+        self._pace = pace
+        self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUED_DOCUMENTS)
+        self._stop = threading.Event()
+        self._batch = Change()
+        self._batch_changes: list[FileChange] = []
+        self._batch_since = time.monotonic()
+        self._commits = 0
+        self._done = Progress("reading")
+        self.changes: list[FileChange] = []
+
+    def run(
+        self, sources: Iterator[ReadFile], *, total: int, progress: Callable[[Progress], None]
+    ) -> bool:
+        """Take in everything that `sources` yields. False when stopped by Ctrl-C."""
+        self._done = Progress("reading", files_total=total)
+        with ThreadPoolExecutor(2, thread_name_prefix="secondlook") as threads:
+            work = [threads.submit(self._read, sources), threads.submit(self._store)]
+            try:
+                completed = self._watch(work, progress)
+            except BaseException:
+                self._stop.set()
+                raise
+        for future in work:
+            future.result()
+        return completed
+
+    def _watch(self, work: list[Future[None]], progress: Callable[[Progress], None]) -> bool:
+        completed = True
+        while True:
+            try:
+                finished, running = wait(work, timeout=_TICK_SECONDS)
+                if any(future.exception() for future in finished):
+                    self._stop.set()
+                progress(self._done)
+                if not running:
+                    return completed
+            except KeyboardInterrupt:
+                self._stop.set()
+                completed = False
+
+    # The cutting thread
+
+    def _read(self, sources: Iterator[ReadFile]) -> None:
+        try:
+            for source in sources:
+                if self._stop.is_set():
+                    break
+                self._send(self._cut(source))
+        finally:
+            self._send(None)
+
+    def _send(self, item: _Item | None) -> None:
+        while True:
+            try:
+                self._queue.put(item, timeout=_TICK_SECONDS)
+            except queue.Full:
+                if self._stop.is_set() and item is not None:
+                    return
+            else:
+                return
+
+    def _cut(self, source: ReadFile) -> _Item:
+        item = _Item(read=len(source.files))
+        for parsed in source.parsed:
+            document, problem = self._document(item, parsed)
+            for file in source.files:
+                self._place(item, file, parsed, document, problem)
+        for file in source.files:
+            self._close_container(item, file, source.parsed)
+        return item
+
+    def _document(
+        self, item: _Item, parsed: Parsed
+    ) -> tuple[DocumentRow | None, ExtractionError | None]:
+        """The row of the document in `parsed`, cut and queued unless it is held already."""
+        if parsed.extracted is None:
+            return None, parsed.error
+        identifier = document_id(parsed.sha256)
+        if parsed.member:
+            queued = next((p.row for p in item.prepared if p.row.id == identifier), None)
+            held = queued or self._stores.catalog.document(identifier)
+            if held is not None and held.parser == self._parser:
+                item.attached.append(held)
+                return held, None
+        prepared = prepare(
+            parsed.extracted,
+            sha256=parsed.sha256,
+            size=parsed.bytes,
+            parser=self._parser,
+            manifest=self._manifest,
+            embedder=self._embedder,
+        )
+        if not prepared.entries:
+            return None, NoText("it holds no text")
+        item.prepared.append(prepared)
+        return prepared.row, None
+
+    def _place(
+        self,
+        item: _Item,
+        file: FileRow,
+        parsed: Parsed,
+        document: DocumentRow | None,
+        problem: ExtractionError | None,
+    ) -> None:
+        path = f"{file.path}{MEMBER_SEPARATOR}{parsed.member}" if parsed.member else file.path
+        known = self._stores.catalog.file(path)
+        item.files.append(
+            replace(
+                file,
+                path=path,
+                container=file.path if parsed.member else None,
+                sha256=parsed.sha256 or file.sha256,
+                bytes=parsed.bytes if parsed.member else file.bytes,
+                document=document.id if document else None,
+                error=type(problem).__name__ if problem else None,
+                reason=_reason(problem),
+            )
+        )
+        if document is None:
+            item.changes.append(FileChange(path, "failed", reason=_reason(problem) or ""))
+        else:
+            change: ChangeKind = "updated" if known and known.document else "added"
+            item.changes.append(FileChange(path, change, document.id, document.passages))
+
+    def _close_container(self, item: _Item, file: FileRow, parsed: list[Parsed]) -> None:
+        """Write the archive's own row last, and let members go that it no longer has."""
+        members = {f"{file.path}{MEMBER_SEPARATOR}{part.member}" for part in parsed if part.member}
+        gone = {row.path for row in self._stores.catalog.members_of(file.path)} - members
+        item.gone_files.extend(sorted(gone))
+        if all(part.member for part in parsed):
+            item.files.append(replace(file, document=None))
+
+    # The embedding and committing thread
+
+    def _store(self) -> None:
+        try:
+            while gathered := self._gather():
+                texts = [
+                    text for item in gathered for doc in item.prepared for text in doc.to_embed
+                ]
+                vectors = self._embed(texts)
+                if vectors is None:
+                    break
+                self._stage(gathered, vectors)
+                if self._due():
+                    self._flush()
+            self._flush()
+        except BaseException:
+            self._stop.set()
+            raise
+
+    def _gather(self) -> list[_Item]:
+        """What is waiting, up to a good batch; empty when nothing will come any more."""
+        gathered: list[_Item] = []
+        passages = 0
+        while passages < _EMBED_AT_ONCE and not self._stop.is_set():
+            try:
+                item = self._queue.get(timeout=_TICK_SECONDS)
+            except queue.Empty:
+                if gathered:
+                    break
+                if self._due():
+                    self._flush()
+                continue
+            if item is None:
+                # Everything after this call would wait for ever: leave the end mark in place.
+                self._queue.put(None)
+                break
+            gathered.append(item)
+            passages += item.passages
+        return gathered
+
+    def _embed(self, texts: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]] | None:
+        parts = [np.empty((0, self._manifest.dimensions), np.float32)]
+        for start in range(0, len(texts), _EMBED_AT_ONCE):
+            if self._stop.is_set():
+                return None
+            parts.append(self._embedder.embed_passages(texts[start : start + _EMBED_AT_ONCE]))
+            self._advance(passages=len(parts[-1]))
+        return np.concatenate(parts)
+
+    def _stage(
+        self, gathered: list[_Item], vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]]
+    ) -> None:
+        staged = {document.row.id for document in self._batch.documents}
+        start = 0
+        for item in gathered:
+            for document in item.prepared:
+                end = start + len(document.entries)
+                if document.row.id not in staged:
+                    staged.add(document.row.id)
+                    self._batch.documents.append(
+                        NewDocument(
+                            document.row, document.extracted, document.entries, vectors[start:end]
+                        )
+                    )
+                start = end
+            self._stage_rows(item, staged)
+
+    def _stage_rows(self, item: _Item, staged: set[str]) -> None:
+        self._batch.files.extend(item.files)
+        self._batch.gone_files.extend(item.gone_files)
+        for row in item.attached:
+            if row.id not in staged:
+                staged.add(row.id)
+                self._batch.documents.append(held_document(self._stores, row))
+        self._batch_changes.extend(item.changes)
+        failed = sum(change.change == "failed" for change in item.changes)
+        self._advance(files=item.read, failed=failed, current=item.changes[-1].path)
+
+    def _due(self) -> bool:
+        if not self._batch.files:
+            self._batch_since = time.monotonic()
+            return False
+        waited = time.monotonic() - self._batch_since
+        return self._batch.passages >= self._pace.passages or waited >= self._pace.seconds
+
+    def _flush(self) -> None:
+        if self._batch.files or self._batch.gone_files:
+            commit(self._stores, self._batch)
+            self._commits += 1
+            if self._commits % _COMMITS_BETWEEN_COMPACTIONS == 0:
+                # Thousands of small fragments would slow every search until the end of a long add.
+                self._stores.index.compact()
+        self.changes.extend(self._batch_changes)
+        self._batch, self._batch_changes = Change(), []
+        self._batch_since = time.monotonic()
+
+    def _advance(
+        self, *, files: int = 0, passages: int = 0, failed: int = 0, current: str = ""
+    ) -> None:
+        done = self._done
+        self._done = replace(
+            done,
+            stage="indexing",
+            files_done=done.files_done + files,
+            passages=done.passages + passages,
+            failed=done.failed + failed,
+            current=current or done.current,
+        )
+
+
+def held_document(stores: Stores, row: DocumentRow) -> NewDocument:
+    """A document as the index holds it, to be stored again under other labels."""
+    entries = stores.index.fetch(passage_ids(row))
+    vectors = stores.index.vectors([entry.id for entry in entries])
+    stacked = np.stack([vectors[entry.id] for entry in entries])
+    return NewDocument(row, None, entries, stacked)
+
+
+def attach(stores: Stores, files: list[FileRow], gone: list[str]) -> None:
+    """Give documents that are held already to further files, and take gone files away."""
+    change = Change(files=list(files), gone_files=list(gone))
+    removed = set(gone)
+    for row in stores.catalog.documents_by_id({file.document for file in files if file.document}):
+        holders = [f for f in stores.catalog.files_of([row.id]) if f.path not in removed]
+        mine = [file for file in files if file.document == row.id]
+        paths = {file.path for file in mine}
+        labels = all_labels(row.labels, [*(f for f in holders if f.path not in paths), *mine])
+        if labels != row.labels:
+            change.documents.append(held_document(stores, row))
+    if change.files or change.gone_files:
+        commit(stores, change)
+
+
+def _reason(problem: ExtractionError | None) -> str | None:
+    if problem is None:
+        return None
+    return f"{problem.message} ({problem.hint})" if problem.hint else problem.message

@@ -1,0 +1,438 @@
+"""The library: a person's documents, made searchable and kept in step with their files."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from secondlook.errors import LibraryBusy, LibraryMissing, UsageError
+from secondlook.library import backup, names
+from secondlook.library import manifest as manifests
+from secondlook.library.change import Change, Stores, commit, recover
+from secondlook.library.intake import Intake
+from secondlook.library.labels import check_metadata, label
+from secondlook.library.lock import active_holder, writing
+from secondlook.library.report import (
+    AddReport,
+    DocumentInfo,
+    FailedFile,
+    FileChange,
+    Progress,
+    Status,
+)
+from secondlook.library.stores import (
+    check_compatible,
+    check_embedder,
+    fresh_manifest,
+    make_folder,
+    open_stores,
+)
+from secondlook.library.survey import Request
+from secondlook.library.views import document_info, hit
+from secondlook.retrieval.index.port import Filter
+from secondlook.retrieval.parse import PARSER_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from langchain_core.retrievers import BaseRetriever
+
+    from secondlook.document import Extracted
+    from secondlook.library.catalog import FileRow
+    from secondlook.library.intake import Text
+    from secondlook.library.manifest import Manifest
+    from secondlook.passage import Hit
+    from secondlook.reading.port import Embedder, Reader
+    from secondlook.retrieval.search import Ranked, Searcher
+    from secondlook.settings import Settings
+
+WAIT_FOR_WRITER = 60.0
+"""Seconds a second writer waits before it is told who holds the lock."""
+
+
+def _ignore(_: Progress) -> None:
+    pass
+
+
+class Library:
+    """Open one with `Library.open`; close it, or use it in a `with` block.
+
+    Any number of processes may search while one writes. Threads may share a Library.
+    """
+
+    def __init__(self, path: Path, settings: Settings, manifest: Manifest, stores: Stores) -> None:
+        self.path = path
+        self.settings = settings
+        self._manifest = manifest
+        self._stores = stores
+        self._manifest_time = _modified(path)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        create: bool = True,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Open the library at `path` (default: the configured one), making it if allowed."""
+        chosen = settings or _configured()
+        folder = Path(path).expanduser().absolute() if path is not None else chosen.library.path
+        try:
+            manifest = manifests.read(folder)
+        except LibraryMissing:
+            if not create:
+                raise
+            manifest = _create(folder, chosen)
+        check_compatible(folder, manifest, chosen.embedding.model)
+        library = cls(folder, chosen, manifest, open_stores(folder, manifest, create=create))
+        library._recover_if_free()
+        return library
+
+    def close(self) -> None:
+        self._stores.catalog.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Documents in
+
+    def add(
+        self,
+        paths: Iterable[str | Path],
+        *,
+        meta: Mapping[str, str] | None = None,
+        exclude: Sequence[str] = (),
+        prune: bool = False,
+        dry_run: bool = False,
+        force: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> AddReport:
+        """Bring the library in step with these files and folders. Unchanged files cost a stat."""
+        check_metadata(meta or {})
+        ingest = self.settings.ingest
+        request = Request(
+            roots=tuple(Path(path).expanduser().absolute() for path in paths),
+            metadata=dict(meta or {}),
+            excludes=(*ingest.exclude, *exclude),
+            max_bytes=ingest.max_file_mb << 20,
+            prune=prune,
+            force=force,
+            parser=PARSER_VERSION,
+        )
+        if dry_run:
+            return self._intake(progress).plan(request)
+        with self._writing(progress):
+            return self._intake(progress).add(request)
+
+    def add_bytes(
+        self, data: bytes, name: str, *, meta: Mapping[str, str] | None = None
+    ) -> AddReport:
+        """Take in what has no file of its own, such as standard input. Same name: replaced."""
+        check_metadata(meta or {})
+        with self._writing():
+            return self._intake().add_bytes(data, name, meta or {})
+
+    def add_texts(
+        self, texts: Iterable[Text], *, progress: Callable[[Progress], None] | None = None
+    ) -> AddReport:
+        """Take in texts that are in no file, each a document named by `Text.name`."""
+        with self._writing(progress):
+            return self._intake(progress).add_texts(texts)
+
+    def remove(self, names_: Sequence[str], *, purge: bool = False) -> list[FileChange]:
+        """Forget documents, by id, path, file name or title. Purged: no byte of them stays."""
+        with self._writing():
+            listed = self.documents()
+            files: dict[str, FileRow] = {}
+            for name in names_:
+                for file in self._files_meant(name, listed):
+                    files[file.path] = file
+            if files:
+                commit(self._stores, Change(gone_files=sorted(files)))
+            if purge:
+                self._purge()
+        return [FileChange(file.path, "removed", file.document) for file in files.values()]
+
+    def compact(self, *, purge: bool = False) -> None:
+        """Make searching fast and ranking exact again after many changes."""
+        with self._writing():
+            self._stores.index.compact(purge=purge)
+            if purge:
+                self._purge()
+
+    # Searching
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        dense: float | None = None,
+        lexical: float | None = None,
+        rerank: bool | None = None,
+        filters: Mapping[str, str] | None = None,
+        documents: Collection[str] | None = None,
+        exclude: Collection[str] = (),
+    ) -> list[Hit]:
+        """The passages that fit the query best. Options left out come from the settings."""
+        from secondlook.retrieval.search import SearchOptions
+
+        self._refresh()
+        chosen = self.settings.search
+        options = SearchOptions(
+            k=chosen.k if k is None else k,
+            dense=chosen.dense if dense is None else dense,
+            lexical=chosen.lexical if lexical is None else lexical,
+            rrf_k=chosen.rrf_k,
+            pool=chosen.pool,
+            candidates=chosen.candidates,
+            rerank=chosen.rerank if rerank is None else rerank,
+            blend=chosen.blend,
+        )
+        where = Filter(
+            documents=None if documents is None else frozenset(documents),
+            labels=frozenset(label(key, value) for key, value in (filters or {}).items()),
+            excluded=frozenset(exclude),
+        )
+        return self._hits(self.searcher().search(query, options, where))
+
+    def searcher(self) -> Searcher:
+        """Index, embedder and reader together, for those who rank by their own rules."""
+        from secondlook.retrieval.search import Searcher
+
+        return Searcher(
+            index=self._stores.index,
+            embedder=self.embedder(),
+            reader=self.reader,
+            language=self._manifest.language,
+        )
+
+    def embedder(self) -> Embedder:
+        """The embedder that made this library's vectors; refuses any other."""
+        embedder = _load_embedder(self.settings, self._manifest.embedder_spec)
+        check_embedder(self.path, self._manifest, embedder)
+        return embedder
+
+    def reader(self) -> Reader:
+        from secondlook.reading import load_reader
+
+        return load_reader(threads=self.settings.embedding.threads or None)
+
+    def as_retriever(self, **search: object) -> BaseRetriever:
+        """A LangChain retriever over this library; the options are those of `search`."""
+        from secondlook.library.retriever import make_retriever
+
+        return make_retriever(self, **search)
+
+    # Looking around
+
+    def documents(self, *, filters: Mapping[str, str] | None = None) -> list[DocumentInfo]:
+        self._refresh()
+        wanted = {label(key, value) for key, value in (filters or {}).items()}
+        rows = [row for row in self._stores.catalog.documents() if wanted <= set(row.labels)]
+        paths: dict[str | None, list[FileRow]] = {}
+        for file in self._stores.catalog.files():
+            paths.setdefault(file.document, []).append(file)
+        return [document_info(row, paths.get(row.id, [])) for row in rows]
+
+    def document(self, name: str) -> DocumentInfo:
+        """The document meant by an id, the start of one, a path, a file name or a title."""
+        return names.find(name, self.documents())
+
+    def text(self, document_id: str) -> Extracted:
+        """The text of a document as it was extracted, with its pages and headings."""
+        self._refresh()
+        row = self._stores.catalog.document(document_id)
+        if row is None:
+            raise UsageError(
+                f"the library holds no document {document_id!r}",
+                hint="secondlook list shows what it holds",
+            )
+        return self._stores.texts.read(row.text_key)
+
+    def status(self) -> Status:
+        self._refresh()
+        stats = self._stores.index.stats()
+        failed = self._stores.catalog.failed_files()
+        return Status(
+            path=str(self.path),
+            documents=self._stores.catalog.count(),
+            passages=stats.passages,
+            failed=tuple(FailedFile(file.path, file.reason or "") for file in failed),
+            bytes=_folder_bytes(self.path),
+            embedder=self._manifest.embedder,
+            language=self._manifest.language,
+            format=self._manifest.format,
+            compact_due=stats.compact_due,
+            why_compact=stats.why_compact,
+            writer=active_holder(self.path),
+        )
+
+    # The whole
+
+    def backup(self, target: str | Path) -> Path:
+        """Write the whole library into one file."""
+        file = Path(target).expanduser().absolute()
+        with self._writing():
+            backup.write_backup(self.path, self._stores.catalog, file)
+        return file
+
+    @classmethod
+    def restore(
+        cls,
+        archive: str | Path,
+        path: str | Path | None = None,
+        *,
+        force: bool = False,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Make a library from a backup. An existing one is replaced only with `force`."""
+        chosen = settings or _configured()
+        folder = Path(path).expanduser().absolute() if path is not None else chosen.library.path
+        backup.read_backup(Path(archive).expanduser().absolute(), folder, force=force)
+        return cls.open(folder, create=False, settings=chosen)
+
+    @classmethod
+    def rebuild(
+        cls,
+        path: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Self:
+        """Make catalog, passages and vectors anew from the stored texts, as now configured."""
+        from secondlook.library.rebuild import rebuild
+
+        chosen = settings or _configured()
+        folder = Path(path).expanduser().absolute() if path is not None else chosen.library.path
+        manifests.read_raw(folder)
+        embedder = _load_embedder(chosen, chosen.embedding.model)
+        with writing(folder, wait=WAIT_FOR_WRITER):
+            rebuild(folder, chosen, embedder, progress=progress or _ignore)
+        return cls.open(folder, create=False, settings=chosen)
+
+    # How it is done
+
+    @contextmanager
+    def _writing(self, progress: Callable[[Progress], None] | None = None) -> Iterator[None]:
+        def waiting(who: str) -> None:
+            if progress:
+                progress(Progress("waiting", current=who))
+
+        with writing(self.path, wait=WAIT_FOR_WRITER, waiting=waiting):
+            self._refresh()
+            recover(self._stores)
+            yield
+
+    def _intake(self, progress: Callable[[Progress], None] | None = None) -> Intake:
+        return Intake(
+            self._stores, self._manifest, self.settings.ingest, self.embedder, progress or _ignore
+        )
+
+    def _recover_if_free(self) -> None:
+        """Finish what a killed writer left, unless another one is at work already."""
+        if not self._stores.catalog.journal():
+            return
+        try:
+            with writing(self.path, wait=0):
+                recover(self._stores)
+        except (LibraryBusy, OSError):
+            return
+
+    def _refresh(self) -> None:
+        """Follow a rebuild or restore that another process did."""
+        modified = _modified(self.path)
+        if modified == self._manifest_time:
+            return
+        self._manifest = manifests.read(self.path)
+        self._manifest_time = modified
+        self._stores.catalog.close()
+        self._stores = open_stores(self.path, self._manifest)
+
+    def _files_meant(self, name: str, listed: list[DocumentInfo]) -> list[FileRow]:
+        """The files behind a name; a failed file or a whole folder can be meant by its path."""
+        catalog = self._stores.catalog
+        absolute = Path(name).expanduser().absolute()
+        exact = [row for path in {name, str(absolute)} if (row := catalog.file(path))]
+        inside = [row for row in catalog.files() if absolute in Path(row.path).parents]
+        members = [member for row in exact for member in catalog.members_of(row.path)]
+        if found := [*exact, *members, *inside]:
+            return found
+        return catalog.files_of([names.find(name, listed).id])
+
+    def _purge(self) -> None:
+        self._stores.index.compact(purge=True)
+        self._stores.texts.sweep(self._stores.catalog.text_keys())
+        self._stores.catalog.scrub()
+
+    def _hits(self, ranked: list[Ranked]) -> list[Hit]:
+        rows = self._stores.catalog.documents_by_id({item.entry.document for item in ranked})
+        by_id = {row.id: row for row in rows}
+        # A document between its index commit and its catalog row is not quite there yet.
+        known = (item for item in ranked if item.entry.document in by_id)
+        return [hit(item, by_id[item.entry.document]) for item in known]
+
+
+def samples_folder() -> Path:
+    """The sample documents that are shipped with the package."""
+    return Path(__file__).parent.parent / "samples"
+
+
+def _configured() -> Settings:
+    from secondlook.settings import load
+
+    return load().settings
+
+
+def _create(folder: Path, settings: Settings) -> Manifest:
+    make_folder(folder)
+    with writing(folder, wait=WAIT_FOR_WRITER):
+        try:
+            return manifests.read(folder)  # another process was faster
+        except LibraryMissing:
+            manifest = fresh_manifest(settings, _load_embedder(settings, settings.embedding.model))
+            open_stores(folder, manifest, create=True).catalog.close()
+            manifests.write(folder, manifest)
+            return manifest
+
+
+def _load_embedder(settings: Settings, spec: str) -> Embedder:
+    from secondlook.reading import load_embedder
+
+    chosen = settings.embedding
+    return load_embedder(
+        spec,
+        base_url=chosen.base_url,
+        api_key=os.environ.get(chosen.api_key_env),
+        threads=chosen.threads or None,
+    )
+
+
+def _modified(path: Path) -> int:
+    try:
+        return (path / manifests.FILE_NAME).stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _folder_bytes(folder: Path) -> int:
+    total = 0
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            try:
+                total += (Path(parent) / name).stat().st_size
+            except FileNotFoundError:  # a writer just replaced it
+                continue
+    return total

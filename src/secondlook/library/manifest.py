@@ -1,0 +1,92 @@
+"""`library.json`: which format a library has and what made its vectors and terms."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import LibraryDamaged, LibraryFormat, LibraryMissing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT = 1
+FILE_NAME = "library.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything that must not change silently under the vectors and terms already stored."""
+
+    embedder: str
+    """Name of the embedder that made the vectors: name and hash of its weights."""
+    embedder_spec: str
+    """What to ask for to get that embedder again, e.g. "embedded" or "ollama:nomic-embed-text"."""
+    dimensions: int
+    language: str
+    analyser: str
+    chunker: str
+    chunk_tokens: int
+    chunk_overlap: int
+    generation: int = 1
+    """Which catalog and index are in use. A rebuild makes the next pair and switches here."""
+    created: str = ""
+    format: int = FORMAT
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def generation_folder(library: Path, generation: int) -> Path:
+    return library / f"g{generation}"
+
+
+def read(library: Path) -> Manifest:
+    return _checked(read_raw(library), library / FILE_NAME)
+
+
+def read_raw(library: Path) -> Any:
+    """The manifest as it stands, whatever its format."""
+    file = library / FILE_NAME
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LibraryMissing(
+            f"there is no library at {str(library)!r}",
+            hint="secondlook add FOLDER makes one; --library PATH names another",
+        ) from None
+    except (OSError, ValueError) as error:
+        raise LibraryDamaged(
+            f"{str(file)!r} cannot be read: {error}",
+            hint="restore a backup (secondlook restore FILE) or add the documents to a new library",
+        ) from error
+
+
+def _checked(raw: Any, file: Path) -> Manifest:
+    version = raw.get("format") if isinstance(raw, dict) else None
+    if version != FORMAT:
+        newer = isinstance(version, int) and version > FORMAT
+        raise LibraryFormat(
+            f"{str(file)!r} has format {version!r}; this version reads format {FORMAT}",
+            hint="upgrade secondlook"
+            if newer
+            else "run secondlook rebuild to make it anew from its stored texts",
+        )
+    try:
+        return Manifest(**raw)
+    except TypeError as error:
+        raise LibraryDamaged(f"{str(file)!r} is not a manifest: {error}") from error
+
+
+def write(library: Path, manifest: Manifest) -> None:
+    """Replace the manifest whole: a reader sees the old one or the new one."""
+    partial = library / f".{FILE_NAME}.{os.getpid()}"
+    with partial.open("w", encoding="utf-8") as out:
+        json.dump(asdict(manifest), out, indent=2)
+        out.flush()
+        os.fsync(out.fileno())
+    partial.replace(library / FILE_NAME)

@@ -1,0 +1,95 @@
+"""Where the parts of a library lie on disk, and how they are opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.errors import LibraryError, LibraryFormat
+from secondlook.library import manifest as manifests
+from secondlook.library.catalog import Catalog
+from secondlook.library.change import Stores
+from secondlook.library.texts import TextStore
+from secondlook.retrieval.analyse import ANALYSER_VERSION
+from secondlook.retrieval.chunk import CHUNKER_VERSION
+from secondlook.retrieval.index.lance import LanceIndex
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.library.manifest import Manifest
+    from secondlook.reading.port import Embedder
+    from secondlook.settings import Settings
+
+
+def open_stores(library: Path, manifest: Manifest, *, create: bool = False) -> Stores:
+    folder = manifests.generation_folder(library, manifest.generation)
+    folder.mkdir(parents=True, exist_ok=True)
+    return Stores(
+        Catalog(folder / "catalog.db"),
+        TextStore(library / "texts"),
+        LanceIndex.open(folder / "index", dimensions=manifest.dimensions, create=create),
+    )
+
+
+def make_folder(library: Path) -> None:
+    """An empty folder for a library; refuses to move in where something else lives."""
+    try:
+        library.mkdir(parents=True, exist_ok=True)
+        strangers = [item.name for item in library.iterdir() if not _is_ours(item.name)]
+    except OSError as error:
+        raise LibraryError(
+            f"no library can be made at {str(library)!r}: {error.strerror}",
+            hint="choose another place with --library PATH",
+        ) from error
+    if strangers:
+        raise LibraryError(
+            f"{str(library)!r} is not a library and not empty (it holds {min(strangers)!r})",
+            hint="choose another place with --library PATH",
+        )
+
+
+def fresh_manifest(settings: Settings, embedder: Embedder, *, generation: int = 1) -> Manifest:
+    return manifests.Manifest(
+        embedder=embedder.name,
+        embedder_spec=settings.embedding.model,
+        dimensions=embedder.dimensions,
+        language=settings.library.language,
+        analyser=str(ANALYSER_VERSION),
+        chunker=str(CHUNKER_VERSION),
+        chunk_tokens=min(settings.chunking.tokens, embedder.max_tokens),
+        chunk_overlap=settings.chunking.overlap,
+        generation=generation,
+        created=manifests.now(),
+    )
+
+
+def check_compatible(library: Path, manifest: Manifest, configured: str) -> None:
+    """Queries must be analysed and embedded as the passages were. The default embedder gives way
+    to the library's own; another one that was configured on purpose is refused."""
+    if manifest.analyser != str(ANALYSER_VERSION):
+        raise LibraryFormat(
+            f"the library at {str(library)!r} was made by another version of the text analysis",
+            hint="secondlook rebuild makes it anew from its stored texts",
+        )
+    if configured not in {manifest.embedder_spec, "embedded"}:
+        raise LibraryFormat(
+            f"the library at {str(library)!r} was made with the embedder "
+            f"{manifest.embedder_spec!r}, but {configured!r} is configured",
+            hint="secondlook rebuild makes it anew with the configured one; "
+            "or use another library with --library PATH",
+        )
+
+
+def check_embedder(library: Path, manifest: Manifest, embedder: Embedder) -> None:
+    if embedder.name != manifest.embedder:
+        raise LibraryFormat(
+            f"the library at {str(library)!r} was made with the embedder {manifest.embedder!r}, "
+            f"and {embedder.name!r} is what is installed now: their vectors do not mix",
+            hint="secondlook rebuild makes it anew from its stored texts",
+        )
+
+
+def _is_ours(name: str) -> bool:
+    return name in {"texts", "write.lock", "writer.json", ".DS_Store"} or name.startswith(
+        (f".{manifests.FILE_NAME}", "g1")
+    )

@@ -1,0 +1,217 @@
+"""Looking before reading: what `add` has to do about each file, decided by stat and hash alone."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secondlook.library.catalog import Catalog, FileRow
+from secondlook.library.report import FileChange
+from secondlook.retrieval.discover import Found, Skipped, discover
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+# A file changed again within this time of its hashing may keep its time stamp: do not trust it.
+_RACY_NS = 2_000_000_000
+_BLOCK = 1 << 20
+MEMBER_SEPARATOR = "!/"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How `add` was called."""
+
+    roots: tuple[Path, ...]
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    excludes: Sequence[str] = ()
+    max_bytes: int = 1 << 30
+    prune: bool = False
+    force: bool = False
+    parser: str = ""
+    """Version of the parser: what another version read is read again."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """The difference between what lies on disk and what the library holds."""
+
+    to_read: dict[str, list[FileRow]] = field(default_factory=dict)
+    """Files to parse, by SHA-256: copies of one content are parsed once."""
+    to_attach: list[FileRow] = field(default_factory=list)
+    """Files whose content is held already: moved, duplicated, or with new metadata."""
+    to_touch: list[FileRow] = field(default_factory=list)
+    """Files of which only the time stamp changed."""
+    to_drop: list[str] = field(default_factory=list)
+    """Paths that are gone: moved away, or pruned."""
+    failed: list[FileRow] = field(default_factory=list)
+    changes: list[FileChange] = field(default_factory=list)
+
+
+def survey(
+    catalog: Catalog, request: Request, *, looked: Callable[[int, str], None] = lambda _n, _p: None
+) -> Survey:
+    result = Survey()
+    seen: set[str] = set()
+    for count, found in enumerate(
+        discover(request.roots, excludes=request.excludes, max_bytes=request.max_bytes), 1
+    ):
+        looked(count, str(found.path))
+        seen.add(str(found.path))
+        if isinstance(found, Skipped):
+            _skip(result, catalog, found)
+        else:
+            _look(result, catalog, request, found)
+    if request.prune:
+        _prune(result, catalog, request.roots, seen)
+    return result
+
+
+def _skip(result: Survey, catalog: Catalog, skipped: Skipped) -> None:
+    path = str(skipped.path)
+    known = catalog.file(path)
+    if known is not None and known.reason is None:
+        # What was readable once stays until it is pruned: the disk may only be unmounted.
+        result.changes.append(FileChange(path, "unchanged", known.document, 0, skipped.reason))
+        return
+    result.failed.append(FileRow(path, "", 0, -1, "", error="Skipped", reason=skipped.reason))
+    result.changes.append(FileChange(path, "failed", reason=skipped.reason))
+
+
+def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> None:
+    path = str(found.path)
+    known = catalog.file(path)
+    metadata = {**(known.metadata if known else {}), **request.metadata}
+    same_stat = (
+        known is not None
+        and (known.bytes, known.mtime_ns, known.parser)
+        == (found.size, found.mtime_ns, request.parser)
+        and known.error in {None, "LimitExceeded"}
+        and not request.force
+    )
+    if same_stat and known is not None and metadata == known.metadata:
+        _unchanged(result, known)
+        return
+    try:
+        digest = _sha256(found.path)
+    except OSError as error:
+        _skip(result, catalog, Skipped(found.path, f"cannot be read: {error.strerror}"))
+        return
+    file = FileRow(
+        path=path,
+        sha256=digest,
+        bytes=found.size,
+        mtime_ns=_trusted(found.mtime_ns),
+        parser=request.parser,
+        folders=_folders(found),
+        metadata=metadata,
+    )
+    _decide(result, catalog, request, file, known)
+
+
+def _unchanged(result: Survey, known: FileRow) -> None:
+    if known.reason is not None:
+        result.changes.append(FileChange(known.path, "failed", reason=known.reason))
+    else:
+        result.changes.append(FileChange(known.path, "unchanged", known.document))
+
+
+def _decide(
+    result: Survey, catalog: Catalog, request: Request, file: FileRow, known: FileRow | None
+) -> None:
+    held = catalog.document(file.sha256[:16])
+    if request.force or held is None or held.parser != request.parser:
+        if _is_unchanged_archive(catalog, request, file, known):
+            result.to_touch.append(replace(file, folders=known.folders if known else []))
+            result.changes.append(FileChange(file.path, "unchanged"))
+        else:
+            was = known.document if known else None
+            result.to_read.setdefault(file.sha256, []).append(replace(file, document=was))
+        return
+    attached = replace(file, document=held.id)
+    if known and known.document == held.id and known.metadata == file.metadata:
+        result.to_touch.append(attached)
+        result.changes.append(FileChange(file.path, "unchanged", held.id))
+        return
+    result.to_attach.append(attached)
+    if known and known.document == held.id:
+        result.changes.append(
+            FileChange(file.path, "updated", held.id, held.passages, "metadata changed")
+        )
+        return
+    _report_attachment(result, catalog, attached, held.title)
+
+
+def _is_unchanged_archive(
+    catalog: Catalog, request: Request, file: FileRow, known: FileRow | None
+) -> bool:
+    """An archive has no document of its own: its row says when its members were read."""
+    return (
+        known is not None
+        and not request.force
+        and known.sha256 == file.sha256
+        and known.parser == request.parser
+        and known.reason is None
+        and known.metadata == file.metadata
+        and bool(catalog.members_of(known.path))
+    )
+
+
+def _report_attachment(result: Survey, catalog: Catalog, file: FileRow, title: str) -> None:
+    others = [other for other in catalog.files_of([file.document or ""]) if other.path != file.path]
+    gone = [other.path for other in others if not _exists(other)]
+    if gone:
+        result.to_drop.extend(gone)
+        result.changes.append(FileChange(file.path, "moved", file.document, 0, f"from {gone[0]}"))
+    else:
+        result.changes.append(
+            FileChange(file.path, "duplicate", file.document, 0, f"same content as {title!r}")
+        )
+
+
+def _prune(result: Survey, catalog: Catalog, roots: Iterable[Path], seen: set[str]) -> None:
+    # A root that is missing may be a disk that is not mounted: only its own row may go.
+    folders = [root for root in roots if root.is_dir()]
+    already = set(result.to_drop)
+    for file in catalog.files():
+        anchor = file.container or file.path
+        if anchor in seen and Path(anchor).exists():
+            continue
+        path = Path(anchor)
+        below = any(folder in path.parents for folder in folders)
+        if (below or path in roots) and file.path not in already:
+            result.to_drop.append(file.path)
+            result.changes.append(FileChange(file.path, "removed", file.document))
+
+
+def _exists(file: FileRow) -> bool:
+    anchor = file.container or file.path
+    # Text that came through stdin or the Python door has no place on disk to vanish from.
+    return not Path(anchor).is_absolute() or Path(anchor).exists()
+
+
+def _folders(found: Found) -> list[str]:
+    """Names a person may filter by: each folder from the added root down, and the path of all."""
+    below = found.path.parent
+    names = (
+        [found.root.name, *below.relative_to(found.root).parts]
+        if below != found.root
+        else [found.root.name]
+    )
+    named = [name for name in names if name]
+    return sorted({*named, "/".join(named)}) if named else []
+
+
+def _trusted(mtime_ns: int) -> int:
+    return mtime_ns if time.time_ns() - mtime_ns > _RACY_NS else -1
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as source:
+        while block := source.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
