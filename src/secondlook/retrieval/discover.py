@@ -1,0 +1,258 @@
+"""Which files to read: folders walked in a fixed order, and a reason for all that is left out.
+
+Nothing is opened here except ignore files. Pipes, sockets and devices are told by their
+status alone, so that none of them can block.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secondlook.errors import UsageError
+from secondlook.retrieval.parse import ocr, suffixes
+from secondlook.retrieval.parse.limits import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".secondlookignore"
+
+DEFAULT_EXCLUDES: tuple[str, ...] = (
+    ".*",
+    "__MACOSX/",
+    "__pycache__/",
+    "node_modules/",
+    "bower_components/",
+    "site-packages/",
+    "venv/",
+    "virtualenv/",
+    "*.egg-info/",
+    "Thumbs.db",
+    "desktop.ini",
+    "~$*",
+    "*~",
+    "*.swp",
+    "*.tmp",
+    "*.part",
+    "*.crdownload",
+    "package-lock.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "uv.lock",
+    "Cargo.lock",
+    "Gemfile.lock",
+    "composer.lock",
+    "Pipfile.lock",
+    "go.sum",
+    "*.min.js",
+    "*.min.css",
+)
+"""Left out of folders unless named as an argument. Hidden files and folders are `.*`."""
+
+_VIRTUAL_ENVIRONMENT_MARK = "pyvenv.cfg"
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to read. `root` is the argument it was found under: its folder, for a file."""
+
+    path: Path
+    root: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    path: Path
+    reason: str
+
+
+def discover(
+    paths: Iterable[Path],
+    *,
+    excludes: Sequence[str] = (),
+    max_bytes: int = DEFAULT_LIMITS.file_bytes,
+) -> Iterator[Found | Skipped]:
+    """Every file once, in the order of the arguments and of the names below them.
+
+    Excludes are patterns as in `.gitignore`. What is left out silently: excluded files. What
+    is left out by name: everything that looked like a file to read and is not.
+    """
+    walk = _Walk(_compiled(DEFAULT_EXCLUDES), _compiled(excludes), max_bytes)
+    for path in paths:
+        yield from walk.argument(Path(os.path.abspath(path.expanduser())))  # noqa: PTH100 - resolve() would follow links
+
+
+def _compiled(patterns: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(patterns)
+    except ValueError as error:
+        raise UsageError(
+            f"an exclude pattern is malformed: {error}", hint="patterns are those of .gitignore"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Ignored:
+    """The patterns of one ignore file, which hold below its folder."""
+
+    folder: Path
+    spec: GitIgnoreSpec
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    path: Path
+    root: Path
+    ignored: tuple[_Ignored, ...] = ()
+    is_link: bool = False
+
+
+@dataclass(slots=True)
+class _Walk:
+    defaults: GitIgnoreSpec
+    excludes: GitIgnoreSpec
+    max_bytes: int
+    files: set[Path] = field(default_factory=set)
+    folders: set[tuple[int, int]] = field(default_factory=set)
+    """By device and inode: each is read once, however many links lead there."""
+
+    def argument(self, path: Path) -> Iterator[Found | Skipped]:
+        try:
+            status = path.stat()
+        except OSError as error:
+            yield Skipped(path, _why(error, path))
+            return
+        if stat.S_ISDIR(status.st_mode):
+            yield from self._tree(_Folder(path, path))
+        else:
+            # Named outright: defaults and extensions are overruled, the contents decide.
+            yield from self._file(path, path.parent, status, is_named=True)
+
+    def _tree(self, top: _Folder) -> Iterator[Found | Skipped]:
+        """Files of a folder, then its folders; links to folders last, so that real paths win."""
+        stack, links = [top], list[_Folder]()
+        while stack or links:
+            folder = stack.pop() if stack else links.pop(0)
+            inner: list[_Folder] = []
+            yield from self._folder(folder, inner)
+            links.extend(item for item in inner if item.is_link)
+            stack.extend(item for item in reversed(inner) if not item.is_link)
+
+    def _folder(self, folder: _Folder, inner: list[_Folder]) -> Iterator[Found | Skipped]:
+        try:
+            status = folder.path.stat()
+            names = sorted(os.listdir(folder.path))  # noqa: PTH208 - names are all that is needed
+        except OSError as error:
+            yield Skipped(folder.path, _why(error, folder.path))
+            return
+        identity = (status.st_dev, status.st_ino)
+        if identity in self.folders:
+            if folder.is_link:
+                yield Skipped(folder.path, "a link to a folder that is read already")
+            return
+        self.folders.add(identity)
+        if folder.path != folder.root and _VIRTUAL_ENVIRONMENT_MARK in names:
+            return
+        ignored = folder.ignored
+        if IGNORE_FILE in names:
+            ignored = (*ignored, *_read_ignore_file(folder.path))
+        for name in names:
+            entry = _Folder(folder.path / name, folder.root, ignored)
+            yield from self._entry(entry, inner)
+
+    def _entry(self, entry: _Folder, inner: list[_Folder]) -> Iterator[Found | Skipped]:
+        """Sorts an entry into files, which are yielded, and folders, which are noted."""
+        try:
+            status = entry.path.stat()
+        except OSError as error:
+            if not self._is_excluded(entry, is_folder=False):
+                yield Skipped(entry.path, _why(error, entry.path))
+            return
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if self._is_excluded(entry, is_folder=is_folder):
+            return
+        if is_folder:
+            inner.append(replace(entry, is_link=entry.path.is_symlink()))
+        else:
+            yield from self._file(entry.path, entry.root, status, is_named=False)
+
+    def _is_excluded(self, entry: _Folder, *, is_folder: bool) -> bool:
+        end = "/" if is_folder else ""
+        if self.defaults.match_file(entry.path.name + end):
+            return True
+        if self.excludes.match_file(entry.path.relative_to(entry.root).as_posix() + end):
+            return True
+        return any(
+            item.spec.match_file(entry.path.relative_to(item.folder).as_posix() + end)
+            for item in entry.ignored
+        )
+
+    def _file(
+        self, path: Path, root: Path, status: os.stat_result, *, is_named: bool
+    ) -> Iterator[Found | Skipped]:
+        if path in self.files:
+            return
+        self.files.add(path)
+        reason = self._reason_to_skip(path, status, is_named=is_named)
+        if reason:
+            yield Skipped(path, reason)
+        else:
+            yield Found(path, root, status.st_size, status.st_mtime_ns)
+
+    def _reason_to_skip(self, path: Path, status: os.stat_result, *, is_named: bool) -> str:
+        for is_kind, what in _KINDS:
+            if is_kind(status.st_mode):
+                return f"it is {what}, not a file"
+        if not stat.S_ISREG(status.st_mode):
+            return "it is not a file"
+        if status.st_size > self.max_bytes:
+            return f"it has {status.st_size:,} bytes, the limit is {self.max_bytes:,}"
+        if not os.access(path, os.R_OK):
+            return "it cannot be read: permission denied"
+        return "" if is_named else _unsupported(path.suffix.lower())
+
+
+def _unsupported(suffix: str) -> str:
+    if suffix in suffixes.UNSUPPORTED:
+        return f"not supported: it is {suffixes.UNSUPPORTED[suffix]}"
+    if suffix in suffixes.IMAGES and not ocr.usable():
+        return f"it is an image, which only OCR can read: {ocr.HINT}"
+    return ""
+
+
+def _read_ignore_file(folder: Path) -> Iterator[_Ignored]:
+    path = folder / IGNORE_FILE
+    try:
+        if stat.S_ISREG(path.stat().st_mode):
+            lines = path.read_text("utf-8", "replace").splitlines()
+            yield _Ignored(folder, _compiled(lines))
+    except OSError:
+        return
+
+
+def _why(error: OSError, path: Path) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "a link that leads nowhere" if path.is_symlink() else "it does not exist"
+    if isinstance(error, PermissionError):
+        return "it cannot be read: permission denied"
+    if error.errno == errno.ELOOP:
+        return "a link that leads back to itself"
+    return f"it cannot be read: {error.strerror or error}"

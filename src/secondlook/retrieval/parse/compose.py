@@ -1,0 +1,130 @@
+"""Putting a document's text together, piece by piece, with exact maps of pages and headings."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from secondlook.document import Extracted, Heading, Page
+
+if TYPE_CHECKING:
+    from secondlook.retrieval.parse.source import Budget
+
+PARAGRAPH = "\n\n"
+DEEPEST_HEADING = 9
+
+_LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
+_UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f\x80-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_TRAILING = re.compile(r"[ \t]+(?=\n|$)")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_SPACES = re.compile(r"\s+")
+
+
+def clean(text: str) -> str:
+    """NFC with "\\n" line ends, and without control characters or lone surrogates."""
+    text = _LINE_ENDS.sub("\n", text)
+    if _SURROGATE.search(text):
+        # Halves of a pair that came in separately are joined, the others are lost for good.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return unicodedata.normalize("NFC", _UNWANTED.sub("", text))
+
+
+def tidy(text: str) -> str:
+    """A clean block: no blanks at line ends, never more than one blank line."""
+    text = _TRAILING.sub("", clean(text))
+    return _BLANK_LINES.sub(PARAGRAPH, text).strip("\n").rstrip()
+
+
+def one_line(text: str) -> str:
+    return _SPACES.sub(" ", clean(text)).strip()
+
+
+@dataclass(slots=True)
+class About:
+    """What a file says about itself, as found; judged when the document is finished."""
+
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class Composer:
+    """Collects paragraphs, headings and pages; every offset it hands out is exact."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._parts: list[str] = []
+        self._length = 0
+        self._headings: list[Heading] = []
+        self._pages: list[Page] = []
+        self._page: tuple[int, int | None] | None = None
+        self.about = About()
+
+    def paragraph(self, text: str) -> None:
+        self._append(one_line(text))
+
+    def block(self, text: str) -> None:
+        """Text whose line breaks mean something."""
+        self._append(tidy(text))
+
+    def heading(self, level: int, text: str) -> None:
+        words = one_line(text)
+        if words:
+            start = self._append(words)
+            level = min(max(level, 1), DEEPEST_HEADING)
+            self._headings.append(Heading(level, start, start + len(words)))
+
+    def join(self, text: str, separator: str) -> None:
+        """Goes on with the paragraph that was last added, be it on the page before."""
+        self._append(one_line(text), separator)
+
+    def mark_heading(self, level: int, start: int, end: int) -> None:
+        """A heading inside of a block that was added at a known place."""
+        self._headings.append(Heading(min(max(level, 1), DEEPEST_HEADING), start, end))
+
+    def start_page(self, number: int) -> None:
+        self.end_page()
+        self._page = (number, None)
+
+    def end_page(self) -> None:
+        if self._page is not None:
+            number, start = self._page
+            start = self._length if start is None else start
+            self._pages.append(Page(number, start, self._length))
+        self._page = None
+
+    @property
+    def length(self) -> int:
+        return self._length
+
+    def finish(self, kind: str) -> Extracted:
+        self.end_page()
+        about = self.about
+        return Extracted(
+            text="".join(self._parts),
+            title=about.title,
+            author=about.author,
+            date=about.date,
+            kind=kind,
+            pages=tuple(self._pages),
+            headings=tuple(sorted(self._headings, key=lambda item: item.start)),
+            notes=tuple(about.notes),
+        )
+
+    def _append(self, text: str, separator: str = PARAGRAPH) -> int:
+        if not text:
+            return self._length
+        if self._length:
+            self._parts.append(separator)
+            self._length += len(separator)
+        start = self._length
+        if self._page is not None and self._page[1] is None:
+            self._page = (self._page[0], start)
+        self._parts.append(text)
+        self._length += len(text)
+        self._budget.spend_chars(len(text))
+        return start

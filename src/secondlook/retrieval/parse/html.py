@@ -1,0 +1,230 @@
+"""HTML as a stream of tags: no tree is built, so depth costs nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from secondlook.retrieval.parse.compose import Composer, one_line
+from secondlook.retrieval.parse.plain import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from secondlook.document import Extracted
+    from secondlook.retrieval.parse.source import Source
+
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]{2,40})", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w-]{2,40})")
+_META_BYTES = 4096
+_FEED_CHARS = 1 << 18
+_DROPPED = frozenset(
+    "script style noscript template svg math-annotation iframe object embed nav button select "
+    "datalist canvas audio video form dialog menu".split()
+)
+_DROPPED_ROLES = frozenset(("navigation", "banner", "contentinfo", "search", "menu", "menubar"))
+_PAGE_FURNITURE = frozenset(("header", "footer", "aside"))
+"""Dropped at the top of the page; inside an article they belong to the text."""
+_BLOCKS = frozenset(
+    "address article blockquote body center dd details div dl dt fieldset figcaption figure footer "
+    "header hgroup hr html li main ol p section summary table tbody tfoot thead ul caption "
+    "aside title option legend".split()
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_CELLS = frozenset(("td", "th"))
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_DATE_NAMES = (
+    "article:published_time", "datepublished", "dc.date", "dcterms.created", "dcterms.issued",
+    "dcterms.date", "citation_publication_date", "date", "pubdate", "og:published_time",
+)  # fmt: skip
+_AUTHOR_NAMES = ("author", "citation_author", "dc.creator", "dcterms.creator", "article:author")
+_TITLE_NAMES = ("citation_title", "og:title", "dc.title")
+
+
+class PageWriter:
+    """Receives the parser's events and writes paragraphs, headings, lists and table rows."""
+
+    def __init__(self, composer: Composer, *, keep_furniture: bool = False) -> None:
+        self._composer = composer
+        self._keep_furniture = keep_furniture
+        self._words: list[str] = []
+        self._skipping = 0
+        self._skip_tag = ""
+        self._in_article = 0
+        self._heading = 0
+        self._verbatim = 0
+        self._item = ""
+        self._row: list[str] | None = None
+        self._in_title = False
+        self._title: list[str] = []
+        self.meta: dict[str, str] = {}
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if self._skipping:
+            self._skipping += tag == self._skip_tag
+            return
+        if self._is_dropped(tag, attributes):
+            self._flush()
+            self._skipping, self._skip_tag = 1, tag
+        elif tag == "meta":
+            self._note_meta(attributes)
+        elif tag == "title":
+            self._in_title = True
+        else:
+            self._open(tag, attributes)
+
+    def end(self, tag: str) -> None:
+        if self._skipping:
+            self._skipping -= tag == self._skip_tag
+        elif tag == "title":
+            self._in_title = False
+        else:
+            self._close(tag)
+
+    def data(self, words: str) -> None:
+        if self._in_title:
+            self._title.append(words)
+        elif not self._skipping:
+            self._words.append(words)
+
+    def comment(self, _words: str) -> None:
+        """Not part of the text."""
+
+    def pi(self, _target: str, _data: str | None = None) -> None:
+        """Not part of the text."""
+
+    def close(self) -> None:
+        self._flush()
+
+    @property
+    def title(self) -> str:
+        return one_line("".join(self._title))
+
+    def _is_dropped(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        if tag in _VOID or tag in {"body", "html", "main", "article"}:
+            return False
+        if tag in _DROPPED or "hidden" in attributes or attributes.get("aria-hidden") == "true":
+            return tag not in _HEADINGS or "hidden" in attributes
+        if self._keep_furniture or self._in_article:
+            return False
+        return tag in _PAGE_FURNITURE or attributes.get("role") in _DROPPED_ROLES
+
+    def _open(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag in {"article", "main"}:
+            self._in_article += 1
+        if tag == "br":
+            self._words.append("\n" if self._verbatim else " ")
+        elif tag == "img" and attributes.get("alt"):
+            self._words.append(f" {attributes['alt']} ")
+        elif tag == "tr":
+            self._flush()
+            self._row = []
+        elif tag in _HEADINGS:
+            self._flush()
+            self._heading = _HEADINGS[tag]
+        elif tag == "pre":
+            self._flush()
+            self._verbatim += 1
+        elif tag in _BLOCKS:
+            self._break()
+            self._item = "- " if tag == "li" else self._item
+
+    def _close(self, tag: str) -> None:
+        if tag in {"article", "main"}:
+            self._in_article = max(0, self._in_article - 1)
+        if tag in _CELLS and self._row is not None:
+            self._row.append(one_line("".join(self._words)))
+            self._words.clear()
+        elif tag == "tr":
+            self._end_row()
+        elif tag in _HEADINGS:
+            self._flush()
+            self._heading = 0
+        elif tag == "pre":
+            self._flush()
+            self._verbatim = max(0, self._verbatim - 1)
+        elif tag in _BLOCKS:
+            self._break()
+
+    def _break(self) -> None:
+        """The end of a block; inside a table cell only a blank."""
+        if self._row is None:
+            self._flush()
+        else:
+            self._words.append(" ")
+
+    def _end_row(self) -> None:
+        cells = [cell for cell in self._row or () if cell]
+        self._row = None
+        self._flush()
+        if cells:
+            self._composer.paragraph(" | ".join(cells))
+
+    def _flush(self) -> None:
+        text = "".join(self._words)
+        self._words.clear()
+        if not text.strip():
+            return
+        if self._heading:
+            self._composer.heading(self._heading, text)
+        elif self._verbatim:
+            self._composer.block(text)
+        else:
+            self._composer.paragraph(self._item + one_line(text))
+        self._item = ""
+
+    def _note_meta(self, attributes: Mapping[str, str]) -> None:
+        name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop")
+        if name and attributes.get("content"):
+            self.meta.setdefault(name.lower(), attributes["content"])
+
+
+def write_html(text: str, composer: Composer, source: Source, *, book: bool = False) -> PageWriter:
+    """Feed a page into a composer; `book` keeps what on a web page is furniture."""
+    from lxml import etree
+
+    writer = PageWriter(composer, keep_furniture=book)
+    # huge_tree: libxml2 otherwise stops at 256 levels and loses the rest of the page.
+    parser = etree.HTMLParser(target=writer, encoding="utf-8", no_network=True, huge_tree=True)
+    for begin in range(0, len(text), _FEED_CHARS):
+        source.budget.beat()
+        parser.feed(text[begin : begin + _FEED_CHARS].encode("utf-8", "replace"))
+    try:
+        parser.close()
+    except etree.XMLSyntaxError:  # nothing but blanks or comments
+        writer.close()
+    return writer
+
+
+def declared_charset(head: bytes) -> str | None:
+    match = _CHARSET.search(head[:_META_BYTES]) or _XML_ENCODING.match(head)
+    if match is None:
+        return None
+    name = match.group(1).decode("ascii").lower()
+    # As browsers do: what calls itself latin-1 is Windows' superset of it.
+    return "cp1252" if name in {"iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"} else name
+
+
+def parse_html(source: Source) -> Extracted:
+    text, notes = read_text(source, declared=_usable_charset(source.head))
+    composer = Composer(source.budget)
+    composer.about.notes.extend(notes)
+    writer = write_html(text, composer, source)
+    if not composer.length:  # a page that is nothing but navigation still says something
+        composer = Composer(source.budget)
+        writer = write_html(text, composer, source, book=True)
+    about = composer.about
+    about.title = _first(writer.meta, _TITLE_NAMES) or writer.title
+    about.author = _first(writer.meta, _AUTHOR_NAMES)
+    about.date = _first(writer.meta, _DATE_NAMES)
+    return composer.finish("html")
+
+
+def _usable_charset(head: bytes) -> str | None:
+    charset = declared_charset(head)
+    # Sixteen-bit text cannot be declared in a readable tag: such a declaration is wrong.
+    return None if charset and charset.startswith("utf-16") else charset
+
+
+def _first(found: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((found[name] for name in names if name in found), None)

@@ -1,0 +1,260 @@
+"""Parsing in other processes, so that a crash, a hang or a bomb costs one file.
+
+Each worker process has a thread here that feeds it and waits for it; one more thread kills
+whoever has shown no sign of life for too long. Threads that block in a read are simple, the
+same on every system, and drain large results at once, so that no side can wait for the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from secondlook.errors import Damaged, ExtractionError, LimitExceeded
+from secondlook.retrieval.parse.limits import DEFAULT_LIMITS, Parsed, ParseLimits
+from secondlook.retrieval.parse.worker import receive, send
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+Key = TypeVar("Key")
+
+_IN_FLIGHT = 2
+_WATCH_SECONDS = 0.25
+_JOIN_SECONDS = 5.0
+_START_SECONDS = 60.0
+"""Imports on a cold, busy machine; counted apart from the file's own time."""
+_PROGRAM = (
+    "import sys; sys.path[:] = {path!r}; from secondlook.retrieval.parse.worker import main; main()"
+)
+
+
+@dataclass(slots=True)
+class _Job:
+    key: Any
+    path: Path
+    done: queue.SimpleQueue[tuple[Any, list[Parsed]]]
+
+
+@dataclass(slots=True)
+class _Worker:
+    """One process, owned by one thread; the watchman only reads the times and kills."""
+
+    limits: ParseLimits
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    alive: float = 0.0
+    """When it last showed a sign of life; 0 while it has nothing to do."""
+    verdict: str = ""
+    """Why it was killed."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, path: Path) -> list[Parsed]:
+        try:
+            return self._converse(path)
+        except (EOFError, OSError) as error:
+            return [Parsed("", "", 0, error=self._reason(error))]
+        finally:
+            self.alive = 0.0
+
+    def _converse(self, path: Path) -> list[Parsed]:
+        process = self._ensure_process()
+        if process.stdin is None or process.stdout is None:
+            raise EOFError
+        send(process.stdin, str(path))
+        while (message := receive(process.stdout)) is None:
+            self.alive = time.monotonic()
+        parsed, is_spent = _as_outcome(message)
+        if is_spent:
+            self.stop()
+        return parsed
+
+    def _ensure_process(self) -> subprocess.Popen[bytes]:
+        now = time.monotonic()
+        self.verdict, self.started, self.alive = "", now, now
+        if self.process is None or self.process.poll() is not None:
+            self.stop()
+            self.started = self.alive = now + _START_SECONDS
+            self.process = _start(self.limits)
+        return self.process
+
+    def _reason(self, error: Exception) -> ExtractionError:
+        verdict = self.verdict
+        code = self.stop()
+        if verdict:
+            return LimitExceeded(verdict)
+        if code is not None and code < 0:
+            return Damaged(f"the parser crashed on it ({_signal_name(-code)})")
+        return Damaged(f"the parser ended without a result (exit code {code}, {error!r})")
+
+    def judge(self, now: float) -> None:
+        """Kills the process when it overstays; the thread that waits for it then wakes."""
+        alive = self.alive
+        if not alive:
+            return
+        if now - alive > self.limits.idle_seconds:
+            self.kill(f"the parser showed no sign of life for {self.limits.idle_seconds:g} s")
+        elif now - self.started > self.limits.total_seconds:
+            self.kill(f"it took longer than {self.limits.total_seconds:g} s")
+
+    def kill(self, verdict: str) -> None:
+        process = self.process
+        if process is not None and not self.verdict:
+            self.verdict = verdict
+            with contextlib.suppress(OSError):
+                process.kill()
+
+    def stop(self) -> int | None:
+        """Ends the process, if there is one, and says how it ended."""
+        with self.lock:
+            process, self.process = self.process, None
+        if process is None:
+            return None
+        return _end(process)
+
+
+def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
+    program = _PROGRAM.format(path=sys.path)
+    process = subprocess.Popen(  # noqa: S603 - this very interpreter
+        [sys.executable, "-X", "utf8", "-c", program],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):  # it died at once; reading its answer will tell
+            send(process.stdin, limits)
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> int | None:
+    """A process that already ended keeps its own exit code; the pipes are closed either way."""
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    # Its pipes are gone: it leaves by itself, or it hangs and is made to.
+    try:
+        return process.wait(0.5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def _as_outcome(message: object) -> tuple[list[Parsed], bool]:
+    if not isinstance(message, tuple):
+        raise EOFError
+    return message
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class ParserPool:
+    """Worker processes that turn files into text. Use it as a context manager."""
+
+    def __init__(self, workers: int = 1, limits: ParseLimits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._size = max(1, workers)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._workers: list[_Worker] = []
+        self._threads: list[threading.Thread] = []
+        self._closed = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def parse(self, jobs: Iterable[tuple[Key, Path]]) -> Iterator[tuple[Key, list[Parsed]]]:
+        """Outcomes as they complete, in no fixed order. Takes jobs only as fast as it gives."""
+        if self._closed.is_set():
+            raise ValueError("the parser pool is closed")
+        done: queue.SimpleQueue[tuple[Key, list[Parsed]]] = queue.SimpleQueue()
+        waiting = iter(jobs)
+        in_flight, is_exhausted = 0, False
+        try:
+            while True:
+                while not is_exhausted and in_flight < _IN_FLIGHT * self._size:
+                    job = next(waiting, None)
+                    if job is None:
+                        is_exhausted = True
+                        break
+                    self._submit(_Job(job[0], job[1], done))
+                    in_flight += 1
+                if not in_flight:
+                    return
+                yield self._next(done)
+                in_flight -= 1
+        finally:
+            self._forget_waiting()
+
+    def close(self) -> None:
+        """Ends every process, busy or not. Safe to call twice."""
+        self._closed.set()
+        self._forget_waiting()
+        for _ in self._threads:
+            self._jobs.put(None)
+        for worker in self._workers:
+            worker.kill("the work was stopped")
+        for thread in self._threads:
+            thread.join(_JOIN_SECONDS)
+        self._threads.clear()
+
+    def _submit(self, job: _Job) -> None:
+        self._jobs.put(job)
+        if len(self._workers) < self._size:
+            self._hire()
+
+    def _hire(self) -> None:
+        if not self._threads:
+            self._spawn_thread(self._watch)
+        worker = _Worker(self._limits)
+        self._workers.append(worker)
+        self._spawn_thread(self._work, worker)
+
+    def _spawn_thread(self, target: Any, *arguments: Any) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self, worker: _Worker) -> None:
+        while not self._closed.is_set() and (job := self._jobs.get()) is not None:
+            job.done.put((job.key, worker.run(job.path)))
+        worker.stop()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_WATCH_SECONDS):
+            now = time.monotonic()
+            for worker in self._workers:
+                worker.judge(now)
+
+    def _next(self, done: queue.SimpleQueue[tuple[Key, list[Parsed]]]) -> tuple[Key, list[Parsed]]:
+        while True:
+            # On Windows an endless wait cannot be interrupted by Ctrl-C.
+            with contextlib.suppress(queue.Empty):
+                return done.get(timeout=1.0)
+            if self._closed.is_set():
+                raise ValueError("the parser pool was closed while it was working")
+
+    def _forget_waiting(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._jobs.get_nowait()

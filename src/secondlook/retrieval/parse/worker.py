@@ -1,0 +1,152 @@
+"""The process that parses. It is told paths on its input and writes outcomes on its output.
+
+It is started as a plain program and not through `multiprocessing`, whose spawned processes
+import the caller's main script again: a script without a guard would start itself over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from secondlook.retrieval.parse.extract import as_extraction_error, extract
+from secondlook.retrieval.parse.limits import Parsed, ParseLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LENGTH = struct.Struct("<Q")
+BEAT_SECONDS = 0.5
+_RETIRE_SHARE = 3
+"""A worker that grew beyond this fraction of its memory makes room for a fresh one."""
+
+
+def send(stream: IO[bytes], message: object) -> None:
+    """One message with its length in front; None is a sign of life and has no body."""
+    body = b"" if message is None else pickle.dumps(message, protocol=5)
+    stream.write(LENGTH.pack(len(body)))
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> object:
+    """The next message. Raises EOFError when the other side is gone."""
+    head = _exactly(stream, LENGTH.size)
+    (length,) = LENGTH.unpack(head)
+    # Both ends are this program: parser processes run as the same user, unconfined.
+    return pickle.loads(_exactly(stream, length)) if length else None  # noqa: S301
+
+
+def _exactly(stream: IO[bytes], count: int) -> bytes:
+    data = stream.read(count)
+    if len(data) < count:
+        raise EOFError
+    return data
+
+
+def main() -> None:
+    """Entry point of the process; the first message holds the limits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
+    inbox, outbox = _private_pipes()
+    jobs: queue.SimpleQueue[object] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(inbox, jobs), daemon=True).start()
+    limits = jobs.get()
+    if not isinstance(limits, ParseLimits):
+        raise TypeError(f"expected the limits first, got {limits!r}")
+    confine(limits)
+    serve(jobs.get, outbox, limits)
+
+
+def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Keeps the pipes, and points the standard streams at nothing: parsers chatter."""
+    inbox = os.fdopen(os.dup(0), "rb")
+    outbox = os.fdopen(os.dup(1), "wb", buffering=1 << 20)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    return inbox, outbox
+
+
+def _listen(inbox: IO[bytes], jobs: queue.SimpleQueue[object]) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            jobs.put(receive(inbox))
+    os._exit(0)  # the parent is gone; nobody waits for a result
+
+
+def confine(limits: ParseLimits) -> None:
+    """Bounds memory and dies with the parent, as far as the system allows."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = (
+        limits.memory_bytes if hard == resource.RLIM_INFINITY else min(limits.memory_bytes, hard)
+    )
+    with contextlib.suppress(ValueError, OSError):  # macOS knows the limit but refuses it
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+    if sys.platform == "linux":
+        _die_with_parent()
+
+
+def _die_with_parent() -> None:
+    import ctypes
+
+    set_parent_death_signal = 1
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
+def serve(next_job: Callable[[], object], outbox: IO[bytes], limits: ParseLimits) -> None:
+    """Parses one path after the other until it is told to stop by the end of its input."""
+    while True:
+        path = next_job()
+        if path is None:
+            return
+        beat = _beater(outbox)
+        beat()
+        try:
+            parsed = extract(Path(str(path)), limits, beat=beat)
+        except BaseException as error:  # noqa: BLE001 - SystemExit from a parser costs one file
+            parsed = [Parsed("", "", 0, error=as_extraction_error(error))]
+        send(outbox, (parsed, _should_retire(limits)))
+
+
+def _beater(outbox: IO[bytes]) -> Callable[[], None]:
+    last = float("-inf")
+
+    def beat() -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > BEAT_SECONDS:
+            last = now
+            send(outbox, None)
+
+    return beat
+
+
+def _should_retire(limits: ParseLimits) -> bool:
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak_bytes = peak if sys.platform == "darwin" else peak * 1024
+    return peak_bytes > limits.memory_bytes // _RETIRE_SHARE
+
+
+if __name__ == "__main__":
+    main()
