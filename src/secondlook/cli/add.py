@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +13,14 @@ import typer
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.failure import FAILED, INTERRUPTED, STOPPED_ADDING
 from secondlook.cli.progress import shown_progress
-from secondlook.errors import UsageError
+from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secondlook.library import Library
     from secondlook.library.report import AddReport, Change
+    from secondlook.settings import Loaded, Settings
 
 EXAMPLES = """\
 \b
@@ -54,7 +60,7 @@ def register(app: typer.Typer) -> None:
 
 
 @command()
-def add(  # noqa: PLR0913  # one parameter per flag
+def add(  # one parameter per flag
     call: Call,
     *,
     paths: Annotated[
@@ -90,7 +96,7 @@ def add(  # noqa: PLR0913  # one parameter per flag
     given = paths or []
     metadata = parse_pairs(meta, "--meta")
     _check_paths(given, name)
-    with call.open(call.load({"ingest.workers": jobs}), create=True) as library:
+    with _library(call, call.load({"ingest.workers": jobs}), dry_run=dry_run) as library:
         if name:
             report = library.add_bytes(sys.stdin.buffer.read(), name, meta=metadata)
         else:
@@ -105,6 +111,32 @@ def add(  # noqa: PLR0913  # one parameter per flag
                     progress=progress,
                 )
     return _tell(call, report)
+
+
+@contextmanager
+def _library(call: Call, loaded: Loaded, *, dry_run: bool) -> Iterator[Library]:
+    """The library to add to. A dry run must not even make one, so it may get a passing one."""
+    with ExitStack() as stack:
+        try:
+            library = stack.enter_context(call.open(loaded, create=not dry_run))
+        except LibraryMissing:
+            library = stack.enter_context(passing_library(loaded.settings))
+        yield library
+
+
+@contextmanager
+def passing_library(settings: Settings) -> Iterator[Library]:
+    """An empty library that is gone afterwards."""
+    from secondlook.library import Library
+
+    # ignore_cleanup_errors: Windows keeps files alive that are still mapped
+    with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "library"
+        own = settings.model_copy(
+            update={"library": settings.library.model_copy(update={"path": path})}
+        )
+        with Library.open(path, settings=own) as library:
+            yield library
 
 
 def _check_paths(paths: list[str], name: str | None) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secondlook.cli.add import print_failed, summary
+from secondlook.cli.add import passing_library, print_failed, summary
 from secondlook.cli.call import Call, command
 from secondlook.cli.failure import INTERRUPTED, STOPPED
 from secondlook.cli.search import show_hits
@@ -37,24 +35,22 @@ def register(app: typer.Typer) -> None:
 def demo(call: Call) -> int:
     """Try it on sample documents; leaves nothing behind."""
     from secondlook.cli.progress import shown_progress
-    from secondlook.library import Library, samples_folder
+    from secondlook.library import samples_folder
 
-    # ignore_cleanup_errors: Windows keeps files alive that are still mapped
-    with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
-        settings = call.load({"library.path": Path(folder) / "library"}).settings
-        with Library.open(settings.library.path, settings=settings) as library:
-            _announce(f"add {samples_folder()}")
-            with shown_progress(call) as progress:
-                report = library.add([samples_folder()], progress=progress)
-            if report.interrupted:
-                sys.stderr.write(f"{STOPPED}\n")
-                return INTERRUPTED
-            print_failed([(item.path, item.reason) for item in report.failed])
-            sys.stdout.write(f"{summary(report)}\n")
-            for question in QUESTIONS:
-                _announce(f'search "{question}" -k {_HITS}')
-                hits = library.search(question, k=_HITS)
-                show_hits(call, library, question, hits, language=settings.library.language)
+    settings = call.load().settings
+    with passing_library(settings) as library:
+        _announce(f"add {samples_folder()}")
+        with shown_progress(call) as progress:
+            report = library.add([samples_folder()], progress=progress)
+        if report.interrupted:
+            sys.stderr.write(f"{STOPPED}\n")
+            return INTERRUPTED
+        print_failed([(item.path, item.reason) for item in report.failed])
+        sys.stdout.write(f"{summary(report)}\n")
+        for question in QUESTIONS:
+            _announce(f'search "{question}" -k {_HITS}')
+            hits = library.search(question, k=_HITS)
+            show_hits(call, library, question, hits, language=settings.library.language)
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,8 @@ from secondlook.cli.terminal import use_utf8
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+PROGRAM = "secondlook"
+HELP_OPTIONS = frozenset({"-h", "--help"})
 EXAMPLES = """\
 \b
 Start here:
@@ -28,13 +30,13 @@ Start here:
 """
 
 app = typer.Typer(
-    name="secondlook",
+    name=PROGRAM,
     help="Search your own documents by meaning and by words, and see exactly where it says so.",
     epilog=EXAMPLES,
     # Plain help: formatting it with rich would double the time that --help takes.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": sorted(HELP_OPTIONS), "max_content_width": 100},
 )
 
 for group in (add, search, documents, upkeep, config, demo):
@@ -43,7 +45,7 @@ for group in (add, search, documents, upkeep, config, demo):
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  # typer calls it so
     if wanted:
-        typer.echo(f"secondlook {__version__}")
+        typer.echo(f"{PROGRAM} {__version__}")
         raise typer.Exit
 
 
@@ -71,10 +73,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     use_utf8()
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(given, prog_name="secondlook", standalone_mode=False)
+        code = _run(given)
     except typer.TyperException as error:
         return usage_error(error, as_json="--json" in given)
     except (typer.Abort, KeyboardInterrupt):
         sys.stderr.write(f"{STOPPED}\n")
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _run(given: list[str]) -> object:
+    if _asks_for_help(given):
+        # typer imports pydantic to check the options before a command's name, which would
+        # triple the time that its help takes; there are none here.
+        group: Any = typer.main.get_command(app)
+        if given[0] in group.commands:
+            chosen = group.commands[given[0]]
+            return chosen.main(["--help"], prog_name=f"{PROGRAM} {given[0]}", standalone_mode=False)
+    return app(given, prog_name=PROGRAM, standalone_mode=False)
+
+
+def _asks_for_help(given: list[str]) -> bool:
+    options = given[: given.index("--")] if "--" in given else given
+    return not HELP_OPTIONS.isdisjoint(options[1:])

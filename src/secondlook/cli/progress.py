@@ -34,11 +34,15 @@ def shown_progress(call: Call) -> Iterator[Listener | None]:
 def lines(say: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic) -> Listener:
     """One line every ten seconds: enough to see that it lives, not enough to fill a log."""
     started = last = clock()
+    told: set[str] = set()
 
     def listen(progress: Progress) -> None:
         nonlocal last
         now = clock()
-        if now - last >= _SECONDS_BETWEEN_LINES:
+        if progress.stage == "waiting" and progress.current not in told:
+            told.add(progress.current)
+            say(f"waiting for {progress.current}")
+        elif now - last >= _SECONDS_BETWEEN_LINES:
             last = now
             say(describe(progress, now - started))
 
@@ -55,6 +59,12 @@ def describe(progress: Progress, seconds: float) -> str:
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")
     return f"{progress.stage}: {', '.join(parts)}"
+
+
+def _stage(progress: Progress) -> str:
+    if progress.stage == "waiting" and progress.current:
+        return f"waiting for {progress.current}"
+    return progress.stage
 
 
 def _bar() -> Bar:
@@ -84,7 +94,7 @@ def _live(bar: Bar) -> Listener:
         seconds = time.monotonic() - started
         bar.update(
             task,
-            description=progress.stage,
+            description=_stage(progress),
             completed=progress.files_done,
             # Files are still being counted while it looks; a bar would only jump about.
             total=None if progress.stage == "looking" else progress.files_total,

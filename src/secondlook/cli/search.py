@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 @command()
-def search(  # noqa: PLR0913  # one parameter per flag
+def search(  # one parameter per flag
     call: Call,
     *,
     query: Annotated[str, typer.Argument(help="What to look for, in plain words.")],
@@ -117,7 +117,7 @@ def _print_hits(
         _print_hit(console, rank, hit, paths[hit.passage.document], query, language)
 
 
-def _print_hit(  # noqa: PLR0913, PLR0917
+def _print_hit(  # noqa: PLR0917
     console: Console, rank: int, hit: Hit, path: str | None, query: str, language: str
 ) -> None:
     from rich.padding import Padding

@@ -1,4 +1,4 @@
-"""`secondlook status`, `compact`, `backup` and `restore`: a library's health."""
+"""`secondlook status`, `compact`, `backup`, `restore` and `rebuild`: a library's health."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from secondlook.cli.add import print_failed
 from secondlook.cli.call import Call, command
+from secondlook.cli.progress import shown_progress
 from secondlook.cli.terminal import print_json
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ Examples:
   secondlook restore ~/library.backup --library ~/other
   secondlook restore ~/library.backup --force    replace the library that is there
 """
+REBUILD_EXAMPLES = """\
+\b
+After another embedder, language or passage size was set, or when a newer version
+of Secondlook asks for it. The files themselves are not read again. Example:
+  secondlook rebuild
+"""
 _KIB = 1024
 
 
@@ -47,6 +54,7 @@ def register(app: typer.Typer) -> None:
     app.command("compact", epilog=COMPACT_EXAMPLES)(compact)
     app.command("backup", epilog=BACKUP_EXAMPLES)(backup)
     app.command("restore", epilog=RESTORE_EXAMPLES)(restore)
+    app.command("rebuild", epilog=REBUILD_EXAMPLES)(rebuild)
 
 
 @command()
@@ -108,13 +116,24 @@ def restore(
     """Bring a library back from a backup."""
     from secondlook.library import Library
 
-    target = call.load().settings.library.path
-    with Library.restore(file.expanduser(), target, force=force) as library:
+    settings = call.load().settings
+    target = settings.library.path
+    with Library.restore(file.expanduser(), target, force=force, settings=settings) as library:
+        _tell_whole(call, "Restored", library.status())
+
+
+@command()
+def rebuild(call: Call) -> None:
+    """Make the index anew from the stored texts, as configured now."""
+    from secondlook.library import Library
+
+    settings = call.load().settings
+    with (
+        shown_progress(call) as progress,
+        Library.rebuild(settings.library.path, settings=settings, progress=progress) as library,
+    ):
         found = library.status()
-    if call.as_json:
-        print_json({"path": found.path, "documents": found.documents, "passages": found.passages})
-    else:
-        call.say(f"Restored {found.documents:,} documents to {found.path}.")
+    _tell_whole(call, "Rebuilt", found)
 
 
 def size(count: int) -> str:
@@ -127,6 +146,13 @@ def size(count: int) -> str:
         if value < _KIB:
             return f"{value:.1f} {unit}"
     return f"{value / _KIB:.1f} TB"
+
+
+def _tell_whole(call: Call, done: str, found: Status) -> None:
+    if call.as_json:
+        print_json({"path": found.path, "documents": found.documents, "passages": found.passages})
+    else:
+        call.say(f"{done} {found.path}: {found.documents:,} documents.")
 
 
 def _facts(found: Status) -> list[tuple[str, str]]:
