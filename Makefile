@@ -1,0 +1,56 @@
+# Two commands do everything on a fresh Debian machine with Python 3.11 or newer:
+#   make demo   set up, then search the sample documents
+#   make test   set up, then every check that CI makes
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check soak lint types imports suite requirements clean
+
+demo: $(VENV)/.base
+	$(BIN)/secondlook demo
+
+test: check suite
+
+check: lint types imports
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports --no-cache
+
+suite: $(VENV)/.dev
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
+
+# The full counts of what `make test` samples: hundreds of kills, thousands of random histories.
+soak: $(VENV)/.dev
+	SECONDLOOK_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" tests/contracts tests/integration
+
+$(VENV)/bin/python:
+	bash scripts/make-venv "$(PYTHON)" "$(VENV)"
+
+$(VENV)/.base: requirements/base.txt pyproject.toml weights/pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/base.txt
+	$(BIN)/python -m pip install --quiet --no-deps ./weights -e .
+	touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.base
+	bash scripts/install-debian-packages
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps -e ./weights -e ".[ocr]"
+	touch $@
+
+# Versions and hashes of everything we install, without the address of any registry.
+requirements:
+	bash scripts/compile-requirements $(BIN)
+
+clean:
+	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache dist
