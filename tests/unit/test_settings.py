@@ -1,0 +1,351 @@
+"""Where settings come from, which place wins, and what is said about a wrong one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from secondlook import settings as module
+from secondlook.errors import SettingsError
+from secondlook.settings import KEYS, ChunkingSettings, SearchSettings, Settings, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from secondlook.settings import Loaded
+
+
+class Places:
+    """A home with a user file, and a project folder inside which a person works."""
+
+    def __init__(self, root: Path) -> None:
+        self.user = root / "config" / "config.toml"
+        self.project = root / "work" / "secondlook.toml"
+        self.cwd = root / "work" / "deep" / "er"
+        self.user.parent.mkdir()
+        self.cwd.mkdir(parents=True)
+
+    def load(
+        self, flags: Mapping[str, object] | None = None, environ: Mapping[str, str] | None = None
+    ) -> Loaded:
+        return load(flags, cwd=self.cwd, environ=environ or {})
+
+    def error(
+        self, flags: Mapping[str, object] | None = None, environ: Mapping[str, str] | None = None
+    ) -> SettingsError:
+        with pytest.raises(SettingsError) as caught:
+            self.load(flags, environ)
+        return caught.value
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    found = Places(tmp_path)
+    monkeypatch.setattr(module, "user_file", lambda: found.user)
+    return found
+
+
+def test_defaults_need_nothing(places: Places) -> None:
+    loaded = places.load()
+    assert loaded.settings == Settings()
+    assert set(loaded.origin) == set(KEYS)
+    assert set(loaded.origin.values()) == {"default"}
+    assert loaded.files == ()
+    assert loaded.settings.library.path.parts[-2:] == ("secondlook", "library")
+
+
+def test_each_place_overrides_the_one_before(places: Places) -> None:
+    places.user.write_text("[search]\nk = 1\ndense = 0.1\npool = 11\nrrf_k = 5\n")
+    places.project.write_text("[search]\nk = 2\ndense = 0.2\npool = 22\n")
+    loaded = places.load(
+        {"search.k": 4}, {"SECONDLOOK_SEARCH_K": "3", "SECONDLOOK_SEARCH_DENSE": "0.3"}
+    )
+    search = loaded.settings.search
+    assert (search.k, search.dense, search.pool, search.rrf_k) == (4, 0.3, 22, 5)
+    assert loaded.origin["search.k"] == "--k"
+    assert loaded.origin["search.dense"] == "SECONDLOOK_SEARCH_DENSE"
+    assert loaded.origin["search.pool"] == str(places.project)
+    assert loaded.origin["search.rrf_k"] == str(places.user)
+    assert loaded.origin["search.lexical"] == "default"
+    assert loaded.files == (places.user, places.project)
+    assert loaded.value("search.k") == 4
+
+
+def test_the_nearest_project_file_is_the_only_one(places: Places) -> None:
+    places.project.write_text("[search]\nk = 2\npool = 22\n")
+    nearer = places.cwd.parent / "secondlook.toml"
+    nearer.write_text("[search]\nk = 7\n")
+    loaded = places.load()
+    assert (loaded.settings.search.k, loaded.settings.search.pool) == (7, 100)
+    assert loaded.files == (nearer,)
+
+
+def test_a_flag_that_was_not_given_changes_nothing(places: Places) -> None:
+    assert places.load({"search.k": None}).origin["search.k"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("key", "flag"),
+    [("library.path", "--library"), ("ingest.workers", "--jobs"), ("search.rerank", "--rerank")],
+)
+def test_flags_are_named_as_they_are_typed(places: Places, key: str, flag: str) -> None:
+    value: dict[str, object] = {"library.path": "x", "ingest.workers": 2, "search.rerank": False}
+    assert places.load({key: value[key]}).origin[key] == flag
+
+
+def test_relative_paths_are_relative_to_their_place(places: Places) -> None:
+    places.user.write_text('[library]\npath = "mine"\n')
+    assert places.load().settings.library.path == places.user.parent / "mine"
+    places.project.write_text('[library]\npath = "../ours"\n')
+    assert places.load().settings.library.path == places.project.parent / "../ours"
+    environ = {"SECONDLOOK_LIBRARY": "shell"}
+    assert places.load(None, environ).settings.library.path == places.cwd / "shell"
+    flags = {"library.path": Path("flag")}
+    assert places.load(flags, environ).settings.library.path == places.cwd / "flag"
+
+
+def test_home_is_expanded(places: Places) -> None:
+    places.project.write_text('[library]\npath = "~/books"\n')
+    assert places.load().settings.library.path == Path.home() / "books"
+
+
+def test_unknown_home_is_an_error(places: Places) -> None:
+    places.project.write_text('[library]\npath = "~nobody-by-this-name/books"\n')
+    assert "home folder" in places.error().message
+
+
+def test_empty_path_is_an_error(places: Places) -> None:
+    places.project.write_text('[library]\npath = ""\n')
+    assert "must be a path" in places.error().message
+
+
+def test_the_long_variable_beats_its_short_form(places: Places) -> None:
+    environ = {"SECONDLOOK_LIBRARY": "/short", "SECONDLOOK_LIBRARY_PATH": "/long"}
+    loaded = places.load(None, environ)
+    assert loaded.settings.library.path == Path("/long").absolute()
+    assert loaded.origin["library.path"] == "SECONDLOOK_LIBRARY_PATH"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key", "value"),
+    [
+        ("SECONDLOOK_SEARCH_RERANK", "false", "search.rerank", False),
+        ("SECONDLOOK_SEARCH_RERANK", "1", "search.rerank", True),
+        ("SECONDLOOK_SEARCH_K", "25", "search.k", 25),
+        ("SECONDLOOK_INGEST_IDLE_SECONDS", "2", "ingest.idle_seconds", 2.0),
+        ("SECONDLOOK_INGEST_EXCLUDE", "*.log, drafts/", "ingest.exclude", ("*.log", "drafts/")),
+        ("SECONDLOOK_INGEST_OCR", "off", "ingest.ocr", "off"),
+        ("SECONDLOOK_EMBEDDING_BASE_URL", "https://x.org", "embedding.base_url", "https://x.org"),
+        ("SECONDLOOK_EMBEDDING_BASE_URL", "", "embedding.base_url", None),
+    ],
+)
+def test_variables_are_read_by_type(
+    places: Places, name: str, text: str, key: str, value: object
+) -> None:
+    assert places.load(None, {name: text}).value(key) == value
+
+
+def test_reserved_and_foreign_variables_are_ignored(places: Places) -> None:
+    environ = dict.fromkeys([*module.ENV_RESERVED, "PATH", "SECOND"], "whatever")
+    assert set(places.load(None, environ).origin.values()) == {"default"}
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("SECONDLOOK_SERCH_K", "SECONDLOOK_SEARCH_K"),
+        ("SECONDLOOK_LIBARY", "SECONDLOOK_LIBRARY"),
+        ("SECONDLOOK_INGEST_WORKER", "SECONDLOOK_INGEST_WORKERS"),
+    ],
+)
+def test_unknown_variable_names_the_nearest(places: Places, name: str, nearest: str) -> None:
+    error = places.error(None, {name: "1"})
+    assert name in error.message
+    assert f"{nearest}?" in (error.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "nearest"),
+    [
+        ("[serch]\nk = 1", "serch", "search"),
+        ("[search]\ndens = 0.5", "search.dens", "search.dense"),
+        ("[search]\nworkers = 2", "search.workers", "ingest.workers"),
+        ("k = 5", "k", "search.k"),
+        ("[ingest]\nzzzz = 5", "ingest.zzzz", "ingest"),
+    ],
+)
+def test_unknown_key_names_file_key_and_nearest(
+    places: Places, text: str, key: str, nearest: str
+) -> None:
+    places.project.write_text(text)
+    error = places.error()
+    assert str(places.project) in error.message
+    assert repr(key) in error.message
+    assert nearest in (error.hint or "")
+    assert error.exit_code == 2
+
+
+def test_unknown_flag_key_is_an_error(places: Places) -> None:
+    assert "search.k" in (places.error({"serch.k": 3}).hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "allowed"),
+    [
+        ("[search]\nk = 0", "0", "greater than or equal to 1"),
+        ('[search]\nk = "5"', "'5'", "valid integer"),
+        ("[search]\nk = 5.5", "5.5", "valid integer"),
+        ("[search]\nrerank = 1", "1", "valid boolean"),
+        ("[search]\ndense = 1.5", "1.5", "less than or equal to 1"),
+        ('[ingest]\nocr = "maybe"', "'maybe'", "'auto' or 'off'"),
+        ('[ingest]\nexclude = "*.log"', "'*.log'", "valid tuple"),
+        ("[library]\npath = 3", "3", "path"),
+        ('[embedding]\nbase_url = "localhost:1"', "'localhost:1'", "localhost"),
+    ],
+)
+def test_wrong_value_names_place_value_and_what_is_allowed(
+    places: Places, text: str, value: str, allowed: str
+) -> None:
+    places.user.write_text(text)
+    error = places.error()
+    assert str(places.user) in error.message
+    assert value in error.message
+    assert allowed in error.message
+
+
+def test_wrong_variable_and_flag_are_named_as_typed(places: Places) -> None:
+    error = places.error(None, {"SECONDLOOK_SEARCH_K": "many"})
+    assert error.message.startswith("SECONDLOOK_SEARCH_K: search.k must be a valid integer")
+    assert places.error({"search.k": 0}).message.startswith("--k must be greater")
+
+
+def test_a_key_in_place_of_its_variables_name_is_not_repeated(places: Places) -> None:
+    places.user.write_text('[embedding]\napi_key_env = "sk-very-secret"\n')
+    error = places.error()
+    assert "secret" not in f"{error.message} {error.hint}"
+    assert "embedding.api_key_env" in error.message
+
+
+@pytest.mark.parametrize("url", ["https://evil.example/v1", "http://10.0.0.1:80"])
+def test_a_project_file_cannot_send_text_elsewhere(places: Places, url: str) -> None:
+    places.project.write_text(f'[embedding]\nbase_url = "{url}"\n')
+    error = places.error()
+    assert url in error.message
+    assert "SECONDLOOK_EMBEDDING_BASE_URL" in (error.hint or "")
+
+
+@pytest.mark.parametrize("url", ["http://localhost:11434", "http://127.0.0.1:1", "http://[::1]:2"])
+def test_a_project_file_may_name_a_local_service(places: Places, url: str) -> None:
+    places.project.write_text(f'[embedding]\nbase_url = "{url}"\n')
+    assert places.load().settings.embedding.base_url == url
+
+
+def test_a_user_file_may_name_any_service(places: Places) -> None:
+    places.user.write_text('[embedding]\nbase_url = "https://api.example.org/v1"\n')
+    assert places.load().settings.embedding.base_url == "https://api.example.org/v1"
+
+
+def test_malformed_file_names_file_and_line(places: Places) -> None:
+    places.project.write_text("[search]\nk = \n")
+    error = places.error()
+    assert str(places.project) in error.message
+    assert "line 2" in error.message
+
+
+def test_a_section_that_is_a_value(places: Places) -> None:
+    places.project.write_text("search = 5\n")
+    error = places.error()
+    assert "must be a section" in error.message
+    assert "[search]" in (error.hint or "")
+
+
+def test_file_with_byte_order_mark(places: Places) -> None:
+    places.project.write_bytes(b"\xef\xbb\xbf[search]\nk = 3\n")
+    assert places.load().settings.search.k == 3
+
+
+def test_file_that_is_not_utf8(places: Places) -> None:
+    places.project.write_bytes(b"[library]\nlanguage = '\xff'\n")
+    assert "not UTF-8" in places.error().message
+
+
+def test_file_that_cannot_be_read(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    places.project.write_text("")
+
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert "Permission denied" in places.error().message
+
+
+def test_contradiction_names_both_places(places: Places) -> None:
+    places.user.write_text("[search]\ndense = 0\n")
+    error = places.error(None, {"SECONDLOOK_SEARCH_LEXICAL": "0"})
+    assert "must not both be 0" in error.message
+    assert str(places.user) in error.message
+    assert "SECONDLOOK_SEARCH_LEXICAL" in error.message
+
+
+def test_values_are_judged_together_only_once_all_are_known(places: Places) -> None:
+    places.user.write_text("[chunking]\noverlap = 150\n")
+    assert "half" in places.error().message
+    assert places.load({"chunking.tokens": 300}).settings.chunking.overlap == 150
+
+
+def test_models_are_frozen_and_strict() -> None:
+    with pytest.raises(ValidationError):
+        Settings().search.k = 3
+    with pytest.raises(ValidationError):
+        SearchSettings(k="3")  # type: ignore[arg-type]
+    with pytest.raises(ValidationError):
+        ChunkingSettings(tokens=100, overlap=60)
+    with pytest.raises(ValidationError):
+        Settings.model_validate({"nonsense": {}})
+
+
+@hypothesis.settings(deadline=None)
+@given(st.text(max_size=30))
+def test_any_name_has_a_nearest_key(name: str) -> None:
+    assert module.nearest_key(name) in {*KEYS, *module.SECTIONS}
+
+
+def test_places_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert module.user_file().name == "config.toml"
+    assert module.user_file().parent.name == "secondlook"
+    for name in module.ENV_NAMES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SECONDLOOK_SEARCH_K", "9")
+    assert load().settings.search.k == 9
+
+
+def test_the_documentation_lists_every_setting_as_it_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    documented = {row[0].strip("`"): (row[1], row[2]) for row in rows if "." in row[0]}
+    del documented["config.toml` in your config folder"], documented[_PROJECT_ROW]
+    assert list(documented) == list(KEYS)
+    for key, (default, meaning) in documented.items():
+        section, name = key.split(".")
+        field = module.SECTIONS[section].model_fields[name]
+        assert meaning == field.description, key
+        if key != "library.path":
+            assert default == _as_written(field.default), key
+
+
+_PROJECT_ROW = "secondlook.toml`, the nearest one from the working folder upward"
+
+
+def _as_written(value: object) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, str):
+        return f'`"{value}"`'
+    return f"`{'[]' if value == () else str(value).lower()}`"
