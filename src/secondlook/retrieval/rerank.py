@@ -1,0 +1,56 @@
+"""Blends what the reader thinks of a passage with what the two searches thought of it.
+
+The reader was trained on one kind of question and is not to be trusted alone on others. Its
+relevance passes through a sigmoid: where it is sure it decides, and among passages none of which
+it finds relevant the order of the searches stays. docs/ranking.md has the sweep behind this.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from secondlook.retrieval.fuse import Fused
+
+RELEVANCE_SCALE = 2.0
+"""Logits of relevance are divided by this before the sigmoid."""
+_UNREAD = -math.inf
+
+
+def rerank(
+    fused: Sequence[Fused], relevance: Mapping[str, float], *, blend: float
+) -> list[tuple[Fused, float]]:
+    """The entries with their final scores, best first, ties by id.
+
+    `relevance` holds the reader's logits by id. An entry that the reader has not seen counts as
+    not relevant: as the reader sees the best of `fused`, such entries keep their order below.
+    """
+    if not 0 <= blend <= 1:
+        raise UsageError(
+            f"the share of the reranker must lie between 0 and 1: {blend!r}",
+            hint="0 keeps the order of the searches, 1 takes that of the reader",
+        )
+    scored = [
+        (entry, blended(entry.score, relevance.get(entry.id, _UNREAD), blend)) for entry in fused
+    ]
+    return sorted(
+        scored, key=lambda item: (item[0].id not in relevance, -item[1], -item[0].score, item[0].id)
+    )
+
+
+def blended(fusion: float, relevance: float, blend: float) -> float:
+    """Between the fusion score (blend 0) and the reader's relevance (blend 1), both in 0..1."""
+    return (1 - blend) * fusion + blend * _sigmoid(relevance / RELEVANCE_SCALE)
+
+
+def _sigmoid(value: float) -> float:
+    if math.isnan(value):  # a model gone wrong must not scramble the order
+        return 0.0
+    if value >= 0:
+        return 1 / (1 + math.exp(-value))
+    return math.exp(value) / (1 + math.exp(value))

@@ -1,0 +1,214 @@
+"""One search: two engines side by side, fused, and the best candidates looked at twice."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from secondlook.errors import UsageError
+from secondlook.retrieval.analyse import query_terms
+from secondlook.retrieval.chunk import context
+from secondlook.retrieval.fuse import fuse
+from secondlook.retrieval.index.port import EVERYTHING
+from secondlook.retrieval.rerank import rerank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from secondlook.reading.port import Embedder, Reader, Reading
+    from secondlook.retrieval.fuse import Fused
+    from secondlook.retrieval.index.port import Entry, Filter, Index, Scored
+
+log = logging.getLogger(__name__)
+
+_MOSTLY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How to search. The defaults are the outcome of the sweep in docs/ranking.md."""
+
+    k: int = 10
+    """How many passages come back."""
+    dense: float = 0.5
+    """Weight of the search by meaning; 0 leaves it out."""
+    lexical: float = 0.5
+    """Weight of the search by words; 0 leaves it out."""
+    rrf_k: int = 60
+    """Constant of rank fusion: the larger, the less the first ranks stand out."""
+    pool: int = 100
+    """Passages that each of the two searches contributes."""
+    candidates: int = 20
+    """How many of the fused passages the reader looks at."""
+    rerank: bool = True
+    blend: float = 0.5
+    """Share of the reader in the order: 0 keeps that of fusion."""
+
+    def __post_init__(self) -> None:
+        for name in ("k", "pool", "candidates"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} must be at least 1: {getattr(self, name)!r}")
+        if not 0 <= self.blend <= 1:
+            raise UsageError(
+                f"blend must lie between 0 and 1: {self.blend!r}",
+                hint="0 keeps the order of the searches, 1 takes that of the reader",
+            )
+
+
+DEFAULT_OPTIONS = SearchOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A passage in its place, with every score that led there."""
+
+    entry: Entry
+    score: float
+    fusion_score: float
+    dense_rank: int | None = None
+    dense_score: float | None = None
+    lexical_rank: int | None = None
+    lexical_score: float | None = None
+    rerank_score: float | None = None
+    reading: Reading | None = None
+    """What the reader saw; its span counts characters of the entry's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """The services a search needs. The same query over the same index gives the same result."""
+
+    index: Index
+    embedder: Embedder
+    reader: Reader | Callable[[], Reader] | None = None
+    """The reader, or what loads it: it loads while the engines search."""
+    language: str = "english"
+    titles: Callable[[Collection[str]], Mapping[str, str]] | None = None
+    """Titles of documents by id, for the reader to see above a passage."""
+
+    def search(
+        self, query: str, options: SearchOptions = DEFAULT_OPTIONS, where: Filter = EVERYTHING
+    ) -> list[Ranked]:
+        """The passages that fit the query best, best first."""
+        if not query.strip():
+            raise UsageError("the query is empty", hint="say what to look for")
+        with ThreadPoolExecutor(2, thread_name_prefix="secondlook-search") as pool:
+            reader = pool.submit(self._load_reader, options)
+            fused = self._fused(query, options, where, pool)
+            ranked = self._ranked(query, fused, options, reader)
+        return _distinct(ranked)[: options.k]
+
+    def _fused(
+        self, query: str, options: SearchOptions, where: Filter, pool: ThreadPoolExecutor
+    ) -> list[Fused]:
+        depth = max(options.pool, options.candidates, options.k)
+        lexical = pool.submit(self._lexical, query, depth, where) if options.lexical else None
+        dense: list[Scored] = []
+        if options.dense:
+            dense = self.index.dense(self.embedder.embed_query(query), depth, where)
+        return fuse(
+            dense,
+            lexical.result() if lexical else [],
+            dense_weight=options.dense,
+            lexical_weight=options.lexical,
+            k=options.rrf_k,
+        )
+
+    def _lexical(self, query: str, depth: int, where: Filter) -> list[Scored]:
+        terms = query_terms(query, self.language)
+        return self.index.lexical(terms, depth, where) if terms else []
+
+    def _ranked(
+        self, query: str, fused: list[Fused], options: SearchOptions, reader: Future[Reader | None]
+    ) -> list[Ranked]:
+        # Twice as many as asked for, as some may turn out to repeat others.
+        kept = fused[: max(2 * options.k, options.candidates)]
+        # Another process may have removed a passage since it was found.
+        held = {entry.id: entry for entry in self.index.fetch([entry.id for entry in kept])}
+        kept = [entry for entry in kept if entry.id in held]
+        seen = [held[entry.id] for entry in kept[: options.candidates]]
+        readings = self._readings(query, seen, reader) if options.rerank and seen else {}
+        relevance = {name: reading.relevance for name, reading in readings.items()}
+        scored = (
+            rerank(kept, relevance, blend=options.blend)
+            if readings
+            else [(entry, entry.score) for entry in kept]
+        )
+        return [
+            _result(held[entry.id], entry, score, readings.get(entry.id)) for entry, score in scored
+        ]
+
+    def _load_reader(self, options: SearchOptions) -> Reader | None:
+        if not options.rerank or self.reader is None:
+            return None
+        return cast("Reader", self.reader) if hasattr(self.reader, "read") else self.reader()
+
+    def _readings(
+        self, query: str, entries: Sequence[Entry], loading: Future[Reader | None]
+    ) -> dict[str, Reading]:
+        """What the reader makes of each entry; nothing when there is no reader or it fails."""
+        try:
+            reader = loading.result()
+            if reader is None:
+                return {}
+            above = self._above(entries)
+            given = [lead + entry.text for lead, entry in zip(above, entries, strict=True)]
+            readings = reader.read(query, given)
+        except Exception as failure:  # noqa: BLE001 - a search is worth more than its second look
+            log.warning("not reranked: %s", failure)
+            return {}
+        return {
+            entry.id: _within(reading, len(lead), len(entry.text))
+            for entry, reading, lead in zip(entries, readings, above, strict=True)
+        }
+
+    def _above(self, entries: Sequence[Entry]) -> list[str]:
+        """What the reader is told before each passage: where it stands."""
+        documents = {entry.document for entry in entries}
+        titles = self.titles(documents) if self.titles else {}
+        lines = [context(titles.get(entry.document, ""), entry.heading) for entry in entries]
+        return [f"{line}. " if line else "" for line in lines]
+
+
+def _result(entry: Entry, fused: Fused, score: float, reading: Reading | None) -> Ranked:
+    return Ranked(
+        entry=entry,
+        score=score,
+        fusion_score=fused.score,
+        dense_rank=fused.dense_rank,
+        dense_score=fused.dense_score,
+        lexical_rank=fused.lexical_rank,
+        lexical_score=fused.lexical_score,
+        rerank_score=reading.relevance if reading else None,
+        reading=reading,
+    )
+
+
+def _within(reading: Reading, lead: int, length: int) -> Reading:
+    """The reading with its span counted from the passage's first character."""
+    start = min(max(reading.start - lead, 0), length)
+    end = min(max(reading.end - lead, 0), length)
+    return replace(reading, start=start, end=end)
+
+
+def _distinct(ranked: list[Ranked]) -> list[Ranked]:
+    """Without passages most of whose text a better one of the same document already shows.
+
+    Neighbours that share a sentence both stay: most of what each says is its own.
+    """
+    kept: dict[str, list[Entry]] = {}
+    distinct = []
+    for item in ranked:
+        better = kept.setdefault(item.entry.document, [])
+        if not any(_repeats(item.entry, other) for other in better):
+            better.append(item.entry)
+            distinct.append(item)
+    return distinct
+
+
+def _repeats(entry: Entry, better: Entry) -> bool:
+    shared = min(entry.end, better.end) - max(entry.start, better.start)
+    return shared > _MOSTLY * (entry.end - entry.start)
