@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import run_in_executor
@@ -16,13 +12,23 @@ from pydantic import ConfigDict, Field
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+
     from secondlook.passage import Hit
 
 _OPTIONS = frozenset({"k", "dense", "lexical", "rerank", "filters", "documents", "exclude"})
 
 
 class Searchable(Protocol):
-    def search(self, query: str, **options: Any) -> list[Hit]: ...
+    """What a retriever needs of a library."""
+
+    @property
+    def search(self) -> Callable[..., list[Hit]]: ...
 
 
 class LibraryRetriever(BaseRetriever):
@@ -35,12 +41,20 @@ class LibraryRetriever(BaseRetriever):
     options: dict[str, Any] = Field(default_factory=dict)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
+        **options: Any,
     ) -> list[Document]:
         return self._find(query, options)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002
+        **options: Any,
     ) -> list[Document]:
         # A search computes on all cores and must not hold up the event loop.
         return await run_in_executor(None, self._find, query, options)
