@@ -13,8 +13,6 @@ from secondlook.reading.wordpieces import CLS, SEP, Wordpieces
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from secondlook.reading.port import Vectors
     from secondlook.reading.session import Feed
 
@@ -61,22 +59,12 @@ class OnnxEmbedder:
         ids = self._wordpieces.ids(texts, limit=self.max_tokens - _SPECIAL_TOKENS)
         # Longest first: the last passes are short ones, so no core waits long at the end.
         order = sorted(range(len(ids)), key=lambda at: -len(ids[at]))
-        outputs = self._model.run_all([self._feed(ids[at]) for at in order])
+        outputs = self._model.run_all([_feed(ids[at]) for at in order])
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for at, (hidden, *_) in zip(order, outputs, strict=True):
-            vectors[at] = _unit(hidden[0].mean(axis=0))
+        for at, (vector,) in zip(order, outputs, strict=True):
+            vectors[at] = vector[0]
         return vectors
 
-    def _feed(self, ids: list[int]) -> Feed:
-        tokens = np.array([[CLS, *ids, SEP]], dtype=np.int64)
-        feed = {
-            "input_ids": tokens,
-            "attention_mask": np.ones_like(tokens),
-            "token_type_ids": np.zeros_like(tokens),
-        }
-        return {name: feed[name] for name in self._model.inputs}
 
-
-def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    scaled: NDArray[np.float32] = vector / max(float(np.linalg.norm(vector)), 1e-12)
-    return scaled
+def _feed(ids: list[int]) -> Feed:
+    return {"ids": np.array([[CLS, *ids, SEP]], dtype=np.int64)}

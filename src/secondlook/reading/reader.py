@@ -3,7 +3,7 @@ whether there is an answer at all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,12 +79,13 @@ def window_starts(tokens: int, room: int) -> range:
 def _feed(question: list[int], window: _Window) -> Feed:
     tokens = np.array([[CLS, *question, SEP, *window.ids, SEP]], dtype=np.int64)
     types = np.zeros_like(tokens)
+    # As in training: the closing [SEP] is not the passage's.
     types[0, len(question) + 2 : -1] = 1
-    return {"ids": tokens, "mask": np.ones_like(tokens), "tt": types}
+    return {"ids": tokens, "types": types}
 
 
 def _reading(window: _Window, output: Outputs, *, first: int) -> Reading:
-    starts, ends, relevance, answerable = output[0][0], output[1][0], output[2][0], output[3][0]
+    starts, ends, relevance, answerable = (values[0] for values in output)
     null = float(starts[0] + ends[0])
     size = len(window.ids)
     span = best_span(starts[first : first + size], ends[first : first + size])
@@ -120,7 +121,5 @@ def best_span(
 
 
 def _best(readings: list[Reading]) -> Reading:
-    from dataclasses import replace
-
     best = max(readings, key=lambda reading: (reading.relevance, -reading.start))
     return replace(best, windows=len(readings))

@@ -40,7 +40,6 @@ class OnnxModel:
             raise UsageError(f"threads must be at least 1, not {threads!r}")
         self.threads = threads or allowed_cores()
         self._session = _open(file)
-        self.inputs = tuple(value.name for value in self._session.get_inputs())
         self._workers = ThreadPoolExecutor(self.threads, thread_name_prefix="secondlook-model")
 
     def run(self, feed: Feed) -> Outputs:
@@ -58,11 +57,14 @@ class OnnxModel:
 
 
 def _open(file: Path) -> Any:
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
+    # The graphs are written fused. Left alone they load faster, and no other version of
+    # onnxruntime can turn them into something slower or slightly different.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(

@@ -1,0 +1,152 @@
+"""Reading the tensors of a BERT encoder, whatever file they come in.
+
+Matrices are kept as int8 with one scale per output column, so that a graph rebuilt from an int8
+file multiplies by exactly the numbers that file did.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+MATRICES = (
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "intermediate.dense",
+    "output.dense",
+)
+TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+INT8_MAX = 127
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """`values * scale`, laid out (in, out); one scale per output column."""
+
+    values: NDArray[np.int8]
+    scale: Floats
+
+    @property
+    def floats(self) -> Floats:
+        return self.values.astype(np.float32) * self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`(values - zero) * scale`: an embedding table, one scale for all of it."""
+
+    values: NDArray[np.uint8]
+    scale: float
+    zero: int
+
+    @property
+    def floats(self) -> Floats:
+        shifted = self.values.astype(np.int32) - self.zero
+        return (shifted * np.float32(self.scale)).astype(np.float32)
+
+
+@dataclass(slots=True)
+class Tensors:
+    """Everything in one encoder and the heads on top of it, by the names BERT gives them."""
+
+    matrices: dict[str, Matrix] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    vectors: dict[str, Floats] = field(default_factory=dict)
+
+    @property
+    def layers(self) -> int:
+        return 1 + max(
+            int(found[1])
+            for name in self.matrices
+            if (found := re.match(r"encoder\.layer\.(\d+)\.", name))
+        )
+
+
+def quantise_matrix(weights: Floats) -> Matrix:
+    """Symmetric int8 per output column of an (in, out) matrix."""
+    scale = np.maximum(np.abs(weights).max(axis=0), 1e-12).astype(np.float32) / INT8_MAX
+    return Matrix(np.rint(weights / scale).astype(np.int8), scale.astype(np.float32))
+
+
+def quantise_table(weights: Floats) -> Table:
+    low, high = min(float(weights.min()), 0.0), max(float(weights.max()), 0.0)
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    return Table(np.clip(np.rint(weights / scale) + zero, 0, 255).astype(np.uint8), scale, zero)
+
+
+def read_int8_onnx(file: Path) -> Tensors:
+    """From an export that onnxruntime quantised dynamically, per channel."""
+    import onnx
+    from onnx import numpy_helper
+
+    graph = onnx.load(str(file)).graph
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    tensors = Tensors()
+    for node in graph.node:
+        if node.op_type == "MatMulInteger":
+            name = _module_name(node.name)
+            tensors.matrices[name] = _matrix(stored, node.input[1].removesuffix("_quantized"))
+    for name, array in stored.items():
+        short = name.removeprefix("bert.")
+        if found := re.fullmatch(r"embeddings\.(\w+)\.weight_quantized", short):
+            base = name.removesuffix("_quantized")
+            scale, zero = float(stored[f"{base}_scale"]), int(stored[f"{base}_zero_point"])
+            tensors.tables[found[1]] = Table(array, scale, zero)
+        elif short.endswith((".bias", ".weight")) and array.dtype == np.float32:
+            tensors.vectors[short] = array
+    return tensors
+
+
+def _module_name(node: str) -> str:
+    """ "/bert/encoder/layer.0/output/dense/MatMul_quant" -> "encoder.layer.0.output.dense"."""
+    parts = node.strip("/").removeprefix("bert/").split("/")[:-1]
+    return parts[-1] if parts[0] in {"rel", "ans", "span"} else ".".join(parts)
+
+
+def _matrix(stored: dict[str, NDArray[np.float32]], name: str) -> Matrix:
+    if np.any(stored[f"{name}_zero_point"]):
+        raise ValueError(f"{name!r} is not quantised symmetrically")
+    values = stored[f"{name}_quantized"].astype(np.int8)
+    return Matrix(values, stored[f"{name}_scale"].astype(np.float32))
+
+
+def read_safetensors(file: Path) -> Tensors:
+    """From float32 weights as sentence-transformers publishes them; quantised here."""
+    tensors = Tensors()
+    for name, array in _safetensors(file).items():
+        module = name.rsplit(".", 1)[0]
+        if name.endswith(".weight") and module.endswith(MATRICES):
+            tensors.matrices[module] = quantise_matrix(np.ascontiguousarray(array.T))
+        elif module.removeprefix("embeddings.") in TABLES:
+            tensors.tables[module.removeprefix("embeddings.")] = quantise_table(array)
+        elif array.dtype == np.float32 and not name.startswith("pooler."):
+            tensors.vectors[name] = array
+    return tensors
+
+
+def _safetensors(file: Path) -> dict[str, Floats]:
+    """The format is a length, a JSON header and raw bytes: no library needed to read float32."""
+    raw = file.read_bytes()
+    (length,) = struct.unpack("<Q", raw[:8])
+    header = json.loads(raw[8 : 8 + length])
+    body = memoryview(raw)[8 + length :]
+    return {
+        name: np.frombuffer(body[slice(*entry["data_offsets"])], np.float32).reshape(entry["shape"])
+        for name, entry in header.items()
+        if name != "__metadata__" and entry["dtype"] == "F32"
+    }
