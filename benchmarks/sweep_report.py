@@ -1,0 +1,158 @@
+"""Sweeps fusion and blend over the cached pools and scores, chooses, prints and saves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.sweep_grid import FORMS, METRICS, Config, evaluate, load_pool
+from benchmarks.sweep_pools import POOL, RRF_KS, TIERS, WEIGHTS
+from benchmarks.sweep_score import read_scores, score_folder
+from benchmarks.sweep_sets import GIVEN, SETS, Given
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.sweep_grid import Pool, Scores
+
+RESULTS = Path(__file__).resolve().parent / "results" / "sweep.json"
+MARGIN = 0.01
+BLENDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+RERANKED_KS = (10, 20, 60)
+Measured = list[tuple[Config, "Scores"]]
+
+
+def report(*, save: bool, limit: int | None) -> None:
+    from secondlook.reading import load_embedder, load_reader
+
+    reader = load_reader().name
+    record: dict[str, Any] = {"reader": reader, "embedder": load_embedder().name, "pool": POOL}
+    record["context"] = _context_or_not(limit)
+    for given in GIVEN:
+        scores = _relevance(reader, given)
+        if scores:
+            pools = [load_pool(name, "context", scores, limit) for name in SETS]
+            record[f"reader given {given}"] = _sweep(pools, given)
+    if save:
+        RESULTS.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+
+def _context_or_not(limit: int | None) -> dict[str, Any]:
+    """Fusion alone, with and without the title before the passage."""
+    found: dict[str, Any] = {}
+    for given in GIVEN:
+        pools = [load_pool(name, given, {}, limit) for name in SETS]
+        for label, dense in (("dense", 1.0), ("lexical", 0.0), ("hybrid", 0.5)):
+            ((_, scores),) = evaluate(pools, [Config(dense, 60)])
+            found[f"{given}, {label}"] = scores
+            print(_line(f"{given}, {label}", scores))
+    return found
+
+
+def _relevance(reader: str, given: Given) -> dict[tuple[str, str], dict[str, float]]:
+    """Relevance by question and passage, of the questions that were read in every tier."""
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    for row in read_scores(score_folder(reader, given)):
+        readings = dict(zip(row["passages"], (s[0] for s in row["scores"]), strict=True))
+        values.setdefault((row["set"], row["query"]), {}).update(readings)
+    return values
+
+
+def _sweep(pools: list[Pool], given: Given) -> dict[str, Any]:
+    print(f"\nreader given {given}: " + ", ".join(f"{p.name} {len(p.gold)}" for p in pools))
+    plain = list(evaluate(pools, [Config(dense, k) for k in RRF_KS for dense in WEIGHTS]))
+    depth = _depth(pools)
+    blended = list(evaluate(pools, _blended(depth)))
+    record: dict[str, Any] = {"questions": {pool.name: len(pool.gold) for pool in pools}}
+    floor = _floor(plain, "chosen")
+    record["floor"] = {part: _floor(plain, part) for part in ("all", "chosen", "held")}
+    for label, config in (
+        ("dense", Config(1.0, 60)),
+        ("lexical", Config(0.0, 60)),
+        ("hybrid 0.5", Config(0.5, 60)),
+    ):
+        record[label] = _show(label, next(item for item in plain if item[0] == config))
+    record["best fusion"] = _show("best fusion", max(plain, key=lambda item: macro(item[1])))
+    for candidates in [size for size in TIERS if size <= depth]:
+        some = [item for item in blended if item[0].candidates == candidates]
+        best = _choose(some, floor)
+        if best:
+            record[f"best of {candidates}"] = _show(f"best of {candidates}", best)
+    for form in FORMS:
+        best = _choose([item for item in blended if item[0].form == form], floor)
+        if best:
+            record[f"best {form}"] = _show(f"best {form}", best)
+    best = _choose(blended, floor)
+    if best:
+        record["chosen"] = _show("chosen", best)
+    alone = [item for item in blended if item[0].blend == 1.0]
+    record["reader alone"] = _show("reader alone", max(alone, key=lambda item: macro(item[1])))
+    return record
+
+
+def _depth(pools: list[Pool]) -> int:
+    """The deepest tier that the reader has seen whole under every fusion."""
+    import numpy as np
+    from benchmarks.sweep_grid import _fusion
+
+    for size in reversed(TIERS):
+        missing = 0
+        for pool in pools:
+            for k in RERANKED_KS:
+                for dense in WEIGHTS:
+                    fusion, relevance, _ = _fusion(pool, dense, k)
+                    unread = np.isnan(relevance[:, :size]) & (fusion[:, :size] > 0)
+                    missing += int(unread.sum())
+        if not missing:
+            return size
+    return 0
+
+
+def _blended(depth: int) -> Iterator[Config]:
+    for dense in WEIGHTS:
+        for k in RERANKED_KS:
+            for candidates in (size for size in TIERS if size <= depth):
+                for form in FORMS:
+                    for blend in BLENDS:
+                        yield Config(dense, k, candidates, form, blend)
+
+
+def macro(scores: Scores, part: str = "chosen", metric: str = "ndcg10") -> float:
+    return sum(scores[name][part][metric] for name in SETS) / len(SETS)
+
+
+def _floor(plain: Measured, part: str) -> dict[str, float]:
+    """Each set's best nDCG@10 of dense, lexical and every fusion of the two."""
+    return {name: max(scores[name][part]["ndcg10"] for _, scores in plain) for name in SETS}
+
+
+def _choose(measured: Measured, floor: dict[str, float]) -> tuple[Config, Scores] | None:
+    allowed = [
+        item
+        for item in measured
+        if all(item[1][name]["chosen"]["ndcg10"] >= floor[name] - MARGIN for name in SETS)
+    ]
+    return max(allowed, key=lambda item: macro(item[1]), default=None)
+
+
+def _show(label: str, item: tuple[Config, Scores]) -> dict[str, Any]:
+    config, scores = item
+    told = f"{label}: dense {config.dense} k {config.k}"
+    if config.candidates:
+        told += f", {config.candidates} read, {config.form} {config.blend}"
+    print(_line(told, scores))
+    averages = {
+        part: {metric: round(macro(scores, part, metric), 4) for metric in METRICS}
+        for part in ("all", "chosen", "held")
+    }
+    return {"config": asdict(config), "macro": averages, "sets": scores}
+
+
+def _line(label: str, scores: Scores) -> str:
+    per_set = "  ".join(
+        f"{name} " + "/".join(f"{scores[name]['all'][m]:.3f}" for m in METRICS[:3]) for name in SETS
+    )
+    averages = "/".join(f"{macro(scores, part):.4f}" for part in ("all", "chosen", "held"))
+    return f"{label:52} {averages}  {per_set}"

@@ -1,0 +1,253 @@
+"""Search over a real engine: order, failures, and what is left out."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from secondlook.errors import ModelUnavailable, UsageError
+from secondlook.reading.port import Reading
+from secondlook.retrieval.analyse import terms
+from secondlook.retrieval.index.lance import LanceIndex
+from secondlook.retrieval.index.port import Entry, Filter
+from secondlook.retrieval.search import Searcher, SearchOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+TOPICS = ("cat feline pet", "dog canine hound", "ship boat sea", "bread loaf bake")
+
+
+class TopicEmbedder:
+    """Knows a few synonyms, so that meaning and words can disagree."""
+
+    name = "topics@1"
+    dimensions = len(TOPICS) + 1
+    max_tokens = 512
+
+    def token_starts(self, text: str) -> list[int]:
+        return [found.start() for found in re.finditer(r"\w+", text)]
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([self.embed_query(text) for text in texts])
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        words = re.findall(r"\w+", text.lower())
+        counts = [sum(word in topic.split() for word in words) for topic in TOPICS]
+        vector = np.array([*counts, 0.1], dtype=np.float32)
+        unit: NDArray[np.float32] = vector / np.linalg.norm(vector)
+        return unit
+
+
+class WordReader:
+    """Finds a passage relevant that has the question's last word, and points at it."""
+
+    name = "words@1"
+
+    def __init__(self) -> None:
+        self.given: list[str] = []
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        self.given = list(passages)
+        word = re.findall(r"\w+", question)[-1].lower()
+        return [self._read(word, passage) for passage in passages]
+
+    def _read(self, word: str, passage: str) -> Reading:
+        start = passage.lower().find(word)
+        end = start + len(word) if start >= 0 else 0
+        relevance = 6.0 if start >= 0 else -6.0
+        return Reading(relevance, relevance, max(start, 0), end, relevance, 0.0)
+
+
+PASSAGES = {
+    "cats": "The cat sat here.",
+    "pets": "A feline pet likes to sleep.",
+    "dogs": "The dog barks at the cat.",
+    "ships": "A ship sails.",
+    "loaves": "Bake a loaf.",
+}
+
+
+def entry(name: str, text: str, *, document: str = "", start: int = 0) -> Entry:
+    return Entry(name, document or f"d-{name}", text, terms(text), start, start + len(text))
+
+
+def stored(path: Path, entries: list[Entry]) -> Searcher:
+    embedder = TopicEmbedder()
+    index = LanceIndex.open(path / "index", dimensions=embedder.dimensions, create=True)
+    index.add(entries, embedder.embed_passages([item.text for item in entries]))
+    return Searcher(index, embedder)
+
+
+@pytest.fixture
+def searcher(tmp_path: Path) -> Searcher:
+    return stored(tmp_path, [entry(name, text) for name, text in PASSAGES.items()])
+
+
+def found(
+    searcher: Searcher, query: str, where: Filter | None = None, **options: object
+) -> list[str]:
+    chosen = SearchOptions(**options)  # type: ignore[arg-type]
+    hits = searcher.search(query, chosen, where) if where else searcher.search(query, chosen)
+    return [hit.entry.id for hit in hits]
+
+
+def test_each_search_alone_and_both_together(searcher: Searcher) -> None:
+    assert found(searcher, "cat", dense=0, lexical=1) == ["cats", "dogs"]
+    assert found(searcher, "cat", dense=1, lexical=0, k=2) == ["cats", "pets"]
+    assert set(found(searcher, "cat", k=3)) == {"cats", "pets", "dogs"}
+
+
+def test_every_score_comes_back(searcher: Searcher) -> None:
+    best, *_ = replace(searcher, reader=WordReader()).search("cat")
+    assert best.entry.text == PASSAGES["cats"]
+    assert (best.dense_rank, best.lexical_rank, best.fusion_score) == (1, 1, 1.0)
+    assert best.dense_score == pytest.approx(1.0, abs=1e-3)
+    assert best.lexical_score is not None
+    assert best.lexical_score > 0
+    assert best.rerank_score == 6.0
+    assert best.reading is not None
+    assert best.entry.text[best.reading.start : best.reading.end] == "cat"
+
+
+def test_the_reader_lifts_what_answers(searcher: Searcher) -> None:
+    reading = replace(searcher, reader=WordReader())
+    query = "feline that can sleep"
+    assert found(searcher, query, dense=0.9, lexical=0.1)[0] == "pets"
+    query = "a cat that barks"
+    assert found(searcher, query, dense=1, lexical=0)[0] == "cats"
+    assert found(reading, query, dense=1, lexical=0)[0] == "dogs"
+    assert found(reading, query, dense=1, lexical=0, rerank=False)[0] == "cats"
+    assert found(reading, query, dense=1, lexical=0, blend=0)[0] == "cats"
+
+
+def test_only_the_candidates_are_read_and_the_rest_follows(searcher: Searcher) -> None:
+    reader = WordReader()
+    hits = replace(searcher, reader=reader).search("cat", SearchOptions(candidates=2))
+    assert len(reader.given) == 2
+    assert [hit.rerank_score is None for hit in hits] == [False, False, True, True, True]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_reader_can_be_loaded_when_it_is_needed(searcher: Searcher) -> None:
+    loads: list[WordReader] = []
+
+    def load() -> WordReader:
+        loads.append(WordReader())
+        return loads[-1]
+
+    lazy = replace(searcher, reader=load)
+    found(lazy, "cat", rerank=False)
+    assert not loads
+    assert lazy.search("cat")[0].rerank_score == 6.0
+    assert len(loads) == 1
+
+
+class BrokenReader(WordReader):
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        raise RuntimeError("out of memory")
+
+
+def missing() -> WordReader:
+    raise ModelUnavailable("no weights")
+
+
+@pytest.mark.parametrize("reader", [BrokenReader(), missing])
+def test_a_reader_that_fails_leaves_the_order_of_fusion(
+    searcher: Searcher, reader: WordReader, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = found(searcher, "cat")
+    with caplog.at_level(logging.WARNING):
+        hits = replace(searcher, reader=reader).search("cat")
+    assert [hit.entry.id for hit in hits] == expected
+    assert all(hit.rerank_score is None and hit.score == hit.fusion_score for hit in hits)
+    assert "not reranked" in caplog.text
+
+
+@pytest.mark.parametrize("query", ["", "  ", "\n\t"])
+def test_an_empty_query_is_refused(searcher: Searcher, query: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        searcher.search(query)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("query", ["!?", "the", "\ud800", "漢字", "x" * 5000])
+def test_odd_queries_find_what_they_can(searcher: Searcher, query: str) -> None:
+    assert isinstance(found(searcher, query), list)
+
+
+@pytest.mark.parametrize(
+    "options", [{"k": 0}, {"pool": 0}, {"candidates": 0}, {"blend": 2.0}, {"blend": -1.0}]
+)
+def test_impossible_options_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(UsageError):
+        SearchOptions(**options)  # type: ignore[arg-type]
+
+
+def test_filters_and_exclusions_hold_in_both_searches(searcher: Searcher) -> None:
+    only = Filter(documents=frozenset({"d-dogs", "d-ships"}))
+    assert set(found(searcher, "cat", only)) == {"dogs", "ships"}
+    without = Filter(excluded=frozenset({"cats"}))
+    assert "cats" not in found(searcher, "cat", without)
+    assert found(searcher, "cat", Filter(documents=frozenset())) == []
+
+
+def test_equal_passages_come_in_order_of_id_every_time(tmp_path: Path) -> None:
+    names = ["m", "b", "x", "a"]
+    searcher = stored(tmp_path, [entry(name, "The cat sat.") for name in names])
+    for _ in range(3):
+        assert found(searcher, "cat") == ["a", "b", "m", "x"]
+        assert found(replace(searcher, reader=WordReader()), "cat") == ["a", "b", "m", "x"]
+
+
+def test_neighbours_stay_and_repetitions_go(tmp_path: Path) -> None:
+    searcher = stored(
+        tmp_path,
+        [
+            entry("1", "The cat sat. " * 4, document="d", start=0),
+            entry("2", "The cat sat. " * 4, document="d", start=40),
+            entry("3", "The cat sat. " * 3, document="d", start=5),
+            entry("4", "The cat sat. " * 4, document="other", start=0),
+        ],
+    )
+    assert sorted(found(searcher, "cat")) == ["1", "2", "4"]
+
+
+def test_a_passage_removed_between_search_and_fetch_is_left_out(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = searcher.index
+    fetch = index.fetch
+
+    def late(ids: Sequence[str]) -> list[Entry]:
+        index.delete(["d-cats"])
+        return fetch(ids)
+
+    monkeypatch.setattr(index, "fetch", late)
+    assert "cats" not in found(searcher, "cat")
+
+
+def test_the_reader_sees_where_a_passage_stands_and_spans_still_fit(tmp_path: Path) -> None:
+    placed = replace(entry("a", "It purrs when fed."), heading=("Pets", "Cats"))
+    searcher = stored(tmp_path, [placed])
+    reader = WordReader()
+
+    def titles(documents: Collection[str]) -> dict[str, str]:
+        return dict.fromkeys(documents, "Handbook")
+
+    told = replace(searcher, reader=reader, titles=titles)
+    (hit,) = told.search("what is it that purrs")
+    assert reader.given == ["Handbook. Pets > Cats. It purrs when fed."]
+    assert hit.reading is not None
+    assert hit.entry.text[hit.reading.start : hit.reading.end] == "purrs"
+    (hit,) = told.search("handbook")
+    assert hit.reading is not None
+    assert hit.reading.start == hit.reading.end == 0
