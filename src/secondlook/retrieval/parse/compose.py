@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from secondlook.document import Extracted, Heading, Page
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from secondlook.retrieval.parse.source import Budget
 
 PARAGRAPH = "\n\n"
@@ -62,14 +64,28 @@ class Composer:
         self._headings: list[Heading] = []
         self._pages: list[Page] = []
         self._page: tuple[int, int | None] | None = None
+        self._after_line = -1
         self.about = About()
 
     def paragraph(self, text: str) -> None:
         self._append(one_line(text))
 
-    def block(self, text: str) -> None:
-        """Text whose line breaks mean something."""
-        self._append(tidy(text))
+    def block(self, text: str) -> int:
+        """Text whose line breaks mean something. Says where it begins."""
+        return self._append(tidy(text))
+
+    def line(self, text: str) -> None:
+        """A row of a table or an item of a list: one line, close to the one before."""
+        is_next = self._after_line == self._length and not self._at_page_start
+        self._append(one_line(text), "\n" if is_next else PARAGRAPH)
+        self._after_line = self._length
+
+    def row(self, cells: Iterable[str]) -> None:
+        self.line(" | ".join(cell for cell in map(one_line, cells) if cell))
+
+    def end_lines(self) -> None:
+        """What follows is another list or table."""
+        self._after_line = -1
 
     def heading(self, level: int, text: str) -> None:
         words = one_line(text)
@@ -96,6 +112,10 @@ class Composer:
             start = self._length if start is None else start
             self._pages.append(Page(number, start, self._length))
         self._page = None
+
+    @property
+    def _at_page_start(self) -> bool:
+        return self._page is not None and self._page[1] is None
 
     @property
     def length(self) -> int:

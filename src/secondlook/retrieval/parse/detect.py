@@ -6,7 +6,7 @@ import re
 import zipfile
 from typing import TYPE_CHECKING
 
-from secondlook.errors import Damaged, Encrypted, Unsupported
+from secondlook.errors import Damaged, Encrypted, NoText, Unsupported
 from secondlook.retrieval.parse import suffixes
 from secondlook.retrieval.parse.charset import decode, is_text
 
@@ -56,7 +56,9 @@ _FOREIGN: tuple[tuple[int, bytes, str], ...] = (
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PDF_WITHIN = 1024
 _TAR_MARK = slice(257, 262)
-_HTML_START = re.compile(r"\s*(<!--.*?-->\s*)*(<!doctype html|<html|<head\b|<body\b)", re.IGNORECASE | re.DOTALL)
+_HTML_START = re.compile(
+    r"\s*(<!--.*?-->\s*)*(<!doctype html|<html|<head\b|<body\b)", re.IGNORECASE | re.DOTALL
+)
 _XHTML = re.compile(r"<html\b", re.IGNORECASE)
 _MAIL_FIELD = re.compile(
     r"(from|to|subject|date|received|return-path|message-id|mime-version|delivered-to|x-[\w-]+):",
@@ -78,6 +80,8 @@ _LONGEST_MIMETYPE = 200
 def kind_of(source: Source) -> str:
     """The parser to use. Raises `Unsupported`, `Damaged` or `Encrypted` with the reason."""
     head = source.head
+    if not head:
+        raise NoText("the file is empty")
     if b"%PDF-" in head[:_PDF_WITHIN]:
         return "pdf"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):

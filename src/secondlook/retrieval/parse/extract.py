@@ -62,8 +62,6 @@ def _documents(source: Source, member: str = "") -> list[Parsed]:
     found: list[Parsed] = []
     error: ExtractionError | None = None
     try:
-        if not source.size:
-            raise NoText("the file is empty")
         kind = kind_of(source)
         if kind in CONTAINERS:
             _open_container(source, kind, member, found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -122,7 +123,7 @@ def _style(pages: Sequence[list[Line]]) -> _Style:
             words.update(word.lower() for word in _WORD.findall(line.text.rstrip("-")))
         pitches.extend(
             first.bottom - second.bottom
-            for first, second in zip(lines, lines[1:], strict=False)
+            for first, second in pairwise(lines)
             if 0 < first.bottom - second.bottom < 3 * max(first.height, second.height)
         )
     height = weights.most_common(1)[0][0] if weights else 0.0
@@ -223,7 +224,7 @@ class _Writer:
 
     def _joined(self, block: list[Line]) -> str:
         text = block[0].text
-        for before, line in zip(block, block[1:], strict=False):
+        for before, line in pairwise(block):
             text = self._glued(text, before, line.text)
         return text
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secondlook.retrieval.parse.compose import Composer, one_line
 from secondlook.retrieval.parse.plain import read_text
+from secondlook.retrieval.parse.suffixes import as_set
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,21 +19,21 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]{2,40})", 
 _XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w-]{2,40})")
 _META_BYTES = 4096
 _FEED_CHARS = 1 << 18
-_DROPPED = frozenset(
-    "script style noscript template svg math-annotation iframe object embed nav button select "
-    "datalist canvas audio video form dialog menu".split()
+_DROPPED = as_set(
+    "script style noscript template svg math-annotation iframe object embed nav "
+    "button select datalist canvas audio video form dialog menu"
 )
 _DROPPED_ROLES = frozenset(("navigation", "banner", "contentinfo", "search", "menu", "menubar"))
 _PAGE_FURNITURE = frozenset(("header", "footer", "aside"))
 """Dropped at the top of the page; inside an article they belong to the text."""
-_BLOCKS = frozenset(
-    "address article blockquote body center dd details div dl dt fieldset figcaption figure footer "
-    "header hgroup hr html li main ol p section summary table tbody tfoot thead ul caption "
-    "aside title option legend".split()
+_BLOCKS = as_set(
+    "address article blockquote body center dd details div dl dt fieldset figcaption "
+    "figure footer header hgroup hr html li main ol p section summary table tbody "
+    "tfoot thead ul caption aside title option legend"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CELLS = frozenset(("td", "th"))
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_VOID = as_set("area base br col embed hr img input link meta param source track wbr")
 _DATE_NAMES = (
     "article:published_time", "datepublished", "dc.date", "dcterms.created", "dcterms.issued",
     "dcterms.date", "citation_publication_date", "date", "pubdate", "og:published_time",
@@ -158,7 +159,7 @@ class PageWriter:
         self._row = None
         self._flush()
         if cells:
-            self._composer.paragraph(" | ".join(cells))
+            self._composer.row(cells)
 
     def _flush(self) -> None:
         text = "".join(self._words)
@@ -169,8 +170,10 @@ class PageWriter:
             self._composer.heading(self._heading, text)
         elif self._verbatim:
             self._composer.block(text)
+        elif self._item:
+            self._composer.line(self._item + one_line(text))
         else:
-            self._composer.paragraph(self._item + one_line(text))
+            self._composer.paragraph(text)
         self._item = ""
 
     def _note_meta(self, attributes: Mapping[str, str]) -> None:
@@ -184,8 +187,9 @@ def write_html(text: str, composer: Composer, source: Source, *, book: bool = Fa
     from lxml import etree
 
     writer = PageWriter(composer, keep_furniture=book)
+    target: Any = writer  # it receives str alone, where the declared protocol allows bytes
     # huge_tree: libxml2 otherwise stops at 256 levels and loses the rest of the page.
-    parser = etree.HTMLParser(target=writer, encoding="utf-8", no_network=True, huge_tree=True)
+    parser = etree.HTMLParser(target=target, encoding="utf-8", no_network=True, huge_tree=True)
     for begin in range(0, len(text), _FEED_CHARS):
         source.budget.beat()
         parser.feed(text[begin : begin + _FEED_CHARS].encode("utf-8", "replace"))

@@ -117,10 +117,19 @@ def _line(textpage: Any, words: str, position: int) -> Line:
     first = position + len(words) - len(words.lstrip())
     last = position + len(words.rstrip()) - 1
     is_broken = words[-1] in "\x02\ufffe"
-    left, bottom, _, top = _box(textpage, first)
-    _, _, right, _ = _box(textpage, max(first, last - is_broken))
+    last = max(first, last - is_broken)
+    boxes = [_box(textpage, place) for place in (first, (first + last) // 2, last)]
+    # One odd symbol must not make the whole line look larger than its neighbours.
+    typical = sorted(boxes, key=lambda box: box[3] - box[1])[1]
     words = words.rstrip("\x02\ufffe") + ("-" if is_broken else "")
-    return Line(words.translate(_LIGATURES).strip(), left, right, bottom, top, soft_break=is_broken)
+    return Line(
+        text=words.translate(_LIGATURES).strip(),
+        left=boxes[0][0],
+        right=boxes[-1][2],
+        bottom=typical[1],
+        top=typical[3],
+        soft_break=is_broken,
+    )
 
 
 def _box(textpage: Any, text_index: int) -> tuple[float, float, float, float]:

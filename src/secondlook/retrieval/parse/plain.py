@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BYTES_PER_CHAR = 4
 _CUE_TIME = re.compile(r"^\s*(\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}\s*-->.*$")
 _CUE_TAG = re.compile(r"<[^>\n]{1,60}>|\{\\[^}\n]{1,40}\}")
-_ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*$")
+_ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - as printed
 _LONGEST_SUBTITLE_PARAGRAPH = 600
 _LONG_LINE = 2000
 _PRETTY_BYTES = 20_000_000

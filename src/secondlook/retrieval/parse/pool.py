@@ -73,7 +73,8 @@ class _Worker:
         send(process.stdin, str(path))
         while (message := receive(process.stdout)) is None:
             self.alive = time.monotonic()
-        parsed, is_spent = _as_outcome(message)
+        outcome: tuple[list[Parsed], bool] = message
+        parsed, is_spent = outcome
         if is_spent:
             self.stop()
         return parsed
@@ -146,12 +147,6 @@ def _end(process: subprocess.Popen[bytes]) -> int | None:
     except subprocess.TimeoutExpired:
         process.kill()
         return process.wait()
-
-
-def _as_outcome(message: object) -> tuple[list[Parsed], bool]:
-    if not isinstance(message, tuple):
-        raise EOFError
-    return message
 
 
 def _signal_name(number: int) -> str:

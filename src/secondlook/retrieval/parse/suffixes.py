@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+
+def as_set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+def _each(names: str, what: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), what)
+
+
 _CODE = (
     "py pyi pyx c h cc cpp cxx hpp hxx cs java kt kts scala groovy go rs swift m mm js mjs cjs jsx "
     "ts tsx vue svelte rb php pl pm lua r jl hs lhs ml mli fs fsx clj cljs ex exs erl hrl dart sh "
-    "bash zsh fish ps1 psm1 bat cmd sql graphql proto thrift css scss sass less asm s v sv vhd vhdl "
-    "f f90 f95 for pas d nim zig cu cl glsl hlsl tf hcl nix cmake mk gradle bzl dockerfile el lisp "
+    "bash zsh fish ps1 psm1 bat cmd sql graphql proto thrift css scss sass less asm s v sv vhd "
+    "vhdl f f90 f95 for pas d nim zig cu cl glsl hlsl tf hcl nix cmake mk gradle bzl el lisp "
     "scm rkt tcl vb vbs coffee elm sol vim awk sed"
 )
-_TEXT = "txt text log cfg conf ini toml env properties yaml yml nfo me rest asc adoc asciidoc org wiki textile po bib ris diff patch"
+_TEXT = (
+    "txt text log cfg conf ini toml env properties yaml yml nfo me rest asc adoc asciidoc org "
+    "wiki textile po bib ris diff patch"
+)
 TEXT_KINDS: dict[str, str] = {
     **{f".{name}": "code" for name in _CODE.split()},
     **{f".{name}": "text" for name in _TEXT.split()},
@@ -27,37 +39,32 @@ NAMES: dict[str, str] = {
     "changelog": "text", "authors": "text", "notice": "text",
 }  # fmt: skip
 
-BINARY_DOCUMENTS = frozenset(
-    ".pdf .docx .docm .dotx .pptx .pptm .potx .ppsx .xlsx .xlsm .xlsb .xls .ods .odt .odp .ott .otp "
-    ".epub .msg .rtf .doc .ppt .zip .tar .gz .tgz .bz2 .xz .png .jpg .jpeg .tif .tiff .gif .bmp".split()
+BINARY_DOCUMENTS = as_set(
+    ".pdf .docx .docm .dotx .pptx .pptm .potx .ppsx .xlsx .xlsm .xlsb .xls .ods .odt .odp .ott "
+    ".otp .epub .msg .rtf .doc .ppt .zip .tar .gz .tgz .bz2 .xz .png "
+    ".jpg .jpeg .tif .tiff .gif .bmp"
 )
-IMAGES = frozenset(".png .jpg .jpeg .tif .tiff .bmp .gif .webp".split())
+IMAGES = as_set(".png .jpg .jpeg .tif .tiff .bmp .gif .webp")
 DOCUMENTS = BINARY_DOCUMENTS | frozenset(TEXT_KINDS)
 
 UNSUPPORTED: dict[str, str] = {
-    **dict.fromkeys(
-        ".webp .heic .heif .avif .ico .svg .psd .raw .cr2 .nef .xcf .ai .eps".split(), "an image"
-    ),
-    **dict.fromkeys(".mp4 .mkv .avi .mov .webm .wmv .flv .mpg .mpeg .m4v .3gp".split(), "video"),
-    **dict.fromkeys(
-        ".mp3 .wav .flac .ogg .oga .opus .m4a .aac .wma .aiff .mid .midi".split(), "audio"
-    ),
-    **dict.fromkeys(
+    **_each(".webp .heic .heif .avif .ico .svg .psd .raw .cr2 .nef .xcf .ai .eps", "an image"),
+    **_each(".mp4 .mkv .avi .mov .webm .wmv .flv .mpg .mpeg .m4v .3gp", "video"),
+    **_each(".mp3 .wav .flac .ogg .oga .opus .m4a .aac .wma .aiff .mid .midi", "audio"),
+    **_each(
         ".exe .dll .so .dylib .a .o .obj .lib .bin .class .jar .war .pyc .pyo .pyd .wasm .whl .egg "
-        ".deb .rpm .apk .dmg .iso .img .msi .com".split(),
+        ".deb .rpm .apk .dmg .iso .img .msi .com",
         "a program or a package",
     ),
-    **dict.fromkeys(".ttf .otf .woff .woff2 .eot".split(), "a font"),
-    **dict.fromkeys(
-        ".7z .rar .zst .lz4 .lzma .cab .arj .z".split(), "an archive of a kind that is not read"
-    ),
-    **dict.fromkeys(".db .sqlite .sqlite3 .mdb .accdb .dbf".split(), "a database"),
-    **dict.fromkeys(
+    **_each(".ttf .otf .woff .woff2 .eot", "a font"),
+    **_each(".7z .rar .zst .lz4 .lzma .cab .arj .z", "an archive of a kind that is not read"),
+    **_each(".db .sqlite .sqlite3 .mdb .accdb .dbf", "a database"),
+    **_each(
         ".parquet .feather .arrow .h5 .hdf5 .npy .npz .pkl .pickle .mat .rds .rdata .dta .sav "
-        ".safetensors .onnx .pt .pth .gguf .joblib".split(),
+        ".safetensors .onnx .pt .pth .gguf .joblib",
         "binary data",
     ),
-    **dict.fromkeys(".map".split(), "generated"),
+    **_each(".map", "generated"),
     ".pages": "an Apple Pages document: export it as PDF or .docx",
     ".key": "an Apple Keynote document: export it as PDF",
     ".numbers": "an Apple Numbers document: export it as .xlsx",

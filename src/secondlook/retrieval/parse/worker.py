@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.retrieval.parse.extract import as_extraction_error, extract
 from secondlook.retrieval.parse.limits import Parsed, ParseLimits
@@ -38,7 +38,7 @@ def send(stream: IO[bytes], message: object) -> None:
     stream.flush()
 
 
-def receive(stream: IO[bytes]) -> object:
+def receive(stream: IO[bytes]) -> Any:
     """The next message. Raises EOFError when the other side is gone."""
     head = _exactly(stream, LENGTH.size)
     (length,) = LENGTH.unpack(head)
