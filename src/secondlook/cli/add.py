@@ -13,6 +13,7 @@ import typer
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.failure import FAILED, INTERRUPTED, STOPPED_ADDING
 from secondlook.cli.progress import shown_progress
+from secondlook.cli.terminal import counted, one_line, print_json
 from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 \b
 Examples:
-  secondlook add ~/papers             all of it, folders and zip files included
+  secondlook add ~/papers             all of it, also folders and zip files
   secondlook add ~/papers             again: only what changed is read
   secondlook add --prune ~/papers     also forget what is no longer there
   secondlook add --dry-run ~/papers   only say what would change
@@ -156,7 +157,6 @@ def _check_paths(paths: list[str], name: str | None) -> None:
 def _tell(call: Call, report: AddReport) -> int:
     if call.as_json:
         from secondlook.cli.forms import add_form
-        from secondlook.cli.terminal import print_json
 
         print_json(add_form(report))
     else:
@@ -179,14 +179,14 @@ def _print_report(call: Call, report: AddReport) -> None:
 def _print_difference(report: AddReport) -> None:
     for item in report.changes:
         if item.change in _DIFFERENCE:
-            reason = f"  ({item.reason})" if item.reason else ""
+            reason = f"  ({one_line(item.reason)})" if item.reason else ""
             sys.stdout.write(f"{_DIFFERENCE[item.change]} {item.path}{reason}\n")
 
 
 def print_failed(failed: list[tuple[str, str]], *, limit: int | None = _MAX_LINES) -> None:
     """Each file that could not be read, with the reason; a long list is cut."""
     for path, reason in failed[:limit]:
-        sys.stderr.write(f"failed: {path}: {' '.join(reason.split())}\n")
+        sys.stderr.write(f"failed: {path}: {one_line(reason)}\n")
     if limit is not None and len(failed) > limit:
         sys.stderr.write(f"and {len(failed) - limit:,} more: secondlook status\n")
 
@@ -197,4 +197,4 @@ def summary(report: AddReport) -> str:
     said = ", ".join(counts) or "no files found"
     if report.dry_run:
         return f"{said} (dry run: nothing was changed)"
-    return f"{said}; {report.passages:,} passages in {report.seconds:.1f} s"
+    return f"{said}; {counted(report.passages, 'passage')} in {report.seconds:.1f} s"

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 \b
-Later places win: defaults, your config.toml, the nearest secondlook.toml from here
-upward, SECONDLOOK_* variables, flags (docs/settings.md). Examples:
+Later places win: defaults, your config.toml, the nearest secondlook.toml from
+here upward, SECONDLOOK_* variables, flags (docs/settings.md). Examples:
   secondlook config
-  secondlook config --path                              where the files are looked for
+  secondlook config --path                   where the files are looked for
   SECONDLOOK_SEARCH_K=5 secondlook config
 """
 _PARTS_THAT_MATTER = ("secondlook-weights", "pylance", "onnxruntime", "pypdfium2")

@@ -9,7 +9,7 @@ import typer
 
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.failure import FAILED
-from secondlook.cli.terminal import is_terminal, print_json
+from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Examples:
 SHOW_EXAMPLES = """\
 \b
 Examples:
-  secondlook show navigation.pdf            what is known about it, and its text
+  secondlook show navigation.pdf            what is known of it, and its text
   secondlook show navigation.pdf --page 3   one page
   secondlook show 3f2a9c0d                  by the start of its id
   secondlook show "Bees at noon" --json     by its title
@@ -151,12 +151,12 @@ def _print_facts(document: DocumentInfo) -> None:
 
 
 def _facts(document: DocumentInfo) -> list[tuple[str, str]]:
-    size = f"{document.characters:,} characters, {document.passages:,} passages"
+    size = f"{counted(document.characters, 'character')}, {counted(document.passages, 'passage')}"
     facts = [
         ("id", document.id),
         *(("path", path) for path in document.paths),
         ("kind", document.kind),
-        ("size", f"{document.pages:,} pages, {size}" if document.pages else size),
+        ("size", f"{counted(document.pages, 'page')}, {size}" if document.pages else size),
         ("author", document.author),
         ("date", document.date),
         ("language", document.language),
@@ -171,7 +171,7 @@ def _print_lines(documents: Sequence[DocumentInfo]) -> None:
     """One document a line, columns separated by tabs, for other programs to cut."""
     for item in documents:
         columns = (item.id, item.kind, str(item.passages), item.title, *item.paths[:1])
-        sys.stdout.write("\t".join(" ".join(column.split()) for column in columns) + "\n")
+        sys.stdout.write("\t".join(map(one_line, columns)) + "\n")
 
 
 def _print_table(documents: Sequence[DocumentInfo]) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from secondlook.cli.terminal import print_json
+from secondlook.cli.terminal import one_line, print_json
 from secondlook.errors import SecondlookError
 
 if TYPE_CHECKING:
@@ -80,17 +80,13 @@ def debug_wanted(flag: bool) -> bool:  # noqa: FBT001
 def _report(problem: Problem, *, debug: bool, as_json: bool) -> int:
     if debug:
         traceback.print_exc()
-    _say(f"error: {_one_line(problem.message)}")
+    _say(f"error: {one_line(problem.message)}")
     if problem.hint:
-        _say(f"hint: {_one_line(problem.hint)}")
+        _say(f"hint: {one_line(problem.hint)}")
     if as_json:
         about = {"code": problem.code, "message": problem.message, "hint": problem.hint}
         print_json({"error": about})
     return problem.exit_code
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _say(line: str) -> None:

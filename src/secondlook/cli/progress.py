@@ -6,6 +6,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from secondlook.cli.terminal import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -53,8 +55,8 @@ def describe(progress: Progress, seconds: float) -> str:
     """`reading: 120 of 4,000 files, 3,400 passages (85/s), 2 failed`."""
     rate = progress.passages / seconds if seconds > 0 else 0.0
     parts = [
-        f"{progress.files_done:,} of {progress.files_total:,} files",
-        f"{progress.passages:,} passages ({rate:,.0f}/s)",
+        f"{progress.files_done:,} of {counted(progress.files_total, 'file')}",
+        f"{counted(progress.passages, 'passage')} ({rate:,.0f}/s)",
     ]
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")

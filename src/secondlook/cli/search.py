@@ -27,7 +27,7 @@ Examples:
   secondlook search "bees" --json | jq -r ".hits[].path"
 
 \b
-Filters: kind=pdf, language=en, author=..., folder=..., and your own --meta keys.
+Filters: kind=pdf, language=en, author=..., folder=..., your own --meta keys.
 """
 
 _SNIPPET_WIDTH = 320
@@ -95,7 +95,7 @@ def show_hits(
         from secondlook.cli.forms import hit_form
         from secondlook.cli.terminal import print_json
 
-        print_json({"hits": [hit_form(hit, paths[hit.passage.document]) for hit in hits]})
+        print_json({"hits": [hit_form(hit, paths.get(hit.passage.document)) for hit in hits]})
     elif hits:
         _print_hits(query, hits, paths, language)
     else:
@@ -104,7 +104,11 @@ def show_hits(
 
 def _paths(library: Library, hits: Sequence[Hit]) -> dict[str, str | None]:
     found = {hit.passage.document for hit in hits}
-    return {name: next(iter(library.document(name).paths), None) for name in found}
+    return {
+        document.id: next(iter(document.paths), None)
+        for document in library.documents()
+        if document.id in found
+    }
 
 
 def _print_hits(
@@ -114,7 +118,7 @@ def _print_hits(
 
     console = output()
     for rank, hit in enumerate(hits, 1):
-        _print_hit(console, rank, hit, paths[hit.passage.document], query, language)
+        _print_hit(console, rank, hit, paths.get(hit.passage.document), query, language)
 
 
 def _print_hit(  # noqa: PLR0917
@@ -139,8 +143,9 @@ def _print_hit(  # noqa: PLR0917
     for start, end in cut.matches:
         quote.stylize("bold yellow", start, end)
     console.print(head)
-    console.print(Padding(place, (0, 0, 0, 4)))
-    console.print(Padding(quote, (0, 0, 1, 4)))
+    console.print(Padding(place, (0, 0, 0, 4), expand=False))
+    console.print(Padding(quote, (0, 0, 0, 4), expand=False))
+    console.print()
 
 
 def _print_nothing_found(call: Call, library: Library, query: str) -> None:

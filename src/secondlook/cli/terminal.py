@@ -40,6 +40,15 @@ def is_terminal(stream: TextIO) -> bool:
         return False
 
 
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 passage`, `1,204 passages`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def print_json(value: Mapping[str, object]) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=2)
     try:

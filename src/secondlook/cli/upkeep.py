@@ -11,7 +11,7 @@ import typer
 from secondlook.cli.add import print_failed
 from secondlook.cli.call import Call, command
 from secondlook.cli.progress import shown_progress
-from secondlook.cli.terminal import print_json
+from secondlook.cli.terminal import counted, print_json
 
 if TYPE_CHECKING:
     from secondlook.library.report import Status
@@ -26,7 +26,7 @@ COMPACT_EXAMPLES = """\
 \b
 `secondlook status` says when it is due. Examples:
   secondlook compact
-  secondlook compact --purge    also erase what removed documents left on the disk
+  secondlook compact --purge    also erase what removed documents left behind
 """
 BACKUP_EXAMPLES = """\
 \b
@@ -38,12 +38,12 @@ RESTORE_EXAMPLES = """\
 Examples:
   secondlook restore ~/library.backup
   secondlook restore ~/library.backup --library ~/other
-  secondlook restore ~/library.backup --force    replace the library that is there
+  secondlook restore ~/library.backup --force   replace the one that is there
 """
 REBUILD_EXAMPLES = """\
 \b
-After another embedder, language or passage size was set, or when a newer version
-of Secondlook asks for it. The files themselves are not read again. Example:
+After another embedder, language or passage size was set, or when a newer
+version of Secondlook asks for it. The files are not read again. Example:
   secondlook rebuild
 """
 _KIB = 1024
@@ -152,7 +152,7 @@ def _tell_whole(call: Call, done: str, found: Status) -> None:
     if call.as_json:
         print_json({"path": found.path, "documents": found.documents, "passages": found.passages})
     else:
-        call.say(f"{done} {found.path}: {found.documents:,} documents.")
+        call.say(f"{done} {found.path}: {counted(found.documents, 'document')}.")
 
 
 def _facts(found: Status) -> list[tuple[str, str]]:

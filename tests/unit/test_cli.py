@@ -1,0 +1,615 @@
+"""The command line over a library in memory: what is printed, where, and the exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.support.fake_library import FakeLibrary, Shelf
+
+from secondlook import __version__
+from secondlook.cli import documents as documents_module
+from secondlook.cli.main import main
+from secondlook.errors import LibraryBusy
+from secondlook.library.report import FailedFile, Progress
+from secondlook.settings import ENV_NAMES
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Desk:
+    """A person at a terminal, with a folder of their own and the library in memory."""
+
+    def __init__(self, folder: Path, shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self.shelf = shelf
+        self._capsys = capsys
+
+    def run(self, *arguments: str) -> Result:
+        code = main(arguments)
+        out, err = self._capsys.readouterr()
+        return Result(code, out, err)
+
+    def write(self, name: str, text: str) -> str:
+        (self.folder / name).write_text(text, "utf-8")
+        return str(self.folder / name)
+
+    def add(self, name: str, text: str, *options: str) -> None:
+        assert self.run("add", self.write(name, text), *options).code == 0
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Desk:
+    shelf = Shelf()
+    monkeypatch.setattr("secondlook.library.Library", type("L", (FakeLibrary,), {"shelf": shelf}))
+    monkeypatch.setattr("secondlook.settings.user_file", lambda: tmp_path / "none" / "config.toml")
+    for name in (*ENV_NAMES, "SECONDLOOK_DEBUG", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return Desk(tmp_path, shelf, capsys)
+
+
+# Help and version
+
+
+def test_without_a_command_it_helps(desk: Desk) -> None:
+    result = desk.run()
+    assert result.code == 0
+    assert "secondlook add ~/papers" in result.out
+    assert result == desk.run("--help")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add",
+        "search",
+        "list",
+        "show",
+        "remove",
+        "status",
+        "compact",
+        "backup",
+        "restore",
+        "rebuild",
+        "config",
+        "demo",
+    ],
+)
+def test_help_of_each_command_teaches_by_example(desk: Desk, name: str) -> None:
+    result = desk.run(name, "--help")
+    assert result.code == 0
+    assert result.out.startswith(f"Usage: secondlook {name}")
+    assert f"\n    secondlook {'add' if name == 'demo' else name}" in result.out
+    assert "--library PATH" in result.out
+    assert "--debug" in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
+    assert desk.run(name, "-h") == result
+
+
+def test_help_after_a_double_dash_is_an_argument(desk: Desk) -> None:
+    desk.add("a.txt", "bees")
+    assert "Nothing found for '--help'" in desk.run("search", "--", "--help").out
+
+
+def test_help_of_an_unknown_command_is_a_usage_error(desk: Desk) -> None:
+    assert desk.run("serch", "--help").code == 2
+
+
+def test_version(desk: Desk) -> None:
+    assert desk.run("--version").out == f"secondlook {__version__}\n"
+    assert desk.run("version").out.startswith(f"secondlook {__version__}\npython")
+    assert desk.run("version", "--json").json["version"] == __version__
+
+
+def test_version_names_what_is_missing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secondlook.cli.config._PARTS_THAT_MATTER", ("no-such-part",))
+    assert "no-such-part        not installed" in desk.run("version").out
+
+
+# Adding
+
+
+def test_add_tells_what_became_of_each_file(desk: Desk) -> None:
+    good, empty = desk.write("a.txt", "bees"), desk.write("b.txt", "")
+    result = desk.run("add", good, empty)
+    assert result.code == 0
+    assert result.out == "1 added, 1 failed; 1 passage in 1.2 s\n"
+    assert result.err == f"failed: {empty}: it is empty\n"
+
+
+def test_add_fails_only_when_everything_does(desk: Desk) -> None:
+    empty = desk.write("b.txt", "")
+    assert desk.run("add", empty).code == 1
+    desk.add("a.txt", "bees")
+    assert desk.run("add", desk.write("a.txt", "bees"), empty).code == 0
+
+
+def test_add_json(desk: Desk) -> None:
+    result = desk.run("add", desk.write("a.txt", "bees"), desk.write("b.txt", ""), "--json")
+    assert result.json["counts"] == {
+        "added": 1,
+        "updated": 0,
+        "moved": 0,
+        "duplicate": 0,
+        "unchanged": 0,
+        "removed": 0,
+        "failed": 1,
+    }
+    assert [item["reason"] for item in result.json["changes"]] == ["", "it is\nempty"]
+    assert result.err == ""
+
+
+def test_add_cuts_a_long_list_of_failures(desk: Desk) -> None:
+    files = [desk.write(f"{number}.txt", "") for number in range(25)]
+    err = desk.run("add", *files).err.splitlines()
+    assert len(err) == 21
+    assert err[-1] == "and 5 more: secondlook status"
+
+
+def test_add_quietly(desk: Desk) -> None:
+    assert desk.run("add", "-q", desk.write("a.txt", "bees")) == Result(0, "", "")
+    assert desk.run("-q", "add", desk.write("b.txt", "wasps")) == Result(0, "", "")
+
+
+def test_add_passes_its_options_on(desk: Desk) -> None:
+    options = ["--exclude", "*.log", "--exclude", "x/", "--prune", "--force", "--jobs", "3"]
+    desk.add("a.txt", "bees", *options, "--meta", "project=bees=good", "--meta", "year=2024")
+    assert desk.shelf.added == [
+        {
+            "meta": {"project": "bees=good", "year": "2024"},
+            "exclude": ["*.log", "x/"],
+            "prune": True,
+            "force": True,
+        }
+    ]
+    assert desk.shelf.settings[-1].ingest.workers == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing to add"),
+        (["-"], "no file name"),
+        (["-", "x", "--name", "a"], "cannot be mixed"),
+        (["x", "--name", "a"], "--name goes with -"),
+        (["x", "--meta", "year"], "'year' is not of the form key=value"),
+        (["x", "--meta", "=3"], "'=3' is not of the form key=value"),
+        (["x", "--meta", "a=1", "--meta", "a=2"], "'a' twice"),
+        (["x", "--jobs", "-1"], "--jobs must be greater than or equal to 0, not -1"),
+    ],
+)
+def test_add_explains_what_it_cannot_do(desk: Desk, arguments: list[str], message: str) -> None:
+    result = desk.run("add", *arguments)
+    assert result.code == 2
+    assert result.err.startswith("error: ")
+    assert message in result.err
+    assert not desk.shelf.exists
+
+
+def test_add_from_standard_input(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"# Bees\n\nhum")))
+    assert desk.run("add", "-", "--name", "bees.md", "--meta", "a=b").code == 0
+    (held,) = desk.shelf.documents.values()
+    assert (held.paths, held.title, held.metadata) == (("bees.md",), "Bees", {"a": "b"})
+
+
+def test_dry_run_shows_the_difference_and_makes_no_library(desk: Desk) -> None:
+    good, empty = desk.write("a.txt", "bees"), desk.write("b.txt", "")
+    library = desk.folder / "library"
+    result = desk.run("add", "--dry-run", good, empty, "--library", str(library))
+    assert result.code == 0
+    assert result.out.splitlines() == [
+        f"+ add {good}",
+        f"! fail {empty}  (it is empty)",
+        "1 added, 1 failed (dry run: nothing was changed)",
+    ]
+    assert not desk.shelf.documents
+    assert desk.shelf.settings[-1].library.path != library
+
+
+def test_dry_run_on_an_existing_library(desk: Desk) -> None:
+    desk.add("a.txt", "bees")
+    result = desk.run("add", "--dry-run", desk.write("a.txt", "bees"))
+    assert result.out == "1 unchanged (dry run: nothing was changed)\n"
+
+
+def test_interrupted_add_reports_and_says_how_to_go_on(desk: Desk) -> None:
+    desk.shelf.interrupt = True
+    result = desk.run("add", desk.write("a.txt", "bees"))
+    assert result.code == 130
+    assert result.out.startswith("1 added")
+    assert result.err == (
+        "Stopped. What is reported is kept; the same command completes the rest.\n"
+    )
+
+
+def test_add_names_who_it_waits_for(desk: Desk) -> None:
+    desk.shelf.steps = [Progress("waiting", current="pid 7"), Progress("waiting", current="pid 7")]
+    assert desk.run("add", desk.write("a.txt", "bees")).err == "waiting for pid 7\n"
+
+
+# Searching
+
+
+def test_search_prints_rank_title_page_place_and_quote(desk: Desk) -> None:
+    desk.add("bees.md", "# Bees\n\nBees find their way\f by polarised light.")
+    result = desk.run("search", "polarised bee")
+    assert result.code == 0
+    path = desk.folder / "bees.md"
+    assert result.out.splitlines() == [
+        " 1  Bees, p. 1  0.750",
+        f"    {path} / Top / Sub",
+        "    # Bees Bees find their way by polarised light.",
+        "",
+    ]
+
+
+def test_search_marks_matching_words_on_a_terminal(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.add("bees.md", "Bees dance. " + "word " * 100)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "60")
+    coloured = desk.run("search", "bees dancing").out
+    assert "\x1b[1;33mBees\x1b[0m \x1b[1;33mdance\x1b[0m" in coloured
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "33m" not in desk.run("search", "bees dancing").out
+
+
+def test_search_json_has_the_promised_keys_first(desk: Desk) -> None:
+    desk.add("bees.md", "Bees hum.")
+    (hit,) = desk.run("search", "bees", "--json").json["hits"]
+    assert list(hit)[:11] == (
+        [
+            "id",
+            "document",
+            "title",
+            "page",
+            "start",
+            "end",
+            "text",
+            "score",
+            "dense_rank",
+            "lexical_rank",
+            "rerank_score",
+        ]
+    )
+    assert (hit["text"], hit["lexical_rank"], hit["dense_rank"]) == ("Bees hum.", 1, None)
+    assert hit["path"] == str(desk.folder / "bees.md")
+
+
+def test_search_passes_its_options_on(desk: Desk) -> None:
+    desk.add("bees.md", "bees")
+    options = ["-k", "3", "--dense", "0.9", "--lexical", "0.1", "--no-rerank"]
+    desk.run("search", "bees", *options, "--filter", "kind=md", "--doc", "bees.md")
+    (held,) = desk.shelf.documents
+    assert desk.shelf.searched == [
+        {
+            "query": "bees",
+            "k": 3,
+            "dense": 0.9,
+            "lexical": 0.1,
+            "rerank": False,
+            "filters": {"kind": "md"},
+            "documents": [held],
+        }
+    ]
+
+
+def test_search_takes_unnamed_options_from_the_settings(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.add("bees.md", "bees")
+    monkeypatch.setenv("SECONDLOOK_SEARCH_K", "7")
+    monkeypatch.setenv("SECONDLOOK_SEARCH_RERANK", "no")
+    desk.run("search", "bees")
+    assert desk.shelf.searched[0]["k"] == 7
+    assert desk.shelf.searched[0]["rerank"] is False
+
+
+def test_search_that_finds_nothing(desk: Desk) -> None:
+    desk.add("bees.md", "bees")
+    assert desk.run("search", "wasps") == Result(0, "Nothing found for 'wasps'.\n", "")
+    assert desk.run("search", "wasps", "--json").json == {"hits": []}
+
+
+def test_search_in_an_empty_library_says_what_to_do(desk: Desk) -> None:
+    desk.shelf.exists = True
+    result = desk.run("search", "bees")
+    assert (result.code, result.out) == (0, "The library is empty.\n")
+    assert "secondlook add" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["q", "-k", "0"], "--k must be greater than or equal to 1, not 0"),
+        (["q", "-k", "many"], "'-k' / '--k'"),
+        (["q", "--dense", "0", "--lexical", "0"], "must not both be 0"),
+        (["q", "--filter", "pdf"], "--filter 'pdf' is not of the form key=value"),
+        (["q", "--doc", "nothing"], "no document 'nothing'"),
+        ([], "Missing argument"),
+        (["q", "--nonsense"], "No such option"),
+    ],
+)
+def test_search_explains_what_it_cannot_do(desk: Desk, arguments: list[str], message: str) -> None:
+    desk.shelf.exists = True
+    result = desk.run("search", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert "hint: " in result.err
+    assert result.out == ""
+
+
+# Documents
+
+
+def test_list_for_programs_and_for_people(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.add("bees.md", "# Bees\tand more\n\fx")
+    desk.add("wasps.txt", "Wasps")
+    (first, second) = desk.shelf.documents
+    path = desk.folder / "bees.md"
+    assert desk.run("list").out.splitlines() == [
+        f"{first}\tmd\t1\tBees and more\t{path}",
+        f"{second}\ttxt\t1\tWasps\t{desk.folder / 'wasps.txt'}",
+    ]
+    assert desk.run("list", "--filter", "kind=txt").out.startswith(second)
+    monkeypatch.setattr(documents_module, "is_terminal", lambda _: True)
+    table = desk.run("list").out.splitlines()
+    assert table[0].split() == ["id", "kind", "pages", "passages", "title", "path"]
+    assert table[1].split()[:4] == [first[:8], "md", "2", "1"]
+
+
+def test_list_of_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.shelf.exists = True
+    assert "The library is empty" in desk.run("list").err
+    assert desk.run("list", "--filter", "kind=pdf").err == "No documents.\n"
+    monkeypatch.setattr(documents_module, "is_terminal", lambda _: True)
+    assert desk.run("list").out == ""
+    assert desk.run("list", "--json").json == {"documents": []}
+
+
+def test_show_prints_what_is_known_and_the_text(desk: Desk) -> None:
+    desk.add("bees.md", "# Bees\n\fsecond page\n", "--meta", "project=hive")
+    out = desk.run("show", "bees.md").out
+    assert out.startswith("Bees\nid ")
+    assert "size       2 pages, 20 characters, 1 passage\n" in out
+    assert "author     Ada\n" in out
+    assert "project    hive\n" in out
+    assert "note       one page has no text\n" in out
+    assert "date" not in out
+    assert out.endswith("\n\n# Bees\n\fsecond page\n")
+    assert desk.run("show", "Bees", "--page", "2", "-q").out == "second page\n"
+
+
+def test_show_json(desk: Desk) -> None:
+    desk.add("bees.md", "# Bees\n\fsecond page\n")
+    whole = desk.run("show", "bees.md", "--json").json
+    assert whole["text"] == "# Bees\n\fsecond page\n"
+    assert whole["headings"] == [{"level": 1, "text": "Bees", "start": 2, "end": 6}]
+    page = desk.run("show", "bees.md", "--page", "2", "--json").json
+    assert page["text"] == whole["text"][page["start"] : page["end"]] == "second page\n"
+
+
+def test_show_without_such_a_page(desk: Desk) -> None:
+    desk.add("bees.md", "one\ftwo")
+    desk.add("flat.txt", "flat")
+    result = desk.run("show", "bees.md", "--page", "3")
+    assert result.code == 2
+    assert "It has pages 1 to 2." in result.err
+    assert "It has no pages." in desk.run("show", "flat.txt", "--page", "1").err
+
+
+def test_remove(desk: Desk) -> None:
+    desk.add("bees.md", "bees")
+    result = desk.run("remove", "bees.md", "--purge")
+    assert result == Result(0, f"removed {desk.folder / 'bees.md'}\n", "")
+    assert desk.shelf.purged == [True]
+    assert not desk.shelf.documents
+    desk.add("bees.md", "bees")
+    (change,) = desk.run("remove", "bees.md", "--json").json["changes"]
+    assert change["change"] == "removed"
+    desk.add("bees.md", "bees")
+    assert desk.run("remove", "bees.md", "-q", "--yes").out == ""
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("n\n", 1), ("", 1)])
+def test_remove_asks_a_person(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
+) -> None:
+    desk.add("bees.md", "bees")
+    monkeypatch.setattr(documents_module, "is_terminal", lambda _: True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+    result = desk.run("remove", "bees.md")
+    assert "Remove bees.md from" in result.err
+    assert len(desk.shelf.documents) == left
+    assert result.code == (130 if left else 0)
+
+
+# Upkeep
+
+
+def test_status(desk: Desk) -> None:
+    desk.add("bees.md", "bees")
+    desk.shelf.failed = [FailedFile(f"{n}.pdf", "needs a password") for n in range(30)]
+    desk.shelf.compact_due = True
+    desk.shelf.writer = "pid 7"
+    result = desk.run("status")
+    assert result.code == 0
+    assert "documents  1\n" in result.out
+    assert "size       3.3 MB\n" in result.out
+    assert "writing    pid 7\n" in result.out
+    assert result.err.count("needs a password") == 30
+    assert result.err.endswith("hint: many changes: secondlook compact\n")
+
+
+def test_status_json_has_the_promised_keys(desk: Desk) -> None:
+    desk.shelf.exists = True
+    desk.shelf.failed = [FailedFile("a.pdf", "needs a password")]
+    found = desk.run("status", "--json").json
+    assert {"documents", "passages", "failed", "bytes", "embedder"} <= set(found)
+    assert found["failed"] == [{"path": "a.pdf", "reason": "needs a password"}]
+
+
+def test_compact(desk: Desk) -> None:
+    desk.shelf.exists = True
+    assert desk.run("compact", "--purge").err == "Compacted: 3.3 MB before, 3.3 MB now.\n"
+    assert desk.shelf.purged == [True]
+
+
+def test_backup_and_restore(desk: Desk) -> None:
+    desk.add("bees.md", "bees")
+    copy = str(desk.folder / "copy")
+    assert desk.run("backup", copy).err.startswith(f"Backed up to {copy} (")
+    assert desk.run("backup", copy, "--json").json == {
+        "backup": copy,
+        "bytes": Path(copy).stat().st_size,
+    }
+    assert desk.run("restore", copy).code == 2
+    desk.shelf.documents.clear()
+    target = str(desk.folder / "other")
+    result = desk.run("restore", copy, "--force", "--library", target)
+    assert result == Result(0, "", f"Restored {target}: 1 document.\n")
+    found = desk.run("restore", copy, "--force", "--library", target, "--json").json
+    assert found == {"path": target, "documents": 1, "passages": 1}
+
+
+def test_rebuild(desk: Desk) -> None:
+    assert desk.run("rebuild").code == 1
+    desk.add("bees.md", "bees")
+    assert desk.run("rebuild", "--json").json["documents"] == 1
+    (held,) = desk.shelf.documents.values()
+    assert held.passages == 2
+
+
+# Settings
+
+
+def test_config_shows_each_value_and_its_place(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = desk.write("secondlook.toml", '[ingest]\nexclude = ["*.log"]\n')
+    monkeypatch.setenv("SECONDLOOK_SEARCH_K", "5")
+    lines = [line.split(maxsplit=2) for line in desk.run("config").out.splitlines()]
+    assert ["search.k", "5", "SECONDLOOK_SEARCH_K"] in lines
+    assert ["ingest.exclude", '["*.log"]', project] in lines
+    assert ["search.rerank", "true", "default"] in lines
+    found = desk.run("config", "--json", "--library", "there").json
+    assert found["settings"]["search.k"] == {"value": 5, "origin": "SECONDLOOK_SEARCH_K"}
+    assert found["settings"]["library.path"] == {
+        "value": str(desk.folder / "there"),
+        "origin": "--library",
+    }
+    assert found["project_file"] == project
+    assert found["files"] == [project]
+
+
+def test_config_says_where_its_files_are(desk: Desk) -> None:
+    lines = desk.run("config", "--path").out.splitlines()
+    assert lines[0].endswith("config.toml (not there)")
+    assert lines[1] == "project  no secondlook.toml from here upward"
+    project = desk.write("secondlook.toml", "")
+    assert desk.run("config", "--path").out.splitlines()[1] == f"project  {project}"
+
+
+def test_a_wrong_setting_stops_every_command(desk: Desk) -> None:
+    desk.write("secondlook.toml", "[search]\nkk = 1\n")
+    result = desk.run("status")
+    assert result.code == 2
+    assert "'search.kk'" in result.err
+    assert "Did you mean 'search.k'?" in result.err
+
+
+# Failures
+
+
+def test_library_missing_and_library_before_the_command(desk: Desk) -> None:
+    result = desk.run("--library", "elsewhere", "search", "bees")
+    assert result.code == 1
+    assert "elsewhere" in result.err
+    assert result.err.splitlines()[1] == "hint: secondlook add"
+    assert "nearer" in desk.run("--library", "x", "status", "--library", "nearer").err
+
+
+def test_failure_as_json(desk: Desk) -> None:
+    result = desk.run("search", "bees", "--json")
+    assert result.code == 1
+    assert result.json["error"]["code"] == "LibraryMissing"
+    assert result.json["error"]["hint"] == "secondlook add"
+    assert result.err.startswith("error: there is no library")
+    result = desk.run("search", "--json")
+    assert result.code == 2
+    assert result.json["error"]["code"] == "UsageError"
+
+
+def test_unexpected_failure_is_one_line_and_a_hint(desk: Desk) -> None:
+    desk.shelf.raises = ZeroDivisionError("a / b\nwent wrong")
+    result = desk.run("add", desk.write("a.txt", "x"))
+    assert result.code == 1
+    assert result.err.splitlines() == [
+        "error: ZeroDivisionError: a / b went wrong",
+        "hint: Run again with --debug to see where.",
+    ]
+    desk.shelf.raises = AssertionError()
+    assert desk.run("list").err.startswith("error: AssertionError\n")
+
+
+def test_debug_shows_the_traceback(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.shelf.exists = True
+    desk.shelf.raises = LibraryBusy("pid 7 is writing", hint="Wait.")
+    assert "Traceback" not in desk.run("list").err
+    for arguments in (["list", "--debug"], ["--debug", "list"]):
+        err = desk.run(*arguments).err
+        assert "Traceback" in err
+        assert err.endswith("error: pid 7 is writing\nhint: Wait.\n")
+    monkeypatch.setenv("SECONDLOOK_DEBUG", "1")
+    assert "Traceback" in desk.run("list").err
+    monkeypatch.setenv("SECONDLOOK_DEBUG", "0")
+    assert "Traceback" not in desk.run("list").err
+
+
+def test_ctrl_c_is_one_line(desk: Desk) -> None:
+    desk.shelf.exists = True
+    desk.shelf.raises = KeyboardInterrupt()
+    assert desk.run("list") == Result(130, "", "Stopped.\n")
+
+
+def test_names_that_are_not_unicode_survive_as_json(desk: Desk) -> None:
+    desk.add("bees.md", "bees")
+    (held,) = desk.shelf.documents.values()
+    object.__setattr__(held, "paths", ("/a/\udcff.md",))
+    assert desk.run("list", "--json").json["documents"][0]["paths"] == ["/a/\udcff.md"]
+    assert "/a/?.md" in desk.run("list").out
+
+
+# Demonstration
+
+
+def test_demo_adds_and_searches_the_samples(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = desk.write("sample.md", "how do bees find their way home")
+    monkeypatch.setattr("secondlook.library.samples_folder", lambda: Path(sample))
+    result = desk.run("demo")
+    assert result.code == 0
+    assert f"$ secondlook add {sample}\n1 added" in result.out
+    assert result.out.count("\n$ secondlook search ") == 3
+    assert " 1  how do bees find their way home" in result.out
+    assert not desk.shelf.settings[-1].library.path.exists()
+    desk.shelf.interrupt = True
+    assert desk.run("demo").code == 130
