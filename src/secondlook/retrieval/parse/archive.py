@@ -17,13 +17,17 @@ from secondlook.retrieval.parse.registry import Carried
 from secondlook.retrieval.parse.suffixes import UNSUPPORTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from secondlook.retrieval.parse.source import Budget, Source
 
 _BLOCK = 1 << 20
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\.[^/.])")
-_COMPRESSIONS = {"gzip": gzip.GzipFile, "bzip2": bz2.BZ2File, "xz": lzma.LZMAFile}
+_COMPRESSIONS: dict[str, Callable[..., IO[bytes]]] = {
+    "gzip": gzip.open,
+    "bzip2": bz2.open,
+    "xz": lzma.open,
+}
 _BROKEN = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
 _TAR_HEAD = 512
 _TAR_MARK = slice(257, 262)

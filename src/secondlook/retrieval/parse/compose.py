@@ -20,9 +20,7 @@ DEEPEST_HEADING = 9
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f\x80-\x84\x86-\x9f\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_TRAILING = re.compile(r"[ \t]+(?=\n|$)")
 _BLANK_LINES = re.compile(r"\n{3,}")
-_SPACES = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
@@ -31,17 +29,18 @@ def clean(text: str) -> str:
     if _SURROGATE.search(text):
         # Halves of a pair that came in separately are joined, the others are lost for good.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return unicodedata.normalize("NFC", _UNWANTED.sub("", text))
+    text = _UNWANTED.sub("", text)
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def tidy(text: str) -> str:
     """A clean block: no blanks at line ends, never more than one blank line."""
-    text = _TRAILING.sub("", clean(text))
+    text = "\n".join(line.rstrip() for line in clean(text).split("\n"))
     return _BLANK_LINES.sub(PARAGRAPH, text).strip("\n").rstrip()
 
 
 def one_line(text: str) -> str:
-    return _SPACES.sub(" ", clean(text)).strip()
+    return " ".join(clean(text).split())
 
 
 @dataclass(slots=True)

@@ -78,8 +78,9 @@ def flow(
     for index, lines in enumerate(kept):
         beat()
         composer.start_page(index + 1)
-        for block in _blocks(lines, style):
-            level = _heading_level(block, style, outline.get(index, {}))
+        bookmarks = outline.get(index, {})
+        for block in _blocks(lines, style, bookmarks):
+            level = _heading_level(block, style, bookmarks)
             writer.write(block, level)
         composer.end_page()
 
@@ -132,15 +133,23 @@ def _style(pages: Sequence[list[Line]]) -> _Style:
     return _Style(height, pitch, larger, frozenset(words))
 
 
-def _blocks(lines: list[Line], style: _Style) -> list[list[Line]]:
-    """Runs of lines that belong to one paragraph."""
+def _blocks(lines: list[Line], style: _Style, outline: dict[str, int]) -> list[list[Line]]:
+    """Runs of lines that belong to one paragraph. A line that is a bookmark stands alone."""
     blocks: list[list[Line]] = []
+    is_after_heading = False
     for line in lines:
-        if blocks and _continues(blocks[-1], line, style):
+        is_heading = bool(outline) and _bookmark_level(line.text, outline) is not None
+        is_apart = is_heading or is_after_heading
+        if blocks and not is_apart and _continues(blocks[-1], line, style):
             blocks[-1].append(line)
         else:
             blocks.append([line])
+        is_after_heading = is_heading
     return blocks
+
+
+def _bookmark_level(text: str, outline: dict[str, int]) -> int | None:
+    return outline.get(heading_key(text)) or outline.get(heading_key(_unnumbered(text)))
 
 
 def _continues(block: list[Line], line: Line, style: _Style) -> bool:
@@ -176,7 +185,7 @@ def _heading_level(block: list[Line], style: _Style, outline: dict[str, int]) ->
     text = " ".join(line.text for line in block)
     if len(text) > _LONGEST_HEADING or len(block) > _MOST_HEADING_LINES:
         return None
-    level = outline.get(heading_key(text)) or outline.get(heading_key(_unnumbered(text)))
+    level = _bookmark_level(text, outline)
     if level is not None:
         return level
     if outline or not any(char.isalpha() for char in text) or text.endswith((".", ",", ";")):

@@ -30,12 +30,20 @@ Key = TypeVar("Key")
 
 _IN_FLIGHT = 2
 _WATCH_SECONDS = 0.25
+_OVERSLEPT_SECONDS = 2.0
 _JOIN_SECONDS = 5.0
 _START_SECONDS = 60.0
 """Imports on a cold, busy machine; counted apart from the file's own time."""
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from secondlook.retrieval.parse.worker import main; main()"
 )
+
+_APART: dict[str, Any] = (
+    {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    if sys.platform == "win32"
+    else {"process_group": 0}
+)
+"""Ctrl-C in the terminal reaches this process alone, which then decides about its workers."""
 
 
 @dataclass(slots=True)
@@ -64,7 +72,8 @@ class _Worker:
         except (EOFError, OSError) as error:
             return [Parsed("", "", 0, error=self._reason(error))]
         finally:
-            self.alive = 0.0
+            with self.lock:
+                self.alive = 0.0
 
     def _converse(self, path: Path) -> list[Parsed]:
         process = self._ensure_process()
@@ -72,7 +81,9 @@ class _Worker:
             raise EOFError
         send(process.stdin, str(path))
         while (message := receive(process.stdout)) is None:
-            self.alive = time.monotonic()
+            with self.lock:
+                self.alive = time.monotonic()
+                self.started = min(self.started, self.alive)
         outcome: tuple[list[Parsed], bool] = message
         parsed, is_spent = outcome
         if is_spent:
@@ -80,11 +91,13 @@ class _Worker:
         return parsed
 
     def _ensure_process(self) -> subprocess.Popen[bytes]:
-        now = time.monotonic()
-        self.verdict, self.started, self.alive = "", now, now
-        if self.process is None or self.process.poll() is not None:
+        is_gone = self.process is None or self.process.poll() is not None
+        if is_gone:
             self.stop()
-            self.started = self.alive = now + _START_SECONDS
+        with self.lock:
+            self.verdict = ""
+            self.started = self.alive = time.monotonic() + (_START_SECONDS if is_gone else 0.0)
+        if self.process is None:
             self.process = _start(self.limits)
         return self.process
 
@@ -99,25 +112,33 @@ class _Worker:
 
     def judge(self, now: float) -> None:
         """Kills the process when it overstays; the thread that waits for it then wakes."""
-        alive = self.alive
-        if not alive:
-            return
-        if now - alive > self.limits.idle_seconds:
-            self.kill(f"the parser showed no sign of life for {self.limits.idle_seconds:g} s")
-        elif now - self.started > self.limits.total_seconds:
-            self.kill(f"it took longer than {self.limits.total_seconds:g} s")
+        with self.lock:
+            if not self.alive:
+                return
+            if now - self.alive > self.limits.idle_seconds:
+                verdict = f"the parser showed no sign of life for {self.limits.idle_seconds:g} s"
+            elif now - self.started > self.limits.total_seconds:
+                verdict = f"it took longer than {self.limits.total_seconds:g} s"
+            else:
+                return
+            self.kill(verdict)
+
+    def excuse(self, seconds: float) -> None:
+        """This process slept, not the worker: its signs of life are still in the pipe."""
+        with self.lock:
+            self.alive += seconds if self.alive else 0.0
+            self.started += seconds
 
     def kill(self, verdict: str) -> None:
         process = self.process
-        if process is not None and not self.verdict:
-            self.verdict = verdict
+        if process is not None:
+            self.verdict = self.verdict or verdict
             with contextlib.suppress(OSError):
                 process.kill()
 
     def stop(self) -> int | None:
         """Ends the process, if there is one, and says how it ended."""
-        with self.lock:
-            process, self.process = self.process, None
+        process, self.process = self.process, None
         if process is None:
             return None
         return _end(process)
@@ -127,7 +148,7 @@ def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
     program = _PROGRAM.format(path=sys.path)
     process = subprocess.Popen(  # noqa: S603 - this very interpreter
         [sys.executable, "-X", "utf8", "-c", program],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **_APART,
     )  # fmt: skip
     if process.stdin is not None:
         with contextlib.suppress(OSError):  # it died at once; reading its answer will tell
@@ -207,10 +228,13 @@ class ParserPool:
         self._forget_waiting()
         for _ in self._threads:
             self._jobs.put(None)
-        for worker in self._workers:
-            worker.kill("the work was stopped")
-        for thread in self._threads:
-            thread.join(_JOIN_SECONDS)
+        give_up = time.monotonic() + _JOIN_SECONDS
+        while any(thread.is_alive() for thread in self._threads) and time.monotonic() < give_up:
+            # Again and again: a process that is just being started cannot be killed yet.
+            for worker in self._workers:
+                worker.kill("the work was stopped")
+            for thread in self._threads:
+                thread.join(_WATCH_SECONDS / 5)
         self._threads.clear()
 
     def _submit(self, job: _Job) -> None:
@@ -236,10 +260,15 @@ class ParserPool:
         worker.stop()
 
     def _watch(self) -> None:
+        last = time.monotonic()
         while not self._closed.wait(_WATCH_SECONDS):
             now = time.monotonic()
+            overslept = now - last - _WATCH_SECONDS
             for worker in self._workers:
+                if overslept > _OVERSLEPT_SECONDS:
+                    worker.excuse(overslept)
                 worker.judge(now)
+            last = now
 
     def _next(self, done: queue.SimpleQueue[tuple[Key, list[Parsed]]]) -> tuple[Key, list[Parsed]]:
         while True:

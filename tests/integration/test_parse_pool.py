@@ -1,0 +1,200 @@
+"""The pool against parsers that really crash, hang, leak and lie, in real processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from secondlook.errors import Damaged, LimitExceeded, NoText
+from secondlook.retrieval.parse import Parsed, ParseLimits, ParserPool
+
+HOSTILE_RTF = '''
+import os, signal, sys, time
+
+def rtf_to_text(raw, **options):
+    """Stands where the real RTF parser stands, and does what the file says."""
+    print("chatter on stdout"); print("chatter on stderr", file=sys.stderr)
+    if "segfault" in raw: os.kill(os.getpid(), signal.SIGSEGV)
+    if "quit" in raw: os._exit(7)
+    if "leave" in raw: sys.exit(3)
+    if "memory" in raw: return "x" * (1 << 40)
+    if "hang" in raw: time.sleep(600)
+    if "deep" in raw: return rtf_to_text(raw)
+    if "huge" in raw: return "words " * 2_000_000
+    return raw
+'''
+
+
+@pytest.fixture
+def hostile_parser(tmp_path, monkeypatch):
+    """Workers find their modules where this process does: a hostile parser comes first."""
+    package = tmp_path / "modules" / "striprtf"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "striprtf.py").write_text(HOSTILE_RTF)
+    monkeypatch.syspath_prepend(str(package.parent))
+
+
+@pytest.fixture
+def rtf(tmp_path):
+    def write(name: str, deed: str) -> Path:
+        path = tmp_path / f"{name}.rtf"
+        path.write_text("{\\rtf1 " + deed + "}")
+        return path
+
+    return write
+
+
+def outcomes(pool: ParserPool, paths: list[Path]) -> dict[str, Parsed]:
+    return {key: parsed[0] for key, parsed in pool.parse((path.stem, path) for path in paths)}
+
+
+@pytest.mark.usefixtures("hostile_parser")
+def test_a_crash_costs_one_file(rtf, capfd):
+    deeds = ["segfault", "quit", "leave", "memory", "deep", "well"]
+    paths = [rtf(f"{deed}{copy}", deed) for copy in range(2) for deed in deeds]
+    with ParserPool(2) as pool:
+        found = outcomes(pool, paths)
+    assert set(found) == {path.stem for path in paths}
+    for copy in range(2):
+        assert found[f"well{copy}"].extracted is not None
+        assert "SIGSEGV" in str(found[f"segfault{copy}"].error)
+        assert "exit code 7" in str(found[f"quit{copy}"].error)
+        assert isinstance(found[f"leave{copy}"].error, Damaged)
+        assert "memory" in str(found[f"memory{copy}"].error)
+        assert "nested" in str(found[f"deep{copy}"].error)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("hostile_parser")
+def test_a_hang_is_ended_and_the_rest_goes_on(rtf):
+    limits = ParseLimits(idle_seconds=1.0)
+    paths = [rtf("a", "well"), rtf("b", "hang"), rtf("c", "well"), rtf("d", "well")]
+    with ParserPool(1, limits) as pool:
+        found = outcomes(pool, paths)
+    assert isinstance(found["b"].error, LimitExceeded)
+    assert "no sign of life" in str(found["b"].error)
+    assert all(found[name].extracted for name in "acd")
+
+
+@pytest.mark.usefixtures("hostile_parser")
+def test_closing_does_not_wait_for_a_hanging_parser(rtf):
+    pool = ParserPool(2)
+    results = pool.parse((name, rtf(name, deed)) for name, deed in (("a", "well"), ("b", "hang")))
+    assert next(results)[0] == "a"
+    start = time.monotonic()
+    pool.close()
+    pool.close()
+    assert time.monotonic() - start < 4
+    with pytest.raises(ValueError, match="closed"):
+        next(pool.parse([("x", Path("x"))]))
+
+
+def test_jobs_are_pulled_as_results_are_taken(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("words enough")
+    pulled: list[int] = []
+
+    def jobs():
+        for number in range(50):
+            pulled.append(number)
+            yield number, path
+
+    with ParserPool(2) as pool:
+        results = pool.parse(jobs())
+        next(results)
+        assert len(pulled) <= 4
+        assert len(list(results)) == 49
+
+
+def test_an_abandoned_run_leaves_the_pool_usable(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("words enough")
+    with ParserPool(2) as pool:
+        first = pool.parse((number, path) for number in range(20))
+        next(first)
+        first.close()  # type: ignore[attr-defined]
+        assert sorted(key for key, _ in pool.parse((number, path) for number in range(5))) == [
+            0, 1, 2, 3, 4,
+        ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("hostile_parser")
+def test_large_results_do_not_block(rtf):
+    paths = [rtf("a", "huge"), rtf("b", "huge"), rtf("c", "huge")]
+    with ParserPool(2) as pool:
+        found = outcomes(pool, paths)
+    lengths = [len(parsed.extracted.text) for parsed in found.values() if parsed.extracted]
+    assert lengths == [11_999_999] * 3
+
+
+def test_errors_come_back_whole(tmp_path):
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    with ParserPool(1) as pool:
+        found = outcomes(pool, [empty, tmp_path / "missing.txt"])
+    assert isinstance(found["empty"].error, NoText)
+    assert found["empty"].error.message == "the file is empty"
+    assert "no longer there" in str(found["missing"].error)
+
+
+def test_no_job_starts_no_process():
+    with ParserPool(4) as pool:
+        assert list(pool.parse([])) == []
+        assert pool._workers == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_die_with_their_parent(tmp_path):
+    (tmp_path / "a.txt").write_text("words")
+    script = textwrap.dedent(
+        """
+        import os, sys
+        from pathlib import Path
+        from secondlook.retrieval.parse import ParserPool
+        pool = ParserPool(1)
+        list(pool.parse([(1, Path(sys.argv[1]))]))
+        print(pool._workers[0].process.pid, flush=True)
+        os._exit(9)
+        """
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "a.txt")],
+        capture_output=True, check=False, env=environment, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 9, done.stderr
+    worker = int(done.stdout)
+    for _ in range(200):
+        if not Path(f"/proc/{worker}").exists():
+            return
+        select_briefly()
+    pytest.fail("the worker outlived its parent")
+
+
+def select_briefly() -> None:
+    """Gives other processes a moment without a fixed sleep in the test's own logic."""
+    subprocess.run([sys.executable, "-S", "-c", ""], check=True)
+
+
+def test_a_script_without_a_main_guard_can_use_the_pool(tmp_path):
+    """`multiprocessing` would run the script again in every worker."""
+    (tmp_path / "a.txt").write_text("words")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path\n"
+        "from secondlook.retrieval.parse import ParserPool\n"
+        "print('started')\n"
+        f"with ParserPool(1) as pool:\n    print(len(list(pool.parse([(1, Path({str(tmp_path / 'a.txt')!r}))]))))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, check=True, env=environment, timeout=60
+    )
+    assert done.stdout.split() == [b"started", b"1"]
