@@ -1,19 +1,27 @@
-"""The small local models. They take strings, nothing else; nothing is imported until used."""
+"""The small local models. They take strings, nothing else; no engine is imported until used."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from secondlook.reading.port import Embedder, Reader
 
 __all__ = ["load_embedder", "load_reader"]
 
+EMBEDDER_FORMS = (
+    '"embedded", "ollama:MODEL", "openai:MODEL", "openai:MODEL@http://HOST:PORT/v1" '
+    'or "sentence-transformers:NAME_OR_PATH"'
+)
+_loaded: dict[tuple[Any, ...], Any] = {}
+_loading = threading.Lock()
 
-@lru_cache(maxsize=4)
+
 def load_embedder(
     spec: str = "embedded",
     *,
@@ -21,19 +29,50 @@ def load_embedder(
     api_key: str | None = None,
     threads: int | None = None,
 ) -> Embedder:
-    """One embedder per process and spec."""
+    """The embedder that `spec` names, one per process however often it is asked for."""
+
+    def load() -> Embedder:
+        return _new_embedder(spec, base_url=base_url, api_key=api_key, threads=threads)
+
+    embedder: Embedder = _once(("embedder", spec, base_url, api_key, threads), load)
+    return embedder
+
+
+def load_reader(spec: str = "embedded", *, threads: int | None = None) -> Reader:
+    """The reader that `spec` names, one per process. There is one so far: "embedded"."""
+
+    def load() -> Reader:
+        if spec != "embedded":
+            raise UsageError(f"unknown reader {spec!r}", hint='the only reader is "embedded"')
+        from secondlook.reading.reader import OnnxReader
+
+        return OnnxReader(threads=threads)
+
+    reader: Reader = _once(("reader", spec, threads), load)
+    return reader
+
+
+def _once(key: tuple[Any, ...], load: Callable[[], Any]) -> Any:
+    with _loading:
+        if key not in _loaded:
+            _loaded[key] = load()
+        return _loaded[key]
+
+
+def _new_embedder(
+    spec: str, *, base_url: str | None, api_key: str | None, threads: int | None
+) -> Embedder:
+    provider, _, model = spec.partition(":")
     if spec == "embedded":
         from secondlook.reading.embedder import OnnxEmbedder
 
         return OnnxEmbedder(threads=threads)
-    raise UsageError(f"unknown embedder {spec!r}")
+    if provider in {"ollama", "openai"} and model:
+        from secondlook.reading.remote import open_remote
 
+        return open_remote(provider, model, base_url=base_url, api_key=api_key)
+    if provider == "sentence-transformers" and model:
+        from secondlook.reading.transformer import TransformerEmbedder
 
-@lru_cache(maxsize=2)
-def load_reader(spec: str = "embedded", *, threads: int | None = None) -> Reader:
-    """One reader per process and spec."""
-    if spec == "embedded":
-        from secondlook.reading.reader import OnnxReader
-
-        return OnnxReader(threads=threads)
-    raise UsageError(f"unknown reader {spec!r}", hint="the only reader is 'embedded'")
+        return TransformerEmbedder(model)
+    raise UsageError(f"unknown embedder {spec!r}", hint=f"use {EMBEDDER_FORMS}")
