@@ -1,0 +1,201 @@
+"""The command as a process: streams, encodings, signals, terminals, and what it imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import secondlook
+from secondlook.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SECONDLOOK = [sys.executable, "-m", "secondlook"]
+SOURCE = str(Path(secondlook.__file__).parents[1])
+HEAVY = ("lance", "numpy", "onnxruntime", "pyarrow", "pydantic", "rich", "tokenizers")
+
+
+def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PYTHONPATH": SOURCE, **(changes or {})}
+
+
+def run(
+    *arguments: str, changes: Mapping[str, str] | None = None, given: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*SECONDLOOK, *arguments],
+        env=environment(changes),
+        input=given,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("cli-process")
+    document = folder / "Größe — 蜂.md"
+    document.write_text("# Größe der Bienen\n\nBienen messen 12 bis 16 mm — 蜜蜂。\n", "utf-8")
+    assert main(["add", "-q", str(document), "--library", str(folder / "lib")]) == 0
+    return str(folder / "lib")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    program = (
+        "import sys; from secondlook.cli.main import main; code = main(sys.argv[1:]);"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr);"
+        "sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env=environment(),
+        capture_output=True,
+        check=True,
+    )
+    assert done.stderr.strip() == b"[]"
+    assert done.stdout
+
+
+def test_exit_codes_reach_the_shell(tmp_path: Path) -> None:
+    assert run("--version").returncode == 0
+    assert run("status", "--library", str(tmp_path / "none")).returncode == 1
+    assert run("nonsense").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"PYTHONIOENCODING": "cp1252"},
+        {"PYTHONIOENCODING": "ascii:strict"},
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    ],
+)
+def test_output_is_utf8_whatever_the_locale(library: str, changes: dict[str, str]) -> None:
+    done = run("list", "--json", "--library", library, changes=changes)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["documents"][0]["title"] == "Größe der Bienen"
+
+
+def test_standard_input_is_taken_byte_by_byte(tmp_path: Path) -> None:
+    library = str(tmp_path / "lib")
+    text = "Wespen — 黄蜂\r\n".encode()
+    done = run("add", "-", "--name", "wespen.txt", "--library", library, given=text)
+    assert done.returncode == 0, done.stderr
+    shown = run("show", "wespen", "-q", "--library", library)
+    assert shown.stdout.decode().split() == ["Wespen", "—", "黄蜂"]
+
+
+def test_a_reader_that_goes_away_is_no_error(library: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*SECONDLOOK, "list", "--library", library],
+        env=environment(),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_while_starting_is_one_line(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys, secondlook.settings as s\n"
+        "s.load = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT) or signal.pause()\n"
+        "from secondlook.cli.main import main; sys.exit(main(['status']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr == b"Stopped.\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_on_a_terminal_progress_and_colours_are_shown(tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    for number in range(3):
+        (documents / f"{number}.txt").write_text(f"Bee number {number} hums.")
+    library = ["--library", str(tmp_path / "lib")]
+    code, shown = on_terminal([*SECONDLOOK, "add", str(documents), *library])
+    assert code == 0
+    assert "3 added" in shown
+    assert "\x1b[?25l" in shown  # the cursor is hidden while the bar moves
+    assert "files" in shown
+    code, shown = on_terminal([*SECONDLOOK, "search", "hum", "--no-rerank", *library])
+    assert code == 0
+    assert "\x1b[1;33mhums\x1b[0m" in shown
+    code, shown = on_terminal(
+        [*SECONDLOOK, "search", "hum", "--no-rerank", *library], {"NO_COLOR": "1"}
+    )
+    assert "33m" not in shown
+
+
+def on_terminal(command: list[str], changes: Mapping[str, str] | None = None) -> tuple[int, str]:
+    """Run under a pseudo-terminal of 80 columns; exit code and everything shown."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    mine, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    colours = {"TERM": "xterm-256color", **(changes or {})}
+    with subprocess.Popen(
+        command, env=environment(colours), stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = _everything(lambda: os.read(mine, 65536))
+    os.close(mine)
+    return process.returncode, shown.decode()
+
+
+def _everything(read: Callable[[], bytes]) -> bytes:
+    found = bytearray()
+    while True:
+        try:
+            part = read()
+        except OSError:  # Linux: the other end was closed
+            return bytes(found)
+        if not part:
+            return bytes(found)
+        found += part
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion_knows_the_commands(shell: str) -> None:
+    changes = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    script = run("--show-completion", shell, changes=changes)
+    assert script.returncode == 0, script.stderr
+    assert b"secondlook" in script.stdout
+    asked = {
+        **changes,
+        "_SECONDLOOK_COMPLETE": f"complete_{shell}",
+        "_TYPER_COMPLETE_ARGS": "secondlook se",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "COMP_WORDS": "secondlook se",
+        "COMP_CWORD": "1",
+    }
+    assert b"search" in run(changes=asked).stdout
+
+
+def test_signal_numbers_match_the_documented_exit_codes() -> None:
+    assert 128 + signal.SIGINT == 130
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+    for code in (0, 1, 2, 130, 141):
+        assert f"| {code} |" in page
