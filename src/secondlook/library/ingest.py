@@ -91,14 +91,22 @@ class Ingest:
         self.changes: list[FileChange] = []
 
     def run(
-        self, sources: Iterator[ReadFile], *, total: int, progress: Callable[[Progress], None]
+        self,
+        sources: Iterator[ReadFile],
+        *,
+        total: int,
+        progress: Callable[[Progress], None],
+        done: Callable[[FileChange], None],
     ) -> bool:
-        """Take in everything that `sources` yields. False when stopped by Ctrl-C."""
+        """Take in everything that `sources` yields. False when stopped by Ctrl-C.
+
+        `done` is told of each file once it is stored, `progress` ten times a second how far it is.
+        """
         self._done = Progress("reading", files_total=total)
         with ThreadPoolExecutor(2, thread_name_prefix="secondlook") as threads:
             work = [threads.submit(self._read, sources), threads.submit(self._store)]
             try:
-                completed = self._watch(work, progress)
+                completed = self._watch(work, progress, done)
             except BaseException:
                 self._stop.set()
                 raise
@@ -106,14 +114,23 @@ class Ingest:
             future.result()
         return completed
 
-    def _watch(self, work: list[Future[None]], progress: Callable[[Progress], None]) -> bool:
+    def _watch(
+        self,
+        work: list[Future[None]],
+        progress: Callable[[Progress], None],
+        done: Callable[[FileChange], None],
+    ) -> bool:
         completed = True
+        told = 0
         while True:
             try:
                 finished, running = wait(work, timeout=_TICK_SECONDS)
                 if any(future.exception() for future in finished):
                     self._stop.set()
                 progress(self._done)
+                for change in self.changes[told:]:
+                    told += 1
+                    done(change)
                 if not running:
                     return completed
             except KeyboardInterrupt:

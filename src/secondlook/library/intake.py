@@ -46,6 +46,7 @@ class Intake:
     settings: IngestSettings
     embedder: Callable[[], Embedder]
     progress: Callable[[Progress], None]
+    done: Callable[[FileChange], None]
     started: float = field(default_factory=time.monotonic)
 
     def plan(self, request: Request) -> AddReport:
@@ -97,6 +98,8 @@ class Intake:
         attach(self.stores, found.to_attach, found.to_drop)
         jobs = [(digest, Path(files[0].path)) for digest, files in found.to_read.items()]
         total = sum(len(files) for files in found.to_read.values())
+        for change in found.changes:
+            self.done(change)
         sources = (ReadFile(found.to_read[digest], parsed) for digest, parsed in self._parsed(jobs))
         report = self._take_in(sources, total=total)
         report.changes[:0] = found.changes
@@ -107,7 +110,9 @@ class Intake:
         if total:
             pace = Pace(self.settings.commit_passages, self.settings.commit_seconds)
             ingest = Ingest(self.stores, self.manifest, self.embedder(), PARSER_VERSION, pace)
-            report.interrupted = not ingest.run(sources, total=total, progress=self.progress)
+            report.interrupted = not ingest.run(
+                sources, total=total, progress=self.progress, done=self.done
+            )
             report.changes = ingest.changes
             self._compact_if_due(report)
         report.seconds = self._seconds()

@@ -53,7 +53,7 @@ WAIT_FOR_WRITER = 60.0
 """Seconds a second writer waits before it is told who holds the lock."""
 
 
-def _ignore(_: Progress) -> None:
+def _ignore(_: object) -> None:
     pass
 
 
@@ -118,8 +118,13 @@ class Library:
         dry_run: bool = False,
         force: bool = False,
         progress: Callable[[Progress], None] | None = None,
+        done: Callable[[FileChange], None] | None = None,
     ) -> AddReport:
-        """Bring the library in step with these files and folders. Unchanged files cost a stat."""
+        """Bring the library in step with these files and folders. Unchanged files cost a stat.
+
+        `progress` hears how far it is, `done` of each file once it is safely stored. Ctrl-C ends
+        it early with a report of what is stored; the same call completes the rest.
+        """
         check_metadata(meta or {})
         ingest = self.settings.ingest
         request = Request(
@@ -134,7 +139,7 @@ class Library:
         if dry_run:
             return self._intake(progress).plan(request)
         with self._writing(progress):
-            return self._intake(progress).add(request)
+            return self._intake(progress, done).add(request)
 
     def add_bytes(
         self, data: bytes, name: str, *, meta: Mapping[str, str] | None = None
@@ -336,9 +341,18 @@ class Library:
             recover(self._stores)
             yield
 
-    def _intake(self, progress: Callable[[Progress], None] | None = None) -> Intake:
+    def _intake(
+        self,
+        progress: Callable[[Progress], None] | None = None,
+        done: Callable[[FileChange], None] | None = None,
+    ) -> Intake:
         return Intake(
-            self._stores, self._manifest, self.settings.ingest, self.embedder, progress or _ignore
+            self._stores,
+            self._manifest,
+            self.settings.ingest,
+            self.embedder,
+            progress or _ignore,
+            done or _ignore,
         )
 
     def _recover_if_free(self) -> None:

@@ -54,7 +54,7 @@ def read_raw(library: Path) -> Any:
     file = library / FILE_NAME
     try:
         return json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise LibraryMissing(
             f"there is no library at {str(library)!r}",
             hint="secondlook add FOLDER makes one; --library PATH names another",

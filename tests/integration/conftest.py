@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.library import Library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HARBOUR = """# Harbour survey
+
+The north quay was measured in spring. Its deepest berth is 14.2 metres at low tide.
+
+## Dredging
+
+Dredging of the inner basin was finished in October 2021 and cost 3.4 million euros.
+"""
+BAKERY = """# Bakery handbook
+
+Sourdough rests for eighteen hours at 21 degrees before it is shaped and baked.
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    (made / "recipes").mkdir(parents=True)
+    (made / "harbour.md").write_text(HARBOUR, encoding="utf-8")
+    (made / "recipes" / "bakery.md").write_text(BAKERY, encoding="utf-8")
+    return made
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    with Library.open(tmp_path / "library") as opened:
+        yield opened
