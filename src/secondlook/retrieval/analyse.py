@@ -219,7 +219,7 @@ def _without_apostrophes(word: str, language: str) -> list[str]:
 def _stemmer(language: str) -> Callable[[str], str]:
     if language in _UNSTEMMED:
         return _without_accents
-    import Stemmer  # type: ignore[import-not-found]
+    import Stemmer
 
     stem: Callable[[str], str] = Stemmer.Stemmer(language, 0).stemWord  # cached by _analyser
     if language == "english":  # its accents are foreign: naïve, résumé

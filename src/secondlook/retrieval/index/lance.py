@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,62 +25,73 @@ _SPARE = 16
 """How many more hits than asked are read, to settle ties at the cut by id."""
 _MOST_READ = 10_000
 _RETRIES = 3
+_PROBES = 32
+_MANY_HITS = 100
+_INDEX_CACHE = 512 << 20
+_METADATA_CACHE = 128 << 20
+
+APPROXIMATE_FROM = 10_000
+"""Passages from which `compact` builds an approximate vector index: below, Lance compares all
+of them in about 10 ms."""
 
 
 class LanceIndex:
     """Implements the `Index` port. Threads may share one; processes open their own."""
 
-    def __init__(self, dataset: LanceDataset, path: Path, dimensions: int) -> None:
-        self._dataset = dataset
+    def __init__(self, path: Path, *, dimensions: int, session: Any, approximate_from: int) -> None:
         self._path = path
         self._dimensions = dimensions
-        # checkout_latest changes the dataset object in place
-        self._lock = threading.Lock()
+        self._session = session
+        self._approximate_from = approximate_from
+        self._reader = self._opened()
+        # Readers and writers use separate handles: a long compaction blocks no search.
+        self._reading = threading.Lock()
+        self._writing = threading.Lock()
 
     @classmethod
-    def open(cls, path: str | Path, *, dimensions: int, create: bool = False) -> Self:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        dimensions: int,
+        create: bool = False,
+        approximate_from: int = APPROXIMATE_FROM,
+    ) -> Self:
+        """Open the index in the folder `path`, or with `create` make it there if need be."""
+        import lance
+
         path = Path(path)
-        dataset = _open_dataset(path)
-        if dataset is None:
-            if not create:
-                raise LibraryMissing(f"There is no index at {str(path)!r}")
-            dataset = upkeep.create(path, dimensions)
-        held = dataset.schema.field("vector").type.list_size
-        if held != dimensions:
-            raise LibraryFormat(
-                f"The index at {str(path)!r} holds vectors of {held} dimensions, not {dimensions}",
-                hint="Open it with the embedder that made it, or build the library anew.",
-            )
-        return cls(dataset, path, dimensions)
+        session = lance.Session(  # type: ignore[attr-defined]
+            index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE
+        )
+        _check(path, dimensions, create=create)
+        return cls(path, dimensions=dimensions, session=session, approximate_from=approximate_from)
 
     def add(
         self, entries: Sequence[Entry], vectors: Vectors, *, replacing: Collection[str] = ()
     ) -> None:
         replaced = {entry.document for entry in entries} | set(replacing)
-        if len({entry.id for entry in entries}) != len(entries):
-            raise UsageError("Two entries of one commit have the same id")
         if not entries:
             self.delete(replaced)
             return
+        ids = {entry.id for entry in entries}
+        if len(ids) != len(entries):
+            raise UsageError("Two entries of one commit have the same id")
         batch = rows.table(entries, vectors, self._dimensions)
-        with self._lock:
-            upkeep.ensure_text_index(self._newest())
-            self._merge(batch, replaced)
-
-    def _merge(self, batch: pa.Table, replaced: Collection[str]) -> None:
-        (
-            self._dataset.merge_insert("id")
-            .when_matched_update_all()
-            .when_not_matched_insert_all()
-            .when_not_matched_by_source_delete(rows.any_of("document", replaced))
-            .execute(batch)
-        )
+        with self._writing:
+            dataset = self._opened()
+            upkeep.ensure_text_index(dataset)
+            gone = rows.any_of("document", replaced)
+            if dataset.count_rows(f"{gone} OR {rows.any_of('id', ids)}"):
+                _merge(dataset, batch, gone)
+            else:  # five times as fast, for a merge looks at every row
+                dataset.insert(batch)
 
     def delete(self, documents: Collection[str]) -> None:
         if not documents:
             return
-        with self._lock:
-            self._newest().delete(rows.any_of("document", documents))
+        with self._writing:
+            self._opened().delete(rows.any_of("document", documents))
 
     def dense(
         self, vector: Vectors, k: int, where: Filter = EVERYTHING, *, exact: bool = False
@@ -88,7 +100,7 @@ class LanceIndex:
 
         def search(limit: int) -> list[Scored]:
             nearest = {"column": "vector", "q": query, "k": limit, "metric": "cosine"}
-            nearest |= {"use_index": False} if exact else {"refine_factor": 4, "nprobes": 32}
+            nearest |= {"use_index": False} if exact else _effort(limit)
             found = self._read(
                 columns=["id", "_distance"],
                 nearest=nearest,
@@ -131,36 +143,39 @@ class LanceIndex:
         return dict(zip(found["id"].to_pylist(), matrix, strict=True))
 
     def documents(self) -> dict[str, int]:
-        counted: dict[str, int] = {}
+        import pyarrow.compute as pc
+
+        held: Counter[str] = Counter()
         for batch in self._scanner(columns=["document"]).to_batches():
-            for document in batch["document"].to_pylist():
-                counted[document] = counted.get(document, 0) + 1
-        return counted
+            for found in pc.value_counts(batch["document"]).to_pylist():
+                held[found["values"]] += found["counts"]
+        return dict(held)
 
     def stats(self) -> IndexStats:
-        with self._lock:
-            dataset = self._newest()
-            due = upkeep.why_compact(dataset)
-            passages = dataset.count_rows()
+        held = self.documents()
+        due = upkeep.why_compact(self._opened(), approximate_from=self._approximate_from)
         return IndexStats(
-            passages=passages,
-            documents=len(self.documents()),
+            passages=sum(held.values()),
+            documents=len(held),
             bytes=upkeep.disk_bytes(self._path),
             compact_due=bool(due),
             why_compact=due,
         )
 
     def compact(self, *, purge: bool = False) -> None:
-        with self._lock:
-            upkeep.compact(self._newest(), purge=purge)
+        with self._writing:
+            upkeep.compact(self._opened(), purge=purge, approximate_from=self._approximate_from)
 
-    def _newest(self) -> LanceDataset:
-        self._dataset.checkout_latest()
-        return self._dataset
+    def _opened(self) -> LanceDataset:
+        """The newest commit, in a handle of its own."""
+        import lance
+
+        return lance.dataset(str(self._path), session=self._session)
 
     def _scanner(self, **options: Any) -> LanceScanner:
-        with self._lock:
-            return self._newest().scanner(**options)
+        with self._reading:  # checkout_latest changes the handle in place
+            self._reader.checkout_latest()
+            return self._reader.scanner(**options)
 
     def _read(self, **options: Any) -> pa.Table:
         """Read from the newest commit. A purge may delete the files of the one just opened."""
@@ -170,16 +185,40 @@ class LanceIndex:
             except OSError:
                 if attempt == _RETRIES - 1:
                     raise
-        raise AssertionError
+        raise AssertionError  # the loop returns or raises
 
 
-def _open_dataset(path: Path) -> LanceDataset | None:
+def _check(path: Path, dimensions: int, *, create: bool) -> None:
+    """Make sure that there is an index for such vectors."""
     import lance
 
     try:
-        return lance.dataset(str(path))
-    except ValueError:  # no version was ever committed there
-        return None
+        dataset = lance.dataset(str(path))
+    except ValueError as error:  # nothing was ever committed there
+        if not create:
+            raise LibraryMissing(f"There is no index at {str(path)!r}") from error
+        dataset = upkeep.create(path, dimensions)
+    held = dataset.schema.field("vector").type.list_size
+    if held != dimensions:
+        raise LibraryFormat(
+            f"The index at {str(path)!r} holds vectors of {held} dimensions, not {dimensions}",
+            hint="Open it with the embedder that made it, or build the library anew.",
+        )
+
+
+def _merge(dataset: LanceDataset, batch: pa.Table, gone: str) -> None:
+    (
+        dataset.merge_insert("id")
+        .when_matched_update_all()
+        .when_not_matched_insert_all()
+        .when_not_matched_by_source_delete(gone)
+        .execute(batch)
+    )
+
+
+def _effort(limit: int) -> dict[str, int]:
+    """How hard the approximate search looks: partitions probed, candidates compared exactly."""
+    return {"nprobes": _PROBES, "refine_factor": 4 if limit < _MANY_HITS else 2}
 
 
 def _scored(found: pa.Table, column: str, score: Callable[[float], float]) -> list[Scored]:
