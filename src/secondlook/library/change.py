@@ -1,9 +1,9 @@
 """How a change reaches catalog, texts and index so that a kill at any moment loses nothing.
 
 Three stores cannot commit together, so each change goes: texts written, intent journalled in the
-catalog, one index commit, catalog rows applied and the intent cleared in one transaction, old
-texts deleted. Every stored entry carries the mark of its change; after a crash the mark tells
-whether the index commit happened, and the intent is applied or forgotten accordingly.
+catalog, one index commit, catalog rows applied, old texts deleted, intent cleared. Every stored
+entry carries the mark of its change; after a crash the mark tells whether the index commit
+happened, and the intent is applied or forgotten accordingly.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.library.catalog import Catalog, DocumentRow, FileRow
 from secondlook.library.labels import all_labels
+from secondlook.library.texts import TextKey, TextStore
 from secondlook.retrieval.index.port import Entry, Filter
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.document import Extracted
-    from secondlook.library.texts import TextStore
     from secondlook.retrieval.index.port import Index
 
     Vectors = NDArray[np.float32]
@@ -68,7 +68,7 @@ def commit(stores: Stores, change: Change) -> None:
     for document in change.documents:
         if document.extracted is not None:
             stores.texts.write(document.row.text_key, document.extracted)
-    stores.catalog.write_journal(intent, _written(change, dropped))
+    stores.catalog.write_journal(intent, _written(stores.catalog, change, dropped))
     _commit_index(stores.index, change, dropped, mark=f"{_MARK}={intent}")
     _finish(stores, intent, stores.catalog.journal()[intent])
 
@@ -116,12 +116,15 @@ def _documents_dropped(catalog: Catalog, change: Change) -> list[str]:
     return sorted(document for document in before - held - kept_elsewhere if document)
 
 
-def _written(change: Change, dropped: list[str]) -> dict[str, Any]:
+def _written(catalog: Catalog, change: Change, dropped: list[str]) -> dict[str, Any]:
+    replaced = catalog.documents_by_id([*dropped, *(doc.row.id for doc in change.documents)])
+    kept = {document.row.text_key for document in change.documents}
     return {
         "documents": [asdict(document.row) for document in change.documents],
         "files": [asdict(file) for file in change.files],
         "gone_files": change.gone_files,
         "dropped": dropped,
+        "old_texts": [asdict(row.text_key) for row in replaced if row.text_key not in kept],
     }
 
 
@@ -148,15 +151,13 @@ def _landed(index: Index, documents: list[str], *, mark: str) -> bool:
 
 
 def _finish(stores: Stores, intent: str, written: dict[str, Any]) -> None:
+    """Apply what the index already shows. Doing it twice does no harm."""
     catalog = stores.catalog
-    documents = [DocumentRow(**row) for row in written["documents"]]
-    old = catalog.documents_by_id([*written["dropped"], *(row.id for row in documents)])
     with catalog.transaction():
         catalog.drop_documents(written["dropped"])
         catalog.drop_files(written["gone_files"])
-        catalog.put_documents(documents)
+        catalog.put_documents(DocumentRow(**row) for row in written["documents"])
         catalog.put_files(FileRow(**row) for row in written["files"])
-        catalog.clear_journal(intent)
-    still_used = {row.text_key for row in catalog.documents_by_id([row.id for row in old])}
-    for key in {row.text_key for row in old} - still_used:
-        stores.texts.delete(key)
+    for key in written["old_texts"]:
+        stores.texts.delete(TextKey(**key))
+    catalog.clear_journal(intent)

@@ -222,6 +222,7 @@ class Library:
             embedder=self.embedder(),
             reader=self.reader,
             language=self._manifest.language,
+            titles=self._titles,
         )
 
     def embedder(self) -> Embedder:
@@ -390,6 +391,9 @@ class Library:
         self._stores.index.compact(purge=True)
         self._stores.texts.sweep(self._stores.catalog.text_keys())
         self._stores.catalog.scrub()
+
+    def _titles(self, documents: Collection[str]) -> dict[str, str]:
+        return {row.id: row.title for row in self._stores.catalog.documents_by_id(documents)}
 
     def _hits(self, ranked: list[Ranked]) -> list[Hit]:
         rows = self._stores.catalog.documents_by_id({item.entry.document for item in ranked})

@@ -9,7 +9,7 @@ from secondlook.library.catalog import DocumentRow
 from secondlook.library.labels import document_labels
 from secondlook.library.manifest import now
 from secondlook.retrieval.analyse import terms
-from secondlook.retrieval.chunk import ChunkOptions, chunk, context
+from secondlook.retrieval.chunk import ChunkOptions, chunk, with_context
 from secondlook.retrieval.index.port import Entry
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def prepare(
     spans = chunk(extracted, embedder.token_starts, options)
     title = extracted.title or ""
     document = document_id(sha256)
-    to_embed = [_in_context(extracted.text, title, span) for span in spans]
+    to_embed = [
+        with_context(title, span.heading, extracted.text[span.start : span.end]) for span in spans
+    ]
     entries = [
         _entry(document, ordinal, span, extracted.text, terms(whole, manifest.language))
         for ordinal, (span, whole) in enumerate(zip(spans, to_embed, strict=True))
@@ -75,12 +77,6 @@ def prepare(
         added=now(),
     )
     return Prepared(row, extracted, entries, to_embed)
-
-
-def _in_context(text: str, title: str, span: Span) -> str:
-    above = context(title, span.heading)
-    passage = text[span.start : span.end]
-    return f"{above}\n{passage}" if above else passage
 
 
 def _entry(document: str, ordinal: int, span: Span, text: str, analysed: tuple[str, ...]) -> Entry:
