@@ -46,12 +46,12 @@ _JOINS_BELOW = 0.3
 _COST = {
     Break.SECTION: 0.0,
     Break.PARAGRAPH: 0.1,
-    Break.ITEM: 0.2,
-    Break.SENTENCE: 0.25,
-    Break.LINE: 0.5,
+    Break.ITEM: 0.3,
+    Break.SENTENCE: 0.5,
+    Break.LINE: 0.8,
 }
 _COSTS = np.array([_COST[level] for level in Break])
-_WORD_COST = 0.75
+_WORD_COST = 1.2
 
 
 @dataclass(frozen=True, slots=True)

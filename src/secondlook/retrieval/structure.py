@@ -41,6 +41,9 @@ _LINE = re.compile(r"\n\s*+")
 _ITEM = re.compile(
     r"\n[^\S\n]*+(?=\||(?:[-*+•◦▪‣·–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)])[ \t])"  # noqa: RUF001
 )
+# A line longer than any that is wrapped by hand is a paragraph by itself.
+_LONG_LINE = re.compile(r"(?<=[^\n]{150})\n\s*+")
+_SENTENCE_AT_LINE_END = re.compile(r"(?<=[.!?…:。！？])[\"'”’»)\]]*+[ \t]*+\n\s*+")  # noqa: RUF001
 _TABLE_ROW = re.compile(r"^[^\S\n]*+\|[^\n]*+", re.MULTILINE)
 _CLOSERS = "\"'”’»)]*_"  # noqa: RUF001
 _ENDS = tuple(".!?…:;。！？｡|")  # noqa: RUF001
@@ -65,8 +68,8 @@ def _by_sentences(document: Extracted) -> dict[Break, Offsets]:
     text = document.text
     return {
         Break.SECTION: _offsets(()),
-        Break.PARAGRAPH: _ends(_BLANK, text),
-        Break.ITEM: _ends(_ITEM, text),
+        Break.PARAGRAPH: np.union1d(_ends(_BLANK, text), _ends(_LONG_LINE, text)),
+        Break.ITEM: np.union1d(_ends(_ITEM, text), _ends(_SENTENCE_AT_LINE_END, text)),
         Break.SENTENCE: _outside_tables(text, _offsets(sentence_starts(text))),
         Break.LINE: _ends(_LINE, text),
     }
