@@ -104,7 +104,7 @@ def _fusion(pool: Pool, dense: float, k: int) -> tuple[Floats, Floats, Floats]:
     return (
         np.take_along_axis(score, order, 1),
         np.take_along_axis(pool.relevance, order, 1),
-        np.take_along_axis(pool.gold, order, 1),
+        np.take_along_axis(np.where(score > 0, pool.gold, 0.0), order, 1),
     )
 
 
@@ -165,7 +165,7 @@ def _measure(pool: Pool, ranked: Floats) -> dict[str, dict[str, float]]:
     parts = {"all": slice(None), "chosen": pool.chosen_on, "held": ~pool.chosen_on}
     return {
         part: {
-            metric: round(float(column[which].mean()), 4)
+            metric: round(float(column[which].mean()), 4) if column[which].size else 0.0
             for metric, column in zip(METRICS, columns, strict=True)
         }
         for part, which in parts.items()
