@@ -73,9 +73,9 @@ def _damage_note(lost: int) -> tuple[str, ...]:
 
 
 def _wide_encoding(data: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark, told by where the zero bytes lie."""
-    sample = data[: _SAMPLE - _SAMPLE % 4]
-    if not sample or 0 not in sample:
+    """UTF-16 or UTF-32 without a mark: bytes no other text has, and sense when read so."""
+    sample = data[:_SAMPLE]
+    if not sample or (0 not in sample and not looks_binary(sample)):
         return None
     for encoding, width in (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2)):
         whole = sample[: len(sample) - len(sample) % width]

@@ -17,20 +17,29 @@ if TYPE_CHECKING:
 PARAGRAPH = "\n\n"
 DEEPEST_HEADING = 9
 
-_LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
-_UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f\x80-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+_SUSPECT = re.compile(
+    r"[\x00-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+_LINE_ENDS = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
+_UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def clean(text: str) -> str:
     """NFC with "\\n" line ends, and without control characters or lone surrogates."""
-    text = _LINE_ENDS.sub("\n", text)
-    if _SURROGATE.search(text):
-        # Halves of a pair that came in separately are joined, the others are lost for good.
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    text = _UNWANTED.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if _SUSPECT.search(text):
+        text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", _paired(text)))
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _paired(text: str) -> str:
+    """Halves of a surrogate pair that came in separately are joined; others are lost for good."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def tidy(text: str) -> str:

@@ -96,6 +96,8 @@ class _Writer:
             elif name == "tr":
                 self._composer.row(_cell_text(cell) for cell in _cells(element))
             elif name not in _SKIPPED:
+                if name == "tbl":
+                    self._composer.end_lines()
                 stack.extend(reversed(element))
 
     def note(self, text: str) -> None:

@@ -26,7 +26,7 @@ _NO_TITLE = re.compile(
 )
 _OFFICE_TITLE = re.compile(r"^microsoft (word|powerpoint|excel) - ", re.IGNORECASE)
 _FILE_NAME = re.compile(
-    r"^[^\s]*\.(docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|html?|ps|eps|fm|pmd)$", re.IGNORECASE
+    r"^.*\.(docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|html?|ps|eps|fm|pmd)$", re.IGNORECASE
 )
 _NO_AUTHOR = re.compile(
     r"(\(?anonymous\)?|unknown|user|admin\w*|owner|author|python-(docx|pptx)|\W*)", re.IGNORECASE

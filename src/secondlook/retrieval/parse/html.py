@@ -127,7 +127,7 @@ class PageWriter:
             self._flush()
             self._verbatim += 1
         elif tag in _BLOCKS:
-            self._break()
+            self._break(ends_lines=tag == "table")
             self._item = "- " if tag == "li" else self._item
 
     def _close(self, tag: str) -> None:
@@ -145,12 +145,14 @@ class PageWriter:
             self._flush()
             self._verbatim = max(0, self._verbatim - 1)
         elif tag in _BLOCKS:
-            self._break()
+            self._break(ends_lines=tag == "table")
 
-    def _break(self) -> None:
+    def _break(self, *, ends_lines: bool = False) -> None:
         """The end of a block; inside a table cell only a blank."""
         if self._row is None:
             self._flush()
+            if ends_lines:
+                self._composer.end_lines()
         else:
             self._words.append(" ")
 

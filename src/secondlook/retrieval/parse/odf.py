@@ -92,6 +92,8 @@ def _write(root: Any, composer: Composer) -> None:
         elif name == "table-row":
             composer.row(" ".join(_texts(cell)) for cell in element if local(cell) == "table-cell")
         elif name not in _SKIPPED:
+            if name == "table":
+                composer.end_lines()
             inner = in_list or name == "list-item"
             stack.extend((child, inner) for child in reversed(element))
 

@@ -1,0 +1,185 @@
+"""Discovery: a fixed order, nothing twice, nothing opened, a reason for what is left out."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from secondlook.errors import UsageError
+from secondlook.retrieval.discover import DEFAULT_EXCLUDES, Found, Skipped, discover
+from secondlook.retrieval.parse import ocr
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX file types")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    def grow(*names: str) -> Path:
+        for name in names:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("words")
+        return tmp_path
+
+    return grow
+
+
+def found(root: Path, *arguments: Path, **options: object) -> list[str]:
+    items = discover(arguments or (root,), **options)  # type: ignore[arg-type]
+    return [item.path.relative_to(root).as_posix() for item in items if isinstance(item, Found)]
+
+
+def skipped(root: Path, *arguments: Path, **options: object) -> dict[str, str]:
+    items = discover(arguments or (root,), **options)  # type: ignore[arg-type]
+    return {
+        item.path.relative_to(root).as_posix(): item.reason
+        for item in items
+        if isinstance(item, Skipped)
+    }
+
+
+def test_folders_are_walked_in_a_fixed_order(tree):
+    root = tree("b.txt", "a.txt", "sub/z.md", "sub/a.md", "another/x.txt")
+    assert found(root) == ["a.txt", "b.txt", "another/x.txt", "sub/a.md", "sub/z.md"]
+    first = next(iter(discover([root])))
+    assert isinstance(first, Found)
+    assert (first.root, first.size) == (root, 5)
+    assert first.mtime_ns == (root / "a.txt").stat().st_mtime_ns
+
+
+def test_defaults_are_left_out_unless_named(tree):
+    root = tree(
+        "a.txt", ".hidden.txt", ".git/config", "node_modules/x/readme.md", "env/pyvenv.cfg",
+        "env/lib/b.txt", "poetry.lock", "__pycache__/c.txt", "~$report.docx", "x.min.js",
+    )  # fmt: skip
+    assert found(root) == ["a.txt"]
+    assert skipped(root) == {}
+    assert found(root, root / ".hidden.txt", root / "poetry.lock") == [".hidden.txt", "poetry.lock"]
+    assert found(root, root / "node_modules", root / ".git", root / "env") == [
+        "node_modules/x/readme.md", ".git/config", "env/pyvenv.cfg", "env/lib/b.txt",
+    ]  # fmt: skip
+    assert ".*" in DEFAULT_EXCLUDES
+
+
+def test_excludes_are_those_of_gitignore(tree):
+    root = tree("a.txt", "b.log", "keep.log", "build/x.txt", "sub/build/y.txt", "sub/c.log")
+    assert found(root, excludes=["*.log", "!keep.log", "/build/"]) == [
+        "a.txt", "keep.log", "sub/build/y.txt",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="malformed"):
+        list(discover([root], excludes=["!"]))
+
+
+def test_ignore_files_hold_below_their_folder(tree):
+    root = tree("a.md", "sub/a.md", "sub/b.md", "sub/deep/a.md", "other/b.md")
+    (root / "sub" / ".secondlookignore").write_text("# mine\n/a.md\n")
+    (root / ".secondlookignore").write_text("other/\n")
+    assert found(root) == ["a.md", "sub/b.md", "sub/deep/a.md"]
+
+
+def test_overlapping_arguments_report_once(tree):
+    root = tree("a.txt", "sub/b.txt")
+    assert found(root, root, root / "sub", root / "a.txt", root) == ["a.txt", "sub/b.txt"]
+    assert found(root, root / "sub", root) == ["sub/b.txt", "a.txt"]
+    assert skipped(root, root, root / "sub") == {}
+
+
+def test_relative_arguments_become_absolute(tree, monkeypatch):
+    root = tree("sub/a.txt")
+    monkeypatch.chdir(root)
+    items = list(discover([Path("sub/../sub"), Path("./sub/a.txt")]))
+    assert [item.path for item in items] == [root / "sub" / "a.txt"]
+
+
+def test_missing_large_and_unsupported_are_named(tree, monkeypatch):
+    root = tree("big.txt", "film.mp4", "photo.png", "prog.exe", "a.txt")
+    (root / "big.txt").write_text("x" * 200)
+    monkeypatch.setattr(ocr, "_program", lambda: None)
+    reasons = skipped(root, root, root / "nowhere", max_bytes=100)
+    assert reasons["nowhere"] == "it does not exist"
+    assert "200 bytes" in reasons["big.txt"]
+    assert "video" in reasons["film.mp4"]
+    assert "program" in reasons["prog.exe"]
+    assert "secondlook[ocr]" in reasons["photo.png"]
+    assert found(root, root / "film.mp4") == ["film.mp4"]
+    monkeypatch.setattr(ocr, "_program", lambda: "/usr/bin/tesseract")
+    assert "photo.png" in found(root)
+
+
+@posix_only
+def test_links_pipes_and_sockets(tree):
+    root = tree("real/a.txt")
+    os.mkfifo(root / "pipe.txt")
+    (root / "loop").symlink_to("loop")
+    (root / "dangling.txt").symlink_to("nowhere.txt")
+    (root / "link.txt").symlink_to(root / "real" / "a.txt")
+    (root / "aaa").symlink_to(root / "real")
+    (root / "real" / "up").symlink_to(root)
+    listener = socket.socket(socket.AF_UNIX)
+    monkey = os.getcwd()  # noqa: PTH109 - socket paths are short, so bind relatively
+    os.chdir(root)
+    try:
+        listener.bind("s.txt")
+    finally:
+        os.chdir(monkey)
+    try:
+        reasons = skipped(root)
+    finally:
+        listener.close()
+    assert found(root) == ["link.txt", "real/a.txt"]
+    assert "pipe" in reasons["pipe.txt"]
+    assert "socket" in reasons["s.txt"]
+    assert "back to itself" in reasons["loop"]
+    assert "nowhere" in reasons["dangling.txt"]
+    assert "already" in reasons["aaa"]
+    assert "already" in reasons["real/up"]
+    assert "pipe" in skipped(root, root / "pipe.txt")["pipe.txt"]
+    assert "device" in next(iter(discover([Path("/dev/null")]))).reason  # type: ignore[union-attr]
+
+
+@posix_only
+def test_links_to_folders_outside_are_followed(tree, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "o.txt").write_text("x")
+    root = tree("a.txt")
+    (root / "link").symlink_to(outside)
+    assert found(root) == ["a.txt", "link/o.txt"]
+
+
+@posix_only
+def test_unreadable_entries_are_named(tree, monkeypatch):
+    root = tree("locked.txt", "sealed/x.txt", "a.txt")
+    monkeypatch.setattr(os, "access", lambda path, _mode: Path(path).name != "locked.txt")
+    listdir = os.listdir
+
+    def refuse(path: Path) -> list[str]:
+        if Path(path).name == "sealed":
+            raise PermissionError(13, "Permission denied")
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    reasons = skipped(root)
+    assert "permission denied" in reasons["locked.txt"]
+    assert "permission denied" in reasons["sealed"]
+    assert found(root) == ["a.txt"]
+
+
+@posix_only
+def test_other_errors_are_named(tree, monkeypatch):
+    root = tree("a.txt")
+    monkeypatch.setattr(os, "listdir", lambda _path: (_ for _ in ()).throw(OSError(5, "I/O error")))
+    assert "I/O error" in skipped(root)["."]
+
+
+def test_very_deep_folders_do_not_exhaust_the_stack(tree, monkeypatch):
+    root = tree("a.txt")
+    monkeypatch.chdir(root)
+    for _ in range(400):
+        os.mkdir("d")  # noqa: PTH102
+        os.chdir("d")
+    Path("deep.txt").write_text("x")
+    assert len(found(root)) == 2

@@ -1,0 +1,178 @@
+"""Archives: members as documents, and everything that an archive can be made to do to us."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
+import pytest
+
+from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText
+from secondlook.retrieval.parse import Parsed, ParseLimits, extract, extract_bytes
+from secondlook.retrieval.parse.archive import harmless, is_hidden
+from tests.support import files
+
+
+def texts(parsed: list[Parsed]) -> dict[str, str]:
+    return {item.member: item.extracted.text for item in parsed if item.extracted}
+
+
+def test_zip_members_are_documents():
+    inner = files.zipped({"deep.md": "# Deep"})
+    data = files.zipped(
+        {
+            "a.txt": "one", "dir/b.html": "<html><body>two</body></html>", "dir/inner.zip": inner,
+            "__MACOSX/a.txt": "x", ".hidden": "x", "dir/.git/config": "x", "movie.mp4": b"x",
+            "../../up.txt": "harmless", "dir/": "", "C:\\win\\c.txt": "windows",
+        }
+    )  # fmt: skip
+    assert texts(extract_bytes(data, "a.zip")) == {
+        "a.txt": "one",
+        "dir/b.html": "two",
+        "dir/inner.zip/deep.md": "# Deep",
+        "up.txt": "harmless",
+        "win/c.txt": "windows",
+    }
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_tar_members_are_documents(mode):
+    data = files.tarred({"x/y.txt": b"words", "x/.hidden.txt": b"no", "x/y2.md": b"# M"}, mode=mode)
+    assert texts(extract_bytes(data, "a.tar")) == {"x/y.txt": "words", "x/y2.md": "# M"}
+
+
+def test_single_compressed_files():
+    for packed, name in ((gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")):
+        parsed = extract_bytes(packed(b"plain words"), f"note.txt.{name}")
+        assert texts(parsed) == {"note.txt": "plain words"}
+
+
+def test_two_members_of_one_name_are_both_kept():
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("a.txt", "first")
+        archive.writestr("a.txt", "second")
+    assert texts(extract_bytes(stream.getvalue(), "a.zip")) == {
+        "a.txt": "first",
+        "a (2).txt": "second",
+    }
+
+
+def test_a_bad_member_costs_that_member():
+    data = bytearray(
+        files.zipped({"good.txt": "fine", "locked.txt": "secret", "bad.pdf": "%PDF-1.4 x"})
+    )
+    directory = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1)
+    data[directory + 8] |= 1  # the flag that says: encrypted
+    local = data.index(b"PK\x03\x04", 10)
+    data[local + 6] |= 1
+    parsed = {item.member: item for item in extract_bytes(bytes(data), "a.zip")}
+    assert parsed["good.txt"].extracted is not None
+    assert isinstance(parsed["locked.txt"].error, Encrypted)
+    assert isinstance(parsed["bad.pdf"].error, Damaged)
+
+
+def test_a_damaged_member_is_named():
+    data = bytearray(files.zipped({"a.txt": "x" * 5000, "b.txt": "fine"}))
+    data[40:44] = b"\xff\xff\xff\xff"
+    parsed = {item.member: item for item in extract_bytes(bytes(data), "a.zip")}
+    assert isinstance(parsed["a.txt"].error, Damaged)
+    assert parsed["b.txt"].extracted is not None
+
+
+def test_bombs_are_refused_before_they_are_opened():
+    limits = ParseLimits(expanded_bytes=10 << 20)
+    bomb = files.zip_bomb(32 << 20)
+    assert len(bomb) < 1 << 20
+    parsed = extract_bytes(bomb, "bomb.zip", limits)
+    assert isinstance(parsed[0].error, LimitExceeded)
+    assert "expands" in str(parsed[0].error)
+    office = files.docx("<w:p/>", extra={"word/media/big.bin": "0" * (11 << 20)})
+    assert isinstance(extract_bytes(office, "a.docx", limits)[0].error, LimitExceeded)
+    squeezed = gzip.compress(bytes(32 << 20))
+    assert isinstance(extract_bytes(squeezed, "a.gz", limits)[0].error, LimitExceeded)
+    tar = files.tarred({"a.txt": b"a", "z.txt": bytes(32 << 20)}, mode="w:gz")
+    parsed = extract_bytes(tar, "a.tgz", limits)
+    assert isinstance(parsed[0].error, LimitExceeded)
+    assert texts(parsed) == {"a.txt": "a"}
+
+
+def test_a_zip_that_lies_about_its_size_cannot_grow():
+    data = bytearray(files.zipped({"a.txt": "y" * 100_000}))
+    for mark, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        at = data.index(mark) + offset
+        data[at : at + 4] = (10).to_bytes(4, "little")
+    parsed = extract_bytes(bytes(data), "a.zip")
+    assert isinstance(parsed[0].error, Damaged)
+
+
+def test_members_and_depth_are_limited():
+    many = files.zipped({f"{number}.txt": f"n {number}" for number in range(30)})
+    parsed = extract_bytes(many, "a.zip", ParseLimits(members=20))
+    assert isinstance(parsed[0].error, LimitExceeded)
+    assert len(parsed) == 21
+    nested = b"core"
+    for _ in range(12):
+        nested = files.zipped({"inner.zip" if nested != b"core" else "core.txt": nested})
+    parsed = extract_bytes(nested, "a.zip")
+    assert len(parsed) == 1
+    assert isinstance(parsed[0].error, LimitExceeded)
+    assert "nested" in str(parsed[0].error)
+
+
+def test_members_over_the_size_limit_are_named():
+    limits = ParseLimits(file_bytes=4000)
+    data = files.zipped({"big.txt": "z" * 5000, "small.txt": "ok"})
+    parsed = {item.member: item for item in extract_bytes(data, "a.zip", limits)}
+    assert isinstance(parsed["big.txt"].error, LimitExceeded)
+    assert parsed["small.txt"].extracted is not None
+    tar = gzip.decompress(files.tarred({"big.txt": b"z" * 3900}, mode="w:gz"))
+    parsed = {
+        item.member: item
+        for item in extract_bytes(gzip.compress(tar), "a.tgz", ParseLimits(file_bytes=3000))
+    }
+    assert isinstance(parsed["big.txt"].error, LimitExceeded)
+
+
+def test_empty_and_truncated_archives():
+    assert isinstance(extract_bytes(files.zipped({}), "a.zip")[0].error, NoText)
+    whole = files.tarred({"a.txt": b"x" * 2000, "b.txt": b"y" * 30_000})
+    parsed = {item.member: item for item in extract_bytes(whole[:9000], "a.tar")}
+    assert parsed["a.txt"].extracted is not None
+    assert any(isinstance(item.error, Damaged) for item in parsed.values())
+    squeezed = gzip.compress(b"words " * 1000)
+    assert isinstance(extract_bytes(squeezed[:-20], "a.gz")[0].error, Damaged)
+    assert isinstance(extract_bytes(squeezed[:12], "a.gz")[0].error, Damaged)
+
+
+def test_an_archive_contained_in_itself_by_name_is_harmless(tmp_path):
+    path = tmp_path / "loop.zip"
+    path.write_bytes(files.zipped({"loop.zip": "not really a zip", "a.txt": "x"}))
+    assert texts(extract(path))["a.txt"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("/etc/passwd", "etc/passwd"),
+        ("..\\..\\x", "x"),
+        ("a/./b", "a/b"),
+        ("../", "unnamed"),
+        ("a\nb\x00c", "a_b_c"),
+        ("\udcff.txt", "?.txt"),
+    ],
+)
+def test_names_are_harmless(name, expected):
+    assert harmless(name) == expected
+
+
+def test_hidden_members():
+    assert is_hidden(".x")
+    assert is_hidden("a/.x/b")
+    assert is_hidden("__MACOSX/b")
+    assert is_hidden("a.exe")
+    assert not is_hidden("./a/b.txt")
+    assert not is_hidden("../b.txt")

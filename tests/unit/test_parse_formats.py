@@ -1,0 +1,506 @@
+"""Every format: the text in reading order, its headings and pages, what the file says of itself."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from secondlook.document import Extracted
+from secondlook.errors import Damaged, Encrypted, NoText, Unsupported
+from secondlook.retrieval.parse import extract_bytes
+from tests.support import files
+from tests.support.files import PROSE, word_paragraph
+
+
+def read(data: bytes | str, name: str) -> Extracted:
+    parsed = extract_bytes(data.encode() if isinstance(data, str) else data, name)
+    assert len(parsed) == 1, parsed
+    assert parsed[0].extracted is not None, parsed[0].error
+    return parsed[0].extracted
+
+
+def error_of(data: bytes | str, name: str) -> BaseException:
+    parsed = extract_bytes(data.encode() if isinstance(data, str) else data, name)
+    assert parsed[0].error is not None, parsed[0].extracted
+    return parsed[0].error
+
+
+def headings(extracted: Extracted) -> list[tuple[int, str]]:
+    return [(item.level, extracted.text[item.start : item.end]) for item in extracted.headings]
+
+
+def page_texts(extracted: Extracted) -> list[str]:
+    return [extracted.text[page.start : page.end] for page in extracted.pages]
+
+
+# PDF
+
+
+def test_pdf_lines_become_paragraphs_and_broken_words_whole():
+    lines = [
+        "The keeper of the northern light wrote down what the in-",
+        "struments had shown him during the night. He never forgot a",
+        "single well-",
+        "known ship. It was well-known and dear to him.",
+    ]
+    extracted = read(files.pdf([lines]), "a.pdf")
+    assert extracted.text == (
+        "The keeper of the northern light wrote down what the instruments had shown him during the "
+        "night. He never forgot a single well-known ship. It was well-known and dear to him."
+    )
+
+
+def test_pdf_pages_metadata_and_headings():
+    extracted = read(
+        files.pdf(
+            [[(20, "The Northern Cape"), "Wind from the west."], ["Calm on the second day."]],
+            title="Log of the Cape",
+            author="A. Keeper",
+        ),
+        "a.pdf",
+    )
+    assert page_texts(extracted) == [
+        "The Northern Cape\n\nWind from the west.",
+        "Calm on the second day.",
+    ]
+    assert headings(extracted) == [(1, "The Northern Cape")]
+    assert (extracted.title, extracted.author) == ("Log of the Cape", "A. Keeper")
+    assert (extracted.date, extracted.kind) == ("2024-05-17", "pdf")
+
+
+def test_pdf_outline_gives_headings():
+    extracted = read(
+        files.pdf(
+            [["1 Introduction", "Some words here."], ["Methods", "More words here."]],
+            outline=[("Introduction", 0), ("Methods", 1)],
+        ),
+        "a.pdf",
+    )
+    assert headings(extracted) == [(1, "1 Introduction"), (1, "Methods")]
+    assert "Introduction\n\nSome words" in extracted.text
+
+
+def test_pdf_columns_are_read_one_after_the_other():
+    lines = ["left one and", "left two and", "left three which", "goes on right", "and ends."]
+    extracted = read(files.pdf([lines], columns=2), "a.pdf")
+    assert extracted.text == "left one and left two and left three which goes on right and ends."
+
+
+def test_pdf_sentences_go_on_over_pages_and_running_lines_are_dropped():
+    pages = [
+        ["The Harbour Review", f"Sentence {word} begins on this page and", "it is long enough to",
+         str(number + 1)]
+        for number, word in enumerate(["one", "two", "three", "four", "five"])
+    ]  # fmt: skip
+    pages = [[head, *(["be continued there."] if number else []), *rest]
+             for number, (head, *rest) in enumerate(pages)]  # fmt: skip
+    extracted = read(files.pdf(pages), "a.pdf")
+    assert extracted.text.count("The Harbour Review") == 1
+    assert "it is long enough to be continued there." in extracted.text
+    assert "\n1\n" not in extracted.text
+    assert page_texts(extracted)[1].startswith("be continued there.")
+
+
+def test_pdf_lists_stay_lists():
+    extracted = read(files.pdf([["Needed:", "1. rope and a", "2. tar", "3. nails"]]), "a.pdf")
+    assert extracted.text.split("\n\n") == ["Needed:", "1. rope and a", "2. tar", "3. nails"]
+
+
+def test_pdf_encrypted_damaged_and_empty():
+    assert isinstance(error_of(files.pdf([["x"]], encrypt_flag=True), "a.pdf"), Encrypted)
+    assert isinstance(error_of(b"%PDF-1.4 nothing else", "a.pdf"), Damaged)
+    assert isinstance(error_of(files.pdf([[], []]), "a.pdf"), NoText)
+
+
+def test_pdf_named_txt_is_still_a_pdf():
+    assert read(files.pdf([["Hello there."]]), "a.txt").kind == "pdf"
+
+
+# Office
+
+
+def test_docx_headings_tables_lists_notes_and_insertions():
+    listed = '<w:numPr><w:numId w:val="1"/></w:numPr>'
+    body = (
+        word_paragraph("Bericht", style="berschrift1")
+        + word_paragraph("Kapitel eins", style="Kapitel")
+        + "<w:p><w:r><w:t>Ein </w:t></w:r><w:ins><w:r><w:t>neuer </w:t></w:r></w:ins>"
+        "<w:del><w:r><w:delText>alter </w:delText></w:r></w:del><w:r><w:t>Satz.</w:t></w:r></w:p>"
+        + word_paragraph("Punkt", properties=listed)
+        + word_paragraph("Strich", properties=listed)
+        + f"<w:sdt><w:sdtContent>{word_paragraph('Im Feld.')}</w:sdtContent></w:sdt>"
+        + f"<w:tbl><w:tr><w:tc>{word_paragraph('Jahr')}</w:tc><w:tc>{word_paragraph('Wert')}</w:tc></w:tr>"
+        f"<w:tr><w:tc>{word_paragraph('2020')}</w:tc><w:tc>{word_paragraph('7')}</w:tc></w:tr></w:tbl>"
+        "<w:p><w:r><w:txbxContent>" + word_paragraph("Im Kasten.") + "</w:txbxContent></w:r></w:p>"
+        '<w:p><w:pPr><w:outlineLvl w:val="2"/></w:pPr><w:r><w:t>Tief</w:t><w:tab/>'
+        '<w:sym w:char="2192"/><w:sym w:char="F0B7"/><w:sym w:char="zz"/></w:r></w:p>'
+    )
+    note = (
+        '<w:footnotes xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
+        '<w:footnote w:type="separator"><w:p/></w:footnote><w:footnote>'
+        + word_paragraph("Eine Fußnote.") + "</w:footnote></w:footnotes>"
+    )  # fmt: skip
+    extracted = read(
+        files.docx(body, title="Der Bericht", author="Ada", extra={"word/footnotes.xml": note}),
+        "a.docx",
+    )
+    assert extracted.text.split("\n\n") == [
+        "Bericht", "Kapitel eins", "Ein neuer Satz.", "- Punkt\n- Strich", "Im Feld.",
+        "Jahr | Wert\n2020 | 7", "Im Kasten.", "Tief →", "Eine Fußnote.",
+    ]  # fmt: skip
+    assert headings(extracted) == [(1, "Bericht"), (1, "Kapitel eins"), (3, "Tief →")]
+    assert (extracted.title, extracted.author, extracted.date) == (
+        "Der Bericht",
+        "Ada",
+        "2023-02-03",
+    )
+
+
+def test_docx_without_body_is_damaged():
+    data = files.zipped({"[Content_Types].xml": "<Types/>", "word/other.xml": "<x/>"})
+    assert "word/document.xml" in str(error_of(data, "a.docx"))
+    broken = files.docx("<w:p>")
+    assert isinstance(error_of(broken, "a.docx"), Damaged)
+
+
+def test_real_docx_and_pptx_libraries_agree():
+    docx = pytest.importorskip("docx")
+    pptx = pytest.importorskip("pptx")
+    document = docx.Document()
+    document.add_heading("Heading here", 1)
+    document.add_paragraph("A paragraph.")
+    table = document.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "a", "b"
+    stream = io.BytesIO()
+    document.save(stream)
+    extracted = read(stream.getvalue(), "real.docx")
+    assert extracted.text == "Heading here\n\nA paragraph.\n\na | b"
+    assert headings(extracted) == [(1, "Heading here")]
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[1])
+    slide.shapes.title.text = "Slide title"
+    slide.placeholders[1].text = "Point one\nPoint two"
+    slide.notes_slide.notes_text_frame.text = "Say hello."
+    stream = io.BytesIO()
+    show.save(stream)
+    extracted = read(stream.getvalue(), "real.pptx")
+    assert extracted.text == "Slide title\n\nPoint one\nPoint two\n\nSay hello."
+    assert page_texts(extracted) == [extracted.text]
+
+
+def test_pptx_order_titles_and_notes():
+    data = files.pptx([("First", "one\ntwo"), ("Second", "three")], notes="Speak up.", shown=[2, 1])
+    extracted = read(data, "a.pptx")
+    assert page_texts(extracted) == ["Second\n\nthree", "First\n\none\ntwo\n\nSpeak up."]
+    assert headings(extracted) == [(1, "Second"), (1, "First")]
+    empty = files.zipped({"[Content_Types].xml": "<Types/>", "ppt/x.xml": "<x/>"})
+    assert "ppt/presentation.xml" in str(error_of(empty, "a.pptx"))
+
+
+def test_spreadsheet_rows_name_their_columns():
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    from datetime import date
+
+    stream = io.BytesIO()
+    workbook = xlsxwriter.Workbook(stream, {"in_memory": True})
+    sheet = workbook.add_worksheet("Ships")
+    for row, cells in enumerate(
+        [["Ship", "Crew", "Length"], ["Aurora", 12, 20.5], ["Bounty", 46, ""]]
+    ):
+        sheet.write_row(row, 0, cells)
+    sheet.write_datetime(3, 0, date(2024, 5, 17), workbook.add_format({"num_format": "yyyy-mm-dd"}))
+    workbook.add_worksheet("Empty")
+    numbers = workbook.add_worksheet("Numbers")
+    numbers.write_row(0, 0, [1, 2])
+    numbers.write_row(1, 0, [3, 4])
+    workbook.close()
+    extracted = read(stream.getvalue(), "ships.xlsx")
+    assert page_texts(extracted) == [
+        "Ships\n\nShip | Crew | Length\nShip: Aurora; Crew: 12; Length: 20.5\n"
+        "Ship: Bounty; Crew: 46\nShip: 2024-05-17",
+        "",
+        "Numbers\n\n1 | 2\n3 | 4",
+    ]
+    assert headings(extracted) == [(1, "Ships"), (1, "Numbers")]
+    assert isinstance(error_of(stream.getvalue()[:-200], "x.xlsx"), Damaged)
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "expected"),
+    [
+        ("name,age\nBob,3\n\nAl,4\n", "a.csv", "name | age\nname: Bob; age: 3\nname: Al; age: 4"),
+        ("name;age\nBob;3\nAl;4\n", "a.csv", "name | age\nname: Bob; age: 3\nname: Al; age: 4"),
+        ("a\tb\n1\t2\n", "a.tsv", "a | b\na: 1; b: 2"),
+        ("1,2\n3,4\n", "a.csv", "1 | 2\n3 | 4"),
+        ("only\n", "a.csv", "only"),
+        ('x,y\n"multi\nline",2\n', "a.csv", "x | y\nx: multi line; y: 2"),
+        ("x,y\n1,2,3\n", "a.csv", "x | y\nx: 1; y: 2; 3"),
+        ("x,x\n1,2\n", "a.csv", "x | x\n1 | 2"),
+    ],
+)
+def test_csv(data, name, expected):
+    assert read(data, name).text == expected
+
+
+def test_odt_and_odp():
+    content = (
+        '<office:text><text:h text:outline-level="2">Kopf</text:h><text:p>a<text:s/>b '
+        "<text:span>c</text:span> d<text:line-break/>e</text:p><text:list><text:list-item>"
+        "<text:p>Punkt</text:p></text:list-item></text:list><table:table><table:table-row>"
+        "<table:table-cell><text:p>x</text:p></table:table-cell><table:table-cell><text:p>y</text:p>"
+        "</table:table-cell></table:table-row></table:table></office:text>"
+    )
+    extracted = read(files.odf(content, title="Ein Titel"), "a.odt")
+    assert extracted.text == "Kopf\n\na b c d e\n\n- Punkt\n\nx | y"
+    assert headings(extracted) == [(2, "Kopf")]
+    assert (extracted.title, extracted.author, extracted.date) == ("Ein Titel", "Ada", "2022-07-08")
+    slides = (
+        "<office:presentation><draw:page><draw:frame><text:p>body</text:p></draw:frame>"
+        '<draw:frame presentation:class="title"><text:p>Head</text:p></draw:frame>'
+        "<presentation:notes><text:p>note</text:p></presentation:notes></draw:page></office:presentation>"
+    )
+    shown = read(files.odf(slides, kind="presentation"), "a.odp")
+    assert page_texts(shown) == ["Head\n\nbody\n\nnote"]
+    locked = files.odf(content, manifest="<manifest:encryption-data/>")
+    assert isinstance(error_of(locked, "a.odt"), Encrypted)
+    data = files.zipped({"mimetype": "application/vnd.oasis.opendocument.text"})
+    assert isinstance(error_of(data, "a.odt"), Damaged)
+
+
+def test_ods():
+    content = (
+        '<office:spreadsheet><table:table table:name="T"><table:table-row><table:table-cell '
+        'office:value-type="string"><text:p>A</text:p></table:table-cell></table:table-row>'
+        "</table:table></office:spreadsheet>"
+    )
+    assert "A" in read(files.odf(content, kind="spreadsheet"), "a.ods").text
+
+
+# Books, mail, web pages
+
+
+def test_epub_follows_the_spine():
+    chapters = {
+        "c1": "<html><body><header>kept</header><h1>Ebb</h1><p>Water falls.</p></body></html>",
+        "c2": "<p>Foreword.</p>",
+    }
+    extracted = read(files.epub(chapters, spine=["c2", "c1", "gone"]), "a.epub")
+    assert extracted.text == "Foreword.\n\nkept\n\nEbb\n\nWater falls."
+    assert headings(extracted) == [(1, "Ebb")]
+    assert (extracted.title, extracted.author, extracted.date) == (
+        "A Book of Tides",
+        "Mara Lind",
+        "1998",
+    )
+
+
+def test_epub_with_copy_protection_or_without_parts():
+    lock = '<e><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></e>'
+    locked = files.epub({"c1": "<p>x</p>"}, extra={"META-INF/encryption.xml": lock})
+    assert isinstance(error_of(locked, "a.epub"), Encrypted)
+    fonts = '<e><EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/></e>'
+    assert read(files.epub({"c1": "<p>x</p>"}, extra={"META-INF/encryption.xml": fonts}), "a.epub")
+    bare = files.zipped({"META-INF/container.xml": "<container/>"})
+    assert "OPF" in str(error_of(bare, "a.epub"))
+
+
+def test_mail_with_attachments():
+    attachments = {
+        "notes.txt": b"attached words",
+        "../../evil.md": b"# Evil",
+        "in.zip": files.zipped({"x.txt": "deep"}),
+    }
+    parsed = extract_bytes(
+        files.mail("Hallo Welt", html="<p>ignored</p>", attachments=attachments), "a.eml"
+    )
+    by_member = {item.member: item.extracted for item in parsed}
+    own = by_member[""]
+    assert own is not None
+    assert own.text.endswith("Subject: Grüße aus dem Hafen\n\nHallo Welt")
+    assert (own.title, own.date, own.kind) == ("Grüße aus dem Hafen", "2024-05-17", "mail")
+    assert own.author == "Ada Ferro <ada@example.org>"
+    assert set(by_member) == {"", "notes.txt", "evil.md", "in.zip/x.txt"}
+    assert len({item.sha256 for item in parsed}) == 4
+
+
+def test_mail_in_html_only_and_without_extension():
+    extracted = read(files.mail("", html="<h1>Hi</h1><p>There</p>"), "message")
+    assert extracted.text.endswith("Hi\n\nThere")
+    assert headings(extracted) == [(1, "Hi")]
+
+
+def test_mail_inside_mail_and_broken_headers():
+    inner = files.mail("inner body")
+    outer = (
+        b"From: x\nSubject: =?utf-8?q?broken\nDate: never\nMIME-Version: 1.0\n"
+        b"Content-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: text/plain; charset=nope\n\n"
+        b"outer body\n--B\nContent-Type: message/rfc822\n\n" + inner + b"\n--B--\n"
+    )
+    parsed = extract_bytes(outer, "a.eml")
+    assert [item.member for item in parsed] == ["", "attachment-1.eml"]
+    assert parsed[0].extracted is not None
+    assert "outer body" in parsed[0].extracted.text
+    assert parsed[0].extracted.date is None
+    assert parsed[1].extracted is not None
+    assert "inner body" in parsed[1].extracted.text
+
+
+def test_html_keeps_content_and_drops_furniture():
+    page = """<!doctype html><html><head><title>The Tides - Example</title>
+    <meta name="author" content="Mara Lind"><meta property="article:published_time" content="2021-03-04T00:00">
+    <style>p {}</style><script>var x = "<p>no</p>";</script></head><body>
+    <header><a>Logo</a></header><nav><ul><li>Home</ul></nav>
+    <article><header><h1>Tides</h1></header><p>The sea <b>ri</b>ses &amp; falls.<br>Twice a day.</p>
+    <ul><li>ebb</li><li>flood</li></ul>
+    <table><tr><th>Port</th><th>Height</th></tr><tr><td><p>Brest</p></td><td>7&nbsp;m</td></tr></table>
+    <pre>a
+      b</pre><h2>Moon</h2>tail text<img alt="a diagram"><div hidden>secret</div>
+    <footer>Kept, as part of the article.</footer></article>
+    <aside>Related links</aside><footer>Imprint</footer></body></html>"""
+    extracted = read(page, "a.html")
+    assert extracted.text.split("\n\n") == [
+        "Tides", "The sea rises & falls. Twice a day.", "- ebb\n- flood", "Port | Height\nBrest | 7 m",
+        "a\n      b", "Moon", "tail text a diagram", "Kept, as part of the article.",
+    ]  # fmt: skip
+    assert headings(extracted) == [(1, "Tides"), (2, "Moon")]
+    assert (extracted.title, extracted.author) == ("The Tides - Example", "Mara Lind")
+    assert (extracted.date, extracted.kind) == ("2021-03-04", "html")
+
+
+def test_html_charsets():
+    page = '<html><head><meta charset="{}"></head><body><p>Füße größer</p></body></html>'
+    assert read(page.format("iso-8859-1").encode("latin-1"), "a.html").text == "Füße größer"
+    assert read(page.format("utf-16").encode(), "a.html").text == "Füße größer"
+    assert read(page.format("nonsense").encode(), "a.html").text == "Füße größer"
+    xml = '<?xml version="1.0" encoding="shift_jis"?><html><body><p>灯台守</p></body></html>'
+    assert read(xml.encode("shift_jis"), "a.xhtml").text == "灯台守"
+
+
+def test_html_of_navigation_alone_is_still_read():
+    assert (
+        read("<html><body><footer>Only this.</footer></body></html>", "a.html").text == "Only this."
+    )
+    assert isinstance(error_of("<html><!-- nothing --></html>", "a.html"), NoText)
+
+
+def test_html_named_doc_is_read_as_html():
+    assert read("<html><body><h1>Saved by a browser</h1></body></html>", "a.doc").kind == "html"
+
+
+# Text and code
+
+
+def test_markdown_headings_and_front_matter():
+    text = (
+        '---\ntitle: "The Log"\nauthors:\n  - Ada\n  - name: Bo\ntags: [x]\ndate: 2020-01-02\n---\n\n# One #\n\n'
+        "```sh\n# not a heading\n```\n\nTwo\n===\n\n### Three\n\npara\n---\n\n- item\n\n    # code\n"
+    )
+    extracted = read(text, "a.md")
+    assert headings(extracted) == [(1, "One"), (1, "Two"), (3, "Three"), (2, "para")]
+    assert (extracted.title, extracted.author, extracted.date) == (
+        "The Log",
+        "Ada, Bo",
+        "2020-01-02",
+    )
+    assert "authors" not in extracted.text
+
+
+def test_rst_and_latex_headings():
+    rst = read(
+        "=====\nTitle\n=====\n\nPart\n----\n\ntext\n\nDeeper\n~~~~~~\n\nOther\n-----\n", "a.rst"
+    )
+    assert headings(rst) == [(1, "Title"), (2, "Part"), (3, "Deeper"), (2, "Other")]
+    latex = read("\\title{Tides}\\author{Lind}\\section{One}text\\subsection*{Sub}\n", "a.tex")
+    assert headings(latex) == [(1, "One"), (2, "Sub")]
+    assert (latex.title, latex.author) == ("Tides", "Lind")
+
+
+def test_notebook():
+    data = files.notebook(
+        {"cell_type": "markdown", "source": ["# Title\n", "\n", "words"]},
+        {
+            "cell_type": "code",
+            "source": "print(1)",
+            "outputs": [
+                {"output_type": "stream", "text": ["1\n"]},
+                {"output_type": "execute_result", "data": {"text/plain": "'two'"}},
+                {
+                    "output_type": "display_data",
+                    "data": {"image/png": "AAAA", "text/plain": "<Figure>"},
+                },
+                {"output_type": "error", "ename": "KeyError", "evalue": "x"},
+            ],
+        },
+        {"cell_type": "heading", "level": 3, "source": "Old style"},
+    )
+    extracted = read(data, "a.ipynb")
+    assert (
+        extracted.text == "# Title\n\nwords\n\nprint(1)\n\n1\n\n'two'\n\nKeyError: x\n\nOld style"
+    )
+    assert headings(extracted) == [(1, "Title"), (3, "Old style")]
+    assert isinstance(error_of("{nope", "a.ipynb"), Damaged)
+    assert isinstance(error_of("[]", "a.ipynb"), Damaged)
+
+
+def test_json_on_one_line_is_broken_up():
+    long = json.dumps({"key": ["größe"] * 900})
+    assert read(long, "a.json").text.count("\n") > 900
+    assert read('{"a": 1}', "a.json").text == '{"a": 1}'
+    assert read('{"a": ' + "x" * 3000, "a.json").text.startswith('{"a": xxx')
+
+
+def test_subtitles():
+    srt = "1\n00:00:01,000 --> 00:00:02,000\nHello <i>there</i>\n\n2\n00:00:03,000 --> 00:00:04,000\nfriend.\n"
+    assert read(srt, "a.srt").text == "Hello there friend."
+    vtt = "WEBVTT\n\nNOTE hidden\n\n00:01.000 --> 00:02.000 align:left\n- Who?\n"
+    assert read(vtt, "a.vtt").text == "- Who?"
+    cue = "{}\n00:00:01,000 --> 00:00:02,000\n" + "A sentence of some length here. " * 12
+    assert read("\n\n".join(cue.format(n) for n in (1, 2)), "b.srt").text.count("\n\n") == 1
+
+
+def test_rtf():
+    data = rb"{\rtf1\ansi{\info{\title Das Gr\'fcn}{\author J\u246?rg}{\creatim\yr2021\mo3\dy4}}Hello \b world\b0 .\par Zwei \u8364? \'fc.\par}"
+    extracted = read(data, "a.rtf")
+    assert extracted.text == "Hello world.\n\nZwei € ü."
+    assert (extracted.title, extracted.author, extracted.date) == ("Das Grün", "Jörg", "2021-03-04")
+
+
+def test_kinds_by_name_and_contents():
+    assert read("FROM debian\n", "Dockerfile").kind == "code"
+    assert read("#!/bin/sh\necho hi\n", "tool").kind == "code"
+    assert read("<?xml version='1.0'?><a>text</a>", "data").kind == "xml"
+    assert read("<html xmlns='x'><body>t</body></html>", "a.xml").kind == "html"
+    assert read("MZ is how this letter begins.", "a.txt").kind == "text"
+    assert read("BMW makes cars.", "a.txt").kind == "text"
+    assert read(PROSE, "no_extension").kind == "text"
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "kind", "words"),
+    [
+        (b"", "a.txt", NoText, "empty"),
+        (b"\x7fELF" + bytes(200), "a.txt", Unsupported, "executable"),
+        (b"SQLite format 3\x00" + bytes(200), "a.db", Unsupported, "database"),
+        (b"\x00\x00\x00\x18ftypmp42" + bytes(100), "a.pdf", Unsupported, "named .pdf"),
+        (bytes(range(256)) * 4, "a.pdf", Damaged, "named .pdf"),
+        (bytes(range(256)) * 4, "a.xyz", Unsupported, "binary"),
+        (b"PK\x03\x04" + bytes(100), "a.docx", Damaged, "zip"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.msg", Damaged, ""),
+    ],
+)
+def test_what_cannot_be_read_is_named(data, name, kind, words):
+    error = error_of(data, name)
+    assert type(error) is kind
+    assert words in str(error)
+
+
+def test_image_without_ocr_names_the_extra(monkeypatch):
+    from secondlook.retrieval.parse import ocr
+
+    monkeypatch.setattr(ocr, "_program", lambda: None)
+    error = error_of(files.png(), "scan.pdf")
+    assert isinstance(error, Unsupported)
+    assert "secondlook[ocr]" in (error.hint or "")
+    assert "tesseract-ocr" in (error.hint or "")

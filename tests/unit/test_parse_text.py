@@ -1,0 +1,260 @@
+"""Decoding, cleaning and composing: what every format ends in."""
+
+from __future__ import annotations
+
+import pickle
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secondlook.document import Extracted, Heading
+from secondlook.errors import LimitExceeded, NoText, Unsupported
+from secondlook.retrieval.parse import Parsed, ParseLimits, extract_bytes
+from secondlook.retrieval.parse.charset import decode
+from secondlook.retrieval.parse.compose import Composer, clean, one_line, tidy
+from secondlook.retrieval.parse.finish import (
+    finish,
+    iso_date,
+    language_of,
+    readable_stem,
+    sane_title,
+)
+from secondlook.retrieval.parse.source import Budget
+from tests.support.files import PROSE
+
+GERMAN = (
+    "Der Leuchtturmwärter schrieb jeden Abend in ein dickes Heft. Er notierte den Wind, die Höhe "
+    "der Wellen und die Namen der Schiffe, die am nördlichen Kap vorüberfuhren. Später fügte er "
+    "hinzu, was ihm große Mühe machte."
+)
+RUSSIAN = (
+    "Смотритель маяка каждый вечер писал в толстой тетради. Он записывал ветер, высоту волн и "
+    "названия кораблей, которые проходили мимо северного мыса. Позже он добавлял своё мнение."
+)
+JAPANESE = (
+    "灯台守は毎晩、厚い帳面に書き込みました。風の強さ、波の高さ、そして北の岬を通り過ぎる船の名前を"
+    "記録しました。後になって、彼は自分の考えも書き加えました。これは長い冬の間の楽しみでした。"
+)
+CHINESE = (
+    "灯塔看守人每天晚上都在一本厚厚的笔记本上写字。他记录风力、海浪的高度以及经过北角的船只的名字。"
+    "后来他还加上了自己的想法。这是漫长冬天里的乐趣。"
+)
+FRENCH = (
+    "Le gardien du phare écrivait chaque soir dans un épais cahier. Il notait le vent, la hauteur "
+    "des vagues et les noms des navires qui passaient près du cap, où l'été finissait déjà."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (GERMAN, "latin-1"),
+        (GERMAN, "cp1252"),
+        (FRENCH, "cp1252"),
+        (GERMAN, "utf-8"),
+        (GERMAN, "utf-8-sig"),
+        (GERMAN, "utf-16"),
+        (GERMAN, "utf-16-le"),
+        (GERMAN, "utf-16-be"),
+        (GERMAN, "utf-32"),
+        (GERMAN, "utf-32-le"),
+        (GERMAN, "utf-32-be"),
+        (JAPANESE, "utf-16-le"),
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc_jp"),
+        (CHINESE, "gb18030"),
+        (RUSSIAN, "koi8-r"),
+        (RUSSIAN, "cp1251"),
+        (RUSSIAN, "utf-16-be"),
+    ],
+)
+def test_any_encoding_is_read(text, encoding):
+    parsed = extract_bytes(text.encode(encoding) * 3, "note.txt")[0]
+    assert parsed.extracted is not None
+    assert parsed.extracted.text.startswith(text[:60])
+    assert parsed.extracted.notes == ()
+
+
+def test_punctuation_of_windows_is_read():
+    text, _ = decode("“Smart quotes” – and a dash… it’s".encode("cp1252"))
+    assert text == "“Smart quotes” – and a dash… it’s"
+
+
+def test_broken_utf8_keeps_the_rest_and_says_so():
+    data = (GERMAN * 5).encode() + b"\xc3"
+    text, notes = decode(data)
+    assert text.startswith(GERMAN)
+    assert notes == ("1 characters could not be decoded",)
+
+
+@pytest.mark.parametrize("data", [bytes(range(256)) * 40, b"\x00" * 1000, b"\x01\x02\x03" * 500])
+def test_binary_is_refused(data):
+    with pytest.raises(Unsupported):
+        decode(data)
+    parsed = extract_bytes(data, "data.txt")[0]
+    assert isinstance(parsed.error, Unsupported)
+
+
+@given(st.text(max_size=300))
+def test_clean_text_has_no_surprises(text):
+    result = clean(text)
+    assert "\r" not in result
+    assert "\x00" not in result
+    assert unicodedata.is_normalized("NFC", result)
+    result.encode("utf-8")
+    assert clean(result) == result
+    assert tidy(tidy(text)) == tidy(text)
+    assert "\n\n\n" not in tidy(text)
+    assert one_line(one_line(text)) == one_line(text)
+
+
+@given(st.text(alphabet=st.characters(), max_size=50))
+def test_lone_surrogates_never_survive(text):
+    clean("\ud800" + text + "\udc00\udfff").encode("utf-8")
+
+
+def test_split_pairs_are_joined():
+    assert clean("\ud835\udcb3") == "𝒳"
+
+
+pieces = st.lists(
+    st.tuples(
+        st.sampled_from(["heading", "paragraph", "block", "line", "page", "join"]),
+        st.text(max_size=40),
+    ),
+    max_size=30,
+)
+
+
+@given(pieces)
+@settings(max_examples=150)
+def test_maps_are_exact(actions):
+    composer = Composer(Budget())
+    headings: list[str] = []
+    page = 0
+    for action, text in actions:
+        if action == "page":
+            page += 1
+            composer.start_page(page)
+        elif action == "heading":
+            composer.heading(2, text)
+            headings.extend([one_line(text)] if one_line(text) else [])
+        elif action == "join":
+            composer.join(text, " ")
+        else:
+            getattr(composer, action)(text)
+    result = composer.finish("text")
+    assert [result.text[item.start : item.end] for item in result.headings] == headings
+    assert [item.number for item in result.pages] == list(range(1, page + 1))
+    for before, after in zip(result.pages, result.pages[1:], strict=False):
+        assert before.start <= before.end <= after.start
+    assert result.text == result.text.strip("\n")
+
+
+def test_lines_of_two_pages_are_kept_apart():
+    composer = Composer(Budget())
+    composer.start_page(1)
+    composer.line("a")
+    composer.line("b")
+    composer.start_page(2)
+    composer.line("c")
+    assert composer.finish("text").text == "a\nb\n\nc"
+
+
+def test_too_much_text_is_refused():
+    limits = ParseLimits(text_chars=100)
+    composer = Composer(Budget(limits))
+    with pytest.raises(LimitExceeded, match="100 characters"):
+        composer.block("x" * 101)
+    parsed = extract_bytes(b"x" * 1000, "a.txt", limits)[0]
+    assert isinstance(parsed.error, LimitExceeded)
+
+
+@pytest.mark.parametrize(
+    ("given_title", "expected"),
+    [
+        ("Microsoft Word - Annual Report.doc", None),
+        ("Microsoft Word - Annual Report", "Annual Report"),
+        ("untitled", None),
+        ("  The  Sea\n", "The Sea"),
+        ("paper_final.tex", None),
+        ("PowerPoint Presentation", None),
+        ("1234", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_titles_that_say_nothing_are_dropped(given_title, expected):
+    assert sane_title(given_title) == expected
+
+
+def test_the_first_outermost_heading_is_the_title():
+    extracted = Extracted("sub\n\nTop", headings=(Heading(2, 0, 3), Heading(1, 5, 8)))
+    assert finish(extracted, "x.txt").title == "Top"
+    assert finish(Extracted("words"), "dir/annual_report-2023.tar.gz").title == "annual report 2023"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a_b-c.pdf", "a b c"),
+        (".profile", "profile"),
+        ("noext", "noext"),
+        ("C:\\x\\my file.md", "my file"),
+    ],
+)
+def test_stems_are_made_readable(name, expected):
+    assert readable_stem(name).lstrip(".") == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2024-05-17T10:00:00Z", "2024-05-17"),
+        ("2024-05", "2024-05"),
+        ("2024", "2024"),
+        ("D:20240517120000+02'00'", "2024-05-17"),
+        ("20240231", "2024-02"),
+        ("2024-13-01", "2024"),
+        ("17 May 2024", "2024-05-17"),
+        ("May 17, 2024", "2024-05-17"),
+        ("May 2024", "2024-05"),
+        ("0000-01-01", None),
+        ("yesterday", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_dates_become_iso(value, expected):
+    assert iso_date(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (PROSE, "en"), (GERMAN, "de"), (FRENCH, "fr"), (RUSSIAN, "ru"), (JAPANESE, "ja"),
+        (CHINESE, "zh"), ("Too short to tell.", None), (PROSE * 100, "en"),
+    ],
+)  # fmt: skip
+def test_language_is_detected(text, code):
+    assert language_of(text) == code
+
+
+def test_code_has_no_language():
+    parsed = extract_bytes(b"# " + PROSE.encode() + b"\nprint(1)\n", "a.py")[0]
+    assert parsed.extracted is not None
+    assert (parsed.extracted.kind, parsed.extracted.language) == ("code", None)
+
+
+def test_an_empty_text_is_an_error():
+    with pytest.raises(NoText):
+        finish(Extracted("  \n "), "a.txt")
+
+
+def test_parsed_survives_pickling_with_message_and_hint():
+    error = LimitExceeded("too big", hint="split it")
+    again = pickle.loads(pickle.dumps(Parsed("m", "", 3, error=error)))  # noqa: S301
+    assert type(again.error) is LimitExceeded
+    assert (again.error.message, again.error.hint) == ("too big", "split it")
