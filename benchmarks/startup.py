@@ -1,0 +1,127 @@
+"""How long a person waits for a cold command, as ratios to what cannot be avoided.
+
+`--help` is compared with importing the command line library alone; a cold `search` with
+importing the engines and one forward pass of the embedder. Every command is a fresh process,
+rounds are interleaved so that a busy moment hits all of them, and medians are compared.
+
+    python benchmarks/startup.py [--rounds 15] [--library PATH] [--output FILE]
+
+Without --library the documentation and source of this repository are indexed first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDLOOK = ("-m", "secondlook")
+QUERY = "where does a setting come from"
+# The session is opened as the product opens it: graph optimisation would only slow this down.
+ONE_FORWARD = """
+import lance, numpy, onnxruntime, secondlook_weights
+options = onnxruntime.SessionOptions()
+options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+file = secondlook_weights.path("embedder") / "model.onnx"
+session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+given = {}
+for item in session.get_inputs():
+    words = numpy.full([16] if len(item.shape) == 1 else [1, 16], 1, dtype=numpy.int64)
+    given[item.name] = words * 0 if "type" in item.name else words
+session.run(None, given)
+"""
+GOALS = {
+    "help / import typer": 2.0,
+    "command help / import typer": 2.0,
+    "search / engines and one forward pass": 1.5,
+}
+
+
+def commands(library: str) -> dict[str, tuple[str, ...]]:
+    search = (*SECONDLOOK, "search", QUERY, "--json", "--library", library)
+    return {
+        "python": ("-c", "pass"),
+        "import typer": ("-c", "import typer"),
+        "help": (*SECONDLOOK, "--help"),
+        "command help": (*SECONDLOOK, "search", "--help"),
+        "engines and one forward pass": ("-c", ONE_FORWARD),
+        "search": search,
+        "search without reranking": (*search, "--no-rerank"),
+        "search for a person": tuple(part for part in search if part != "--json"),
+    }
+
+
+def seconds(arguments: tuple[str, ...]) -> float:
+    started = time.perf_counter()
+    subprocess.run(
+        [sys.executable, *arguments],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+    return time.perf_counter() - started
+
+
+def measure(library: str, rounds: int) -> dict[str, list[float]]:
+    chosen = commands(library)
+    for arguments in chosen.values():  # fill the disk cache and write .pyc files
+        seconds(arguments)
+    taken: dict[str, list[float]] = {name: [] for name in chosen}
+    for _ in range(rounds):
+        for name, arguments in chosen.items():
+            taken[name].append(seconds(arguments))
+    return taken
+
+
+def ratios(medians: dict[str, float]) -> dict[str, float]:
+    found = {
+        f"{name} / import typer": medians[name] / medians["import typer"]
+        for name in ("help", "command help")
+    }
+    base = "engines and one forward pass"
+    for name in ("search", "search without reranking", "search for a person"):
+        found[f"{name} / {base}"] = medians[name] / medians[base]
+    return {name: round(value, 3) for name, value in found.items()}
+
+
+def make_library(folder: str) -> str:
+    library = str(Path(folder) / "library")
+    sources = [str(ROOT / "docs"), str(ROOT / "src" / "secondlook")]
+    seconds((*SECONDLOOK, "add", "-q", *sources, "--library", library))
+    return library
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--library")
+    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks/results/startup.json")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        taken = measure(options.library or make_library(folder), options.rounds)
+    medians = {name: statistics.median(values) for name, values in taken.items()}
+    result = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "rounds": options.rounds,
+        "median_seconds": {name: round(value, 4) for name, value in medians.items()},
+        "fastest_seconds": {name: round(min(values), 4) for name, values in taken.items()},
+        "ratios": ratios(medians),
+        "goals": GOALS,
+    }
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()
