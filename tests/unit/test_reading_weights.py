@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import secondlook_weights
+from secondlook.errors import ModelError, ModelUnavailable
+from secondlook.reading.weights import ModelName, find_weights, read_weights, verify_weights
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANIFEST = {"name": "tiny", "dimensions": 4, "max_tokens": 8}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files = {"model.onnx": b"model", "tokenizer.json": b"tokenizer"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    (tmp_path / "manifest.json").write_text(json.dumps({**MANIFEST, "files": hashes}))
+    return tmp_path
+
+
+def test_a_folder_is_described_by_its_manifest(folder: Path) -> None:
+    weights = read_weights(folder)
+    verify_weights(weights)
+    assert (weights.dimensions, weights.max_tokens) == (4, 8)
+    assert weights.identity == f"tiny@{hashlib.sha256(b'model').hexdigest()[:12]}"
+    assert weights.tokenizer.read_bytes() == b"tokenizer"
+
+
+def test_changed_bytes_are_found_by_verification(folder: Path) -> None:
+    (folder / "model.onnx").write_bytes(b"other")
+    with pytest.raises(ModelError, match=r"model\.onnx of 'tiny'"):
+        verify_weights(read_weights(folder))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"name": "x", "dimensions": "many"}'])
+def test_a_broken_manifest_says_how_to_reinstall(folder: Path, text: str) -> None:
+    (folder / "manifest.json").write_text(text)
+    with pytest.raises(ModelUnavailable, match="no usable manifest") as raised:
+        read_weights(folder)
+    assert "secondlook-weights" in (raised.value.hint or "")
+
+
+def test_a_missing_file_is_named(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ModelUnavailable, match=r"lacks tokenizer\.json"):
+        read_weights(folder)
+
+
+def test_without_the_distribution_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "secondlook_weights", None)
+    with pytest.raises(ModelUnavailable) as raised:
+        find_weights("embedder")
+    assert raised.value.hint == "pip install secondlook-weights"
+    assert raised.value.retryable
+
+
+@pytest.mark.parametrize("model", secondlook_weights.MODELS)
+def test_the_distributed_files_are_the_ones_their_manifests_name(model: ModelName) -> None:
+    verify_weights(find_weights(model))
+    assert (secondlook_weights.path(model) / "card.md").read_text("utf-8").strip()
+
+
+def test_the_distribution_stays_small() -> None:
+    root = secondlook_weights.path("embedder").parent
+    assert sum(file.stat().st_size for file in root.rglob("*") if file.is_file()) < 95_000_000
+
+
+def test_an_unknown_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="no model called 'other'"):
+        secondlook_weights.path("other")  # type: ignore[arg-type]
