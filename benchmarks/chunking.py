@@ -81,8 +81,9 @@ class Result:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="run the configurations whose name has this")
+    parser.add_argument("--documents", default="", help="only these, separated by commas")
     options = parser.parse_args()
-    bench = _load()
+    bench = _load(set(filter(None, options.documents.split(","))))
     results = []
     for name, size, overlap, chunker in _chunkers(bench.embedder):
         if options.only in f"{name} {size}/{overlap}":
@@ -91,24 +92,27 @@ def main() -> None:
             seconds = time.process_time() - began
             results.append(_measure((name, size, overlap), cut, seconds, bench))
             print(_line(results[-1]), flush=True)
-    if not options.only:
+    if not options.only and not options.documents:
         RESULTS.write_text(json.dumps(_record(results, bench.embedder), indent=1) + "\n", "utf-8")
 
 
-def _load() -> Bench:
+def _load(wanted: set[str]) -> Bench:
     folder = Path(os.environ["SECONDLOOK_DATA"]) / "chunking"
     # The marks count characters of the files as they are, line ends included.
     documents = {
-        path.stem: path.read_bytes().decode("utf-8") for path in folder.glob("corpora/*.md")
+        path.stem: path.read_bytes().decode("utf-8")
+        for path in sorted(folder.glob("corpora/*.md"))
+        if not wanted or path.stem in wanted
     }
     questions = []
     with gzip.open(folder / "questions.jsonl.gz", "rt", encoding="utf-8") as file:
         for row in map(json.loads, file):
             spans = tuple((ref["start_index"], ref["end_index"]) for ref in row["references"])
-            questions.append(Question(row["question"], row["corpus_id"], spans))
+            if row["corpus_id"] in documents:
+                questions.append(Question(row["question"], row["corpus_id"], spans))
     embedder = load_embedder()
     asked = _embedded([question.text for question in questions], embedder)
-    return Bench(dict(sorted(documents.items())), questions, asked, embedder)
+    return Bench(documents, questions, asked, embedder)
 
 
 def _chunkers(embedder: Embedder) -> Iterable[tuple[str, int, int, Chunker]]:
@@ -169,7 +173,11 @@ def _measure(
     documents, questions, embedder = bench.documents, bench.questions, bench.embedder
     ranges = [(name, *span) for name, spans in cut.items() for span in spans]
     texts = [documents[name][start:end] for name, start, end in ranges]
-    nearest = np.argsort(-(bench.asked @ _embedded(texts, embedder).T), axis=1, kind="stable")
+    vectors = [
+        _embedded([documents[name][start:end] for start, end in spans], embedder)
+        for name, spans in cut.items()
+    ]
+    nearest = np.argsort(-(bench.asked @ np.concatenate(vectors).T), axis=1, kind="stable")
     scores = []
     for question, order in zip(questions, nearest, strict=True):
         found = [ranges[at][1:] for at in order[:RETRIEVED] if ranges[at][0] == question.document]

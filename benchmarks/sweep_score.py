@@ -18,21 +18,27 @@ CACHE = Path(__file__).resolve().parent.parent / ".cache" / "sweep"
 def score(
     given: str, *, part: int, parts: int, threads: int | None, limit: int | None, depth: int
 ) -> None:
-    """Append the reader's scores of every group of this part that no earlier run has read."""
+    """Append the reader's scores of every pair of this part that no earlier run has read."""
     from secondlook.reading import load_reader
 
     reader = load_reader(threads=threads)
     texts = {(row["set"], row["id"]): row[given] for row in _rows(CACHE / "texts.jsonl.gz")}
     folder = score_folder(reader.name, given)
     folder.mkdir(parents=True, exist_ok=True)
-    done = {(row["set"], row["query"], row["tier"]) for row in read_scores(folder)}
-    groups = [
+    done = {
+        (row["set"], row["query"], passage)
+        for row in read_scores(folder)
+        for passage in row["passages"]
+    }
+    mine = [
         group
         for at, group in enumerate(_limited(_rows(CACHE / "pairs.jsonl.gz"), limit))
-        if at % parts == part - 1
-        and group["tier"] <= depth
-        and (group["set"], group["query"], group["tier"]) not in done
+        if at % parts == part - 1 and group["tier"] <= depth
     ]
+    for group in mine:
+        keys = [(group["set"], group["query"], passage) for passage in group["passages"]]
+        group["passages"] = [key[-1] for key in keys if key not in done]
+    groups = [group for group in mine if group["passages"]]
     began, pairs = time.monotonic(), 0
     with (folder / f"{part}-of-{parts}.jsonl").open("a", encoding="utf-8") as file:
         if file.tell():

@@ -281,3 +281,7 @@ def test_a_passage_that_opens_with_its_heading_is_not_told_it_again() -> None:
         "Wing in a slipstream . More"
     )
     assert with_context("", (), "Plain.") == "Plain."
+    assert with_context("Guide", ("Use",), "Used in May.") == "Guide. Use. Used in May."
+    assert with_context("Guide", ("A", "B"), "## A ##\n### B\nText.") == (
+        "Guide. ## A ##\n### B\nText."
+    )

@@ -230,6 +230,7 @@ class _Cutter:
 
 _TITLE_LENGTH = 120
 _CONTEXT_LENGTH = 240
+_WORDS = re.compile(r"\w+")
 
 
 def context(title: str, heading: tuple[str, ...]) -> str:
@@ -251,11 +252,20 @@ def with_context(title: str, heading: tuple[str, ...], text: str) -> str:
 
     What the passage says itself in its first words is not said twice.
     """
-    opening = " ".join(text[: 2 * _CONTEXT_LENGTH].split()).casefold()
-    missing = [name for name in heading if " ".join(name.split()).casefold() not in opening]
-    named = "" if opening.startswith(" ".join(title.split()).casefold()) else title
-    above = context(named, tuple(missing))
+    flat = [_plain(name) for name in heading]
+    room = sum(len(name) + 8 for name in (title, *heading))
+    opening = f" {_plain(text[:room])} "
+    missing = tuple(
+        name for name, words in zip(heading, flat, strict=True) if f" {words} " not in opening
+    )
+    named = "" if opening.startswith(f" {_plain(title)} ") else title
+    above = context(named, missing)
     return f"{above}. {text}" if above else text
+
+
+def _plain(words: str) -> str:
+    """Words alone, for comparing: no marks, no case, single spaces."""
+    return " ".join(_WORDS.findall(words.casefold()))
 
 
 def _shorten(name: str, length: int) -> str:
