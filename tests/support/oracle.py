@@ -21,9 +21,11 @@ K1, B = 1.2, 0.75
 
 
 class ReferenceBm25:
-    """BM25 by the book over a fixed collection: every statistic is of what is held now."""
+    """BM25 by the book over a fixed collection: every statistic is of what is held now.
+    Documents without any term do not count, as in Lucene."""
 
     def __init__(self, documents: Mapping[str, Sequence[str]]) -> None:
+        documents = {id_: terms for id_, terms in documents.items() if terms}
         self.ids = list(documents)
         lengths = np.array([len(terms) for terms in documents.values()], dtype=np.float64)
         mean = lengths.mean() if len(lengths) else 1.0
@@ -57,6 +59,7 @@ class Oracle:
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
         self.held: dict[str, Vectors] = {}
+        self._bm25: ReferenceBm25 | None = None
 
     def add(
         self, entries: Sequence[Entry], vectors: Vectors, replacing: Collection[str] = ()
@@ -67,6 +70,7 @@ class Oracle:
             self.held[entry.id] = vector
 
     def delete(self, documents: Collection[str]) -> None:
+        self._bm25 = None
         for id_ in [id_ for id_, entry in self.entries.items() if entry.document in documents]:
             del self.entries[id_], self.held[id_]
 
@@ -83,9 +87,11 @@ class Oracle:
 
     def lexical(self, terms: Sequence[str], where: Filter = EVERYTHING) -> list[Scored]:
         """Every allowed entry that scores, best first; statistics are of the whole library."""
-        reference = ReferenceBm25({id_: entry.terms for id_, entry in self.entries.items()})
-        scores = dict(zip(reference.ids, reference.scores(terms).tolist(), strict=True))
-        return _ranked({id_: scores[id_] for id_ in self.allowed(where) if scores[id_] > 0}, 5)
+        if self._bm25 is None:
+            self._bm25 = ReferenceBm25({id_: held.terms for id_, held in self.entries.items()})
+        scores = dict(zip(self._bm25.ids, self._bm25.scores(terms).tolist(), strict=True))
+        allowed = self.allowed(where)
+        return _ranked({id_: scores[id_] for id_ in allowed if scores.get(id_, 0) > 0}, 5)
 
 
 def _passes(entry: Entry, where: Filter) -> bool:

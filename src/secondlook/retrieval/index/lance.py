@@ -25,7 +25,6 @@ _SPARE = 16
 """How many more hits than asked are read, to settle ties at the cut by id."""
 _MOST_READ = 10_000
 _RETRIES = 3
-_PROBES = 32
 _MANY_HITS = 100
 _INDEX_CACHE = 512 << 20
 _METADATA_CACHE = 128 << 20
@@ -58,10 +57,8 @@ class LanceIndex:
         approximate_from: int = APPROXIMATE_FROM,
     ) -> Self:
         """Open the index in the folder `path`, or with `create` make it there if need be."""
-        import lance
-
         path = Path(path)
-        session = lance.Session(  # type: ignore[attr-defined]
+        session = upkeep.engine().Session(
             index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE
         )
         _check(path, dimensions, create=create)
@@ -168,9 +165,8 @@ class LanceIndex:
 
     def _opened(self) -> LanceDataset:
         """The newest commit, in a handle of its own."""
-        import lance
-
-        return lance.dataset(str(self._path), session=self._session)
+        dataset: LanceDataset = upkeep.engine().dataset(str(self._path), session=self._session)
+        return dataset
 
     def _scanner(self, **options: Any) -> LanceScanner:
         with self._reading:  # checkout_latest changes the handle in place
@@ -190,10 +186,8 @@ class LanceIndex:
 
 def _check(path: Path, dimensions: int, *, create: bool) -> None:
     """Make sure that there is an index for such vectors."""
-    import lance
-
     try:
-        dataset = lance.dataset(str(path))
+        dataset = upkeep.engine().dataset(str(path))
     except ValueError as error:  # nothing was ever committed there
         if not create:
             raise LibraryMissing(f"There is no index at {str(path)!r}") from error
@@ -216,9 +210,11 @@ def _merge(dataset: LanceDataset, batch: pa.Table, gone: str) -> None:
     )
 
 
-def _effort(limit: int) -> dict[str, int]:
-    """How hard the approximate search looks: partitions probed, candidates compared exactly."""
-    return {"nprobes": _PROBES, "refine_factor": 4 if limit < _MANY_HITS else 2}
+def _effort(limit: int) -> dict[str, float]:
+    """How hard the approximate search looks. `search_effort` sets how many partitions are
+    probed (a growing number of them in a growing library), `refine_factor` how many times
+    more candidates than asked are compared exactly. Figures: docs/search-engine.md."""
+    return {"search_effort": 0.85, "refine_factor": 8 if limit < _MANY_HITS else 2}
 
 
 def _scored(found: pa.Table, column: str, score: Callable[[float], float]) -> list[Scored]:

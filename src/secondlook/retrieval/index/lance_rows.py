@@ -33,6 +33,7 @@ def schema(dimensions: int) -> pa.Schema:
             pa.field("document", pa.string(), nullable=False),
             pa.field("text", pa.string(), nullable=False),
             pa.field("terms", pa.string(), nullable=False),
+            pa.field("words", pa.int32(), nullable=False),
             pa.field("start", pa.int64(), nullable=False),
             pa.field("end", pa.int64(), nullable=False),
             pa.field("page", pa.int32()),
@@ -51,6 +52,8 @@ def table(entries: Sequence[Entry], vectors: Vectors, dimensions: int) -> pa.Tab
         name: [getattr(entry, name) for entry in entries] for name in ENTRY_COLUMNS
     }
     columns["terms"] = [join_terms(entry.terms) for entry in entries]
+    # BM25 counts passages that have terms: how many are held must be cheap to ask
+    columns["words"] = [len(entry.terms) for entry in entries]
     columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), dimensions)
     return pa.table(columns, schema=schema(dimensions))
 

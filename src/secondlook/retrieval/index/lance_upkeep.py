@@ -6,6 +6,7 @@ killed at any point and simply be run again.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +51,8 @@ class Coverage:
     """Rows held."""
     indexed: int
     """Rows held that the index knows."""
-    counted: int
-    """Rows in the index's statistics, deleted ones included."""
+    stale: int
+    """Rows that are gone but still in the index's statistics."""
     parts: int
     """Segments of the text index, partitions of the vector index."""
 
@@ -59,17 +60,19 @@ class Coverage:
     def missing(self) -> int:
         return self.rows - self.indexed
 
-    @property
-    def stale(self) -> int:
-        return max(0, self.counted - self.indexed)
+
+def engine() -> Any:
+    """The module `lance`, which writes its warnings to the terminal unless told not to."""
+    os.environ.setdefault("LANCE_LOG", "error")
+    import lance
+
+    return lance
 
 
 def create(path: Path, dimensions: int) -> LanceDataset:
-    import lance
-
     path.parent.mkdir(parents=True, exist_ok=True)
     empty = schema(dimensions).empty_table()
-    dataset = lance.write_dataset(empty, str(path), mode="create")
+    dataset: LanceDataset = engine().write_dataset(empty, str(path), mode="create")
     ensure_text_index(dataset)
     return dataset
 
@@ -93,7 +96,7 @@ def why_compact(dataset: LanceDataset, *, approximate_from: int) -> str:
     text = _text_coverage(dataset)
     if text.missing > _FEW_ROWS and text.missing > _NOTICEABLE * text.rows:
         return f"{text.missing} of {text.rows} passages are not in the text index yet"
-    if text.stale > _FEW_ROWS and text.stale > _NOTICEABLE * text.counted:
+    if text.stale > _FEW_ROWS and text.stale > _NOTICEABLE * text.rows:
         return f"{text.stale} deleted passages still count in the ranking by words"
     if _can_approximate(dataset, text.rows, approximate_from):
         missing = _vector_coverage(dataset).missing
@@ -149,20 +152,32 @@ def _refresh_text_index(dataset: LanceDataset, *, anew: bool) -> None:
         _build_text_index(dataset)
         return
     found = _text_coverage(dataset)
-    if anew or found.counted != found.indexed or found.parts > _MOST_TEXT_SEGMENTS:
+    if anew or found.stale or found.parts > _MOST_TEXT_SEGMENTS:
         _build_text_index(dataset)
     elif found.missing:
         dataset.optimize.optimize_indices(index_names=[TEXT_INDEX])
 
 
 def _text_coverage(dataset: LanceDataset) -> Coverage:
-    rows = dataset.count_rows()
+    """Rows here are those with terms: Lance leaves the others out of its statistics."""
+    rows = dataset.count_rows("words > 0")
     if TEXT_INDEX not in index_names(dataset):
         return Coverage(rows, 0, 0, 0)
-    found = dataset.stats.index_stats(TEXT_INDEX)
-    segments = found["segments"]
+    segments = dataset.stats.index_stats(TEXT_INDEX)["segments"]
     counted = sum(segment.get("num_docs", 0) for segment in segments)
-    return Coverage(rows, rows - found["num_unindexed_rows"], counted, len(segments))
+    indexed = rows - _rows_outside(dataset, TEXT_INDEX)
+    return Coverage(rows, indexed, counted - indexed, len(segments))
+
+
+def _rows_outside(dataset: LanceDataset, index: str) -> int:
+    """Rows with terms in fragments that the index does not cover."""
+    segments = next(held for held in dataset.describe_indices() if held.name == index).segments
+    covered = {fragment for segment in segments for fragment in segment.fragment_ids}
+    outside = [held for held in dataset.get_fragments() if held.fragment_id not in covered]
+    if not outside:
+        return 0
+    counted: int = dataset.scanner(filter="words > 0", fragments=outside).count_rows()
+    return counted
 
 
 def _refresh_scalar_indices(dataset: LanceDataset, *, anew: bool) -> None:
@@ -188,7 +203,7 @@ def _vector_coverage(dataset: LanceDataset) -> Coverage:
     found = dataset.stats.index_stats(VECTOR_INDEX)
     indexed = rows - found["num_unindexed_rows"]
     parts = sum(part["num_partitions"] for part in found["indices"])
-    return Coverage(rows, indexed, indexed, parts)
+    return Coverage(rows, indexed, 0, parts)
 
 
 def _refresh_vector_index(dataset: LanceDataset, approximate_from: int, *, anew: bool) -> None:

@@ -1,0 +1,443 @@
+"""What every engine behind the `Index` port must do, judged by a brute-force oracle."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from secondlook.errors import UsageError
+from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter
+from tests.support.index_engines import (
+    DIMENSIONS,
+    DOCUMENTS,
+    ENGINES,
+    LABELS,
+    WORDS,
+    random_step,
+    random_vectors,
+    steps,
+)
+from tests.support.index_worker import generation
+from tests.support.oracle import Oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from secondlook.retrieval.index.port import Index, Scored
+    from tests.support.index_engines import Step
+
+    Vectors = NDArray[np.float32]
+    Open = Callable[[], Index]
+
+SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
+ROOT = Path(__file__).parents[2]
+EVERY_LABEL_OF_NONE = frozenset({"nobody=has"})
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def opened(engine: str, tmp_path: Path) -> Open:
+    return lambda: ENGINES[engine](tmp_path / "index", DIMENSIONS)
+
+
+def apply_to_oracle(oracle: Oracle, step: Step) -> None:
+    if step.kind == "add":
+        assert step.vectors is not None
+        oracle.add(step.entries, step.vectors, step.documents)
+    elif step.kind == "delete":
+        oracle.delete(step.documents)
+
+
+def random_filter(chance: random.Random, oracle: Oracle) -> Filter:
+    documents = frozenset(chance.sample(DOCUMENTS, chance.randint(0, 6)))
+    held = sorted(oracle.entries)
+    return Filter(
+        documents=chance.choice((None, None, documents)),
+        labels=frozenset(chance.sample(LABELS, chance.choice((0, 0, 1, 2)))),
+        excluded=frozenset(chance.sample(held, chance.randint(0, len(held)))),
+    )
+
+
+def assert_holds(index: Index, oracle: Oracle) -> None:
+    """Live documents, entries and vectors, and nothing that is gone."""
+    assert index.documents() == oracle.documents()
+    ids = sorted(oracle.entries)
+    assert index.fetch([*ids, "never held"]) == [oracle.entries[id_] for id_ in ids]
+    vectors = index.vectors(ids)
+    assert sorted(vectors) == ids
+    assert all(np.array_equal(vectors[id_], oracle.held[id_]) for id_ in ids)
+
+
+def assert_same_ranking(found: Sequence[Scored], wanted: Sequence[Scored], k: int) -> None:
+    """Equal scores place by place, and each id with the score it deserves."""
+    deserved = {hit.id: hit.score for hit in wanted}
+    assert {hit.id for hit in found} <= set(deserved)
+    assert len({hit.id for hit in found}) == len(found) == min(k, len(wanted))
+    scores = [hit.score for hit in found]
+    assert scores == pytest.approx([hit.score for hit in wanted[:k]], abs=1e-4)
+    assert scores == pytest.approx([deserved[hit.id] for hit in found], abs=1e-4)
+    assert list(found) == sorted(found, key=lambda hit: (-hit.score, hit.id))
+
+
+def assert_searches(index: Index, oracle: Oracle, chance: random.Random, *, exact: bool) -> None:
+    """Exact dense search always agrees; the lexical ranking does after a compaction, before it
+    at least the set of what may be found is right."""
+    for where in (EVERYTHING, random_filter(chance, oracle), random_filter(chance, oracle)):
+        k = chance.randint(1, 12)
+        vector = random_vectors(chance, 1)[0]
+        dense = oracle.dense(vector, where)
+        assert_same_ranking(index.dense(vector, k, where, exact=True), dense, k)
+        assert_same_ranking(index.dense(vector, k, where), dense, k)
+        query = chance.choices(WORDS, k=chance.randint(0, 5))
+        found, wanted = index.lexical(query, k, where), oracle.lexical(query, where)
+        if exact:
+            assert_same_ranking(found, wanted, k)
+        else:
+            assert {hit.id for hit in found} <= {hit.id for hit in wanted}
+            assert len(found) == min(k, len(wanted))
+
+
+@pytest.mark.parametrize("seed", range(200 if SOAK else 12))
+def test_any_sequence_of_work_equals_the_oracle(opened: Open, seed: int) -> None:
+    chance, oracle, index = random.Random(seed), Oracle(), opened()
+    for _ in range(18):
+        if chance.random() < 0.15:
+            index = opened()
+        step = random_step(chance)
+        step.apply(index)
+        apply_to_oracle(oracle, step)
+        assert_holds(index, oracle)
+        compacted = step.kind in {"compact", "purge"}
+        assert_searches(index, oracle, chance, exact=compacted)
+
+
+def worker(engine: str, path: Path, role: str, *numbers: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.support.index_worker", role, engine, str(path)]
+    return subprocess.Popen(
+        [*command, *map(str, numbers)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def kill_somewhere(process: subprocess.Popen[str], chance: random.Random) -> list[str]:
+    """Kill it a random while after a random line it said; all lines it said."""
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(chance.randint(1, 14))]
+    try:
+        process.wait(timeout=chance.random() * 0.08)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    rest, complaint = process.communicate()
+    assert not complaint
+    return [*lines, *rest.splitlines()]
+
+
+def steps_done(lines: Sequence[str]) -> int:
+    return sum(line.startswith("end") for line in lines)
+
+
+@pytest.mark.parametrize("seed", range(10 if SOAK else 1))
+def test_a_killed_writer_leaves_each_commit_whole_or_undone(
+    engine: str, opened: Open, tmp_path: Path, seed: int
+) -> None:
+    chance, oracle, done = random.Random(seed), Oracle(), 0
+    for _ in range(12 if SOAK else 5):
+        process = worker(engine, tmp_path / "index", "work", seed, done)
+        finished = steps_done(kill_somewhere(process, chance))
+        for step in islice(steps(seed), done, done + finished):
+            apply_to_oracle(oracle, step)
+        done += finished
+        index = opened()
+        in_flight = next(islice(steps(seed), done, None))
+        if index.documents() != oracle.documents() or not holds(index, oracle):
+            apply_to_oracle(oracle, in_flight)
+            done += 1
+        assert_holds(index, oracle)
+        assert_searches(index, oracle, chance, exact=False)
+    index.compact()
+    assert_searches(index, oracle, chance, exact=True)
+
+
+def holds(index: Index, oracle: Oracle) -> bool:
+    ids = sorted(oracle.entries)
+    return index.fetch(ids) == [oracle.entries[id_] for id_ in ids]
+
+
+@pytest.mark.parametrize("seed", range(40 if SOAK else 3))
+def test_a_folder_killed_during_creation_opens_again(
+    engine: str, opened: Open, tmp_path: Path, seed: int
+) -> None:
+    process = worker(engine, tmp_path / "index", "work", seed, 0)
+    try:
+        process.wait(timeout=0.3 + random.Random(seed).random() * 1.2)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    process.communicate()
+    entry, vector = an_entry("x"), random_vectors(random.Random(0), 1)
+    index = opened()
+    index.add([entry], vector, replacing=DOCUMENTS)
+    assert [hit.id for hit in index.lexical(["a"], 5)] == ["x"]
+
+
+def test_two_readers_see_whole_commits_while_one_writes(engine: str, tmp_path: Path) -> None:
+    count, path = (200 if SOAK else 20), tmp_path / "index"
+    ENGINES[engine](path, DIMENSIONS)
+    crew = [
+        worker(engine, path, "generations", count),
+        worker(engine, path, "read", count - 1),
+        worker(engine, path, "read", count - 1),
+    ]
+    ends = [process.communicate(timeout=60) for process in crew]
+    assert [complaint for _, complaint in ends] == ["", "", ""]
+    assert ends[1][0].splitlines()[-1] == f"saw {count - 1}"
+
+
+def an_entry(id_: str, document: str = "d", **changes: object) -> Entry:
+    values: dict[str, object] = {"text": "a", "terms": ("a",), "start": 0, "end": 1}
+    return Entry(id=id_, document=document, **(values | changes))  # type: ignore[arg-type]
+
+
+def some_vectors(count: int, dimensions: int = DIMENSIONS, seed: int = 0) -> Vectors:
+    rows = np.random.default_rng(seed).standard_normal((count, dimensions))
+    unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def test_adding_again_changes_nothing(opened: Open) -> None:
+    index, entries, vectors = opened(), [an_entry("1"), an_entry("2")], some_vectors(2)
+    for _ in range(2):
+        index.add(entries, vectors)
+        assert index.fetch(["1", "2"]) == entries
+        assert index.documents() == {"d": 2}
+
+
+def test_an_update_drops_passages_that_vanished(opened: Open) -> None:
+    index = opened()
+    index.add([an_entry("1"), an_entry("2"), an_entry("3", "other")], some_vectors(3))
+    index.add([an_entry("9")], some_vectors(1), replacing=["other"])
+    assert index.documents() == {"d": 1}
+    assert index.fetch(["1", "2", "3", "9"]) == [an_entry("9")]
+
+
+def test_equal_scores_are_ordered_by_id_even_at_the_cut(opened: Open) -> None:
+    index, vectors = opened(), np.tile(some_vectors(1), (300, 1))
+    ids = [f"{number:03}" for number in range(300)]
+    shuffled = random.Random(1).sample(ids, 300)
+    index.add([an_entry(id_) for id_ in shuffled], vectors)
+    for _ in range(2):
+        assert [hit.id for hit in index.dense(vectors[0], 5, exact=True)] == ids[:5]
+        assert [hit.id for hit in index.lexical(["a"], 5)] == ids[:5]
+        index.compact()
+
+
+def test_a_repeated_query_term_counts_each_time(opened: Open) -> None:
+    index, oracle = opened(), Oracle()
+    entries = [an_entry("1", terms=("a", "b", "b")), an_entry("2", terms=("a", "c", "a"))]
+    index.add(entries, some_vectors(2))
+    oracle.add(entries, some_vectors(2))
+    index.compact()
+    for query in (["a", "a", "b"], ["b", "c", "b", "c", "c"]):
+        assert_same_ranking(index.lexical(query, 5), oracle.lexical(query), 5)
+
+
+def test_nothing_asked_nothing_found(opened: Open) -> None:
+    index = opened()
+    assert index.documents() == {}
+    assert index.lexical(["a"], 5) == index.dense(some_vectors(1)[0], 5) == []
+    index.compact(purge=True)
+    index.add([an_entry("1")], some_vectors(1))
+    index.add([], some_vectors(0))
+    index.delete([])
+    assert index.lexical([], 5) == index.lexical([""], 5) == index.lexical(["zzz"], 5) == []
+    assert index.lexical(["a"], 0) == index.dense(some_vectors(1)[0], 0) == []
+    assert index.fetch([]) == []
+    assert index.vectors([]) == {}
+    nobody = Filter(labels=EVERY_LABEL_OF_NONE)
+    assert index.lexical(["a"], 5, nobody) == index.dense(some_vectors(1)[0], 5, nobody) == []
+
+
+def test_what_cannot_be_stored_is_refused_before_anything_changes(opened: Open) -> None:
+    index = opened()
+    with pytest.raises(UsageError, match="same id"):
+        index.add([an_entry("1"), an_entry("1")], some_vectors(2))
+    with pytest.raises(UsageError, match="dimensions"):
+        index.add([an_entry("1")], some_vectors(1, 5))
+    with pytest.raises(UsageError, match="unit length"):
+        index.add([an_entry("1")], some_vectors(1) * 2)
+    with pytest.raises(UsageError, match="unit length"):
+        index.add([an_entry("1")], some_vectors(1) * np.float32("nan"))
+    assert index.documents() == {}
+
+
+def library(count: int, seed: int = 3) -> tuple[list[Entry], Vectors]:
+    """Passages with words as frequent as words are, 20 to a document."""
+    chance = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, 2001)
+    words = np.array([f"w{number}" for number in range(2000)])
+    entries = []
+    for number in range(count):
+        terms = chance.choice(words, chance.integers(5, 60), p=weights / weights.sum())
+        labels = ("rare=yes",) if number % 20 == 0 else ("rare=no",)
+        entries.append(
+            an_entry(f"p{number}", f"d{number // 20}", terms=tuple(terms.tolist()), labels=labels)
+        )
+    return entries, some_vectors(count, seed=seed)
+
+
+def queries(count: int) -> list[list[str]]:
+    chance = random.Random(9)
+    return [[f"w{int(2000 * chance.random() ** 2)}" for _ in range(4)] for _ in range(count)]
+
+
+def test_ranking_by_words_drifts_little_and_is_exact_after_compaction(opened: Open) -> None:
+    index, oracle = opened(), Oracle()
+    entries, vectors = library(3000)
+    index.add(entries[:2000], vectors[:2000])
+    oracle.add(entries[:2000], vectors[:2000])
+    index.compact()
+    gone = [f"d{number}" for number in range(0, 100, 4)]
+    changes = [entries[number] for number in range(1800, 3000)]
+    for target in (index, oracle):
+        target.delete(gone)
+        target.add(changes, vectors[1800:3000])
+    rare = Filter(labels=frozenset({"rare=yes"}))
+    for where in (EVERYTHING, rare):
+        assert mean_overlap(index, oracle, where) >= 0.9
+    index.compact()
+    for query in [*queries(40), [f"w{number}" for number in range(0, 2000, 10)]]:
+        for where in (EVERYTHING, rare):
+            assert_same_ranking(index.lexical(query, 10, where), oracle.lexical(query, where), 10)
+
+
+def mean_overlap(index: Index, oracle: Oracle, where: Filter) -> float:
+    shares = []
+    for query in queries(40):
+        wanted = {hit.id for hit in oracle.lexical(query, where)[:10]}
+        found = {hit.id for hit in index.lexical(query, 10, where)}
+        shares.append(len(found & wanted) / max(1, len(wanted)))
+    return float(np.mean(shares))
+
+
+def test_stats_say_when_and_why_to_compact(opened: Open) -> None:
+    index = opened()
+    assert not index.stats().compact_due
+    entries, vectors = library(1000)
+    index.add(entries, vectors)
+    due = index.stats()
+    assert (due.passages, due.documents) == (1000, 50)
+    assert due.compact_due
+    assert "1000 of 1000" in due.why_compact
+    index.compact()
+    after = index.stats()
+    assert (after.compact_due, after.why_compact) == (False, "")
+    assert after.bytes > 1000 * DIMENSIONS * 4
+    index.delete([f"d{number}" for number in range(25)])
+    assert "500 deleted" in index.stats().why_compact
+    index.compact(purge=True)
+    assert not index.stats().compact_due
+    for number in range(40):
+        index.add([an_entry(f"n{number}", f"n{number}")], some_vectors(1))
+    assert "commits" in index.stats().why_compact
+
+
+def clustered(count: int, dimensions: int) -> Vectors:
+    chance = np.random.default_rng(5)
+    centres = chance.standard_normal((count // 60, dimensions))
+    rows = centres[chance.integers(0, len(centres), count)]
+    rows = rows + 0.6 * chance.standard_normal((count, dimensions))
+    unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def test_approximate_search_finds_what_exact_search_finds(engine: str, tmp_path: Path) -> None:
+    count, dimensions = 60_000 if SOAK else 20_000, 64
+    index = ENGINES[engine](tmp_path / "index", dimensions)
+    vectors = clustered(count, dimensions)
+    labels = (("rare=no",), ("rare=yes",))
+    for start in range(0, count, 5000):
+        entries = [
+            an_entry(f"p{number}", f"d{number // 50}", labels=labels[number % 20 == 0])
+            for number in range(start, start + 5000)
+        ]
+        index.add(entries, vectors[start : start + 5000])
+    index.compact()
+    late = an_entry("late", "late")
+    index.add([late], -vectors[:1])
+    assert index.dense(-vectors[0], 1)[0].id == "late"
+    excluded = frozenset(f"p{number}" for number in range(0, 4000, 20))
+    some_documents = frozenset(f"d{number}" for number in range(0, count // 50, 9))
+    assert recall(index, vectors, EVERYTHING) >= 0.95
+    assert recall(index, vectors, Filter(excluded=excluded)) >= 0.95
+    assert recall(index, vectors, Filter(labels=frozenset({"rare=yes"}))) >= 0.95
+    assert recall(index, vectors, Filter(documents=some_documents)) >= 0.95
+    assert recall(index, vectors, Filter(documents=frozenset({"d3"}))) >= 0.95
+
+
+def recall(index: Index, vectors: Vectors, where: Filter) -> float:
+    shares = []
+    for number in range(0, 4000, 200):
+        exact = {hit.id for hit in index.dense(vectors[number], 10, where, exact=True)}
+        found = {hit.id for hit in index.dense(vectors[number], 10, where)}
+        assert len(found) == len(exact) == 10
+        shares.append(len(exact & found) / 10)
+    return float(np.mean(shares))
+
+
+def secrets(seed: int, count: int) -> list[str]:
+    chance = random.Random(seed)
+    return [f"{chance.getrandbits(120):030x}" for _ in range(count)]
+
+
+def bytes_under(path: Path) -> bytes:
+    return b"\n".join(file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file())
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_purge_leaves_no_byte_of_what_was_deleted(
+    opened: Open, tmp_path: Path, *, compacted: bool
+) -> None:
+    index = opened()
+    told, kept = secrets(1, 200), secrets(2, 200)
+    for place in range(0, 200, 50):
+        for words, document in ((told, "gone"), (kept, "kept")):
+            index.add(
+                [
+                    an_entry(f"id{word}", f"{document}{place}", text=word, terms=(f"t{word}",),
+                             labels=(f"l={word}",))
+                    for word in words[place : place + 50]
+                ],
+                some_vectors(50),
+            )  # fmt: skip
+    if compacted:
+        index.compact()
+    before = bytes_under(tmp_path)
+    assert all(word.encode() in before for word in told)
+    index.delete([f"gone{place}" for place in range(0, 200, 50)])
+    index.compact(purge=True)
+    after = bytes_under(tmp_path)
+    assert not [word for word in told if word.encode() in after]
+    assert all(word.encode() in after for word in kept)
+    assert index.documents() == {f"kept{place}": 50 for place in range(0, 200, 50)}
+
+
+def test_a_generation_is_what_the_worker_says(opened: Open) -> None:
+    """The concurrency test stands on it: equal vectors, one number in every id."""
+    assert {entry.id.split("/")[0] for entry in generation(7)} == {"7"}
