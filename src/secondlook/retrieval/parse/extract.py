@@ -29,12 +29,13 @@ def extract(
 ) -> list[Parsed]:
     """Every document in a file, each with its text or the reason why there is none."""
     budget = Budget(limits, beat)
+    state = _state(path)
     try:
         source = open_source(path, budget)
     except ExtractionError as error:
-        return [Parsed("", "", _size(path), error=error)]
+        return [Parsed("", "", state[0], error=error)]
     parsed = _documents(source)
-    if source.path is not None and _size(path) != source.size:
+    if source.path is not None and _state(path) != state:
         changed = ExtractionError("it changed while it was being read", hint="add it again")
         return [Parsed("", "", source.size, error=changed)]
     return parsed
@@ -50,11 +51,12 @@ def extract_bytes(data: bytes, name: str, limits: ParseLimits = DEFAULT_LIMITS) 
     return _documents(source)
 
 
-def _size(path: Path) -> int:
+def _state(path: Path) -> tuple[int, int]:
     try:
-        return path.stat().st_size
+        status = path.stat()
     except OSError:
-        return 0
+        return (0, 0)
+    return status.st_size, status.st_mtime_ns
 
 
 def _documents(source: Source, member: str = "") -> list[Parsed]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 IN_MEMORY_BYTES = 64 << 20
 HEAD_BYTES = 64 << 10
+_HASH_BLOCK = 8 << 20
 
 
 def silent_beat() -> None:
@@ -146,7 +147,7 @@ def _load(path: Path, stream: BinaryIO, budget: Budget) -> Source:
     if size == 0:
         raise NoText("the file is empty")
     if size <= IN_MEMORY_BYTES:
-        return Source.of_bytes(stream.read(IN_MEMORY_BYTES + 1), path.name, budget)
+        return Source.of_bytes(stream.read(size), path.name, budget)
     return _load_large(path, stream, size, budget)
 
 
@@ -154,7 +155,9 @@ def _load_large(path: Path, stream: BinaryIO, size: int, budget: Budget) -> Sour
     head = stream.read(HEAD_BYTES)
     stream.seek(0)
     digest = hashlib.sha256()
-    while block := stream.read(8 << 20):
+    left = size  # a log that grows while it is read must come to an end
+    while left > 0 and (block := stream.read(min(left, _HASH_BLOCK))):
         digest.update(block)
+        left -= len(block)
         budget.beat()
     return Source(path.name, size, digest.hexdigest(), head, budget, path=path)
