@@ -217,11 +217,11 @@ class Catalog:
 
     def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         with self._lock:
-            self._db.executemany(statement, rows)
+            self._db.executemany(statement, (tuple(map(_bound, row)) for row in rows))
 
     def _select(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         with self._lock:
-            return self._db.execute(statement, values).fetchall()
+            return self._db.execute(statement, tuple(map(_bound, values))).fetchall()
 
     def _select_in(self, statement: str, values: Collection[str]) -> Iterator[sqlite3.Row]:
         listed = list(values)
@@ -237,6 +237,16 @@ def _values(record: dict[str, Any], columns: tuple[str, ...]) -> tuple[Any, ...]
     )
 
 
+def _bound(value: Any) -> Any:
+    """SQLite takes valid Unicode alone: a file name that is none is kept as its bytes."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "surrogatepass")
+    return value
+
+
 def _document(row: sqlite3.Row) -> DocumentRow:
     return DocumentRow(**_revive(row))
 
@@ -247,6 +257,10 @@ def _file(row: sqlite3.Row) -> FileRow:
 
 def _revive(row: sqlite3.Row) -> dict[str, Any]:
     return {
-        name: json.loads(row[name]) if name in _JSON else row[name]
+        name: json.loads(row[name]) if name in _JSON else _unbound(row[name])
         for name in row.keys()  # noqa: SIM118
     }
+
+
+def _unbound(value: Any) -> Any:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
@@ -16,9 +17,18 @@ FOLDER = "folder"
 RESERVED = frozenset({"kind", "language", "author", "year", FOLDER})
 
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """Lone surrogates, which file names and some formats let through, cannot be stored as text.
+    One sign for one, so that positions in the text stay right."""
+    return _HALF_CHARACTER.sub("\ufffd", text)
+
+
 def label(key: str, value: str) -> str:
     """Keys and values compare without regard to case or outer white space."""
-    return f"{key.strip().casefold()}={value.strip().casefold()}"
+    return storable(f"{key.strip().casefold()}={value.strip().casefold()}")
 
 
 def document_labels(extracted: Extracted) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from secondlook.library.catalog import DocumentRow
-from secondlook.library.labels import document_labels
+from secondlook.library.labels import document_labels, storable
 from secondlook.library.manifest import now
 from secondlook.retrieval.analyse import terms
 from secondlook.retrieval.chunk import ChunkOptions, chunk, with_context
@@ -48,6 +48,7 @@ def prepare(
     manifest: Manifest,
     embedder: Embedder,
 ) -> Prepared:
+    extracted = _storable(extracted)
     options = ChunkOptions(tokens=manifest.chunk_tokens, overlap=manifest.chunk_overlap)
     spans = chunk(extracted, embedder.token_starts, options)
     title = extracted.title or ""
@@ -77,6 +78,16 @@ def prepare(
         added=now(),
     )
     return Prepared(row, extracted, entries, to_embed)
+
+
+def _storable(extracted: Extracted) -> Extracted:
+    return replace(
+        extracted,
+        text=storable(extracted.text),
+        title=storable(extracted.title) if extracted.title else extracted.title,
+        author=storable(extracted.author) if extracted.author else extracted.author,
+        notes=tuple(map(storable, extracted.notes)),
+    )
 
 
 def _entry(document: str, ordinal: int, span: Span, text: str, analysed: tuple[str, ...]) -> Entry:
