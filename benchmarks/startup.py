@@ -59,7 +59,9 @@ def commands(library: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def seconds(arguments: tuple[str, ...]) -> float:
+def run(arguments: tuple[str, ...]) -> tuple[float, float]:
+    """Seconds on the clock and seconds of processor time of one fresh process."""
+    before = os.times()
     started = time.perf_counter()
     subprocess.run(
         [sys.executable, *arguments],
@@ -67,18 +69,25 @@ def seconds(arguments: tuple[str, ...]) -> float:
         stdout=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )
-    return time.perf_counter() - started
+    elapsed = time.perf_counter() - started
+    after = os.times()
+    worked = after.children_user + after.children_system
+    return elapsed, worked - before.children_user - before.children_system
 
 
-def measure(library: str, rounds: int) -> dict[str, list[float]]:
+def measure(library: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
     chosen = commands(library)
     for arguments in chosen.values():  # fill the disk cache and write .pyc files
-        seconds(arguments)
-    taken: dict[str, list[float]] = {name: [] for name in chosen}
+        run(arguments)
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in chosen}
     for _ in range(rounds):
         for name, arguments in chosen.items():
-            taken[name].append(seconds(arguments))
+            taken[name].append(run(arguments))
     return taken
+
+
+def middle(pairs: list[tuple[float, float]], which: int) -> float:
+    return round(statistics.median(pair[which] for pair in pairs), 4)
 
 
 def ratios(medians: dict[str, float]) -> dict[str, float]:
@@ -95,7 +104,7 @@ def ratios(medians: dict[str, float]) -> dict[str, float]:
 def make_library(folder: str) -> str:
     library = str(Path(folder) / "library")
     sources = [str(ROOT / "docs"), str(ROOT / "src" / "secondlook")]
-    seconds((*SECONDLOOK, "add", "-q", *sources, "--library", library))
+    run((*SECONDLOOK, "add", "-q", *sources, "--library", library))
     return library
 
 
@@ -107,15 +116,17 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         taken = measure(options.library or make_library(folder), options.rounds)
-    medians = {name: statistics.median(values) for name, values in taken.items()}
+    clock, work = ({name: middle(pairs, i) for name, pairs in taken.items()} for i in (0, 1))
     result = {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "rounds": options.rounds,
-        "median_seconds": {name: round(value, 4) for name, value in medians.items()},
-        "fastest_seconds": {name: round(min(values), 4) for name, values in taken.items()},
-        "ratios": ratios(medians),
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "median_seconds": clock,
+        "median_processor_seconds": work,
+        "ratios": ratios(clock),
+        "ratios_of_processor_time": ratios(work),
         "goals": GOALS,
     }
     options.output.parent.mkdir(parents=True, exist_ok=True)
