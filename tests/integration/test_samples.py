@@ -1,0 +1,114 @@
+"""The sample documents: made by their script, and found by what a person would ask."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from examples.make_samples import build, main
+
+from secondlook.library import Library, samples_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secondlook.passage import Hit
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTIONS: dict[str, Any] = json.loads((ROOT / "examples" / "questions.json").read_text("utf-8"))
+LARGEST = 400_000
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    with Library.open(tmp_path_factory.mktemp("samples") / "library") as made:
+        report = made.add([samples_folder()])
+        assert not report.failed
+        yield made
+
+
+def test_are_what_their_script_writes(tmp_path: Path) -> None:
+    main([str(tmp_path)])
+    for name, data in build().items():
+        assert (tmp_path / name).read_bytes() == data
+        assert (samples_folder() / name).read_bytes() == data, f"run the script: {name}"
+    assert {file.name for file in samples_folder().iterdir()} == set(build())
+
+
+def test_are_small() -> None:
+    assert sum(map(len, build().values())) < LARGEST
+
+
+def test_each_is_read_with_its_title_and_date(library: Library) -> None:
+    found = {Path(info.paths[0]).name: info for info in library.documents()}
+    assert set(found) == set(build()) - {"README.md", ".secondlookignore"}
+    assert found["harbour-survey-2024.pdf"].pages == 6
+    assert found["tides-and-berths-2024.xlsx"].pages == 2
+    assert {info.language for info in found.values()} == {"en"}
+    dates = {name: info.date for name, info in found.items()}
+    assert dates.pop("lighthouse-log-2023.txt") is None, "plain text has no date of its own"
+    assert all(dates.values()), dates
+
+
+def test_office_files_open_in_other_programs() -> None:
+    """Their builders are ours; python-docx and calamine judge them as Word and Excel would."""
+    import docx
+    import python_calamine
+
+    handbook = docx.Document(str(samples_folder() / "harbour-handbook.docx"))
+    assert handbook.core_properties.title == "Harbour Handbook for Skippers"
+    assert [p.style.name for p in handbook.paragraphs if p.style][:2] == ["Title", "Heading 1"]
+    book = python_calamine.CalamineWorkbook.from_path(
+        str(samples_folder() / "tides-and-berths-2024.xlsx")
+    )
+    assert book.sheet_names == ["Tides 2024", "Berth use 2024"]
+    assert book.get_sheet_by_index(0).to_python()[1][1] == 4.87
+
+
+@pytest.mark.parametrize("asked", QUESTIONS["answered"], ids=lambda asked: asked["question"])
+def test_best_hit_is_the_right_document_and_page(library: Library, asked: dict[str, Any]) -> None:
+    best = library.search(asked["question"], k=3)[0]
+    assert (_file(library, best), best.passage.page) == (asked["file"], asked["page"])
+    assert asked["says"] in _page_text(library, best)
+
+
+@pytest.mark.parametrize("asked", QUESTIONS["contradicted"], ids=lambda asked: asked["question"])
+def test_documents_that_disagree_are_all_found(library: Library, asked: dict[str, Any]) -> None:
+    hits = library.search(asked["question"], k=5)
+    for file, words in asked["says"].items():
+        texts = [hit.passage.text for hit in hits if _file(library, hit) == file]
+        assert any(words in _flat(text) for text in texts), (file, words)
+
+
+def test_unanswered_questions_have_no_answer_in_any_document(library: Library) -> None:
+    """The words that an answer would need stand nowhere."""
+    everything = " ".join(_flat(library.text(info.id).text) for info in library.documents())
+    for missing in ("salary", "wages", "architect", "designed", "bus ", "inhabitants", "seats"):
+        assert missing not in everything, missing
+    assert len(QUESTIONS["unanswered"]) >= 5
+
+
+def test_every_quote_is_exact(library: Library) -> None:
+    for asked in QUESTIONS["answered"]:
+        for hit in library.search(asked["question"], k=3):
+            found = hit.passage
+            whole = library.text(found.document).text
+            assert whole[found.start : found.end] == found.text
+
+
+def _file(library: Library, hit: Hit) -> str:
+    return Path(library.document(hit.passage.document).paths[0]).name
+
+
+def _page_text(library: Library, hit: Hit) -> str:
+    extracted = library.text(hit.passage.document)
+    pages = [page for page in extracted.pages if page.number == hit.passage.page]
+    if not pages:
+        return _flat(hit.passage.text)
+    return _flat(extracted.text[pages[0].start : pages[0].end])
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
