@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import shutil
 from difflib import SequenceMatcher
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.errors import Damaged, NoText
 from secondlook.retrieval.parse import ParseLimits, ParserPool, extract_bytes, ocr
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PIL = pytest.importorskip("PIL")
 needs_tesseract = pytest.mark.skipif(
@@ -46,7 +49,7 @@ def likeness(text: str) -> float:
 
 
 @needs_tesseract
-def test_a_scanned_pdf_is_read(tmp_path):
+def test_a_scanned_pdf_is_read(tmp_path: Path) -> None:
     path = tmp_path / "scan.pdf"
     path.write_bytes(scan(LINES, ["Second page of the register"]))
     with ParserPool(1) as pool:
@@ -60,7 +63,7 @@ def test_a_scanned_pdf_is_read(tmp_path):
 
 
 @needs_tesseract
-def test_a_picture_is_read():
+def test_a_picture_is_read() -> None:
     stream = io.BytesIO()
     picture(LINES).save(stream, "TIFF")
     extracted = extract_bytes(stream.getvalue(), "scan.tiff")[0].extracted
@@ -70,14 +73,14 @@ def test_a_picture_is_read():
 
 
 @needs_tesseract
-def test_blank_scans_and_missing_languages_are_named():
+def test_blank_scans_and_missing_languages_are_named() -> None:
     assert "OCR found no text" in str(extract_bytes(scan([""]), "blank.pdf")[0].error)
     error = extract_bytes(scan(LINES), "a.pdf", ParseLimits(ocr_language="xxx"))[0].error
     assert isinstance(error, Damaged)
     assert "xxx" in (error.hint or "")
 
 
-def test_without_ocr_a_scan_names_the_extra(monkeypatch):
+def test_without_ocr_a_scan_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocr, "_program", lambda: None)
     error = extract_bytes(scan(LINES), "a.pdf")[0].error
     assert isinstance(error, NoText)
@@ -87,7 +90,9 @@ def test_without_ocr_a_scan_names_the_extra(monkeypatch):
     assert isinstance(off, NoText)
 
 
-def test_pages_that_are_pictures_are_noted_among_pages_of_text(monkeypatch):
+def test_pages_that_are_pictures_are_noted_among_pages_of_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import pypdfium2
 
     from tests.support import files
@@ -102,7 +107,7 @@ def test_pages_that_are_pictures_are_noted_among_pages_of_text(monkeypatch):
     assert extracted.notes == ("pictures without text: page 2",)
 
 
-def test_broken_pictures_are_damaged():
+def test_broken_pictures_are_damaged() -> None:
     pytest.importorskip("PIL.Image")
     if not ocr.usable():
         pytest.skip("tesseract is not installed")

@@ -8,11 +8,15 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.errors import Damaged, LimitExceeded, NoText
 from secondlook.retrieval.parse import Parsed, ParseLimits, ParserPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 HOSTILE_RTF = '''
 import os, signal, sys, time
@@ -32,7 +36,7 @@ def rtf_to_text(raw, **options):
 
 
 @pytest.fixture
-def hostile_parser(tmp_path, monkeypatch):
+def hostile_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers find their modules where this process does: a hostile parser comes first."""
     package = tmp_path / "modules" / "striprtf"
     package.mkdir(parents=True)
@@ -42,7 +46,7 @@ def hostile_parser(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def rtf(tmp_path):
+def rtf(tmp_path: Path) -> Callable[[str, str], Path]:
     def write(name: str, deed: str) -> Path:
         path = tmp_path / f"{name}.rtf"
         path.write_text("{\\rtf1 " + deed + "}")
@@ -56,7 +60,9 @@ def outcomes(pool: ParserPool, paths: list[Path]) -> dict[str, Parsed]:
 
 
 @pytest.mark.usefixtures("hostile_parser")
-def test_a_crash_costs_one_file(rtf, capfd):
+def test_a_crash_costs_one_file(
+    rtf: Callable[[str, str], Path], capfd: pytest.CaptureFixture[str]
+) -> None:
     deeds = ["segfault", "quit", "leave", "memory", "deep", "well"]
     paths = [rtf(f"{deed}{copy}", deed) for copy in range(2) for deed in deeds]
     with ParserPool(2) as pool:
@@ -73,7 +79,7 @@ def test_a_crash_costs_one_file(rtf, capfd):
 
 
 @pytest.mark.usefixtures("hostile_parser")
-def test_a_hang_is_ended_and_the_rest_goes_on(rtf):
+def test_a_hang_is_ended_and_the_rest_goes_on(rtf: Callable[[str, str], Path]) -> None:
     limits = ParseLimits(idle_seconds=1.0)
     paths = [rtf("a", "well"), rtf("b", "hang"), rtf("c", "well"), rtf("d", "well")]
     with ParserPool(1, limits) as pool:
@@ -84,7 +90,7 @@ def test_a_hang_is_ended_and_the_rest_goes_on(rtf):
 
 
 @pytest.mark.usefixtures("hostile_parser")
-def test_closing_does_not_wait_for_a_hanging_parser(rtf):
+def test_closing_does_not_wait_for_a_hanging_parser(rtf: Callable[[str, str], Path]) -> None:
     pool = ParserPool(2)
     results = pool.parse((name, rtf(name, deed)) for name, deed in (("a", "well"), ("b", "hang")))
     assert next(results)[0] == "a"
@@ -96,12 +102,12 @@ def test_closing_does_not_wait_for_a_hanging_parser(rtf):
         next(pool.parse([("x", Path("x"))]))
 
 
-def test_jobs_are_pulled_as_results_are_taken(tmp_path):
+def test_jobs_are_pulled_as_results_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("words enough")
     pulled: list[int] = []
 
-    def jobs():
+    def jobs() -> Iterator[tuple[int, Path]]:
         for number in range(50):
             pulled.append(number)
             yield number, path
@@ -113,7 +119,7 @@ def test_jobs_are_pulled_as_results_are_taken(tmp_path):
         assert len(list(results)) == 49
 
 
-def test_an_abandoned_run_leaves_the_pool_usable(tmp_path):
+def test_an_abandoned_run_leaves_the_pool_usable(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("words enough")
     with ParserPool(2) as pool:
@@ -126,7 +132,7 @@ def test_an_abandoned_run_leaves_the_pool_usable(tmp_path):
 
 
 @pytest.mark.usefixtures("hostile_parser")
-def test_large_results_do_not_block(rtf):
+def test_large_results_do_not_block(rtf: Callable[[str, str], Path]) -> None:
     paths = [rtf("a", "huge"), rtf("b", "huge"), rtf("c", "huge")]
     with ParserPool(2) as pool:
         found = outcomes(pool, paths)
@@ -134,7 +140,7 @@ def test_large_results_do_not_block(rtf):
     assert lengths == [11_999_999] * 3
 
 
-def test_errors_come_back_whole(tmp_path):
+def test_errors_come_back_whole(tmp_path: Path) -> None:
     empty = tmp_path / "empty.txt"
     empty.touch()
     with ParserPool(1) as pool:
@@ -144,14 +150,14 @@ def test_errors_come_back_whole(tmp_path):
     assert "no longer there" in str(found["missing"].error)
 
 
-def test_no_job_starts_no_process():
+def test_no_job_starts_no_process() -> None:
     with ParserPool(4) as pool:
         assert list(pool.parse([])) == []
         assert pool._workers == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_workers_die_with_their_parent(tmp_path):
+def test_workers_die_with_their_parent(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("words")
     script = textwrap.dedent(
         """
@@ -183,7 +189,7 @@ def select_briefly() -> None:
     subprocess.run([sys.executable, "-S", "-c", ""], check=True)
 
 
-def test_a_script_without_a_main_guard_can_use_the_pool(tmp_path):
+def test_a_script_without_a_main_guard_can_use_the_pool(tmp_path: Path) -> None:
     """`multiprocessing` would run the script again in every worker."""
     (tmp_path / "a.txt").write_text("words")
     script = tmp_path / "script.py"
@@ -191,7 +197,9 @@ def test_a_script_without_a_main_guard_can_use_the_pool(tmp_path):
         "from pathlib import Path\n"
         "from secondlook.retrieval.parse import ParserPool\n"
         "print('started')\n"
-        f"with ParserPool(1) as pool:\n    print(len(list(pool.parse([(1, Path({str(tmp_path / 'a.txt')!r}))]))))\n"
+        "with ParserPool(1) as pool:\n"
+        f"    results = pool.parse([(1, Path({str(tmp_path / 'a.txt')!r}))])\n"
+        "    print(len(list(results)))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(

@@ -173,7 +173,7 @@ def pptx(slides: Sequence[tuple[str, str]], *, notes: str = "", shown: Sequence[
     )
     members: dict[str, str] = {
         "[Content_Types].xml": "<Types/>",
-        "ppt/presentation.xml": f"<p:presentation {_PML}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>",
+        "ppt/presentation.xml": f"<p:presentation {_PML}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>",  # noqa: E501
         "ppt/_rels/presentation.xml.rels": f"<Relationships>{relations}</Relationships>",
     }
     for number, (title, body) in enumerate(slides, 1):
@@ -206,8 +206,8 @@ def odf(content: str, *, kind: str = "text", manifest: str = "", title: str = ""
     return zipped(
         {
             "mimetype": f"application/vnd.oasis.opendocument.{kind}",
-            "content.xml": f"<office:document-content {names}><office:body>{content}</office:body></office:document-content>",
-            "meta.xml": f"{meta}<dc:title>{title}</dc:title><meta:initial-creator>Ada</meta:initial-creator>"
+            "content.xml": f"<office:document-content {names}><office:body>{content}</office:body></office:document-content>",  # noqa: E501
+            "meta.xml": f"{meta}<dc:title>{title}</dc:title><meta:initial-creator>Ada</meta:initial-creator>"  # noqa: E501
             "<meta:creation-date>2022-07-08T00:00:00</meta:creation-date></office:document-meta>",
             "META-INF/manifest.xml": f"<manifest:manifest {names}>{manifest}</manifest:manifest>",
         },
@@ -234,7 +234,7 @@ def epub(
     return zipped(
         {
             "mimetype": "application/epub+zip",
-            "META-INF/container.xml": '<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>',
+            "META-INF/container.xml": '<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>',  # noqa: E501
             "OPS/book.opf": opf,
             **{f"OPS/{name}.xhtml": body for name, body in chapters.items()},
             **(extra or {}),
@@ -280,8 +280,10 @@ def zip_bomb(declared: int = 3 << 30) -> bytes:
     """Small, and honest about growing to `declared` bytes of zeros."""
     stream = io.BytesIO()
     block = bytes(1 << 20)
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("zeros.txt", "w", force_zip64=True) as member:
-            for _ in range(declared >> 20):
-                member.write(block)
+    with (
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("zeros.txt", "w", force_zip64=True) as member,
+    ):
+        for _ in range(declared >> 20):
+            member.write(block)
     return stream.getvalue()

@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,11 +14,14 @@ from secondlook.errors import UsageError
 from secondlook.retrieval.discover import DEFAULT_EXCLUDES, Found, Skipped, discover
 from secondlook.retrieval.parse import ocr
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX file types")
 
 
 @pytest.fixture
-def tree(tmp_path):
+def tree(tmp_path: Path) -> Callable[..., Path]:
     def grow(*names: str) -> Path:
         for name in names:
             path = tmp_path / name
@@ -42,7 +46,7 @@ def skipped(root: Path, *arguments: Path, **options: object) -> dict[str, str]:
     }
 
 
-def test_folders_are_walked_in_a_fixed_order(tree):
+def test_folders_are_walked_in_a_fixed_order(tree: Callable[..., Path]) -> None:
     root = tree("b.txt", "a.txt", "sub/z.md", "sub/a.md", "another/x.txt")
     assert found(root) == ["a.txt", "b.txt", "another/x.txt", "sub/a.md", "sub/z.md"]
     first = next(iter(discover([root])))
@@ -51,7 +55,7 @@ def test_folders_are_walked_in_a_fixed_order(tree):
     assert first.mtime_ns == (root / "a.txt").stat().st_mtime_ns
 
 
-def test_defaults_are_left_out_unless_named(tree):
+def test_defaults_are_left_out_unless_named(tree: Callable[..., Path]) -> None:
     root = tree(
         "a.txt", ".hidden.txt", ".git/config", "node_modules/x/readme.md", "env/pyvenv.cfg",
         "env/lib/b.txt", "poetry.lock", "__pycache__/c.txt", "~$report.docx", "x.min.js",
@@ -65,7 +69,7 @@ def test_defaults_are_left_out_unless_named(tree):
     assert ".*" in DEFAULT_EXCLUDES
 
 
-def test_excludes_are_those_of_gitignore(tree):
+def test_excludes_are_those_of_gitignore(tree: Callable[..., Path]) -> None:
     root = tree("a.txt", "b.log", "keep.log", "build/x.txt", "sub/build/y.txt", "sub/c.log")
     assert found(root, excludes=["*.log", "!keep.log", "/build/"]) == [
         "a.txt", "keep.log", "sub/build/y.txt",
@@ -74,28 +78,32 @@ def test_excludes_are_those_of_gitignore(tree):
         list(discover([root], excludes=["!"]))
 
 
-def test_ignore_files_hold_below_their_folder(tree):
+def test_ignore_files_hold_below_their_folder(tree: Callable[..., Path]) -> None:
     root = tree("a.md", "sub/a.md", "sub/b.md", "sub/deep/a.md", "other/b.md")
     (root / "sub" / ".secondlookignore").write_text("# mine\n/a.md\n")
     (root / ".secondlookignore").write_text("other/\n")
     assert found(root) == ["a.md", "sub/b.md", "sub/deep/a.md"]
 
 
-def test_overlapping_arguments_report_once(tree):
+def test_overlapping_arguments_report_once(tree: Callable[..., Path]) -> None:
     root = tree("a.txt", "sub/b.txt")
     assert found(root, root, root / "sub", root / "a.txt", root) == ["a.txt", "sub/b.txt"]
     assert found(root, root / "sub", root) == ["sub/b.txt", "a.txt"]
     assert skipped(root, root, root / "sub") == {}
 
 
-def test_relative_arguments_become_absolute(tree, monkeypatch):
+def test_relative_arguments_become_absolute(
+    tree: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tree("sub/a.txt")
     monkeypatch.chdir(root)
     items = list(discover([Path("sub/../sub"), Path("./sub/a.txt")]))
     assert [item.path for item in items] == [root / "sub" / "a.txt"]
 
 
-def test_missing_large_and_unsupported_are_named(tree, monkeypatch):
+def test_missing_large_and_unsupported_are_named(
+    tree: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tree("big.txt", "film.mp4", "photo.png", "prog.exe", "a.txt")
     (root / "big.txt").write_text("x" * 200)
     monkeypatch.setattr(ocr, "_program", lambda: None)
@@ -111,7 +119,7 @@ def test_missing_large_and_unsupported_are_named(tree, monkeypatch):
 
 
 @posix_only
-def test_links_pipes_and_sockets(tree):
+def test_links_pipes_and_sockets(tree: Callable[..., Path]) -> None:
     root = tree("real/a.txt")
     os.mkfifo(root / "pipe.txt")
     (root / "loop").symlink_to("loop")
@@ -142,7 +150,9 @@ def test_links_pipes_and_sockets(tree):
 
 
 @posix_only
-def test_links_to_folders_outside_are_followed(tree, tmp_path_factory):
+def test_links_to_folders_outside_are_followed(
+    tree: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "o.txt").write_text("x")
     root = tree("a.txt")
@@ -151,7 +161,9 @@ def test_links_to_folders_outside_are_followed(tree, tmp_path_factory):
 
 
 @posix_only
-def test_unreadable_entries_are_named(tree, monkeypatch):
+def test_unreadable_entries_are_named(
+    tree: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tree("locked.txt", "sealed/x.txt", "a.txt")
     monkeypatch.setattr(os, "access", lambda path, _mode: Path(path).name != "locked.txt")
     listdir = os.listdir
@@ -169,13 +181,15 @@ def test_unreadable_entries_are_named(tree, monkeypatch):
 
 
 @posix_only
-def test_other_errors_are_named(tree, monkeypatch):
+def test_other_errors_are_named(tree: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree("a.txt")
     monkeypatch.setattr(os, "listdir", lambda _path: (_ for _ in ()).throw(OSError(5, "I/O error")))
     assert "I/O error" in skipped(root)["."]
 
 
-def test_very_deep_folders_do_not_exhaust_the_stack(tree, monkeypatch):
+def test_very_deep_folders_do_not_exhaust_the_stack(
+    tree: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tree("a.txt")
     monkeypatch.chdir(root)
     for _ in range(400):

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import zipfile
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,12 +16,15 @@ from secondlook.retrieval.parse import Parsed, ParseLimits, extract, extract_byt
 from secondlook.retrieval.parse.archive import harmless, is_hidden
 from tests.support import files
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 def texts(parsed: list[Parsed]) -> dict[str, str]:
     return {item.member: item.extracted.text for item in parsed if item.extracted}
 
 
-def test_zip_members_are_documents():
+def test_zip_members_are_documents() -> None:
     inner = files.zipped({"deep.md": "# Deep"})
     data = files.zipped(
         {
@@ -39,29 +43,30 @@ def test_zip_members_are_documents():
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
-def test_tar_members_are_documents(mode):
+def test_tar_members_are_documents(mode: str) -> None:
     data = files.tarred({"x/y.txt": b"words", "x/.hidden.txt": b"no", "x/y2.md": b"# M"}, mode=mode)
     assert texts(extract_bytes(data, "a.tar")) == {"x/y.txt": "words", "x/y2.md": "# M"}
 
 
-def test_single_compressed_files():
+def test_single_compressed_files() -> None:
     for packed, name in ((gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")):
         parsed = extract_bytes(packed(b"plain words"), f"note.txt.{name}")
         assert texts(parsed) == {"note.txt": "plain words"}
 
 
-def test_two_members_of_one_name_are_both_kept():
+def test_two_members_of_one_name_are_both_kept() -> None:
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
+    with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("a.txt", "first")
-        archive.writestr("a.txt", "second")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("a.txt", "second")
     assert texts(extract_bytes(stream.getvalue(), "a.zip")) == {
         "a.txt": "first",
         "a (2).txt": "second",
     }
 
 
-def test_a_bad_member_costs_that_member():
+def test_a_bad_member_costs_that_member() -> None:
     data = bytearray(
         files.zipped({"good.txt": "fine", "locked.txt": "secret", "bad.pdf": "%PDF-1.4 x"})
     )
@@ -75,7 +80,7 @@ def test_a_bad_member_costs_that_member():
     assert isinstance(parsed["bad.pdf"].error, Damaged)
 
 
-def test_a_damaged_member_is_named():
+def test_a_damaged_member_is_named() -> None:
     data = bytearray(files.zipped({"a.txt": "x" * 5000, "b.txt": "fine"}))
     data[40:44] = b"\xff\xff\xff\xff"
     parsed = {item.member: item for item in extract_bytes(bytes(data), "a.zip")}
@@ -83,7 +88,7 @@ def test_a_damaged_member_is_named():
     assert parsed["b.txt"].extracted is not None
 
 
-def test_bombs_are_refused_before_they_are_opened():
+def test_bombs_are_refused_before_they_are_opened() -> None:
     limits = ParseLimits(expanded_bytes=10 << 20)
     bomb = files.zip_bomb(32 << 20)
     assert len(bomb) < 1 << 20
@@ -100,7 +105,7 @@ def test_bombs_are_refused_before_they_are_opened():
     assert texts(parsed) == {"a.txt": "a"}
 
 
-def test_a_zip_that_lies_about_its_size_cannot_grow():
+def test_a_zip_that_lies_about_its_size_cannot_grow() -> None:
     data = bytearray(files.zipped({"a.txt": "y" * 100_000}))
     for mark, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         at = data.index(mark) + offset
@@ -109,7 +114,7 @@ def test_a_zip_that_lies_about_its_size_cannot_grow():
     assert isinstance(parsed[0].error, Damaged)
 
 
-def test_members_and_depth_are_limited():
+def test_members_and_depth_are_limited() -> None:
     many = files.zipped({f"{number}.txt": f"n {number}" for number in range(30)})
     parsed = extract_bytes(many, "a.zip", ParseLimits(members=20))
     assert isinstance(parsed[0].error, LimitExceeded)
@@ -123,7 +128,7 @@ def test_members_and_depth_are_limited():
     assert "nested" in str(parsed[0].error)
 
 
-def test_members_over_the_size_limit_are_named():
+def test_members_over_the_size_limit_are_named() -> None:
     limits = ParseLimits(file_bytes=4000)
     data = files.zipped({"big.txt": "z" * 5000, "small.txt": "ok"})
     parsed = {item.member: item for item in extract_bytes(data, "a.zip", limits)}
@@ -137,7 +142,7 @@ def test_members_over_the_size_limit_are_named():
     assert isinstance(parsed["big.txt"].error, LimitExceeded)
 
 
-def test_empty_and_truncated_archives():
+def test_empty_and_truncated_archives() -> None:
     assert isinstance(extract_bytes(files.zipped({}), "a.zip")[0].error, NoText)
     whole = files.tarred({"a.txt": b"x" * 2000, "b.txt": b"y" * 30_000})
     parsed = {item.member: item for item in extract_bytes(whole[:9000], "a.tar")}
@@ -148,7 +153,7 @@ def test_empty_and_truncated_archives():
     assert isinstance(extract_bytes(squeezed[:12], "a.gz")[0].error, Damaged)
 
 
-def test_an_archive_contained_in_itself_by_name_is_harmless(tmp_path):
+def test_an_archive_contained_in_itself_by_name_is_harmless(tmp_path: Path) -> None:
     path = tmp_path / "loop.zip"
     path.write_bytes(files.zipped({"loop.zip": "not really a zip", "a.txt": "x"}))
     assert texts(extract(path))["a.txt"] == "x"
@@ -165,11 +170,11 @@ def test_an_archive_contained_in_itself_by_name_is_harmless(tmp_path):
         ("\udcff.txt", "?.txt"),
     ],
 )
-def test_names_are_harmless(name, expected):
+def test_names_are_harmless(name: str, expected: Any) -> None:
     assert harmless(name) == expected
 
 
-def test_hidden_members():
+def test_hidden_members() -> None:
     assert is_hidden(".x")
     assert is_hidden("a/.x/b")
     assert is_hidden("__MACOSX/b")

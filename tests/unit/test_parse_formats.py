@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.document import Extracted
 from secondlook.errors import Damaged, Encrypted, NoText, Unsupported
 from secondlook.retrieval.parse import extract_bytes
 from tests.support import files
 from tests.support.files import PROSE, word_paragraph
+
+if TYPE_CHECKING:
+    from secondlook.document import Extracted
 
 
 def read(data: bytes | str, name: str) -> Extracted:
@@ -38,7 +41,7 @@ def page_texts(extracted: Extracted) -> list[str]:
 # PDF
 
 
-def test_pdf_lines_become_paragraphs_and_broken_words_whole():
+def test_pdf_lines_become_paragraphs_and_broken_words_whole() -> None:
     lines = [
         "The keeper of the northern light wrote down what the in-",
         "struments had shown him during the night. He never forgot a",
@@ -52,7 +55,7 @@ def test_pdf_lines_become_paragraphs_and_broken_words_whole():
     )
 
 
-def test_pdf_pages_metadata_and_headings():
+def test_pdf_pages_metadata_and_headings() -> None:
     extracted = read(
         files.pdf(
             [[(20, "The Northern Cape"), "Wind from the west."], ["Calm on the second day."]],
@@ -70,7 +73,7 @@ def test_pdf_pages_metadata_and_headings():
     assert (extracted.date, extracted.kind) == ("2024-05-17", "pdf")
 
 
-def test_pdf_outline_gives_headings():
+def test_pdf_outline_gives_headings() -> None:
     extracted = read(
         files.pdf(
             [["1 Introduction", "Some words here."], ["Methods", "More words here."]],
@@ -82,13 +85,13 @@ def test_pdf_outline_gives_headings():
     assert "Introduction\n\nSome words" in extracted.text
 
 
-def test_pdf_columns_are_read_one_after_the_other():
+def test_pdf_columns_are_read_one_after_the_other() -> None:
     lines = ["left one and", "left two and", "left three which", "goes on right", "and ends."]
     extracted = read(files.pdf([lines], columns=2), "a.pdf")
     assert extracted.text == "left one and left two and left three which goes on right and ends."
 
 
-def test_pdf_sentences_go_on_over_pages_and_running_lines_are_dropped():
+def test_pdf_sentences_go_on_over_pages_and_running_lines_are_dropped() -> None:
     pages = [
         ["The Harbour Review", f"Sentence {word} begins on this page and", "it is long enough to",
          str(number + 1)]
@@ -103,25 +106,25 @@ def test_pdf_sentences_go_on_over_pages_and_running_lines_are_dropped():
     assert page_texts(extracted)[1].startswith("be continued there.")
 
 
-def test_pdf_lists_stay_lists():
+def test_pdf_lists_stay_lists() -> None:
     extracted = read(files.pdf([["Needed:", "1. rope and a", "2. tar", "3. nails"]]), "a.pdf")
     assert extracted.text.split("\n\n") == ["Needed:", "1. rope and a", "2. tar", "3. nails"]
 
 
-def test_pdf_encrypted_damaged_and_empty():
+def test_pdf_encrypted_damaged_and_empty() -> None:
     assert isinstance(error_of(files.pdf([["x"]], encrypt_flag=True), "a.pdf"), Encrypted)
     assert isinstance(error_of(b"%PDF-1.4 nothing else", "a.pdf"), Damaged)
     assert isinstance(error_of(files.pdf([[], []]), "a.pdf"), NoText)
 
 
-def test_pdf_named_txt_is_still_a_pdf():
+def test_pdf_named_txt_is_still_a_pdf() -> None:
     assert read(files.pdf([["Hello there."]]), "a.txt").kind == "pdf"
 
 
 # Office
 
 
-def test_docx_headings_tables_lists_notes_and_insertions():
+def test_docx_headings_tables_lists_notes_and_insertions() -> None:
     listed = '<w:numPr><w:numId w:val="1"/></w:numPr>'
     body = (
         word_paragraph("Bericht", style="berschrift1")
@@ -131,7 +134,7 @@ def test_docx_headings_tables_lists_notes_and_insertions():
         + word_paragraph("Punkt", properties=listed)
         + word_paragraph("Strich", properties=listed)
         + f"<w:sdt><w:sdtContent>{word_paragraph('Im Feld.')}</w:sdtContent></w:sdt>"
-        + f"<w:tbl><w:tr><w:tc>{word_paragraph('Jahr')}</w:tc><w:tc>{word_paragraph('Wert')}</w:tc></w:tr>"
+        + f"<w:tbl><w:tr><w:tc>{word_paragraph('Jahr')}</w:tc><w:tc>{word_paragraph('Wert')}</w:tc></w:tr>"  # noqa: E501
         f"<w:tr><w:tc>{word_paragraph('2020')}</w:tc><w:tc>{word_paragraph('7')}</w:tc></w:tr></w:tbl>"
         "<w:p><w:r><w:txbxContent>" + word_paragraph("Im Kasten.") + "</w:txbxContent></w:r></w:p>"
         '<w:p><w:pPr><w:outlineLvl w:val="2"/></w:pPr><w:r><w:t>Tief</w:t><w:tab/>'
@@ -158,14 +161,14 @@ def test_docx_headings_tables_lists_notes_and_insertions():
     )
 
 
-def test_docx_without_body_is_damaged():
+def test_docx_without_body_is_damaged() -> None:
     data = files.zipped({"[Content_Types].xml": "<Types/>", "word/other.xml": "<x/>"})
     assert "word/document.xml" in str(error_of(data, "a.docx"))
     broken = files.docx("<w:p>")
     assert isinstance(error_of(broken, "a.docx"), Damaged)
 
 
-def test_real_docx_and_pptx_libraries_agree():
+def test_real_docx_and_pptx_libraries_agree() -> None:
     docx = pytest.importorskip("docx")
     pptx = pytest.importorskip("pptx")
     document = docx.Document()
@@ -190,7 +193,7 @@ def test_real_docx_and_pptx_libraries_agree():
     assert page_texts(extracted) == [extracted.text]
 
 
-def test_pptx_order_titles_and_notes():
+def test_pptx_order_titles_and_notes() -> None:
     data = files.pptx([("First", "one\ntwo"), ("Second", "three")], notes="Speak up.", shown=[2, 1])
     extracted = read(data, "a.pptx")
     assert page_texts(extracted) == ["Second\n\nthree", "First\n\none\ntwo\n\nSpeak up."]
@@ -199,7 +202,7 @@ def test_pptx_order_titles_and_notes():
     assert "ppt/presentation.xml" in str(error_of(empty, "a.pptx"))
 
 
-def test_spreadsheet_rows_name_their_columns():
+def test_spreadsheet_rows_name_their_columns() -> None:
     xlsxwriter = pytest.importorskip("xlsxwriter")
     from datetime import date
 
@@ -218,8 +221,10 @@ def test_spreadsheet_rows_name_their_columns():
     workbook.close()
     extracted = read(stream.getvalue(), "ships.xlsx")
     assert page_texts(extracted) == [
-        "Ships\n\nShip | Crew | Length\nShip: Aurora; Crew: 12; Length: 20.5\n"
-        "Ship: Bounty; Crew: 46\nShip: 2024-05-17",
+        (
+            "Ships\n\nShip | Crew | Length\nShip: Aurora; Crew: 12; Length: 20.5\n"
+            "Ship: Bounty; Crew: 46\nShip: 2024-05-17"
+        ),
         "",
         "Numbers\n\n1 | 2\n3 | 4",
     ]
@@ -240,11 +245,11 @@ def test_spreadsheet_rows_name_their_columns():
         ("x,x\n1,2\n", "a.csv", "x | x\n1 | 2"),
     ],
 )
-def test_csv(data, name, expected):
+def test_csv(data: bytes, name: str, expected: Any) -> None:
     assert read(data, name).text == expected
 
 
-def test_odt_and_odp():
+def test_odt_and_odp() -> None:
     content = (
         '<office:text><text:h text:outline-level="2">Kopf</text:h><text:p>a<text:s/>b '
         "<text:span>c</text:span> d<text:line-break/>e</text:p><text:list><text:list-item>"
@@ -269,7 +274,7 @@ def test_odt_and_odp():
     assert isinstance(error_of(data, "a.odt"), Damaged)
 
 
-def test_ods():
+def test_ods() -> None:
     content = (
         '<office:spreadsheet><table:table table:name="T"><table:table-row><table:table-cell '
         'office:value-type="string"><text:p>A</text:p></table:table-cell></table:table-row>'
@@ -281,7 +286,7 @@ def test_ods():
 # Books, mail, web pages
 
 
-def test_epub_follows_the_spine():
+def test_epub_follows_the_spine() -> None:
     chapters = {
         "c1": "<html><body><header>kept</header><h1>Ebb</h1><p>Water falls.</p></body></html>",
         "c2": "<p>Foreword.</p>",
@@ -296,7 +301,7 @@ def test_epub_follows_the_spine():
     )
 
 
-def test_epub_with_copy_protection_or_without_parts():
+def test_epub_with_copy_protection_or_without_parts() -> None:
     lock = '<e><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></e>'
     locked = files.epub({"c1": "<p>x</p>"}, extra={"META-INF/encryption.xml": lock})
     assert isinstance(error_of(locked, "a.epub"), Encrypted)
@@ -306,7 +311,7 @@ def test_epub_with_copy_protection_or_without_parts():
     assert "OPF" in str(error_of(bare, "a.epub"))
 
 
-def test_mail_with_attachments():
+def test_mail_with_attachments() -> None:
     attachments = {
         "notes.txt": b"attached words",
         "../../evil.md": b"# Evil",
@@ -325,17 +330,17 @@ def test_mail_with_attachments():
     assert len({item.sha256 for item in parsed}) == 4
 
 
-def test_mail_in_html_only_and_without_extension():
+def test_mail_in_html_only_and_without_extension() -> None:
     extracted = read(files.mail("", html="<h1>Hi</h1><p>There</p>"), "message")
     assert extracted.text.endswith("Hi\n\nThere")
     assert headings(extracted) == [(1, "Hi")]
 
 
-def test_mail_inside_mail_and_broken_headers():
+def test_mail_inside_mail_and_broken_headers() -> None:
     inner = files.mail("inner body")
     outer = (
         b"From: x\nSubject: =?utf-8?q?broken\nDate: never\nMIME-Version: 1.0\n"
-        b"Content-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: text/plain; charset=nope\n\n"
+        b"Content-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: text/plain; charset=nope\n\n"  # noqa: E501
         b"outer body\n--B\nContent-Type: message/rfc822\n\n" + inner + b"\n--B--\n"
     )
     parsed = extract_bytes(outer, "a.eml")
@@ -347,9 +352,10 @@ def test_mail_inside_mail_and_broken_headers():
     assert "inner body" in parsed[1].extracted.text
 
 
-def test_html_keeps_content_and_drops_furniture():
+def test_html_keeps_content_and_drops_furniture() -> None:
     page = """<!doctype html><html><head><title>The Tides - Example</title>
-    <meta name="author" content="Mara Lind"><meta property="article:published_time" content="2021-03-04T00:00">
+    <meta name="author" content="Mara Lind">
+    <meta property="article:published_time" content="2021-03-04T00:00">
     <style>p {}</style><script>var x = "<p>no</p>";</script></head><body>
     <header><a>Logo</a></header><nav><ul><li>Home</ul></nav>
     <article><header><h1>Tides</h1></header><p>The sea <b>ri</b>ses &amp; falls.<br>Twice a day.</p>
@@ -361,7 +367,7 @@ def test_html_keeps_content_and_drops_furniture():
     <aside>Related links</aside><footer>Imprint</footer></body></html>"""
     extracted = read(page, "a.html")
     assert extracted.text.split("\n\n") == [
-        "Tides", "The sea rises & falls. Twice a day.", "- ebb\n- flood", "Port | Height\nBrest | 7 m",
+        "Tides", "The sea rises & falls. Twice a day.", "- ebb\n- flood", "Port | Height\nBrest | 7 m",  # noqa: E501
         "a\n      b", "Moon", "tail text a diagram", "Kept, as part of the article.",
     ]  # fmt: skip
     assert headings(extracted) == [(1, "Tides"), (2, "Moon")]
@@ -369,7 +375,7 @@ def test_html_keeps_content_and_drops_furniture():
     assert (extracted.date, extracted.kind) == ("2021-03-04", "html")
 
 
-def test_html_charsets():
+def test_html_charsets() -> None:
     page = '<html><head><meta charset="{}"></head><body><p>Füße größer</p></body></html>'
     assert read(page.format("iso-8859-1").encode("latin-1"), "a.html").text == "Füße größer"
     assert read(page.format("utf-16").encode(), "a.html").text == "Füße größer"
@@ -378,24 +384,24 @@ def test_html_charsets():
     assert read(xml.encode("shift_jis"), "a.xhtml").text == "灯台守"
 
 
-def test_html_of_navigation_alone_is_still_read():
+def test_html_of_navigation_alone_is_still_read() -> None:
     assert (
         read("<html><body><footer>Only this.</footer></body></html>", "a.html").text == "Only this."
     )
     assert isinstance(error_of("<html><!-- nothing --></html>", "a.html"), NoText)
 
 
-def test_html_named_doc_is_read_as_html():
+def test_html_named_doc_is_read_as_html() -> None:
     assert read("<html><body><h1>Saved by a browser</h1></body></html>", "a.doc").kind == "html"
 
 
 # Text and code
 
 
-def test_markdown_headings_and_front_matter():
+def test_markdown_headings_and_front_matter() -> None:
     text = (
-        '---\ntitle: "The Log"\nauthors:\n  - Ada\n  - name: Bo\ntags: [x]\ndate: 2020-01-02\n---\n\n# One #\n\n'
-        "```sh\n# not a heading\n```\n\nTwo\n===\n\n### Three\n\npara\n---\n\n- item\n\n    # code\n"
+        '---\ntitle: "The Log"\nauthors:\n  - Ada\n  - name: Bo\ntags: [x]\ndate: 2020-01-02\n---\n\n# One #\n\n'  # noqa: E501
+        "```sh\n# not a heading\n```\n\nTwo\n===\n\n### Three\n\npara\n---\n\n- item\n\n    # code\n"  # noqa: E501
     )
     extracted = read(text, "a.md")
     assert headings(extracted) == [(1, "One"), (1, "Two"), (3, "Three"), (2, "para")]
@@ -407,7 +413,7 @@ def test_markdown_headings_and_front_matter():
     assert "authors" not in extracted.text
 
 
-def test_rst_and_latex_headings():
+def test_rst_and_latex_headings() -> None:
     rst = read(
         "=====\nTitle\n=====\n\nPart\n----\n\ntext\n\nDeeper\n~~~~~~\n\nOther\n-----\n", "a.rst"
     )
@@ -417,7 +423,7 @@ def test_rst_and_latex_headings():
     assert (latex.title, latex.author) == ("Tides", "Lind")
 
 
-def test_notebook():
+def test_notebook() -> None:
     data = files.notebook(
         {"cell_type": "markdown", "source": ["# Title\n", "\n", "words"]},
         {
@@ -444,15 +450,15 @@ def test_notebook():
     assert isinstance(error_of("[]", "a.ipynb"), Damaged)
 
 
-def test_json_on_one_line_is_broken_up():
+def test_json_on_one_line_is_broken_up() -> None:
     long = json.dumps({"key": ["größe"] * 900})
     assert read(long, "a.json").text.count("\n") > 900
     assert read('{"a": 1}', "a.json").text == '{"a": 1}'
     assert read('{"a": ' + "x" * 3000, "a.json").text.startswith('{"a": xxx')
 
 
-def test_subtitles():
-    srt = "1\n00:00:01,000 --> 00:00:02,000\nHello <i>there</i>\n\n2\n00:00:03,000 --> 00:00:04,000\nfriend.\n"
+def test_subtitles() -> None:
+    srt = "1\n00:00:01,000 --> 00:00:02,000\nHello <i>there</i>\n\n2\n00:00:03,000 --> 00:00:04,000\nfriend.\n"  # noqa: E501
     assert read(srt, "a.srt").text == "Hello there friend."
     vtt = "WEBVTT\n\nNOTE hidden\n\n00:01.000 --> 00:02.000 align:left\n- Who?\n"
     assert read(vtt, "a.vtt").text == "- Who?"
@@ -460,14 +466,14 @@ def test_subtitles():
     assert read("\n\n".join(cue.format(n) for n in (1, 2)), "b.srt").text.count("\n\n") == 1
 
 
-def test_rtf():
-    data = rb"{\rtf1\ansi{\info{\title Das Gr\'fcn}{\author J\u246?rg}{\creatim\yr2021\mo3\dy4}}Hello \b world\b0 .\par Zwei \u8364? \'fc.\par}"
+def test_rtf() -> None:
+    data = rb"{\rtf1\ansi{\info{\title Das Gr\'fcn}{\author J\u246?rg}{\creatim\yr2021\mo3\dy4}}Hello \b world\b0 .\par Zwei \u8364? \'fc.\par}"  # noqa: E501
     extracted = read(data, "a.rtf")
     assert extracted.text == "Hello world.\n\nZwei € ü."
     assert (extracted.title, extracted.author, extracted.date) == ("Das Grün", "Jörg", "2021-03-04")
 
 
-def test_kinds_by_name_and_contents():
+def test_kinds_by_name_and_contents() -> None:
     assert read("FROM debian\n", "Dockerfile").kind == "code"
     assert read("#!/bin/sh\necho hi\n", "tool").kind == "code"
     assert read("<?xml version='1.0'?><a>text</a>", "data").kind == "xml"
@@ -490,13 +496,15 @@ def test_kinds_by_name_and_contents():
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.msg", Damaged, ""),
     ],
 )
-def test_what_cannot_be_read_is_named(data, name, kind, words):
+def test_what_cannot_be_read_is_named(
+    data: bytes, name: str, kind: type[Exception], words: str
+) -> None:
     error = error_of(data, name)
     assert type(error) is kind
     assert words in str(error)
 
 
-def test_image_without_ocr_names_the_extra(monkeypatch):
+def test_image_without_ocr_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     from secondlook.retrieval.parse import ocr
 
     monkeypatch.setattr(ocr, "_program", lambda: None)

@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 import random
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded, Unsupported
-from secondlook.retrieval.parse import ParseLimits, extract, extract_bytes
+from secondlook.retrieval.parse import Parsed, ParseLimits, extract, extract_bytes
 from secondlook.retrieval.parse import source as source_module
 from secondlook.retrieval.parse.extract import as_extraction_error
 from tests.support import files
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 DEEP = 10_000
 
 
-def test_deep_html_is_read():
+def test_deep_html_is_read() -> None:
     page = (
         "<html><body>"
         + "<div>" * DEEP
@@ -30,7 +35,7 @@ def test_deep_html_is_read():
     assert parsed.extracted.text == "the bottom\n\nafter"
 
 
-def test_deep_json_and_xml_are_text():
+def test_deep_json_and_xml_are_text() -> None:
     for data, name in (
         ("[" * DEEP + "]" * DEEP, "a.json"),
         ("<a>" * DEEP + "x" + "</a>" * DEEP, "a.xml"),
@@ -39,19 +44,19 @@ def test_deep_json_and_xml_are_text():
         assert parsed.extracted is not None
 
 
-def test_deep_office_xml_and_notebooks_end_in_a_reason():
+def test_deep_office_xml_and_notebooks_end_in_a_reason() -> None:
     deep = "<w:sdt>" * DEEP + "</w:sdt>" * DEEP
     assert isinstance(extract_bytes(files.docx(deep), "a.docx")[0].error, Damaged)
     notebook = '{"cells":' + "[" * 100_000 + "]" * 100_000 + "}"
     assert isinstance(extract_bytes(notebook.encode(), "a.ipynb")[0].error, LimitExceeded)
 
 
-def test_nested_tables_and_lists_stay_fast():
+def test_nested_tables_and_lists_stay_fast() -> None:
     page = "<table><tr><td>" * 3000 + "x" + "</td></tr></table>" * 3000
     assert extract_bytes(f"<html><body>{page}".encode(), "a.html")[0].extracted is not None
 
 
-def test_entity_bombs_and_external_entities_stay_closed(tmp_path):
+def test_entity_bombs_and_external_entities_stay_closed(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("TOP SECRET")
     bomb = '<!DOCTYPE d [<!ENTITY a "ha">' + "".join(
@@ -69,7 +74,7 @@ def test_entity_bombs_and_external_entities_stay_closed(tmp_path):
     assert len(text) < 1000
 
 
-def test_ten_thousand_pages_with_heartbeats():
+def test_ten_thousand_pages_with_heartbeats() -> None:
     beats = 0
 
     def beat() -> None:
@@ -92,7 +97,7 @@ def test_ten_thousand_pages_with_heartbeats():
     assert "10,000 pages" in str(few.error)
 
 
-def extract_pages(data, beat):
+def extract_pages(data: bytes, beat: Callable[[], None]) -> Parsed:
     from secondlook.retrieval.parse.extract import _documents
     from secondlook.retrieval.parse.source import Budget, Source
 
@@ -120,7 +125,7 @@ def samples() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", samples())
-def test_truncated_and_garbled_files_give_text_or_a_reason(name):
+def test_truncated_and_garbled_files_give_text_or_a_reason(name: str) -> None:
     data = samples()[name]
     chance = random.Random(name)
     limits = ParseLimits(ocr="off")
@@ -138,14 +143,14 @@ def test_truncated_and_garbled_files_give_text_or_a_reason(name):
 @pytest.mark.parametrize(
     "name", ["a.pdf", "a.docx", "a.xlsx", "a.epub", "a.msg", "a.zip", "a.rtf", "a.txt"]
 )
-def test_a_picture_under_any_name_is_a_picture(name):
+def test_a_picture_under_any_name_is_a_picture(name: str) -> None:
     error = extract_bytes(files.png(), name, ParseLimits(ocr="off"))[0].error
     assert isinstance(error, Unsupported)
     assert "image" in str(error)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs FIFOs")
-def test_pipes_folders_and_vanished_files_are_not_opened(tmp_path):
+def test_pipes_folders_and_vanished_files_are_not_opened(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path, words in ((pipe, "pipe"), (tmp_path, "folder"), (tmp_path / "gone", "no longer")):
@@ -155,7 +160,7 @@ def test_pipes_folders_and_vanished_files_are_not_opened(tmp_path):
         assert parsed[0].sha256 == ""
 
 
-def test_unreadable_files_are_named(tmp_path, monkeypatch):
+def test_unreadable_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_text("words")
 
@@ -168,7 +173,7 @@ def test_unreadable_files_are_named(tmp_path, monkeypatch):
     assert "I/O error" in str(extract(path)[0].error)
 
 
-def test_large_files_are_refused_before_reading(tmp_path):
+def test_large_files_are_refused_before_reading(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     with path.open("wb") as stream:
         stream.truncate(3 << 30)  # sparse
@@ -177,7 +182,7 @@ def test_large_files_are_refused_before_reading(tmp_path):
     assert isinstance(too_long.error, LimitExceeded)
 
 
-def test_files_beyond_memory_are_streamed(tmp_path, monkeypatch):
+def test_files_beyond_memory_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_module, "IN_MEMORY_BYTES", 10)
     path = tmp_path / "a.pdf"
     path.write_bytes(files.pdf([["Streamed from disk."]]))
@@ -192,7 +197,9 @@ def test_files_beyond_memory_are_streamed(tmp_path, monkeypatch):
     assert extract(archive)[0].member == "x.txt"
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(source_module, "IN_MEMORY_BYTES", 10)
     path = tmp_path / "a.txt"
     path.write_text("a file that is long enough")
@@ -205,7 +212,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     assert "changed" in str(extract(path, beat=grow)[0].error)
 
 
-def test_any_exception_becomes_a_reason():
+def test_any_exception_becomes_a_reason() -> None:
     assert isinstance(as_extraction_error(MemoryError()), LimitExceeded)
     assert isinstance(as_extraction_error(RecursionError()), LimitExceeded)
     assert str(as_extraction_error(KeyError("x"))) == "it could not be read (KeyError: 'x')"

@@ -8,10 +8,10 @@ from secondlook.errors import Encrypted, Unsupported
 from secondlook.retrieval.parse import extract_bytes
 from tests.support.compound import Storage, compound, message
 
-HEADERS = "From: Ada Ferro <ada@example.org>\r\nTo: Bo <bo@example.org>\r\nDate: Fri, 17 May 2024 10:00:00 +0200\r\n"
+HEADERS = "From: Ada Ferro <ada@example.org>\r\nTo: Bo <bo@example.org>\r\nDate: Fri, 17 May 2024 10:00:00 +0200\r\n"  # noqa: E501
 
 
-def test_a_message_with_body_headers_and_attachments():
+def test_a_message_with_body_headers_and_attachments() -> None:
     data = message(
         {0x0037: "Tide tables", 0x1000: "Please find\r\nthe tables attached.", 0x007D: HEADERS},
         {"tables.txt": b"high water at noon", "..\\evil.md": b"# Evil"},
@@ -26,7 +26,7 @@ def test_a_message_with_body_headers_and_attachments():
     assert parsed["tables.txt"].extracted is not None
 
 
-def test_a_message_in_html_only():
+def test_a_message_in_html_only() -> None:
     html = b"<html><body><h1>Hello</h1><p>from Outlook</p></body></html>"
     data = message({0x0037: "Hi"}, {})
     assert extract_bytes(data, "a.msg")[0].extracted is not None
@@ -47,7 +47,7 @@ def test_a_message_in_html_only():
         ("Something", Unsupported, "no known kind"),
     ],
 )
-def test_other_compound_files_are_named(stream, kind, words):
+def test_other_compound_files_are_named(stream: str, kind: type[Exception], words: str) -> None:
     error = extract_bytes(compound(Storage({stream: b"x" * 100})), "a.doc")[0].error
     assert type(error) is kind
     assert words in f"{error} {error.hint}"

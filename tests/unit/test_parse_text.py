@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -70,19 +71,19 @@ FRENCH = (
         (RUSSIAN, "utf-16-be"),
     ],
 )
-def test_any_encoding_is_read(text, encoding):
+def test_any_encoding_is_read(text: str, encoding: str) -> None:
     parsed = extract_bytes(text.encode(encoding) * 3, "note.txt")[0]
     assert parsed.extracted is not None
     assert parsed.extracted.text.startswith(text[:60])
     assert parsed.extracted.notes == ()
 
 
-def test_punctuation_of_windows_is_read():
-    text, _ = decode("“Smart quotes” – and a dash… it’s".encode("cp1252"))
-    assert text == "“Smart quotes” – and a dash… it’s"
+def test_punctuation_of_windows_is_read() -> None:
+    text, _ = decode("“Smart quotes” – and a dash… it’s".encode("cp1252"))  # noqa: RUF001
+    assert text == "“Smart quotes” – and a dash… it’s"  # noqa: RUF001
 
 
-def test_broken_utf8_keeps_the_rest_and_says_so():
+def test_broken_utf8_keeps_the_rest_and_says_so() -> None:
     data = (GERMAN * 5).encode() + b"\xc3"
     text, notes = decode(data)
     assert text.startswith(GERMAN)
@@ -90,7 +91,7 @@ def test_broken_utf8_keeps_the_rest_and_says_so():
 
 
 @pytest.mark.parametrize("data", [bytes(range(256)) * 40, b"\x00" * 1000, b"\x01\x02\x03" * 500])
-def test_binary_is_refused(data):
+def test_binary_is_refused(data: bytes) -> None:
     with pytest.raises(Unsupported):
         decode(data)
     parsed = extract_bytes(data, "data.txt")[0]
@@ -98,7 +99,7 @@ def test_binary_is_refused(data):
 
 
 @given(st.text(max_size=300))
-def test_clean_text_has_no_surprises(text):
+def test_clean_text_has_no_surprises(text: str) -> None:
     result = clean(text)
     assert "\r" not in result
     assert "\x00" not in result
@@ -111,12 +112,12 @@ def test_clean_text_has_no_surprises(text):
 
 
 @given(st.text(alphabet=st.characters(), max_size=50))
-def test_lone_surrogates_never_survive(text):
+def test_lone_surrogates_never_survive(text: str) -> None:
     clean("\ud800" + text + "\udc00\udfff").encode("utf-8")
 
 
-def test_split_pairs_are_joined():
-    assert clean("\ud835\udcb3") == "𝒳"
+def test_split_pairs_are_joined() -> None:
+    assert clean("\ud835\udcb3") == "𝒳"  # noqa: RUF001
 
 
 pieces = st.lists(
@@ -130,7 +131,7 @@ pieces = st.lists(
 
 @given(pieces)
 @settings(max_examples=150)
-def test_maps_are_exact(actions):
+def test_maps_are_exact(actions: list[tuple[str, str]]) -> None:
     composer = Composer(Budget())
     headings: list[str] = []
     page = 0
@@ -153,7 +154,7 @@ def test_maps_are_exact(actions):
     assert result.text == result.text.strip("\n")
 
 
-def test_lines_of_two_pages_are_kept_apart():
+def test_lines_of_two_pages_are_kept_apart() -> None:
     composer = Composer(Budget())
     composer.start_page(1)
     composer.line("a")
@@ -163,7 +164,7 @@ def test_lines_of_two_pages_are_kept_apart():
     assert composer.finish("text").text == "a\nb\n\nc"
 
 
-def test_too_much_text_is_refused():
+def test_too_much_text_is_refused() -> None:
     limits = ParseLimits(text_chars=100)
     composer = Composer(Budget(limits))
     with pytest.raises(LimitExceeded, match="100 characters"):
@@ -186,11 +187,11 @@ def test_too_much_text_is_refused():
         (None, None),
     ],
 )
-def test_titles_that_say_nothing_are_dropped(given_title, expected):
+def test_titles_that_say_nothing_are_dropped(given_title: str | None, expected: Any) -> None:
     assert sane_title(given_title) == expected
 
 
-def test_the_first_outermost_heading_is_the_title():
+def test_the_first_outermost_heading_is_the_title() -> None:
     extracted = Extracted("sub\n\nTop", headings=(Heading(2, 0, 3), Heading(1, 5, 8)))
     assert finish(extracted, "x.txt").title == "Top"
     assert finish(Extracted("words"), "dir/annual_report-2023.tar.gz").title == "annual report 2023"
@@ -205,7 +206,7 @@ def test_the_first_outermost_heading_is_the_title():
         ("C:\\x\\my file.md", "my file"),
     ],
 )
-def test_stems_are_made_readable(name, expected):
+def test_stems_are_made_readable(name: str, expected: Any) -> None:
     assert readable_stem(name).lstrip(".") == expected
 
 
@@ -227,7 +228,7 @@ def test_stems_are_made_readable(name, expected):
         (None, None),
     ],
 )
-def test_dates_become_iso(value, expected):
+def test_dates_become_iso(value: str | None, expected: Any) -> None:
     assert iso_date(value) == expected
 
 
@@ -238,22 +239,22 @@ def test_dates_become_iso(value, expected):
         (CHINESE, "zh"), ("Too short to tell.", None), (PROSE * 100, "en"),
     ],
 )  # fmt: skip
-def test_language_is_detected(text, code):
+def test_language_is_detected(text: str, code: str | None) -> None:
     assert language_of(text) == code
 
 
-def test_code_has_no_language():
+def test_code_has_no_language() -> None:
     parsed = extract_bytes(b"# " + PROSE.encode() + b"\nprint(1)\n", "a.py")[0]
     assert parsed.extracted is not None
     assert (parsed.extracted.kind, parsed.extracted.language) == ("code", None)
 
 
-def test_an_empty_text_is_an_error():
+def test_an_empty_text_is_an_error() -> None:
     with pytest.raises(NoText):
         finish(Extracted("  \n "), "a.txt")
 
 
-def test_parsed_survives_pickling_with_message_and_hint():
+def test_parsed_survives_pickling_with_message_and_hint() -> None:
     error = LimitExceeded("too big", hint="split it")
     again = pickle.loads(pickle.dumps(Parsed("m", "", 3, error=error)))  # noqa: S301
     assert type(again.error) is LimitExceeded

@@ -9,7 +9,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded
 from secondlook.retrieval.parse.packed import BROKEN_ZIP, check_expansion, read_member
@@ -17,13 +17,13 @@ from secondlook.retrieval.parse.registry import Carried
 from secondlook.retrieval.parse.suffixes import UNSUPPORTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from secondlook.retrieval.parse.source import Budget, Source
 
 _BLOCK = 1 << 20
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\.[^/.])")
-_COMPRESSIONS: dict[str, Callable[..., IO[bytes]]] = {
+_COMPRESSIONS: dict[str, Any] = {
     "gzip": gzip.open,
     "bzip2": bz2.open,
     "xz": lzma.open,

@@ -38,10 +38,9 @@ _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from secondlook.retrieval.parse.worker import main; main()"
 )
 
+_NEW_GROUP_ON_WINDOWS = 0x00000200 | 0x08000000  # CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW
 _APART: dict[str, Any] = (
-    {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-    if sys.platform == "win32"
-    else {"process_group": 0}
+    {"creationflags": _NEW_GROUP_ON_WINDOWS} if sys.platform == "win32" else {"process_group": 0}
 )
 """Ctrl-C in the terminal reaches this process alone, which then decides about its workers."""
 
