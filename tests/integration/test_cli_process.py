@@ -125,6 +125,50 @@ def test_ctrl_c_while_starting_is_one_line(tmp_path: Path) -> None:
     assert done.stderr == b"Stopped.\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_keeps_what_is_reported_and_the_same_command_completes_it(tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    for number in range(40):
+        (documents / f"{number}.txt").write_text(f"Bee number {number} hums.")
+    arguments = ["add", "--json", str(documents), "--library", str(tmp_path / "lib")]
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPING_ITSELF, *arguments],
+        env=environment({"SECONDLOOK_INGEST_COMMIT_PASSAGES": "5"}),
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.decode().endswith("the same command completes the rest.\n")
+    first = json.loads(done.stdout)
+    assert first["interrupted"]
+    again = json.loads(run(*arguments).stdout)
+    assert not again["interrupted"]
+    assert again["counts"]["unchanged"] == first["counts"]["added"]
+    assert again["counts"]["added"] + first["counts"]["added"] == 40
+
+
+STOPPING_ITSELF = """
+import os, signal, sys
+from contextlib import contextmanager
+import secondlook.cli.add as add
+
+@contextmanager
+def shown_progress(call):
+    sent = []
+    def stop_once(progress):
+        if progress.files_done >= 10 and not sent:
+            sent.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+    yield stop_once
+
+add.shown_progress = shown_progress
+from secondlook.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_on_a_terminal_progress_and_colours_are_shown(tmp_path: Path) -> None:
     documents = tmp_path / "documents"
@@ -133,7 +177,7 @@ def test_on_a_terminal_progress_and_colours_are_shown(tmp_path: Path) -> None:
         (documents / f"{number}.txt").write_text(f"Bee number {number} hums.")
     library = ["--library", str(tmp_path / "lib")]
     code, shown = on_terminal([*SECONDLOOK, "add", str(documents), *library])
-    assert code == 0
+    assert code == 0, shown
     assert "3 added" in shown
     assert "\x1b[?25l" in shown  # the cursor is hidden while the bar moves
     assert "files" in shown

@@ -98,8 +98,8 @@ def _live(bar: Bar) -> Listener:
             task,
             description=_stage(progress),
             completed=progress.files_done,
-            # Files are still being counted while it looks; a bar would only jump about.
-            total=None if progress.stage == "looking" else progress.files_total,
+            # While files are still being counted a bar would only jump about: None keeps it open.
+            total=None if progress.stage in {"waiting", "looking"} else progress.files_total,
             files=f"{progress.files_total:,}",
             passages=progress.passages,
             rate=progress.passages / seconds if seconds > 0 else 0.0,

@@ -1,0 +1,110 @@
+"""How a running `add` shows itself, and what the terminal helpers make of odd streams."""
+
+from __future__ import annotations
+
+import io
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.cli import progress as module
+from secondlook.cli import terminal
+from secondlook.cli.call import Call
+from secondlook.cli.failure import guard
+from secondlook.cli.progress import describe, lines, shown_progress
+from secondlook.cli.upkeep import size
+from secondlook.library.report import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def test_a_log_gets_a_line_every_ten_seconds() -> None:
+    times: Iterator[float] = iter([0.0, 4.0, 10.0, 12.0, 25.0])
+    said: list[str] = []
+    listen = lines(said.append, clock=lambda: next(times))
+    for done in (10, 20, 30, 40):
+        listen(Progress("reading", done, 1000, passages=done * 10))
+    assert said == [
+        "reading: 20 of 1,000 files, 200 passages (20/s)",
+        "reading: 40 of 1,000 files, 400 passages (16/s)",
+    ]
+
+
+def test_waiting_is_said_at_once_and_once() -> None:
+    said: list[str] = []
+    listen = lines(said.append)
+    for who in ("pid 7", "pid 7", "pid 8"):
+        listen(Progress("waiting", current=who))
+    assert said == ["waiting for pid 7", "waiting for pid 8"]
+
+
+def test_describe_names_failures_and_survives_the_first_moment() -> None:
+    step = Progress("indexing", 1, 1, passages=3, failed=2)
+    assert describe(step, 0.0) == "indexing: 1 of 1 file, 3 passages (0/s), 2 failed"
+
+
+def test_quiet_wants_no_progress() -> None:
+    with shown_progress(Call(quiet=True)) as listener:
+        assert listener is None
+
+
+def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+    bars = []
+
+    def remembered() -> object:
+        bars.append(made())
+        return bars[-1]
+
+    made = module._bar
+    monkeypatch.setattr(module, "_bar", remembered)
+    with shown_progress(Call()) as listener:
+        assert listener is not None
+        listener(Progress("waiting", current="pid 7"))
+        assert bars[0].tasks[0].description == "waiting for pid 7"
+        listener(Progress("looking", 0, 120))
+        assert bars[0].tasks[0].total is None
+        listener(Progress("reading", 30, 1200, passages=4500, failed=2))
+        bars[0].refresh()
+        assert bars[0].tasks[0].total == 1200
+    shown = screen.getvalue()
+    assert "30/1,200 files" in shown
+    assert "4,500 passages" in shown
+    assert "2 failed" in shown
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (2048, "2.0 KB"), (3 << 30, "3.0 GB"), (5 << 40, "5.0 TB")],
+)
+def test_size(count: int, text: str) -> None:
+    assert size(count) == text
+
+
+def test_streams_that_cannot_change_or_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace())
+    terminal.use_utf8()
+    assert not terminal.is_terminal(closed)
+    assert not terminal.is_terminal(sys.stdin)
+
+
+def test_output_to_a_pipe_is_never_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.output().print("word " * 100)
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_a_closed_pipe_without_a_file_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert guard(broken, debug=False, as_json=False) == 141
