@@ -44,8 +44,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "chunking.json"
 CACHE = ROOT / ".cache" / "chunking"
 RETRIEVED = 5
-OURS = ((128, 0), (128, 16), (200, 0), (200, 25), (256, 0), (256, 32), (256, 64), (400, 0))
-OTHERS = ((128, 0), (200, 0), (256, 0))
+OURS = ((128, 0), (200, 0), (200, 25), (256, 0), (256, 32), (400, 0))
+OTHERS = ((200, 0), (256, 0), (256, 32))
 
 
 @dataclass(frozen=True, slots=True)

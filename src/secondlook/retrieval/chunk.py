@@ -45,13 +45,13 @@ _JOINS_BELOW = 0.3
 # What a cut costs, in parts of the budget by which it may lie off the wanted size.
 _COST = {
     Break.SECTION: 0.0,
-    Break.PARAGRAPH: 0.1,
-    Break.ITEM: 0.3,
-    Break.SENTENCE: 0.5,
-    Break.LINE: 0.8,
+    Break.PARAGRAPH: 0.0,
+    Break.ITEM: 0.4,
+    Break.SENTENCE: 0.8,
+    Break.LINE: 1.2,
 }
 _COSTS = np.array([_COST[level] for level in Break])
-_WORD_COST = 1.2
+_WORD_COST = 1.6
 
 
 @dataclass(frozen=True, slots=True)
