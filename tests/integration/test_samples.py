@@ -91,8 +91,8 @@ def test_unanswered_questions_have_no_answer_in_any_document(library: Library) -
 
 
 def test_every_quote_is_exact(library: Library) -> None:
-    for asked in QUESTIONS["answered"]:
-        for hit in library.search(asked["question"], k=3):
+    for asked in QUESTIONS["answered"][::4]:
+        for hit in library.search(asked["question"], k=20, rerank=False):
             found = hit.passage
             whole = library.text(found.document).text
             assert whole[found.start : found.end] == found.text

@@ -1,0 +1,169 @@
+"""Both wheels, installed outside the clone: what they hold, and that the product works from them.
+
+The dependencies are those of the environment that runs the tests, lent through a `.pth` file, so
+that nothing is downloaded; the two packages themselves must come from the wheels.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WEIGHTS_LIMIT = 95_000_000
+MAIN_LIMIT = 1_500_000
+SEARCH_KEYS = {"id", "document", "title", "page", "start", "end", "text", "score"} | {
+    "dense_rank",
+    "lexical_rank",
+    "rerank_score",
+}
+PACKAGES = ("secondlook", "secondlook_weights")
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A virtual environment with both wheels, and a home of its own."""
+
+    folder: Path
+    home: Path
+
+    @property
+    def scripts(self) -> Path:
+        return self.folder / ("Scripts" if os.name == "nt" else "bin")
+
+    def run(self, *command: str) -> str:
+        """What a program of the environment prints, run from a folder far from the clone."""
+        done = subprocess.run(
+            [str(self.scripts / command[0]), *command[1:]],
+            cwd=self.home,
+            env=self._environment(),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    def _environment(self) -> dict[str, str]:
+        kept = ("PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "LANG")
+        passed = {name: os.environ[name] for name in kept if name in os.environ}
+        places = ("HOME", "USERPROFILE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA")
+        return {**passed, **{name: str(self.home) for name in places}, "PYTHONUTF8": "1"}
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The main and the weights wheel."""
+    built = tmp_path_factory.mktemp("wheels")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    command += ["--no-build-isolation", "--disable-pip-version-check", "--wheel-dir", str(built)]
+    subprocess.run([*command, str(ROOT), str(ROOT / "weights")], check=True, timeout=300)
+    main = next(built.glob("secondlook-*.whl"))
+    return {"main": main, "weights": next(built.glob("secondlook_weights-*.whl"))}
+
+
+@pytest.fixture(scope="module")
+def installed(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("outside") / "venv"
+    venv.create(folder, with_pip=False)
+    made = Installed(folder, tmp_path_factory.mktemp("home"))
+    command = [sys.executable, "-m", "pip", "--python", str(made.scripts / "python"), "install"]
+    command += ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    subprocess.run([*command, *map(str, wheels.values())], check=True, timeout=300)
+    _lend_dependencies(folder)
+    return made
+
+
+def _lend_dependencies(folder: Path) -> None:
+    """Put this environment's packages behind those of the wheels.
+
+    Path files are not followed from a folder that a path file names: where the two packages are
+    installed here in editable form, the clone stays out of reach.
+    """
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    site = folder / ("Lib" if os.name == "nt" else f"lib/{version}") / "site-packages"
+    lent = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    (site / "lent.pth").write_text("\n".join(lent), encoding="utf-8")
+
+
+def _names(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+def test_main_wheel_holds_the_package_and_nothing_else(wheels: dict[str, Path]) -> None:
+    names = _names(wheels["main"])
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"secondlook", "secondlook-0.1.0.dist-info"}
+    for wanted in ("py.typed", "samples/harbour-survey-2024.pdf", "samples/.secondlookignore"):
+        assert f"secondlook/{wanted}" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert not [name for name in names if "test" in name or name.endswith((".onnx", ".pyc"))]
+    assert wheels["main"].stat().st_size < MAIN_LIMIT
+
+
+def test_weights_wheel_holds_both_models_and_stays_small(wheels: dict[str, Path]) -> None:
+    names = _names(wheels["weights"])
+    for model in ("embedder", "reader"):
+        for part in ("model.onnx", "tokenizer.json", "manifest.json", "card.md"):
+            assert f"secondlook_weights/{model}/{part}" in names
+    assert "secondlook_weights/py.typed" in names
+    assert [name for name in names if "dist-info/licenses/" in name]
+    assert not [name for name in names if "test" in name or name.endswith(".pyc")]
+    assert wheels["weights"].stat().st_size <= WEIGHTS_LIMIT
+
+
+def test_source_distribution_holds_no_tests_and_no_weights(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    assert {name.split("/")[0] for name in names} <= {
+        *("src", "README.md", "LICENSE", "CHANGELOG.md", "PKG-INFO", "pyproject.toml"),
+        ".gitignore",
+    }
+    assert "src/secondlook/samples/harbour-handbook.docx" in names
+    assert not [name for name in names if name.endswith((".onnx", ".pyc"))]
+
+
+def test_packages_come_from_the_wheels(installed: Installed) -> None:
+    for name in PACKAGES:
+        said = installed.run("python", "-c", f"import {name}; print({name}.__file__)")
+        assert installed.folder in Path(said.strip()).parents
+    path = json.loads(
+        installed.run("python", "-c", "import sys, json; print(json.dumps(sys.path))")
+    )
+    assert not [
+        entry for entry in path if Path(entry) in {ROOT, ROOT / "src", ROOT / "weights/src"}
+    ]
+
+
+def test_demo_works_outside_the_clone(installed: Installed) -> None:
+    said = installed.run("secondlook", "demo")
+    assert "7 added" in said
+    assert said.count("$ secondlook search") == 3
+    assert "Halvermouth Harbour Survey 2024, p. 2" in said
+
+
+def test_add_and_search_work_outside_the_clone(installed: Installed) -> None:
+    notes = installed.home / "notes.md"
+    notes.write_text("# Bees\n\nThe queen of hive 7 was marked blue in May.\n", encoding="utf-8")
+    added = json.loads(installed.run("secondlook", "add", str(notes), "--json"))
+    assert added["counts"]["added"] == 1
+    found = json.loads(installed.run("secondlook", "search", "colour of the queen", "--json"))
+    assert found["hits"][0].keys() >= SEARCH_KEYS
+    assert "marked blue" in found["hits"][0]["text"]
+    assert found["hits"][0]["rerank_score"] is not None, "the reader did not run"
+    status = json.loads(installed.run("secondlook", "status", "--json"))
+    assert Path(status["path"]).is_relative_to(installed.home)
