@@ -154,9 +154,10 @@ Part = Literal["all", "chosen", "held"]
 
 def _measure(pool: Pool, ranked: Floats) -> dict[str, dict[str, float]]:
     ideal = np.cumsum(_DISCOUNTS)[np.minimum(pool.gold_count, 10).astype(int) - 1]
-    found = np.cumsum(ranked, axis=1)
-    depth = ranked.shape[1]
-    first = np.where(ranked.any(axis=1), 1 / (1 + np.argmax(ranked > 0, axis=1)), 0.0)
+    found = np.cumsum(ranked[:, :20], axis=1)
+    depth = found.shape[1]
+    best = np.argmax(ranked, axis=1)
+    first = ranked[np.arange(len(ranked)), best] / (1 + best)
     columns = [
         ranked[:, :10] @ _DISCOUNTS[: min(10, depth)] / ideal,
         *(found[:, min(k, depth) - 1] / pool.gold_count for k in (1, 5, 20)),
