@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.support.fake_library import FakeLibrary, Shelf
 
 from secondlook import __version__
 from secondlook.cli import documents as documents_module
@@ -19,6 +18,7 @@ from secondlook.cli.main import main
 from secondlook.errors import LibraryBusy
 from secondlook.library.report import FailedFile, Progress
 from secondlook.settings import ENV_NAMES
+from tests.support.fake_library import FakeLibrary, Shelf
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def test_search_prints_rank_title_page_place_and_quote(desk: Desk) -> None:
     path = desk.folder / "bees.md"
     assert result.out.splitlines() == [
         " 1  Bees, p. 1  0.750",
-        f"    {path} / Top / Sub",
+        f"    {path}  Top > Sub",
         "    # Bees Bees find their way by polarised light.",
         "",
     ]
@@ -603,13 +603,13 @@ def test_names_that_are_not_unicode_survive_as_json(desk: Desk) -> None:
 
 
 def test_demo_adds_and_searches_the_samples(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    sample = desk.write("sample.md", "how do bees find their way home")
+    sample = desk.write("sample.md", "the deepest berth")
     monkeypatch.setattr("secondlook.library.samples_folder", lambda: Path(sample))
     result = desk.run("demo")
     assert result.code == 0
     assert f"$ secondlook add {sample}\n1 added" in result.out
     assert result.out.count("\n$ secondlook search ") == 3
-    assert " 1  how do bees find their way home" in result.out
+    assert " 1  the deepest berth" in result.out
     assert not desk.shelf.settings[-1].library.path.exists()
     desk.shelf.interrupt = True
     assert desk.run("demo").code == 130

@@ -20,9 +20,9 @@ It works in a temporary library. Then try your own:
   secondlook search "..."
 """
 QUESTIONS = (
-    "how do bees find their way home",
-    "what must a backup contain",
-    "who is responsible for the budget",
+    "how deep is the deepest berth",
+    "what will dredging the harbour cost",
+    "did the light go out in the storm",
 )
 _HITS = 2
 
@@ -41,7 +41,7 @@ def demo(call: Call) -> int:
     with passing_library(settings) as library:
         _announce(f"add {samples_folder()}")
         with shown_progress(call) as progress:
-            report = library.add([samples_folder()], progress=progress)
+            report = library.add([samples_folder()], exclude=["README.md"], progress=progress)
         if report.interrupted:
             sys.stderr.write(f"{STOPPED}\n")
             return INTERRUPTED

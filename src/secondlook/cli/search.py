@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from secondlook.library import Library
-    from secondlook.passage import Hit
+    from secondlook.passage import Hit, Passage
 
 EXAMPLES = """\
 \b
@@ -137,7 +137,7 @@ def _print_hit(  # noqa: PLR0917
         page,
         (f"  {hit.score:.3f}", "dim"),
     )
-    place = Text(" / ".join((path or passage.document, *passage.heading)), style="dim")
+    place = Text(_place(passage, path), style="dim")
     cut = snippet(passage.text, query, width=_SNIPPET_WIDTH, language=language)
     quote = Text(cut.text)
     for start, end in cut.matches:
@@ -146,6 +146,12 @@ def _print_hit(  # noqa: PLR0917
     console.print(Padding(place, (0, 0, 0, 4), expand=False))
     console.print(Padding(quote, (0, 0, 0, 4), expand=False))
     console.print()
+
+
+def _place(passage: Passage, path: str | None) -> str:
+    """`/papers/bees.pdf  Navigation > By light`; the title stands above it already."""
+    headings = " > ".join(one for one in passage.heading if one != passage.title)
+    return f"{path or passage.document}  {headings}".rstrip()
 
 
 def _print_nothing_found(call: Call, library: Library, query: str) -> None:
