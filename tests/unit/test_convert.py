@@ -1,0 +1,179 @@
+"""Converters, each on a few rows written by hand in the form in which the set is published."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from benchmarks.convert import (
+    ConversionError,
+    convert_beir,
+    convert_cranfield,
+    convert_hotpot,
+    convert_squad,
+    main,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUAY = "The quay was built in 1931. It was lengthened in 1974."
+SQUAD = {
+    "version": "v2.0",
+    "data": [
+        {
+            "title": "Port_of_Halvermouth",
+            "paragraphs": [
+                {
+                    "context": QUAY,
+                    "qas": [
+                        {
+                            "id": "q1",
+                            "question": " When was the quay built?",
+                            "is_impossible": False,
+                            "answers": [
+                                {"text": "1931", "answer_start": 22},
+                                {"text": "1931", "answer_start": 22},
+                                {"text": "in 1931", "answer_start": 19},
+                            ],
+                        },
+                        {
+                            "id": "q2",
+                            "question": "Who built the quay?",
+                            "is_impossible": True,
+                            "answers": [],
+                            "plausible_answers": [{"text": "1931", "answer_start": 22}],
+                        },
+                    ],
+                },
+                {"context": QUAY, "qas": []},
+            ],
+        }
+    ],
+}
+HOTPOT = [
+    {
+        "_id": "h1",
+        "question": "Is the lighthouse older than the quay?",
+        "answer": "yes",
+        "type": "comparison",
+        "level": "hard",
+        "supporting_facts": [["Cape Varn", 0], ["North quay", 1]],
+        "context": [
+            ["Cape Varn", ["The light was lit in 1868.", " It stands on granite."]],
+            ["Tolham", ["A village with a weir."]],
+            ["North quay", ["It has four berths.", " It was built in 1931."]],
+        ],
+    },
+    {
+        "_id": "h2",
+        "question": "What stands on granite?",
+        "answer": "the light",
+        "supporting_facts": [["Cape Varn", 1]],
+        "context": [["Cape Varn", ["The light was lit in 1868.", " It stands on granite."]]],
+    },
+]
+CRANFIELD = {
+    "cran.all.1400": (
+        ".I 1\n.T\nslipstream of\na wing .\n.A\nbrenckman,m.\n.B\nj. ae. scs. 25, 1958, 324.\n"
+        ".W\nslipstream of a wing .\nan experimental study\nof a wing .\n"
+        ".I 2\n.T\nshear flow\n.A\n.B\n.W\n"
+    ),
+    "cran.qry": ".I 001\n.W\nwhat similarity laws\nhold .\n.I 004\n.W\nwhat of shear ?\n",
+    "cranqrel": "1 1 2\n1 2 -1\n2 2 3 \n",
+}
+
+
+def _json(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def test_squad(tmp_path: Path) -> None:
+    made = convert_squad(_json(tmp_path / "dev-v2.0.json", SQUAD))
+    (passage,) = made.corpus
+    assert (passage.title, passage.text) == ("Port of Halvermouth", QUAY)
+    answered, impossible = made.queries
+    assert answered.question == "When was the quay built?"
+    assert answered.answers == ["1931", "in 1931"]
+    assert answered.extra["answer_starts"] == [22, 22, 19]
+    for start, text in zip(*answered.extra.values(), strict=True):
+        assert passage.text[start : start + len(text)] == text
+    assert (impossible.answerable, impossible.answers) == (False, [])
+    assert impossible.gold == [passage.id]
+
+
+def test_hotpot(tmp_path: Path) -> None:
+    made = convert_hotpot(_json(tmp_path / "hotpot.json", HOTPOT))
+    by_id = {passage.id: passage for passage in made.corpus}
+    assert [passage.title for passage in made.corpus] == ["Cape Varn", "Tolham", "North quay"]
+    first, second = made.queries
+    assert [by_id[gold].title for gold in first.gold] == ["Cape Varn", "North quay"]
+    assert first.extra == {"type": "comparison", "level": "hard"}
+    assert second.extra == {}
+    assert by_id[second.gold[0]].text == "The light was lit in 1868. It stands on granite."
+
+
+def _beir(folder: Path) -> Path:
+    (folder / "qrels").mkdir()
+    documents = [{"_id": "7", "title": "A", "text": "tides"}, {"_id": "8", "text": "silt"}]
+    queries = [{"_id": "1", "text": "claim"}, {"_id": "2", "text": "not judged"}]
+    for name, rows in (("corpus", documents), ("queries", queries)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(lines + "\n", encoding="utf-8")
+    judged = "query-id\tcorpus-id\tscore\n1\t8\t1\n1\t7\t0\n"
+    (folder / "qrels" / "train.tsv").write_text(judged, encoding="utf-8")
+    return folder
+
+
+def test_beir(tmp_path: Path) -> None:
+    made = convert_beir(_beir(tmp_path), "train")
+    assert [(row.id, row.title) for row in made.corpus] == [("7", "A"), ("8", "")]
+    (query,) = made.queries
+    assert (query.id, query.question, query.gold) == ("1", "claim", ["8"])
+
+
+def test_cranfield_counts_queries_by_position(tmp_path: Path) -> None:
+    for name, text in CRANFIELD.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    made = convert_cranfield(tmp_path)
+    assert [(row.id, row.title) for row in made.corpus] == [
+        ("1", "slipstream of a wing ."),
+        ("2", "shear flow"),
+    ]
+    assert made.corpus[0].text == "slipstream of a wing . an experimental study of a wing ."
+    assert made.corpus[1].text == ""
+    assert [(row.id, row.gold) for row in made.queries] == [("1", ["1"]), ("2", ["2"])]
+    assert made.queries[0].question == "what similarity laws hold ."
+
+
+def test_cranfield_refuses_another_file(tmp_path: Path) -> None:
+    for name in CRANFIELD:
+        (tmp_path / name).write_text("", encoding="utf-8")
+    with pytest.raises(ConversionError, match="no records"):
+        convert_cranfield(tmp_path)
+
+
+def test_command_writes_the_form_the_same_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = _json(tmp_path / "squad.json", SQUAD)
+    for name in ("one", "two"):
+        main(["squad", str(source), str(tmp_path / name)])
+    assert "2 questions, 1 passages" in capsys.readouterr().out
+    for name in ("corpus.jsonl.gz", "queries.jsonl.gz"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    with gzip.open(tmp_path / "one" / "queries.jsonl.gz", "rt", encoding="utf-8") as file:
+        row = json.loads(file.readline())
+    assert {"id", "question", "answers", "gold", "answerable", "answer_starts"} <= row.keys()
+    assert "extra" not in row
+
+
+def test_command_reads_beir_folders(tmp_path: Path) -> None:
+    source = tmp_path / "scifact"
+    source.mkdir()
+    main(["beir", str(_beir(source)), str(tmp_path / "out"), "--split", "train"])
+    with gzip.open(tmp_path / "out" / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
+        assert json.loads(file.readline()) == {"id": "7", "title": "A", "text": "tides"}
