@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ ENV_RESERVED = frozenset(
     {"SECONDLOOK_DATA", "SECONDLOOK_CACHE", "SECONDLOOK_SOAK", "SECONDLOOK_DEBUG"}
 )
 FLAG_NAMES = {"library.path": "--library", "ingest.workers": "--jobs"}
+_ADDRESS = re.compile(r"https?://.*", re.IGNORECASE)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -239,8 +241,8 @@ def _from_file(file: Path) -> Iterator[_Given]:
             key = f"{section}.{name}"
             if key not in KEYS:
                 raise _unknown(f"{file}: unknown setting {key!r}", key)
-            if key == "embedding.base_url" and file.name == PROJECT_FILE:
-                _refuse_foreign_service(file, value)
+            if section == "embedding" and file.name == PROJECT_FILE:
+                _refuse_foreign_service(file, key, value)
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
 
 
@@ -258,14 +260,24 @@ def _parsed(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _refuse_foreign_service(file: Path, value: object) -> None:
+def _refuse_foreign_service(file: Path, key: str, value: object) -> None:
     """A file that came with a folder must not choose where a person's text and key are sent."""
-    if isinstance(value, str) and urlsplit(value).hostname not in _LOOPBACK:
+    # Also within a model's name: openai:MODEL@http://HOST/v1
+    address = _ADDRESS.search(value) if isinstance(value, str) else None
+    if address and _host(address[0]) not in _LOOPBACK:
+        variable = f"{ENV_PREFIX}{key.replace('.', '_').upper()}"
         raise SettingsError(
-            f"{file}: embedding.base_url is {value!r}, but a project file may name only a "
-            "service on this machine",
-            hint=f"If you trust it, set it in {user_file()} or as SECONDLOOK_EMBEDDING_BASE_URL.",
+            f"{file}: {key} is {value!r}, but a project file may name only a service on this "
+            "machine",
+            hint=f"If you trust it, set it in {user_file()} or as {variable}.",
         )
+
+
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:  # not an address at all
+        return None
 
 
 def _from_environment(variables: Mapping[str, str], here: Path) -> Iterator[_Given]:

@@ -232,12 +232,26 @@ def test_a_key_in_place_of_its_variables_name_is_not_repeated(places: Places) ->
     assert "embedding.api_key_env" in error.message
 
 
-@pytest.mark.parametrize("url", ["https://evil.example/v1", "http://10.0.0.1:80"])
-def test_a_project_file_cannot_send_text_elsewhere(places: Places, url: str) -> None:
-    places.project.write_text(f'[embedding]\nbase_url = "{url}"\n')
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("base_url", "https://evil.example/v1"),
+        ("base_url", "http://10.0.0.1:80"),
+        ("base_url", "http://localhost@evil.example"),
+        ("base_url", "http://[::1"),
+        ("model", "openai:small@https://evil.example/v1"),
+    ],
+)
+def test_a_project_file_cannot_send_text_elsewhere(places: Places, key: str, value: str) -> None:
+    places.project.write_text(f'[embedding]\n{key} = "{value}"\n')
     error = places.error()
-    assert url in error.message
-    assert "SECONDLOOK_EMBEDDING_BASE_URL" in (error.hint or "")
+    assert value in error.message
+    assert f"SECONDLOOK_EMBEDDING_{key.upper()}" in (error.hint or "")
+
+
+def test_a_project_file_may_name_a_model(places: Places) -> None:
+    places.project.write_text('[embedding]\nmodel = "openai:small@http://localhost:8080/v1"\n')
+    assert places.load().settings.embedding.model == "openai:small@http://localhost:8080/v1"
 
 
 @pytest.mark.parametrize("url", ["http://localhost:11434", "http://127.0.0.1:1", "http://[::1]:2"])
