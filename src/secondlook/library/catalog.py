@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from secondlook.errors import LibraryDamaged
-from secondlook.library.texts import TextKey
+from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError
+from secondlook.library.texts import MAKE_ROOM, TextKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -41,6 +41,11 @@ CREATE TABLE IF NOT EXISTS journal (id TEXT PRIMARY KEY, change TEXT NOT NULL) W
 PRAGMA user_version = 1;
 COMMIT;
 """
+_CANNOT_WRITE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR}
+_RESTORE = (
+    "restore a backup (secondlook restore FILE), or add the documents to a new library "
+    "(--library PATH)"
+)
 # SQLite allows 999 or more variables in a statement, by build; stay below it.
 _VARIABLES = 500
 
@@ -94,10 +99,13 @@ _FILE_COLUMNS = tuple(FileRow.__dataclass_fields__)
 class Catalog:
     """One SQLite file in WAL mode: one writer, any number of readers, in any process."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, create: bool = True) -> None:
         self._lock = threading.RLock()
         self._file = file
-        try:
+        if not create and not file.exists():
+            # SQLite would make an empty one, and everything would look forgotten.
+            raise LibraryDamaged(f"the catalog {str(file)!r} is missing", hint=_RESTORE)
+        with self._explained():
             self._db = sqlite3.connect(
                 file, timeout=30, isolation_level=None, check_same_thread=False
             )
@@ -106,12 +114,9 @@ class Catalog:
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA secure_delete=ON")
             if self._db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA_VERSION:
+                if not create:
+                    raise sqlite3.DatabaseError("it is empty")
                 self._db.executescript(_SCHEMA)
-        except sqlite3.DatabaseError as error:
-            raise LibraryDamaged(
-                f"the catalog {str(file)!r} cannot be opened: {error}",
-                hint="restore a backup (secondlook restore FILE)",
-            ) from error
 
     def close(self) -> None:
         with self._lock:
@@ -119,14 +124,23 @@ class Catalog:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._lock:
+        with self._lock, self._explained():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # SQLite itself rolls back when the disk is full
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """SQLite's errors as ours: what can be mended by room or rights is no damage."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explanation(error, self._file) from error
 
     # Reading
 
@@ -197,7 +211,7 @@ class Catalog:
 
     def scrub(self) -> None:
         """Leave no byte of deleted rows in the database or its log."""
-        with self._lock:
+        with self._lock, self._explained():
             self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -205,7 +219,7 @@ class Catalog:
         """A consistent copy, whatever is being written meanwhile."""
         target = sqlite3.connect(file)
         try:
-            with self._lock:
+            with self._lock, self._explained():
                 self._db.backup(target)
         finally:
             target.close()
@@ -216,11 +230,11 @@ class Catalog:
         self._many(statement, (_values(asdict(row), columns) for row in rows))
 
     def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        with self._lock:
+        with self._lock, self._explained():
             self._db.executemany(statement, (tuple(map(_bound, row)) for row in rows))
 
     def _select(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        with self._lock:
+        with self._lock, self._explained():
             return self._db.execute(statement, tuple(map(_bound, values))).fetchall()
 
     def _select_in(self, statement: str, values: Collection[str]) -> Iterator[sqlite3.Row]:
@@ -228,6 +242,15 @@ class Catalog:
         for start in range(0, len(listed), _VARIABLES):
             part = listed[start : start + _VARIABLES]
             yield from self._select(f"{statement} ({', '.join('?' for _ in part)})", *part)
+
+
+def _explanation(error: sqlite3.Error, file: Path) -> LibraryError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it is detail
+    if code == sqlite3.SQLITE_BUSY:
+        return LibraryBusy(f"the catalog {str(file)!r} is in use", hint="try again")
+    if code in _CANNOT_WRITE or (code == sqlite3.SQLITE_CANTOPEN and file.exists()):
+        return LibraryError(f"the catalog {str(file)!r} cannot be written: {error}", hint=MAKE_ROOM)
+    return LibraryDamaged(f"the catalog {str(file)!r} cannot be read: {error}", hint=_RESTORE)
 
 
 def _values(record: dict[str, Any], columns: tuple[str, ...]) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from secondlook.errors import LibraryBusy, LibraryMissing, UsageError
+from secondlook.errors import LibraryDamaged, LibraryError, LibraryMissing, UsageError
 from secondlook.library import backup, names
 from secondlook.library import manifest as manifests
 from secondlook.library.change import Change, Stores, commit, recover
@@ -88,7 +88,7 @@ class Library:
                 raise
             manifest = _create(folder, chosen)
         check_compatible(folder, manifest, chosen.embedding.model)
-        library = cls(folder, chosen, manifest, open_stores(folder, manifest, create=create))
+        library = cls(folder, chosen, manifest, open_stores(folder, manifest))
         library._recover_if_free()
         return library
 
@@ -363,7 +363,10 @@ class Library:
         try:
             with writing(self.path, wait=0):
                 recover(self._stores)
-        except (LibraryBusy, OSError):
+        except LibraryDamaged:
+            self.close()
+            raise
+        except LibraryError:  # busy, or not ours to write: searching works all the same
             return
 
     def _refresh(self) -> None:

@@ -10,8 +10,9 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from secondlook.errors import LibraryBusy
+from secondlook.errors import LibraryBusy, LibraryError
 from secondlook.library.manifest import now
+from secondlook.library.texts import MAKE_ROOM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,12 +48,24 @@ def writing(
                 waiting(who)
                 told = True
             time.sleep(_POLL_SECONDS)
+        except OSError as error:
+            raise _not_writable(library, error) from error
     try:
-        _announce(library)
+        try:
+            _announce(library)
+        except OSError as error:
+            raise _not_writable(library, error) from error
         yield
     finally:
         (library / HOLDER_NAME).unlink(missing_ok=True)
         lock.release()
+
+
+def _not_writable(library: Path, error: OSError) -> LibraryError:
+    return LibraryError(
+        f"the library at {str(library)!r} cannot be written: {error.strerror or error}",
+        hint=MAKE_ROOM,
+    )
 
 
 def holder(library: Path) -> str | None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FILE_NAME = "library.json"
+_RESTORE = (
+    "restore a backup (secondlook restore FILE), or add the documents to a new library "
+    "(--library PATH)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,11 @@ def read(library: Path) -> Manifest:
     return _checked(read_raw(library), library / FILE_NAME)
 
 
-def read_raw(library: Path) -> Any:
+def read_raw(library: Path) -> dict[str, Any]:
     """The manifest as it stands, whatever its format."""
     file = library / FILE_NAME
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        raw = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise LibraryMissing(
             f"there is no library at {str(library)!r}",
@@ -62,12 +66,24 @@ def read_raw(library: Path) -> Any:
     except (OSError, ValueError) as error:
         raise LibraryDamaged(
             f"{str(file)!r} cannot be read: {error}",
-            hint="restore a backup (secondlook restore FILE) or add the documents to a new library",
+            hint=_RESTORE,
         ) from error
+    if not isinstance(raw, dict):
+        raise LibraryDamaged(f"{str(file)!r} is not a manifest", hint=_RESTORE)
+    return raw
 
 
-def _checked(raw: Any, file: Path) -> Manifest:
-    version = raw.get("format") if isinstance(raw, dict) else None
+def generation_in_use(library: Path) -> int:
+    """Asked before a rebuild, so of any format."""
+    generation = read_raw(library).get("generation", 1)
+    if not isinstance(generation, int):
+        file = str(library / FILE_NAME)
+        raise LibraryDamaged(f"{file!r} says generation={generation!r}", hint=_RESTORE)
+    return generation
+
+
+def _checked(raw: dict[str, Any], file: Path) -> Manifest:
+    version = raw.get("format")
     if version != FORMAT:
         newer = isinstance(version, int) and version > FORMAT
         raise LibraryFormat(
@@ -77,9 +93,14 @@ def _checked(raw: Any, file: Path) -> Manifest:
             else "run secondlook rebuild to make it anew from its stored texts",
         )
     try:
-        return Manifest(**raw)
+        manifest = Manifest(**raw)
     except TypeError as error:
-        raise LibraryDamaged(f"{str(file)!r} is not a manifest: {error}") from error
+        raise LibraryDamaged(f"{str(file)!r} is not a manifest: {error}", hint=_RESTORE) from error
+    for name, kind in Manifest.__annotations__.items():
+        value = getattr(manifest, name)
+        if type(value).__name__ != kind:
+            raise LibraryDamaged(f"{str(file)!r} says {name}={value!r}", hint=_RESTORE)
+    return manifest
 
 
 def write(library: Path, manifest: Manifest) -> None:

@@ -39,25 +39,33 @@ def rebuild(
     *,
     progress: Callable[[Progress], None],
 ) -> Manifest:
-    old = int(manifests.read_raw(library).get("generation", 1))
+    old = manifests.generation_in_use(library)
     manifest = fresh_manifest(settings, embedder, generation=old + 1)
     folder = manifests.generation_folder(library, manifest.generation)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    source = Catalog(manifests.generation_folder(library, old) / "catalog.db")
     try:
-        source.copy_to(folder / "catalog.db")
-    finally:
-        source.close()
-    stores = open_stores(library, manifest, create=True)
-    try:
-        _fill(stores, manifest, embedder, progress)
-        stores.index.compact()
-    finally:
-        stores.catalog.close()
-    manifests.write(library, manifest)
+        _copy_catalog(manifests.generation_folder(library, old), folder)
+        stores = open_stores(library, manifest, create=True)
+        try:
+            _fill(stores, manifest, embedder, progress)
+            stores.index.compact()
+        finally:
+            stores.catalog.close()
+        manifests.write(library, manifest)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     shutil.rmtree(manifests.generation_folder(library, old), ignore_errors=True)
     return manifest
+
+
+def _copy_catalog(old: Path, new: Path) -> None:
+    source = Catalog(old / "catalog.db", create=False)
+    try:
+        source.copy_to(new / "catalog.db")
+    finally:
+        source.close()
 
 
 def _fill(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.errors import LibraryError, LibraryFormat
+from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, LibraryMissing
 from secondlook.library import manifest as manifests
 from secondlook.library.catalog import Catalog
 from secondlook.library.change import Stores
+from secondlook.library.guarded import REBUILD, GuardedIndex, explained
 from secondlook.library.texts import TextStore
 from secondlook.retrieval.analyse import ANALYSER_VERSION
 from secondlook.retrieval.chunk import CHUNKER_VERSION
@@ -23,12 +24,24 @@ if TYPE_CHECKING:
 
 def open_stores(library: Path, manifest: Manifest, *, create: bool = False) -> Stores:
     folder = manifests.generation_folder(library, manifest.generation)
-    folder.mkdir(parents=True, exist_ok=True)
-    return Stores(
-        Catalog(folder / "catalog.db"),
-        TextStore(library / "texts"),
-        LanceIndex.open(folder / "index", dimensions=manifest.dimensions, create=create),
-    )
+    if create:
+        folder.mkdir(parents=True, exist_ok=True)
+    catalog = Catalog(folder / "catalog.db", create=create)
+    try:
+        index = _open_index(folder / "index", manifest, create=create)
+    except BaseException:
+        catalog.close()
+        raise
+    return Stores(catalog, TextStore(library / "texts"), index)
+
+
+def _open_index(folder: Path, manifest: Manifest, *, create: bool) -> GuardedIndex:
+    try:
+        with explained(folder):
+            index = LanceIndex.open(folder, dimensions=manifest.dimensions, create=create)
+    except LibraryMissing as error:
+        raise LibraryDamaged(f"the index {str(folder)!r} is missing", hint=REBUILD) from error
+    return GuardedIndex(index, folder)
 
 
 def make_folder(library: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import stat
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -210,8 +213,19 @@ def _trusted(mtime_ns: int) -> int:
 
 
 def _sha256(path: Path) -> str:
+    """Of what the file held when it was opened: one that grows all the time ends all the same."""
     digest = hashlib.sha256()
-    with path.open("rb") as source:
-        while block := source.read(_BLOCK):
+    with open(path, "rb", opener=_without_waiting) as source:
+        status = os.fstat(source.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is no longer a file")
+        left = status.st_size
+        while block := source.read(min(_BLOCK, left)):
             digest.update(block)
+            left -= len(block)
     return digest.hexdigest()
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A named pipe that took the file's place just now must not block."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -5,17 +5,20 @@ One compressed file per document, named by the document's SHA-256 and the parser
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from secondlook.document import Extracted, Heading, Page
-from secondlook.errors import LibraryDamaged
+from secondlook.errors import LibraryDamaged, LibraryError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
+
+MAKE_ROOM = "check that the disk has room and that you may write there; nothing stored is lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +37,34 @@ class TextStore:
         target = self._file(key)
         if target.exists():
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_suffix(f".partial-{os.getpid()}")
         data = json.dumps(asdict(extracted), ensure_ascii=False).encode()
-        with partial.open("wb") as out:
-            out.write(zstandard.compress(data, 3))
-            out.flush()
-            os.fsync(out.fileno())
-        partial.replace(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as out:
+                out.write(zstandard.compress(data, 3))
+                out.flush()
+                os.fsync(out.fileno())
+            partial.replace(target)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise LibraryError(
+                f"the text {str(target)!r} cannot be written: {error.strerror or error}",
+                hint=MAKE_ROOM,
+            ) from error
 
     def read(self, key: TextKey) -> Extracted:
         import zstandard
 
         file = self._file(key)
         try:
-            raw = json.loads(zstandard.decompress(file.read_bytes()))
-        except (OSError, ValueError, zstandard.ZstdError) as error:
+            return _revive(json.loads(zstandard.decompress(file.read_bytes())))
+        except (OSError, ValueError, LookupError, TypeError, zstandard.ZstdError) as error:
             raise LibraryDamaged(
                 f"the stored text of document {key.sha256[:16]!r} cannot be read: {error}",
                 hint="secondlook add --force PATH extracts it again",
             ) from error
-        return _revive(raw)
 
     def delete(self, key: TextKey) -> None:
         self._file(key).unlink(missing_ok=True)
