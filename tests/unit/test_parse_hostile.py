@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import Damaged, ExtractionError, LimitExceeded, Unsupported
+from secondlook.errors import Damaged, ExtractionError, LimitExceeded, NoText, Unsupported
 from secondlook.retrieval.parse import Parsed, ParseLimits, extract, extract_bytes
 from secondlook.retrieval.parse import source as source_module
 from secondlook.retrieval.parse.extract import as_extraction_error
@@ -49,6 +49,7 @@ def test_deep_office_xml_and_notebooks_end_in_a_reason() -> None:
     assert isinstance(extract_bytes(files.docx(deep), "a.docx")[0].error, Damaged)
     notebook = '{"cells":' + "[" * 100_000 + "]" * 100_000 + "}"
     assert isinstance(extract_bytes(notebook.encode(), "a.ipynb")[0].error, LimitExceeded)
+    assert isinstance(extract_bytes(b'{"cells": 3}', "a.ipynb")[0].error, NoText)
 
 
 def test_nested_tables_and_lists_stay_fast() -> None:
@@ -72,6 +73,13 @@ def test_entity_bombs_and_external_entities_stay_closed(tmp_path: Path) -> None:
     text = parsed.extracted.text if parsed.extracted else str(parsed.error)
     assert "SECRET" not in text
     assert len(text) < 1000
+
+
+def test_millions_of_empty_tags_are_refused() -> None:
+    data = files.odf("<office:text>" + "<text:p/>" * 5_000_001 + "</office:text>")
+    error = extract_bytes(data, "a.odt")[0].error
+    assert isinstance(error, LimitExceeded)
+    assert "tags" in str(error)
 
 
 def test_ten_thousand_pages_with_heartbeats() -> None:

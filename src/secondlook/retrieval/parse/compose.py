@@ -145,6 +145,7 @@ class Composer:
 
     def _append(self, text: str, separator: str = PARAGRAPH) -> int:
         if not text:
+            self._budget.beat()
             return self._length
         if self._length:
             self._parts.append(separator)

@@ -42,7 +42,8 @@ def _cells(notebook: dict[str, Any]) -> Iterator[dict[str, Any]]:
     holders = [notebook, *(sheets if isinstance(sheets, list) else ())]
     for holder in holders:
         cells = holder.get("cells") if isinstance(holder, dict) else None
-        yield from (cell for cell in cells or () if isinstance(cell, dict))
+        if isinstance(cells, list):
+            yield from (cell for cell in cells if isinstance(cell, dict))
 
 
 def _write_cell(cell: dict[str, Any], composer: Composer) -> None:

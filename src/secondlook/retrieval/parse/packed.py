@@ -7,7 +7,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from secondlook.errors import Damaged, Encrypted
+from secondlook.errors import Damaged, Encrypted, LimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _ENCRYPTED_FLAG = 0x1
 _BLOCK = 1 << 20
+_MOST_TAGS = 5_000_000
+"""Of one part: several thousand pages of an office document. Empty tags cost memory, not text."""
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError)
 
 
@@ -76,6 +78,8 @@ def parse_xml(data: bytes) -> Any:
     """The root element. Entities stay unresolved, nothing outside is ever loaded."""
     from lxml import etree
 
+    if data.count(b"<") > _MOST_TAGS:
+        raise LimitExceeded(f"one of its parts has more than {_MOST_TAGS:,} XML tags")
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
         huge_tree=len(data) > _BLOCK, remove_comments=True, remove_pis=True, recover=False,

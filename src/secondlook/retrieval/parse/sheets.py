@@ -37,12 +37,20 @@ def parse_sheets(source: Source) -> Extracted:
         with package(source) as parts:  # refuses bombs before the table reader sees them
             describe_office(parts, composer)
     with source.open() as stream:
-        workbook = _open(stream)
-        try:
-            _write_workbook(workbook, composer, source)
-        finally:
-            workbook.close()
+        _read_workbook(stream, composer, source)
     return composer.finish("sheet")
+
+
+def _read_workbook(stream: Any, composer: Composer, source: Source) -> None:
+    import python_calamine
+
+    workbook = _open(stream)
+    try:
+        _write_workbook(workbook, composer, source)
+    except python_calamine.CalamineError as error:
+        raise Damaged(f"its sheets cannot be read: {error}") from error
+    finally:
+        workbook.close()
 
 
 def _open(stream: Any) -> Any:
