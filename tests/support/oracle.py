@@ -24,7 +24,10 @@ class ReferenceBm25:
     """BM25 by the book over a fixed collection: every statistic is of what is held now.
     Documents without any term do not count, as in Lucene."""
 
-    def __init__(self, documents: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self, documents: Mapping[str, Sequence[str]], *, only: Collection[str] | None = None
+    ) -> None:
+        """With `only`, it can score queries of these terms and no others: that saves memory."""
         documents = {id_: terms for id_, terms in documents.items() if terms}
         self.ids = list(documents)
         lengths = np.array([len(terms) for terms in documents.values()], dtype=np.float64)
@@ -33,7 +36,8 @@ class ReferenceBm25:
         postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for place, terms in enumerate(documents.values()):
             for term, count in Counter(terms).items():
-                postings[term].append((place, count))
+                if only is None or term in only:
+                    postings[term].append((place, count))
         self._postings = {term: np.array(held).T for term, held in postings.items()}
 
     def scores(self, query: Sequence[str]) -> NDArray[np.float64]:

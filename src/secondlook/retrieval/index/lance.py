@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from secondlook.errors import LibraryFormat, LibraryMissing, UsageError
 from secondlook.retrieval.index import lance_rows as rows
@@ -21,9 +20,12 @@ if TYPE_CHECKING:
 
     from secondlook.retrieval.index.port import Vectors
 
+T = TypeVar("T")
+
 _SPARE = 16
 """How many more hits than asked are read, to settle ties at the cut by id."""
 _MOST_READ = 10_000
+"""From here on a tie at the cut stays as the engine left it."""
 _RETRIES = 3
 _MANY_HITS = 100
 _INDEX_CACHE = 512 << 20
@@ -142,15 +144,14 @@ class LanceIndex:
     def documents(self) -> dict[str, int]:
         import pyarrow.compute as pc
 
-        held: Counter[str] = Counter()
-        for batch in self._scanner(columns=["document"]).to_batches():
-            for found in pc.value_counts(batch["document"]).to_pylist():
-                held[found["values"]] += found["counts"]
-        return dict(held)
+        found = self._read(columns=["document"])["document"]
+        return {held["values"]: held["counts"] for held in pc.value_counts(found).to_pylist()}
 
     def stats(self) -> IndexStats:
         held = self.documents()
-        due = upkeep.why_compact(self._opened(), approximate_from=self._approximate_from)
+        due = _insisting(
+            lambda: upkeep.why_compact(self._opened(), approximate_from=self._approximate_from)
+        )
         return IndexStats(
             passages=sum(held.values()),
             documents=len(held),
@@ -174,14 +175,17 @@ class LanceIndex:
             return self._reader.scanner(**options)
 
     def _read(self, **options: Any) -> pa.Table:
-        """Read from the newest commit. A purge may delete the files of the one just opened."""
-        for attempt in range(_RETRIES):
-            try:
-                return self._scanner(**options).to_table()
-            except OSError:
-                if attempt == _RETRIES - 1:
-                    raise
-        raise AssertionError  # the loop returns or raises
+        return _insisting(lambda: self._scanner(**options).to_table())
+
+
+def _insisting(read: Callable[[], T]) -> T:
+    """Read again when a purge deleted the files of the commit that was being read."""
+    for _ in range(_RETRIES):
+        try:
+            return read()
+        except OSError:
+            continue
+    return read()
 
 
 def _check(path: Path, dimensions: int, *, create: bool) -> None:
@@ -214,7 +218,7 @@ def _effort(limit: int) -> dict[str, float]:
     """How hard the approximate search looks. `search_effort` sets how many partitions are
     probed (a growing number of them in a growing library), `refine_factor` how many times
     more candidates than asked are compared exactly. Figures: docs/search-engine.md."""
-    return {"search_effort": 0.85, "refine_factor": 8 if limit < _MANY_HITS else 2}
+    return {"search_effort": 0.85, "refine_factor": 4 if limit < _MANY_HITS else 2}
 
 
 def _scored(found: pa.Table, column: str, score: Callable[[float], float]) -> list[Scored]:
@@ -232,8 +236,8 @@ def _best(search: Callable[[int], list[Scored]], k: int, where: Filter) -> list[
     while True:
         found = search(limit)
         kept = [hit for hit in found if hit.id not in where.excluded]
-        complete = len(found) < limit or limit >= _MOST_READ
-        if complete or (len(kept) > k and kept[k - 1].score > found[-1].score):
+        settled = len(kept) > k and kept[k - 1].score > found[-1].score
+        if settled or len(found) < limit or (len(kept) >= k and limit >= _MOST_READ):
             return kept[:k]
         limit *= 4
 

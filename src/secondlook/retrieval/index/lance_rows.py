@@ -11,7 +11,7 @@ from secondlook.errors import UsageError
 from secondlook.retrieval.index.port import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     import pyarrow as pa
 
@@ -82,13 +82,12 @@ def entry(row: dict[str, Any]) -> Entry:
     )
 
 
-def join_terms(terms: Iterable[str]) -> str:
+def join_terms(terms: Sequence[str]) -> str:
     """One string that splits at spaces into the same terms, whatever they contain."""
-    return " ".join(
-        _BREAKS_TOKENS.sub(_escape, term) if _BREAKS_TOKENS.search(term) else term
-        for term in terms
-        if term
-    )
+    joined = " ".join(terms)
+    if "%" not in joined and len(joined.split()) == len(terms):  # nearly always
+        return joined
+    return " ".join(_BREAKS_TOKENS.sub(_escape, term) for term in terms if term)
 
 
 def split_terms(joined: str) -> tuple[str, ...]:

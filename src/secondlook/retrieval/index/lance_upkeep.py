@@ -226,6 +226,6 @@ def _build_vector_index(dataset: LanceDataset, partitions: int) -> None:
         name=VECTOR_INDEX,
         metric="cosine",
         num_partitions=partitions,
-        num_bits=1,
+        num_bits=2,
         replace=True,
     )
