@@ -85,7 +85,7 @@ def entry(row: dict[str, Any]) -> Entry:
 def join_terms(terms: Sequence[str]) -> str:
     """One string that splits at spaces into the same terms, whatever they contain."""
     joined = " ".join(terms)
-    if "%" not in joined and len(joined.split()) == len(terms):  # nearly always
+    if "%" not in joined and joined.split() == list(terms):  # nearly always
         return joined
     return " ".join(_BREAKS_TOKENS.sub(_escape, term) for term in terms if term)
 
