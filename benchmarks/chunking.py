@@ -92,8 +92,8 @@ def main() -> None:
             seconds = time.process_time() - began
             results.append(_measure((name, size, overlap), cut, seconds, bench))
             print(_line(results[-1]), flush=True)
-    if not options.only and not options.documents:
-        RESULTS.write_text(json.dumps(_record(results, bench.embedder), indent=1) + "\n", "utf-8")
+    if not options.documents:
+        _save(results, bench.embedder)
 
 
 def _load(wanted: set[str]) -> Bench:
@@ -265,17 +265,20 @@ def _line(result: Result) -> str:
     )
 
 
-def _record(results: list[Result], embedder: Embedder) -> dict[str, Any]:
+def _save(results: list[Result], embedder: Embedder) -> None:
+    """Write the results, beside those of the same embedder that were measured before."""
     versions = {
-        name: importlib.metadata.version(name)
-        for name in ("langchain-text-splitters", "semchunk", "onnxruntime")
+        name: importlib.metadata.version(name) for name in ("langchain-text-splitters", "semchunk")
     }
-    return {
-        "embedder": embedder.name,
-        "retrieved": RETRIEVED,
-        "versions": versions,
-        "results": [asdict(result) for result in results],
-    }
+    kept: list[dict[str, Any]] = []
+    if RESULTS.exists():
+        earlier = json.loads(RESULTS.read_text("utf-8"))
+        kept = earlier["results"] if earlier["embedder"] == embedder.name else []
+    rows = {(row["chunker"], row["tokens"], row["overlap"]): row for row in kept}
+    rows |= {(row.chunker, row.tokens, row.overlap): asdict(row) for row in results}
+    record = {"embedder": embedder.name, "retrieved": RETRIEVED, "versions": versions}
+    record["results"] = [rows[key] for key in sorted(rows)]
+    RESULTS.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
