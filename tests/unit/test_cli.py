@@ -613,3 +613,10 @@ def test_demo_adds_and_searches_the_samples(desk: Desk, monkeypatch: pytest.Monk
     assert not desk.shelf.settings[-1].library.path.exists()
     desk.shelf.interrupt = True
     assert desk.run("demo").code == 130
+
+
+def test_the_documentation_lists_every_command(desk: Desk) -> None:
+    listed = desk.run("--help").out.split("Commands:\n")[1].split("\n\n")[0]
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+    for line in listed.splitlines():
+        assert f"`{line.split()[0]}" in page
