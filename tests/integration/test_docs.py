@@ -1,0 +1,145 @@
+"""The documentation is run: its Python, its commands, and what it says they print.
+
+Blocks marked `python` are executed, in blocks marked `console` every line after `$ ` is a command
+and what follows it is its output, where `...` stands for anything. Each page gets a home folder of
+its own with the sample documents in `~/papers`; paths below it are printed as `/home/ada`. Scores
+and seconds may differ. Other blocks (`sh`, `text`, `toml`, ...) are not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secondlook.library import samples_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"])
+HOME_SHOWN = "/home/ada"
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
+_SCORE = re.compile(r"  \d\.\d{3}$", re.MULTILINE)
+_SECONDS = re.compile(r" [\d.]+ s\b")
+_RUN = {"python", "console"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(found[1], found[2], text.count("\n", 0, found.start()) + 1)
+        for found in _FENCE.finditer(text)
+    ]
+
+
+def commands(block: Block) -> list[tuple[str, str]]:
+    """Each command with the output that the page shows for it."""
+    found: list[tuple[str, str]] = []
+    for line in block.text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif found:
+            found[-1] = (found[-1][0], found[-1][1] + line + "\n")
+    return found
+
+
+def matches(shown: str, printed: str) -> bool:
+    wanted = re.escape(_settled(shown)).replace(r"\.\.\.", ".*")
+    return re.fullmatch(wanted, _settled(printed), re.DOTALL) is not None
+
+
+def _settled(text: str) -> str:
+    """Without what differs from run to run: scores and seconds."""
+    return _SECONDS.sub(" 0 s", _SCORE.sub("  0.000", text)).strip()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = tmp_path / "home"
+    shutil.copytree(samples_folder(), made / "papers")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(made))
+    monkeypatch.setenv("XDG_DATA_HOME", str(made / ".local" / "share"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(made / ".config"))
+    programs = str(Path(sys.executable).parent)
+    monkeypatch.setenv("PATH", programs + os.pathsep + os.environ["PATH"])
+    monkeypatch.chdir(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any(block.language in _RUN for block in blocks(page))],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_page_does_what_it_says(page: Path, home: Path) -> None:
+    names: dict[str, Any] = {"__name__": "__page__"}
+    for block in blocks(page):
+        place = f"{page.name}:{block.line}"
+        if block.language == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(block.text, place, "exec"), names)  # noqa: S102 - our own pages
+        elif block.language == "console":
+            found = commands(block)
+            assert found, f"{place} has no line that begins with '$ '"
+            for command, shown in found:
+                _run(command, shown, place, home)
+
+
+def _run(command: str, shown: str, place: str, home: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+    expects_error = shown.startswith("error:")
+    assert (done.returncode != 0) == expects_error, f"{place}: {command}\n{done.stderr}"
+    printed = done.stderr if expects_error else done.stdout
+    printed = printed.replace(str(home), HOME_SHOWN)
+    if shown.strip():
+        assert matches(shown, printed), f"{place}: {command}\nprinted:\n{printed}\nshown:\n{shown}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    text = _FENCE.sub("", page.read_text("utf-8"))
+    for target, _ in _LINK.findall(text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("7 added; 3 passages in 2.1 s", "7 added; 3 passages in 0.4 s", True),
+        ("7 added; 3 passages in 2.1 s", "6 added; 3 passages in 2.1 s", False),
+        (" 1  A, p. 2  0.968\n    ...deep...", " 1  A, p. 2  0.912\n    how deep it is", True),
+        (" 1  A, p. 2  0.968", " 1  A, p. 3  0.968", False),
+        ("a\n\nb", "a\n\nb", True),
+        ("at 7.8 metres", "at 8.2 metres", False),
+    ],
+)
+def test_output_is_compared_strictly_but_for_what_varies(
+    shown: str, printed: str, same: bool
+) -> None:
+    assert matches(shown, printed) is same
+
+
+def test_every_document_of_the_folder_is_in_its_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "README.md" or f"({page.name})" in index, page.name
