@@ -126,7 +126,11 @@ def in_fresh_process(folder: Path, options: argparse.Namespace) -> dict[str, Any
     """Search in a process that did not build, so that its memory tells what searching takes."""
     command = [sys.executable, "-m", "benchmarks.search", "--measure", str(folder)]
     command += ["--embedder", options.embedder, "--queries", str(options.queries)]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    # one thread each: Lance searches with one, and on a busy machine more make numpy slower
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    answer = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=environment
+    ).stdout
     measured: dict[str, Any] = json.loads(answer.splitlines()[-1])
     return measured
 
@@ -227,9 +231,11 @@ def judged(
 
 
 def share_of_best(scores: NDArray[Any], found: Sequence[int]) -> float:
-    """How much of the best ten was found; what ties with the tenth counts as well."""
-    tenth = np.partition(scores, -K)[-K] - 1e-5 * np.max(scores)
-    return float(np.sum(scores[list(found)] >= tenth)) / K
+    """How much of the best ten (or fewer, if no more score) was found; what ties with the
+    last of them counts as well."""
+    wanted = min(K, int(np.sum(scores > 0)))
+    last = np.partition(scores, -wanted)[-wanted] - 1e-5 * np.max(scores) if wanted else 0
+    return float(np.sum(scores[list(found)] >= last)) / max(1, wanted)
 
 
 def lexical_overlap(collection: Collection, path: Path, options: argparse.Namespace) -> float:
