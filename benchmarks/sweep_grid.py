@@ -88,7 +88,7 @@ def evaluate(pools: list[Pool], configs: Iterable[Config]) -> Iterator[tuple[Con
     for config in configs:
         key = (config.dense, config.k)
         if key not in fused:
-            fused = {key: [_fusion(pool, *key) for pool in pools]}
+            fused = {key: [fusion_order(pool, *key) for pool in pools]}
         scores = {}
         for pool, (fusion, relevance, gold) in zip(pools, fused[key], strict=True):
             ranked = gold if not config.candidates else _reranked(config, fusion, relevance, gold)
@@ -96,7 +96,7 @@ def evaluate(pools: list[Pool], configs: Iterable[Config]) -> Iterator[tuple[Con
         yield config, scores
 
 
-def _fusion(pool: Pool, dense: float, k: int) -> tuple[Floats, Floats, Floats]:
+def fusion_order(pool: Pool, dense: float, k: int) -> tuple[Floats, Floats, Floats]:
     """Fusion score, relevance and gold of the first passages, in the order of fusion."""
     score = dense * (k + 1) / (k + pool.dense_rank)
     score = score + (1 - dense) * (k + 1) / (k + pool.lexical_rank)

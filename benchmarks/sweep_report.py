@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.sweep_grid import FORMS, METRICS, Config, evaluate, load_pool
+import numpy as np
+from benchmarks.sweep_grid import FORMS, METRICS, Config, evaluate, fusion_order, load_pool
 from benchmarks.sweep_pools import POOL, RRF_KS, TIERS, WEIGHTS
 from benchmarks.sweep_score import read_scores, score_folder
 from benchmarks.sweep_sets import GIVEN, SETS, Given
@@ -21,6 +22,7 @@ RESULTS = Path(__file__).resolve().parent / "results" / "sweep.json"
 MARGIN = 0.01
 BLENDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 RERANKED_KS = (10, 20, 60)
+Relevance = dict[tuple[str, str], dict[str, float]]
 Measured = list[tuple[Config, "Scores"]]
 
 
@@ -30,13 +32,28 @@ def report(*, save: bool, limit: int | None) -> None:
     reader = load_reader().name
     record: dict[str, Any] = {"reader": reader, "embedder": load_embedder().name, "pool": POOL}
     record["context"] = _context_or_not(limit)
-    for given in GIVEN:
-        scores = _relevance(reader, given)
-        if scores:
-            pools = [load_pool(name, "context", scores, limit) for name in SETS]
-            record[f"reader given {given}"] = _sweep(pools, given)
+    read = {given: _relevance(reader, given) for given in GIVEN}
+    record["reader sees"] = _reader_context(read, limit)
+    pools = [load_pool(name, "context", read["context"], limit) for name in SETS]
+    record |= _sweep(pools)
     if save:
         RESULTS.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+
+def _reader_context(read: dict[Given, Relevance], limit: int | None) -> dict[str, Any]:
+    """The reader with and without the title before the passage, on questions read both ways."""
+    both = read["context"].keys() & read["text"].keys()
+    found: dict[str, Any] = {}
+    for given in GIVEN if both else ():
+        scores = {key: read[given][key] for key in both}
+        pools = [load_pool(name, "context", scores, limit) for name in SETS]
+        found["questions"] = {pool.name: len(pool.gold) for pool in pools}
+        configs = [Config(0.5, 60, min(10, depth_read(pools)), "sigmoid/2", b) for b in BLENDS]
+        measured = list(evaluate(pools, configs))
+        best = max(measured, key=lambda item: macro(item[1], "all"))
+        found[given] = _show(f"reader sees {given}", best)
+        found[f"{given}, reader alone"] = _show(f"{given}, reader alone", measured[-1])
+    return found
 
 
 def _context_or_not(limit: int | None) -> dict[str, Any]:
@@ -51,19 +68,19 @@ def _context_or_not(limit: int | None) -> dict[str, Any]:
     return found
 
 
-def _relevance(reader: str, given: Given) -> dict[tuple[str, str], dict[str, float]]:
-    """Relevance by question and passage, of the questions that were read in every tier."""
-    values: dict[tuple[str, str], dict[str, float]] = {}
+def _relevance(reader: str, given: Given) -> Relevance:
+    """Relevance by set and question, then by passage."""
+    values: Relevance = {}
     for row in read_scores(score_folder(reader, given)):
         readings = dict(zip(row["passages"], (s[0] for s in row["scores"]), strict=True))
         values.setdefault((row["set"], row["query"]), {}).update(readings)
     return values
 
 
-def _sweep(pools: list[Pool], given: Given) -> dict[str, Any]:
-    print(f"\nreader given {given}: " + ", ".join(f"{p.name} {len(p.gold)}" for p in pools))
+def _sweep(pools: list[Pool]) -> dict[str, Any]:
+    print("\nquestions: " + ", ".join(f"{p.name} {len(p.gold)}" for p in pools))
     plain = list(evaluate(pools, [Config(dense, k) for k in RRF_KS for dense in WEIGHTS]))
-    depth = _depth(pools)
+    depth = depth_read(pools)
     blended = list(evaluate(pools, _blended(depth)))
     record: dict[str, Any] = {"questions": {pool.name: len(pool.gold) for pool in pools}}
     floor = _floor(plain, "chosen")
@@ -92,17 +109,15 @@ def _sweep(pools: list[Pool], given: Given) -> dict[str, Any]:
     return record
 
 
-def _depth(pools: list[Pool]) -> int:
+def depth_read(pools: list[Pool]) -> int:
     """The deepest tier that the reader has seen whole under every fusion."""
-    import numpy as np
-    from benchmarks.sweep_grid import _fusion
 
     for size in reversed(TIERS):
         missing = 0
         for pool in pools:
             for k in RERANKED_KS:
                 for dense in WEIGHTS:
-                    fusion, relevance, _ = _fusion(pool, dense, k)
+                    fusion, relevance, _ = fusion_order(pool, dense, k)
                     unread = np.isnan(relevance[:, :size]) & (fusion[:, :size] > 0)
                     missing += int(unread.sum())
         if not missing:
