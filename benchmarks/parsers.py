@@ -115,10 +115,11 @@ def by_reportlab(article: Article, columns: int) -> bytes:
 def by_chromium(article: Article, columns: int, program: str) -> bytes:
     title, texts = article
     body = "".join(f"<p>{html.escape(text)}</p>" for text in texts)
+    style = f"column-count:{columns}" if columns > 1 else ""
     page = (
-        '<html lang="en"><meta charset="utf-8"><style>body{font:10pt serif;text-align:justify;'
-        f"hyphens:auto;column-count:{columns}}}</style><title>{html.escape(title)}</title>"
-        f"<h1>{html.escape(title)}</h1>{body}</html>"
+        '<!doctype html><html lang="en"><meta charset="utf-8"><style>body{font:10pt serif}'
+        f"div{{text-align:justify;hyphens:auto;{style}}}</style><title>{html.escape(title)}</title>"
+        f"<h1>{html.escape(title)}</h1><div>{body}</div></html>"
     )
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "in.html"), Path(folder, "out.pdf")

@@ -134,9 +134,11 @@ def docx(
 ) -> bytes:
     """`body` is WordprocessingML between the body's tags."""
     styles = (
-        f'<w:styles {_W}><w:style w:type="paragraph" w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>'
+        f'<w:styles {_W}><w:style w:type="paragraph" w:styleId="berschrift1">'
+        '<w:name w:val="heading 1"/></w:style>'
         '<w:style w:type="paragraph" w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style>'
-        '<w:style w:type="paragraph" w:styleId="Kapitel"><w:name w:val="Kapitel"/><w:basedOn w:val="berschrift1"/>'
+        '<w:style w:type="paragraph" w:styleId="Kapitel"><w:name w:val="Kapitel"/>'
+        '<w:basedOn w:val="berschrift1"/>'
         "</w:style></w:styles>"
     )
     return zipped(

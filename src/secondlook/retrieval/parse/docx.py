@@ -59,7 +59,7 @@ def _heading_levels(styles: Any) -> dict[str, int]:
     """Style id -> level, by the style's name in English, its outline level or its parent."""
     levels: dict[str, int] = {}
     parents: dict[str, str] = {}
-    for style in styles.iter(f"{_W}style") if styles is not None else ():
+    for style in styles.findall(f"{_W}style") if styles is not None else ():
         key = style.get(f"{_W}styleId", "")
         name = style.find(f"{_W}name")
         words = name.get(f"{_W}val", "").lower() if name is not None else ""

@@ -38,7 +38,7 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 20
 _SURE = 0.8
-_SAMPLE_CHARS = 1500
+_SAMPLE_CHARS = 600
 EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
 
 
