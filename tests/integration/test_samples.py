@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import zipfile
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from examples.make_samples import build, main
+from lxml import etree
 
 from secondlook.library import Library, samples_folder
 
@@ -52,19 +54,18 @@ def test_each_is_read_with_its_title_and_date(library: Library) -> None:
     assert all(dates.values()), dates
 
 
-def test_office_files_open_in_other_programs() -> None:
-    """Their builders are ours; python-docx and calamine judge them as Word and Excel would."""
-    import docx
-    import python_calamine
-
-    handbook = docx.Document(str(samples_folder() / "harbour-handbook.docx"))
-    assert handbook.core_properties.title == "Harbour Handbook for Skippers"
-    assert [p.style.name for p in handbook.paragraphs if p.style][:2] == ["Title", "Heading 1"]
-    book = python_calamine.CalamineWorkbook.from_path(
-        str(samples_folder() / "tides-and-berths-2024.xlsx")
-    )
-    assert book.sheet_names == ["Tides 2024", "Berth use 2024"]
-    assert book.get_sheet_by_index(0).to_python()[1][1] == 4.87
+@pytest.mark.parametrize("name", ["harbour-handbook.docx", "tides-and-berths-2024.xlsx"])
+def test_office_files_are_whole_packages(name: str) -> None:
+    """Word and Excel refuse a package with a part that has no type or a relation to nothing."""
+    with zipfile.ZipFile(samples_folder() / name) as package:
+        parts = {member: etree.fromstring(package.read(member)) for member in package.namelist()}
+    typed = {str(item.get("PartName")) for item in parts["[Content_Types].xml"]}
+    plain = {f"/{part}" for part in parts if not part.startswith("[") and ".rels" not in part}
+    assert plain <= typed
+    for relations, tree in parts.items():
+        if relations.endswith(".rels"):
+            base = PurePosixPath(relations).parent.parent
+            assert {str(base / str(item.get("Target"))) for item in tree} <= parts.keys()
 
 
 @pytest.mark.parametrize("asked", QUESTIONS["answered"], ids=lambda asked: asked["question"])
