@@ -69,7 +69,9 @@ class Index(Protocol):
         self, entries: Sequence[Entry], vectors: Vectors, *, replacing: Collection[str] = ()
     ) -> None:
         """In one commit: drop every passage of the entries' documents and of the documents in
-        `replacing`, and store the entries. The vectors are unit length, one row per entry."""
+        `replacing`, and store the entries. The vectors are unit length, one row per entry.
+        An entry whose id is held under another document takes its place; two entries with the
+        same id are refused."""
 
     def delete(self, documents: Collection[str]) -> None:
         """In one commit: drop every passage of these documents; unknown ones are ignored."""
@@ -77,10 +79,14 @@ class Index(Protocol):
     def dense(
         self, vector: Vectors, k: int, where: Filter = EVERYTHING, *, exact: bool = False
     ) -> list[Scored]:
-        """The k entries of highest cosine similarity, best first, ties by id."""
+        """The k entries of highest cosine similarity, best first, ties by id. May miss some in a
+        large index unless `exact`; what was just added is found like everything else."""
 
     def lexical(self, terms: Sequence[str], k: int, where: Filter = EVERYTHING) -> list[Scored]:
-        """The k entries of highest BM25 (k1 1.2, b 0.75) above zero, best first, ties by id."""
+        """The k entries of highest BM25 (k1 1.2, b 0.75) above zero, best first, ties by id.
+
+        A term that the query repeats counts each time. Statistics are of all entries that have
+        terms, whatever the filter; they are exact after `compact` and drift a little before."""
 
     def fetch(self, ids: Sequence[str]) -> list[Entry]:
         """The entries with these ids, in the order asked; ids that are not held are left out."""
