@@ -1,0 +1,233 @@
+"""More than 300 hostile files in one real `add`: no crash, no hang, each named with its reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.library import Library
+from tests.support import hostile
+from tests.support.hostile_forms import CANARY
+from tests.support.unprivileged import SECONDLOOK, environment, unprivileged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_SECONDS = 900
+"""Far more than it takes: a machine may be busy, but a hang must end the test."""
+MOST_MEMORY_MB = 1000
+"""Of the process that adds. Models and index take about 400; 50 MB of text is held at times."""
+ADD = """
+import json, sys
+from secondlook.library import Library
+with Library.open(sys.argv[2]) as library:
+    report = library.add([sys.argv[1]])
+try:
+    import resource
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+except ImportError:
+    peak = 0
+changes = [[item.path, item.change, item.reason] for item in report.changes]
+print(json.dumps({"changes": changes, "peak_mb": peak}))
+"""
+NOT_PLAIN = re.compile(r'Traceback|File "|\w+(Error|Exception)\(| object at 0x|\n|^\s*$')
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    files: list[str]
+    folder: Path
+    library: Path
+    mark: str
+    first: dict[str, Any]
+
+    def outcomes(self) -> dict[str, list[tuple[str, str]]]:
+        """What was said of each file; members of an archive are said of the archive."""
+        said: dict[str, list[tuple[str, str]]] = {}
+        for path, change, reason in self.first["changes"]:
+            said.setdefault(path.partition("!/")[0], []).append((change, reason))
+        return said
+
+
+def add(folder: Path, library: Path, mark: str) -> dict[str, Any]:
+    settings = {
+        "SECONDLOOK_INGEST_IDLE_SECONDS": "20",
+        "SECONDLOOK_INGEST_WORKERS": "2",
+        "HOSTILE_MARK": mark,
+    }
+    done = subprocess.run(
+        unprivileged([sys.executable, "-c", ADD, folder, library]),
+        env=environment(settings),
+        capture_output=True,
+        timeout=MOST_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    with tempfile.TemporaryDirectory(prefix="hostile-") as scratch:
+        folder, library = Path(scratch) / "files", Path(scratch) / "library"
+        files = hostile.write_hostile_folder(folder)
+        mark = f"{os.getpid()}-{scratch}"
+        try:
+            yield Run(files, folder, library, mark, add(folder, library, mark))
+        finally:
+            hostile.unlock(folder)
+
+
+def test_there_are_enough_of_them(run: Run) -> None:
+    assert len(run.files) >= 300
+
+
+def test_every_file_is_accounted_for(run: Run) -> None:
+    outcomes = run.outcomes()
+    assert set(outcomes) == set(run.files)
+    for path, said in outcomes.items():
+        assert {change for change, _ in said} <= {"added", "failed", "duplicate"}, path
+    paths = [path for path, _, _ in run.first["changes"]]
+    assert len(paths) == len(set(paths)), "a file is reported twice"
+
+
+def test_every_failure_has_a_plain_reason(run: Run) -> None:
+    for path, change, reason in run.first["changes"]:
+        if change == "failed":
+            assert not NOT_PLAIN.search(reason), (path, reason)
+            assert len(reason) < 500, (path, reason)
+
+
+def test_what_cannot_be_text_fails(run: Run) -> None:
+    for path, said in run.outcomes().items():
+        name = Path(path).relative_to(run.folder).as_posix()
+        if name.startswith(hostile.MUST_FAIL):
+            assert {change for change, _ in said} == {"failed"}, (name, said)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("text/empty.txt", "empty"),
+        ("pdf/encrypted.pdf", "password"),
+        ("office/encrypted.docx", "password"),
+        ("archive/encrypted.zip", "password"),
+        ("archive/bomb-declared.zip", "expands to more than"),
+        ("archive/bomb-overlapping.zip", "expands to more than"),
+        ("archive/bomb-nested.zip", "expands to more than"),
+        ("archive/bomb-many.zip", "more than 10,000 files"),
+        ("archive/nested-40.zip", "nested"),
+        ("office/inflated.docx", "expands to more than"),
+        ("text/one-line.txt", "more than 50,000,000 characters"),
+        ("pdf/pages-60000.pdf", "60,000 pages"),
+        ("named/elf.docx", "executable"),
+        ("noise/random.pdf", "not of that kind"),
+    ],
+)
+def test_the_reason_is_the_right_one(run: Run, name: str, reason: str) -> None:
+    said = run.outcomes()[str(run.folder / name)]
+    assert any(change == "failed" and reason in why for change, why in said), said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("pipe.txt", "named pipe"),
+        ("socket.txt", "socket"),
+        ("device.txt", "device"),
+        ("loop-a.txt", "leads back to itself"),
+        ("dangling.txt", "leads nowhere"),
+        ("parent", "a folder that is read already"),
+        ("locked.txt", "permission denied"),
+        ("closed", "permission denied"),
+    ],
+)
+def test_what_is_no_file_or_locked_is_named(run: Run, name: str, reason: str) -> None:
+    ((change, why),) = run.outcomes()[str(run.folder / "special" / name)]
+    assert change == "failed"
+    assert reason in why
+
+
+def test_ten_thousand_pages_are_read(run: Run) -> None:
+    with Library.open(run.library, create=False) as library:
+        assert library.document(str(run.folder / "pdf" / "pages-10000.pdf")).pages == 10_000
+
+
+def test_strange_names_are_no_hindrance(run: Run) -> None:
+    outcomes = run.outcomes()
+    strange = [path for path in run.files if Path(path).is_relative_to(run.folder / "names")]
+    assert len(strange) >= 6
+    with Library.open(run.library, create=False) as library:
+        for path in strange:
+            assert outcomes[path] == [("added", "")], path
+            assert library.document(path).paths == (path,)
+
+
+def test_good_files_are_found(run: Run) -> None:
+    with Library.open(run.library, create=False) as library:
+        for name, question in hostile.QUESTIONS.items():
+            best = library.search(question, k=3)
+            wanted = library.document(str(run.folder / name)).id
+            assert wanted in {hit.passage.document for hit in best}, name
+
+
+def test_nothing_from_outside_got_in(run: Run) -> None:
+    """Entities and links that point at other files must not bring their contents."""
+    with Library.open(run.library, create=False) as library:
+        for document in library.documents():
+            text = library.text(document.id).text
+            assert CANARY not in text, document.paths
+            assert "root:x:0:0" not in text, document.paths
+    assert not list(run.folder.parent.glob("**/climb.txt"))
+
+
+def test_memory_is_bounded(run: Run) -> None:
+    assert run.first["peak_mb"] < MOST_MEMORY_MB
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed in /proc")
+def test_no_process_is_left_over(run: Run) -> None:
+    left = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"HOSTILE_MARK={run.mark}".encode() in (process / "environ").read_bytes():
+                left.append((process / "cmdline").read_bytes())
+        except OSError:  # it ended while we looked, or is not ours
+            continue
+    assert left == []
+
+
+def test_status_names_each_failed_path(run: Run) -> None:
+    done = subprocess.run(
+        [*SECONDLOOK, "status", "--json", "--library", run.library],
+        env=environment(),
+        capture_output=True,
+        check=True,
+    )
+    named = {item["path"]: item["reason"] for item in json.loads(done.stdout)["failed"]}
+    assert named == {
+        path: reason for path, change, reason in run.first["changes"] if change == "failed"
+    }
+
+
+def test_a_second_run_changes_nothing(run: Run) -> None:
+    def state() -> tuple[object, object]:
+        with Library.open(run.library, create=False) as library:
+            failed = {item.path for item in library.status().failed}
+            return library.documents(), failed
+
+    before = state()
+    again = add(run.folder, run.library, run.mark)
+    kinds = {change for _, change, _ in again["changes"]}
+    assert kinds == {"unchanged", "failed"}
+    assert state() == before

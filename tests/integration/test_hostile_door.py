@@ -1,0 +1,386 @@
+"""Bad conditions at the library's door: each is one clear error, and nothing stored is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.cli.main import main
+from secondlook.errors import LibraryDamaged, LibraryError, SecondlookError
+from secondlook.library import Library, Progress, Text
+from tests.support.unprivileged import SECONDLOOK, environment, unprivileged, with_small_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TEXTS = [
+    Text(f"note{number}", f"Ferry number {number} leaves the north quay at seven.")
+    for number in range(5)
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("door") / "library"
+    with Library.open(path) as library:
+        library.add_texts(TEXTS)
+    return path
+
+
+@pytest.fixture
+def copy(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made, tmp_path / "library")
+
+
+def files_below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def cut_in_half(*files: Path) -> None:
+    for file in files:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def catalog(library: Path) -> Path:
+    return library / "g1" / "catalog.db"
+
+
+def index(library: Path) -> Path:
+    return library / "g1" / "index"
+
+
+def rewrite_manifest(library: Path, **changes: object) -> None:
+    file = library / "library.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes), encoding="utf-8")
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "catalog of noise": lambda path: catalog(path).write_bytes(os.urandom(8192)),
+    "catalog cut": lambda path: cut_in_half(catalog(path)),
+    "catalog empty": lambda path: catalog(path).write_bytes(b""),
+    "catalog gone": lambda path: catalog(path).unlink(),
+    "generation gone": lambda path: shutil.rmtree(path / "g1"),
+    "index gone": lambda path: shutil.rmtree(index(path)),
+    "index cut": lambda path: cut_in_half(*files_below(index(path) / "data")),
+    "index without data": lambda path: shutil.rmtree(index(path) / "data"),
+    "index without versions": lambda path: shutil.rmtree(index(path) / "_versions"),
+    "manifest empty": lambda path: (path / "library.json").write_bytes(b""),
+    "manifest of noise": lambda path: (path / "library.json").write_bytes(b"\xff\xfe{]"),
+    "manifest a list": lambda path: (path / "library.json").write_text("[1]"),
+    "manifest bare": lambda path: (path / "library.json").write_text('{"format": 1}'),
+    "manifest from the future": lambda path: rewrite_manifest(path, format=99),
+    "manifest with strange keys": lambda path: rewrite_manifest(path, surprise=1),
+    "generation in words": lambda path: rewrite_manifest(path, generation="../.."),
+    "dimensions in words": lambda path: rewrite_manifest(path, dimensions="many"),
+    "other dimensions": lambda path: rewrite_manifest(path, dimensions=7),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_told_and_nothing_is_touched(
+    copy: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    DAMAGES[damage](copy)
+    before = {path: path.read_bytes() for path in files_below(copy / "texts")}
+    document = copy.parent / "new.txt"
+    document.write_text("New words.")
+    for command in (["search", "ferry", "--no-rerank"], ["add", str(document)]):
+        code = main([*command, "--library", str(copy)])
+        said = capsys.readouterr().err
+        assert code == 1, said
+        assert "error: " in said
+        assert "hint: " in said
+        assert "Unexpected" not in said
+        assert "--debug" not in said
+    kept = {path: path.read_bytes() for path in before}
+    assert kept == before
+
+
+@pytest.mark.parametrize("damage", ["index gone", "index cut", "index without versions"])
+def test_an_index_comes_back_from_the_texts(copy: Path, damage: str) -> None:
+    DAMAGES[damage](copy)
+    with Library.rebuild(copy) as library:
+        assert len(library.search("ferry", rerank=False)) == len(TEXTS)
+
+
+@pytest.mark.parametrize("damage", ["manifest a list", "generation in words", "catalog gone"])
+def test_a_rebuild_without_its_sources_is_refused(copy: Path, damage: str) -> None:
+    DAMAGES[damage](copy)
+    with pytest.raises(LibraryDamaged) as caught:
+        Library.rebuild(copy)
+    assert caught.value.hint
+
+
+SPOILED: dict[str, Callable[[Path], object]] = {
+    "gone": lambda file: file.unlink(),
+    "cut": cut_in_half,
+    "empty": lambda file: file.write_bytes(b""),
+    "of another shape": lambda file: file.write_bytes(_packed(b"[1, 2]")),
+    "with other keys": lambda file: file.write_bytes(_packed(b'{"pages": []}')),
+}
+
+
+def _packed(data: bytes) -> bytes:
+    import zstandard
+
+    return zstandard.compress(data)
+
+
+@pytest.mark.parametrize("spoil", SPOILED)
+def test_a_lost_text_costs_that_text_alone(copy: Path, spoil: str) -> None:
+    SPOILED[spoil](files_below(copy / "texts")[0])
+    with Library.open(copy) as library:
+        outcomes = []
+        for document in library.documents():
+            try:
+                outcomes.append(library.text(document.id).text)
+            except LibraryDamaged as error:
+                outcomes.append(error.hint or "")
+        assert sum(text.startswith("Ferry") for text in outcomes) == len(TEXTS) - 1
+        assert any("secondlook add --force" in text for text in outcomes)
+        assert len(library.search("ferry", rerank=False)) == len(TEXTS)
+    with pytest.raises(LibraryDamaged):
+        Library.rebuild(copy)
+    with Library.open(copy) as library:
+        assert len(library.search("ferry", rerank=False)) == len(TEXTS)
+    assert not (copy / "g2").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders have no such rights on Windows")
+def test_a_library_that_may_not_be_written(copy: Path) -> None:
+    document = copy.parent / "new.txt"
+    document.write_text("New words.")
+    for path in [copy, *copy.rglob("*")]:
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    try:
+        done = subprocess.run(
+            unprivileged([*SECONDLOOK, "add", document, "--library", copy]),
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        for path in [copy, *copy.rglob("*")]:
+            path.chmod(0o700)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert "hint: check" in done.stderr
+    with Library.open(copy) as library:
+        assert len(library.documents()) == len(TEXTS)
+
+
+@contextmanager
+def small_disk(place: Path, megabytes: int) -> Iterator[bool]:
+    """A file system of its own that is soon full, where the system lets us make one."""
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
+    able = sys.platform == "linux" and os.geteuid() == 0
+    mounted = able and subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", place], check=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a file system of limited size")
+def test_a_full_disk_loses_nothing(made: Path, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    for number in range(6):
+        words = " ".join(f"word{number}x{place}" for place in range(1500))
+        (papers / f"long{number}.txt").write_text(words)
+    with small_disk(tmp_path / "disk", 1) as mounted:
+        library = shutil.copytree(made, tmp_path / "disk" / "library")
+        command = [*SECONDLOOK, "add", papers, "--library", library]
+        done = subprocess.run(
+            command if mounted else with_small_files(command, 100_000),
+            env=environment({"SECONDLOOK_INGEST_COMMIT_PASSAGES": "20"}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "error: " in done.stderr
+        assert "hint: check that the disk has room" in done.stderr
+        room = shutil.copytree(library, tmp_path / "room")
+    with Library.open(room) as opened:
+        names = {path for document in opened.documents() for path in document.paths}
+        assert {f"text:{text.name}" for text in TEXTS} <= names
+        assert len(opened.search("ferry", rerank=False)) >= len(TEXTS)
+        report = opened.add([papers])
+        assert not report.failed
+        assert len(opened.documents()) == len(TEXTS) + 6
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
+    papers, library = tmp_path / "papers", tmp_path / "library"
+    papers.mkdir()
+    for number in range(60):
+        words = " ".join(f"ferry{number}x{place}" for place in range(400))
+        (papers / f"note{number:02}.txt").write_text(words)
+    command = [*SECONDLOOK, "add", str(papers), "--library", str(library)]
+    child = subprocess.Popen(
+        command,
+        env=environment({"SECONDLOOK_INGEST_COMMIT_PASSAGES": "5"}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not _documents_held(library):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=0.05)
+        assert child.returncode is None, "it ended before it could be stopped"
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=120)
+    assert child.returncode == 130, said
+    assert "Traceback" not in said
+    with Library.open(library, create=False) as opened:
+        held = len(opened.documents())
+        assert 0 < held < 60
+        assert opened.status().passages == sum(item.passages for item in opened.documents())
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    assert f"{60 - held} added, {held} unchanged" in done.stdout
+
+
+def _documents_held(library: Path) -> int:
+    file = catalog(library)
+    if not file.exists():
+        return 0
+    with (
+        contextlib.suppress(sqlite3.Error),
+        sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db,
+    ):
+        count: int = db.execute("SELECT count(*) FROM documents").fetchone()[0]
+        db.close()
+        return count
+    return 0
+
+
+def at_look(name: str, act: Callable[[], object]) -> Callable[[Progress], None]:
+    """Act once, at the moment when `add` turns to the file of that name."""
+    acted: list[bool] = []
+
+    def progress(now: Progress) -> None:
+        if now.stage == "looking" and now.current.endswith(name) and not acted:
+            acted.append(True)
+            act()
+
+    return progress
+
+
+def test_a_file_that_vanishes_after_it_was_seen(folder: Path, library: Library) -> None:
+    gone = folder / "a-note.txt"
+    gone.write_text("Here now, gone soon.")
+    report = library.add([folder], progress=at_look("bakery.md", gone.unlink))
+    assert {item.path: item.reason for item in report.failed} == {
+        str(gone): "it is no longer there"
+    }
+    assert report.count("added") == 2
+
+
+def test_a_file_that_vanishes_as_it_is_looked_at(folder: Path, library: Library) -> None:
+    gone = folder / "a-note.txt"
+    gone.write_text("Here now, gone soon.")
+    report = library.add([folder], progress=at_look("a-note.txt", gone.unlink))
+    assert [item.path for item in report.failed] == [str(gone)]
+    assert "No such file" in report.failed[0].reason
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no named pipes")
+def test_a_pipe_that_takes_the_place_of_a_file(folder: Path, library: Library) -> None:
+    changing = folder / "a-note.txt"
+    changing.write_text("A file for now.")
+
+    def swap() -> None:
+        changing.unlink()
+        os.mkfifo(changing)
+
+    report = library.add([folder], progress=at_look("a-note.txt", swap))
+    assert [item.path for item in report.failed] == [str(changing)]
+    assert "no longer a file" in report.failed[0].reason
+
+
+def test_a_file_that_grows_meanwhile(folder: Path, library: Library) -> None:
+    growing = folder / "a-log.txt"
+    growing.write_text("The first line. ")
+
+    def grow() -> None:
+        with growing.open("a") as out:
+            out.write("The second line about walruses.")
+
+    report = library.add([folder], progress=at_look("bakery.md", grow))
+    assert report.count("added") == 3
+    document = library.document(str(growing))
+    assert "walruses" in library.text(document.id).text
+    assert library.add([folder]).count("unchanged") == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed in /proc")
+def test_a_parser_that_is_killed_costs_one_file(folder: Path, library: Library) -> None:
+    killed: list[int] = []
+
+    def kill_first(_: Progress) -> None:
+        for pid in _parsers() if not killed else []:
+            killed.append(pid)
+            os.kill(pid, signal.SIGKILL)
+
+    report = library.add([folder], progress=kill_first)
+    assert killed
+    assert len(report.failed) <= len(killed)
+    for item in report.failed:
+        assert item.reason == "the parser crashed on it (SIGKILL)"
+    again = library.add([folder])
+    assert not again.failed
+    assert len(library.documents()) == 2
+
+
+def _parsers() -> list[int]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, IndexError):
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            if parent == str(os.getpid()) and b"parse.worker" in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\udcff", "\x00", "a" * 100_000, "🦊" * 500, '"(*:^'])
+def test_any_query_is_answered_or_refused(copy: Path, query: str) -> None:
+    with Library.open(copy) as library, contextlib.suppress(SecondlookError):
+        library.search(query, rerank=False)
+
+
+def test_texts_with_half_characters(tmp_path: Path) -> None:
+    with Library.open(tmp_path / "library") as library:
+        odd = Text(
+            "odd\udcff", "Walrus \ud800 and kelp.", title="T\udfff", metadata={"a": "\udc80"}
+        )
+        assert library.add_texts([odd]).count("added") == 1
+        (document,) = library.documents()
+        assert library.text(document.id).text == "Walrus \ufffd and kelp."
+        assert document.paths == ("text:odd\udcff",)
+        assert library.search("walrus", rerank=False, filters={"a": "\udc80"})
+        assert library.add_texts([odd]).count("unchanged") == 1
+
+
+@pytest.mark.parametrize("make", [Path.touch, lambda path: (path.mkdir(), (path / "x").touch())])
+def test_a_place_that_is_taken_is_refused(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    place = tmp_path / "taken"
+    make(place)
+    with pytest.raises(LibraryError) as caught:
+        Library.open(place)
+    assert caught.value.hint

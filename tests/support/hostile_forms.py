@@ -1,0 +1,360 @@
+"""Hostile contents, one builder each: bombs, cycles, depths, lies. Bytes in, bytes out, no disk."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+
+from tests.support import files
+
+LEVELS = 10_000
+CANARY = "secondlook-canary-7d1f"
+"""Written into a file beside the hostile ones: it must never turn up in a text."""
+_OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_SECTOR = 512
+_END_OF_CHAIN, _FREE, _FAT_SECTOR = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
+
+
+# Archives
+
+
+def grown_zip(members: dict[str, bytes], name: str, filler: bytes, megabytes: int) -> bytes:
+    """A zip whose member `name` has that much filler before its last closing tag.
+
+    Deflate blocks that were flushed repeat as bytes, so that gigabytes take no time to write.
+    """
+    content = members[name]
+    cut = max(content.rfind(b"</"), 0)
+    block = filler * ((1 << 20) // len(filler))
+    packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+    head = packer.compress(content[:cut]) + packer.flush(zlib.Z_FULL_FLUSH)
+    middle = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = head + middle * megabytes + packer.compress(content[cut:]) + packer.flush()
+    size = len(content) + len(block) * megabytes
+    checksum = zlib.crc32(content[:cut])
+    # Above a gigabyte it is refused by its size, so nobody gets to see the checksum.
+    for _ in range(megabytes if megabytes < 1024 else 0):
+        checksum = zlib.crc32(block, checksum)
+    checksum = zlib.crc32(content[cut:], checksum)
+    made = files.zipped(members | {name: packed}, stored=["mimetype", name])
+    return _deflated(made, name.encode(), checksum, len(packed), size)
+
+
+def _deflated(made: bytes, name: bytes, checksum: int, packed: int, size: int) -> bytes:
+    """Both headers of a stored member, changed to say what its bytes are."""
+    data = bytearray(made)
+    for mark, method, length in ((b"PK\x03\x04", 8, 30), (b"PK\x01\x02", 10, 46)):
+        at = data.index(mark)
+        while data[at + length : at + length + len(name)] != name:
+            at = data.index(mark, at + 4)
+        struct.pack_into("<H", data, at + method, 8)
+        struct.pack_into("<III", data, at + method + 6, checksum, packed, size)
+    return bytes(data)
+
+
+def zeros_zip(megabytes: int) -> bytes:
+    return grown_zip({"zeros.txt": b""}, "zeros.txt", b"0", megabytes)
+
+
+def nested_zip(levels: int) -> bytes:
+    data = files.zipped({"core.txt": files.PROSE})
+    for level in range(levels):
+        data = files.zipped({f"level{level}.zip": data})
+    return data
+
+
+def overlapping_zip(entries: int) -> bytes:
+    """Every entry of the directory points at the same megabytes, so that it grows by `entries`."""
+    made = zeros_zip(8)
+    start = made.index(b"PK\x01\x02")
+    end = made.rindex(b"PK\x05\x06")
+    directory = made[start:end] * entries
+    tail = struct.pack(
+        "<4sHHHHIIH", b"PK\x05\x06", 0, 0, entries, entries, len(directory), start, 0
+    )
+    return made[:start] + directory + tail
+
+
+def lying_zip() -> bytes:
+    """Says that its member has one byte; 8 MB come out of it."""
+    made = bytearray(zeros_zip(8))
+    for mark, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        at = made.index(mark) + offset
+        made[at : at + 4] = struct.pack("<I", 1)
+    return bytes(made)
+
+
+def encrypted_zip() -> bytes:
+    made = bytearray(files.zipped({"secret.txt": files.PROSE}))
+    made[made.index(b"PK\x03\x04") + 6] |= 1
+    made[made.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(made)
+
+
+def linking_zip() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        link = zipfile.ZipInfo("innocent.txt")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+    return stream.getvalue()
+
+
+def special_tar() -> bytes:
+    """Links, devices, pipes and names that lead out of the folder; one honest file."""
+    stream = io.BytesIO()
+    kinds = {
+        "link.txt": tarfile.SYMTYPE,
+        "hard.txt": tarfile.LNKTYPE,
+        "device.txt": tarfile.CHRTYPE,
+        "disk.txt": tarfile.BLKTYPE,
+        "pipe.txt": tarfile.FIFOTYPE,
+    }
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, kind in kinds.items():
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "/etc/passwd"
+            archive.addfile(info)
+        for name in ("../../climb.txt", "/absolute.txt", "plain.txt"):
+            data = f"{name} {files.PROSE}".encode()
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return stream.getvalue()
+
+
+def archive_forms() -> dict[str, bytes]:
+    # Just above what a text may have, so that the limit is met and little is unpacked.
+    zeros = b"0" * (51 << 20)
+    big_gzip = gzip.compress(zeros, 1, mtime=0)
+    return {
+        "bomb-declared.zip": zeros_zip(3000),
+        "bomb-lying.zip": lying_zip(),
+        "bomb-overlapping.zip": overlapping_zip(400),
+        "bomb-many.zip": files.zipped({f"{number}.txt": b"" for number in range(10_050)}),
+        "bomb-nested.zip": files.zipped({"a.zip": files.zipped({"b.zip": zeros_zip(2500)})}),
+        "bomb.tar.gz": gzip.compress(files.tarred({"zeros.txt": zeros}), 1, mtime=0),
+        "bomb-layers.gz": gzip.compress(gzip.compress(big_gzip, mtime=0), mtime=0),
+        "nested-3.zip": nested_zip(3),
+        "nested-40.zip": nested_zip(40),
+        "climbing.zip": files.zipped(
+            {"../../etc/climb.txt": files.PROSE, "/root/absolute.txt": "x"}
+        ),
+        "windows-names.zip": files.zipped(
+            {"C:\\evil\\a.txt": files.PROSE, "con.txt": "y", "\n.txt": "z"}
+        ),
+        "linking.zip": linking_zip(),
+        "special.tar": special_tar(),
+        "encrypted.zip": encrypted_zip(),
+        "empty.zip": files.zipped({}),
+        "twins.zip": _twins(),
+        "size-huge.tar": _huge_claim(),
+        "lone-end.zip": b"PK\x05\x06" + bytes(18),
+        "comment.zip": b"PK\x05\x06" + bytes(16) + b"\xff\xff" + b"c" * 0xFFFF,
+    }
+
+
+def _twins() -> bytes:
+    """One name twice; the standard library warns when it is asked to write that."""
+    made = files.zipped({"a.txt": files.PROSE, "b.txt": files.PROSE + " Twice."})
+    return made.replace(b"b.txt", b"a.txt")
+
+
+def _huge_claim() -> bytes:
+    info = tarfile.TarInfo("claims.txt")
+    info.size = 7 << 30
+    return info.tobuf() + b"almost nothing"
+
+
+# Office, books, XML
+
+_LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+BILLION_LAUGHS = f'<!DOCTYPE x [<!ENTITY l0 "ha">{_LAUGHS}]>'
+QUADRATIC = f'<!DOCTYPE x [<!ENTITY l9 "{"ha" * 50_000}">]>'
+
+
+def reading_entity(path: str) -> str:
+    return f'<!DOCTYPE x [<!ENTITY l9 SYSTEM "file://{path}">]>'
+
+
+def _with_entity(data: bytes, part: str, declaration: str, tag: bytes) -> bytes:
+    """The same package, with the declaration in front of a part and its entity inside a tag."""
+    members: dict[str, bytes | str] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            content = archive.read(name)
+            if name == part:
+                content = declaration.encode() + content.replace(tag, tag + b"&l9;", 1)
+            members[name] = content
+    return files.zipped(members, stored=["mimetype"])
+
+
+def _inflated(data: bytes, part: str, filler: bytes, megabytes: int) -> bytes:
+    """The same package with a part that grows to that size when it is unpacked."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    return grown_zip(members, part, filler, megabytes)
+
+
+def xlsx(*, dimension: str = "A1:B2", cells: str | None = None) -> bytes:
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    rows = cells or (
+        '<row r="1"><c r="A1" t="inlineStr"><is><t>Harbour</t></is></c></row>'
+        '<row r="2"><c r="A2" t="inlineStr"><is><t>Kelpwick</t></is></c></row>'
+    )
+    return files.zipped(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
+            "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" '
+            f'Type="{relations}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            "xl/workbook.xml": f'<workbook {space} xmlns:r="{relations}"><sheets>'
+            '<sheet name="Quays" sheetId="1" r:id="r1"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">'
+            f'<Relationship Id="r1" Type="{relations}/worksheet" Target="worksheets/sheet1.xml"/>'
+            "</Relationships>",
+            "xl/worksheets/sheet1.xml": f'<worksheet {space}><dimension ref="{dimension}"/>'
+            f"<sheetData>{rows}</sheetData></worksheet>",
+        }
+    )
+
+
+def office_forms(secret: str) -> dict[str, bytes]:
+    """`secret` is the path of a file that external entities try to read."""
+    word = files.docx(files.word_paragraph(files.PROSE))
+    text = files.odf(f"<office:text><text:p>{files.PROSE}</text:p></office:text>")
+    book = files.epub({"one": f"<html><body><p>{files.PROSE}</p></body></html>"})
+    slides = files.pptx([("Tides", files.PROSE)])
+    corner = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>far</t></is></c></row>'
+    deep = "<w:sdt><w:sdtContent>" * LEVELS + "</w:sdtContent></w:sdt>" * LEVELS
+    entities = {
+        "laughs": BILLION_LAUGHS,
+        "quadratic": QUADRATIC,
+        "external": reading_entity(secret),
+    }
+    made = {}
+    for kind, declaration in entities.items():
+        made[f"{kind}.docx"] = _with_entity(word, "word/document.xml", declaration, b"<w:t>")
+        made[f"{kind}.odt"] = _with_entity(text, "content.xml", declaration, b"<text:p>")
+        made[f"{kind}.epub"] = _with_entity(book, "OPS/one.xhtml", declaration, b"<p>")
+        made[f"{kind}.pptx"] = _with_entity(slides, "ppt/slides/slide1.xml", declaration, b"<a:t>")
+        made[f"{kind}.xlsx"] = _with_entity(xlsx(), "xl/worksheets/sheet1.xml", declaration, b"<t>")
+    return made | {
+        "inflated.docx": _inflated(word, "word/document.xml", b"<w:p/>", 2100),
+        "inflated.odt": _inflated(text, "content.xml", b"<text:p/>", 3),
+        "inflated.epub": _inflated(book, "OPS/one.xhtml", b"<p></p>", 3),
+        "inflated.xlsx": _inflated(xlsx(), "xl/worksheets/sheet1.xml", b"<row></row>", 3),
+        "dimension.xlsx": xlsx(dimension="A1:NTP1000000"),
+        "corners.xlsx": xlsx(
+            cells='<row r="1"><c r="A1" t="inlineStr"><is><t>near</t></is></c></row>' + corner
+        ),
+        "deep.docx": files.docx(deep),
+        "no-parts.docx": files.zipped({"word/other.xml": "<x/>"}),
+        "no-spine.epub": files.zipped({"mimetype": "application/epub+zip"}, stored=["mimetype"]),
+        "encrypted.docx": encrypted_ole(),
+    }
+
+
+def encrypted_ole() -> bytes:
+    """A compound file as Office writes it under a password: its only stream is the cipher."""
+    header = struct.pack(
+        "<8s16xHHHHH6xIIIIIIIIII", _OLE_MAGIC, 0x3E, 3, 0xFFFE, 9, 6,
+        0, 1, 1, 0, 4096, _END_OF_CHAIN, 0, _END_OF_CHAIN, 0, 0,
+    )  # fmt: skip
+    header += struct.pack("<108I", *[_FREE] * 108)
+    chain = [_FAT_SECTOR, _END_OF_CHAIN, *range(3, 10), _END_OF_CHAIN]
+    table = struct.pack(f"<{_SECTOR // 4}I", *chain, *[_FREE] * (_SECTOR // 4 - len(chain)))
+    folder = _ole_entry("Root Entry", 5, child=1, start=_END_OF_CHAIN, size=0)
+    folder += _ole_entry("EncryptedPackage", 2, child=_FREE, start=2, size=4096)
+    return header + table + folder.ljust(_SECTOR, b"\0") + random.Random(5).randbytes(4096)
+
+
+def _ole_entry(name: str, kind: int, *, child: int, start: int, size: int) -> bytes:
+    raw = name.encode("utf-16-le") + b"\0\0"
+    return struct.pack(
+        "<64sHBBIII16xI8x8xIQ", raw, len(raw), kind, 1, _FREE, _FREE, child, 0, start, size
+    )
+
+
+# Text
+
+
+def text_forms(secret: str) -> dict[str, bytes]:
+    prose = files.PROSE
+    wide = prose.encode("utf-16-le")
+    surrogates = {"cell_type": "markdown", "source": f"\ud800 {prose} \udfff"}
+    return {
+        "empty.txt": b"",
+        "empty.pdf": b"",
+        "empty.docx": b"",
+        "empty.zip": b"",
+        "blank.txt": b" \t\r\n" * 500,
+        "blank.md": b"\n" * 9,
+        "mark.txt": b"\xef\xbb\xbf",
+        "mark.html": b"\xff\xfe",
+        "nul.txt": bytes(100_000),
+        "nul.csv": bytes(4096),
+        "nul-between.txt": b"\0".join(word.encode() for word in prose.split()),
+        "invalid.txt": prose.encode() + b"\xff\xfe\xc0\xaf\xed\xa0\x80",
+        "invalid.md": b"# \xc3\x28\n\n" + b"\xf5\x80\x80\x80 " * 50,
+        "invalid.csv": b"a,b\n" + b"\x80\x81,\xfe\xff\n" * 50,
+        "wide.txt": wide,
+        "wide-odd.txt": wide[:-1],
+        "wide-lone.txt": b"\xff\xfe" + wide + b"\x00\xd8",
+        "wide-be.txt": prose.encode("utf-16-be"),
+        "wide-32.txt": prose.encode("utf-32"),
+        "control.txt": bytes(range(32)) * 40,
+        "one-line.txt": b"x" * (50 << 20),
+        "one-word.txt": b"kelp" * 5000,
+        "one-row.csv": b",".join(b"cell%d" % number for number in range(2000)),
+        "quote-open.csv": b'a,b\n1,"' + b"never closed, " * 200,
+        "quotes.csv": b'"' * 5001,
+        "deep.html": b"<div>" * LEVELS + prose.encode() + b"</div>" * LEVELS,
+        "deep-open.html": b"<b><table>" * LEVELS + prose.encode(),
+        "deep.xml": b"<a>" * 1500 + b"deep" + b"</a>" * 1500,
+        "deep.json": b"[" * LEVELS + b"]" * LEVELS,
+        "deep-object.json": b'{"a":' * 1500 + b"1" + b"}" * 1500,
+        "deep.ipynb": b"[" * 100_000,
+        "deep.md": b"\n".join(b" " * level + b"- item" for level in range(150)),
+        "deep-quote.md": b">" * 2000 + b" quoted",
+        "deep-brackets.md": b"[" * 3000,
+        "deep.rtf": b"{\\rtf1 " + b"{\\b " * LEVELS + b"deep" + b"}" * LEVELS + b"}",
+        "deep.tex": b"{" * 1000 + b"\\section{" * 100 + b"x",
+        "deep.eml": deep_mail(200),
+        "deep-10000.eml": deep_mail(LEVELS),
+        "laughs.xml": f"{BILLION_LAUGHS}<x>&l9;</x>".encode(),
+        "laughs.html": f"{BILLION_LAUGHS}<html><body>&l9; {prose}</body></html>".encode(),
+        "external.xml": f"{reading_entity(secret)}<x>&l9; {prose}</x>".encode(),
+        "external.html": f"{reading_entity(secret)}<html><p>&l9; {prose}</p></html>".encode(),
+        "laughs.svg": f"{BILLION_LAUGHS}<svg><text>&l9;</text></svg>".encode(),
+        "surrogates.ipynb": files.notebook(surrogates),
+        "surrogates.json": json.dumps({"a": "\ud800" + prose, "b": "x" * 4000}).encode(),
+        "surrogates.rtf": b"{\\rtf1\\ansi \\u55296? \\u57343? " + prose.encode() + b"}",
+        "entities.html": b"<p>&#xD800; &#x110000; &#0; &nosuch; " + prose.encode(),
+        "headings.md": b"# x\n" * 1000,
+        "attributes.html": b"<p " + b"a=b " * 50_000 + b">" + prose.encode(),
+        "no-cells.ipynb": b'{"cells": 5}',
+        "strange-cells.ipynb": b'{"cells": [1, null, {"cell_type": [], "source": {"a": 1}}]}',
+        "headers.eml": b"From: a\r\n" * 20_000 + b"\r\n" + prose.encode(),
+        "charset.eml": b"From: a@b\r\nContent-Type: text/plain; charset=nonsense\r\n\r\n\xff\xfe x",
+        "boundary.eml": b"From: a@b\r\nContent-Type: multipart/mixed\r\n\r\nno boundary at all",
+        "names.eml": files.mail(prose, attachments={"../../etc/climb.txt": prose.encode()}),
+        "times.srt": b"99:99:99,999 --> x\n" * 200,
+    }
+
+
+def deep_mail(levels: int) -> bytes:
+    parts = [b"From: a@example.org\r\nSubject: depth\r\n"]
+    parts += [
+        b'Content-Type: multipart/mixed; boundary="b%d"\r\n\r\n--b%d\r\n' % (level, level)
+        for level in range(levels)
+    ]
+    return b"".join(parts) + b"Content-Type: text/plain\r\n\r\nbottom\r\n"
