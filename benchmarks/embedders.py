@@ -68,11 +68,7 @@ CELLS = [
     *(Cell(model, "cranfield") for model in (FUSED, GIVEN, MINILM)),
     *(Cell(model, "hotpot", others=HOTPOT) for model in (FUSED, MINILM)),
     *(Cell(model, "scifact", others=SCIFACT) for model in (FUSED, MINILM)),
-    Cell(FUSED, "squad2-dev", passage="text"),
-    Cell(FUSED, "scifact", passage="text", others=SCIFACT),
-    Cell(FUSED, "scifact", cap=256, others=SCIFACT),
-    Cell(FUSED, "hotpot", passage="text", others=HOTPOT),
-    Cell(FUSED, "scifact", cap=512, others=SCIFACT),
+    *(Cell(FUSED, "scifact", cap=cap, others=SCIFACT) for cap in (256, 512)),
     Cell(FUSED, "cranfield", cap=256),
 ]
 FULL = [Cell(model, data) for data in ("hotpot", "scifact") for model in (FUSED, GIVEN, MINILM)]
@@ -167,17 +163,43 @@ def measure(cell: Cell, model: Embeds) -> dict[str, float]:
     passages = model.embed_passages(texts)
     spent = time.process_time() - began
     asked = model.embed_passages([row["question"] for row in questions])
-    order = np.argsort(-(asked @ passages.T), axis=1)[:, :20]
-    ids = [row["id"] for row in corpus]
-    ranked = [[ids[at] for at in top] for top in order]
     gold = [set(row["gold"]) for row in questions]
+    scores = ranking_scores(asked, passages, [row["id"] for row in corpus], gold)
+    size = {"passages": len(corpus), "questions": len(questions)}
+    return {**scores, "cpu_ms_per_passage": 1000 * spent / len(corpus), **size}
+
+
+def ranking_scores(
+    asked: Vectors, passages: Vectors, ids: list[str], gold: list[set[str]]
+) -> dict[str, float]:
+    order = np.argsort(-(asked @ passages.T), axis=1)[:, :20]
+    ranked = [[ids[at] for at in top] for top in order]
     scores = {
         f"R@{k}": float(np.mean([recall(r, g, k) for r, g in zip(ranked, gold, strict=True)]))
         for k in (1, 5, 20)
     }
     scores["nDCG@10"] = float(np.mean([ndcg(r, g) for r, g in zip(ranked, gold, strict=True)]))
-    size = {"passages": len(corpus), "questions": len(questions)}
-    return {**scores, "cpu_ms_per_passage": 1000 * spent / len(corpus), **size}
+    return scores
+
+
+def whole_corpora(identity: str) -> dict[str, dict[str, float]]:
+    """The shipped model on every passage and question, from the vectors that
+    `python -m benchmarks.sweep prepare` keeps; empty where it was not run."""
+    from benchmarks.sweep_sets import CACHE, GIVEN, SETS
+    from benchmarks.sweep_sets import load as load_set
+
+    folder = CACHE / "vectors" / identity.replace("@", "-")
+    scored = {}
+    for name in SETS:
+        held = load_set(name)
+        ids, gold = [row.id for row in held.passages], [set(query.gold) for query in held.queries]
+        for seen in GIVEN:
+            file, asked = folder / f"{name}-{seen}.npy", folder / f"{name}-queries.npy"
+            if file.exists() and asked.exists():
+                scores = ranking_scores(np.load(asked), np.load(file), ids, gold)
+                size = {"passages": len(ids), "questions": len(gold)}
+                scored[f"{name} | {seen}"] = {**scores, **size}
+    return scored
 
 
 def recall(ranked: list[str], gold: set[str], k: int) -> float:
@@ -208,12 +230,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--given", type=Path, required=True)
     parser.add_argument("--minilm", type=Path, required=True)
-    parser.add_argument("--full", action="store_true", help="whole corpora too (an hour)")
+    parser.add_argument("--full", action="store_true", help="embed whole corpora too (an hour)")
+    parser.add_argument("--whole", action="store_true", help="only from the sweep's vectors")
     given = parser.parse_args()
     identity = find_weights("embedder").identity
     done: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     if done.get("shipped") != identity:
         done = {"shipped": identity, "cells": {}}
+    if given.whole:
+        done["whole_corpora"] = whole_corpora(identity)
+        RESULTS.write_text(json.dumps(done, indent=2) + "\n", "utf-8")
+        return
     with tempfile.TemporaryDirectory() as cache:
         models = Models(given.given, given.minilm, Path(cache))
         for cell in CELLS + (FULL if given.full else []):
@@ -221,6 +248,7 @@ def main() -> None:
                 done["cells"][cell.key] = measure(cell, models.open(cell.model, cell.cap))
                 RESULTS.write_text(json.dumps(done, indent=2) + "\n", "utf-8")
                 print(cell.key, done["cells"][cell.key], flush=True)
+        done["whole_corpora"] = whole_corpora(identity)
         done["cost"] = cost(models)
     RESULTS.write_text(json.dumps(done, indent=2) + "\n", "utf-8")
     print(json.dumps(done["cost"], indent=2))
