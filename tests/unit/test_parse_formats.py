@@ -106,6 +106,23 @@ def test_pdf_sentences_go_on_over_pages_and_running_lines_are_dropped() -> None:
     assert page_texts(extracted)[1].startswith("be continued there.")
 
 
+def test_pdf_shouted_words_are_joined_and_contents_are_no_headings() -> None:
+    data = files.pdf(
+        [
+            [
+                (22, "Report"),
+                (16, "1 Start . . . . . . 7"),
+                "an element that is OP-",
+                "TIONAL here",
+                "and some more words to make it body text.",
+            ]
+        ]
+    )
+    extracted = read(data, "a.pdf")
+    assert headings(extracted) == [(1, "Report")]
+    assert "that is OPTIONAL here and" in extracted.text
+
+
 def test_pdf_lists_stay_lists() -> None:
     extracted = read(files.pdf([["Needed:", "1. rope and a", "2. tar", "3. nails"]]), "a.pdf")
     assert extracted.text.split("\n\n") == ["Needed:", "1. rope and a", "2. tar", "3. nails"]

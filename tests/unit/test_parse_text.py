@@ -194,6 +194,8 @@ def test_titles_that_say_nothing_are_dropped(given_title: str | None, expected: 
 def test_the_first_outermost_heading_is_the_title() -> None:
     extracted = Extracted("sub\n\nTop", headings=(Heading(2, 0, 3), Heading(1, 5, 8)))
     assert finish(extracted, "x.txt").title == "Top"
+    numbered = Extracted("1. Introduction", headings=(Heading(1, 0, 15),))
+    assert finish(numbered, "mime-spec.pdf").title == "mime spec"
     assert finish(Extracted("words"), "dir/annual_report-2023.tar.gz").title == "annual report 2023"
 
 

@@ -24,6 +24,12 @@ _NO_TITLE = re.compile(
     r"\(?anonymous\)?|\(?unspecified\)?|none|null|index|\W*|\d+)",
     re.IGNORECASE,
 )
+_SECTION = re.compile(
+    r"(\d+|[IVX]+)(\.\d+)*[.)]?\s|(introduction|abstract|contents|table of contents|preface|"
+    r"summary|references|acknowledge?ments)$",
+    re.IGNORECASE,
+)
+"""Headings of a part, which say nothing about the whole."""
 _OFFICE_TITLE = re.compile(r"^microsoft (word|powerpoint|excel) - ", re.IGNORECASE)
 _FILE_NAME = re.compile(
     r"^.*\.(docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|html?|ps|eps|fm|pmd)$", re.IGNORECASE
@@ -73,7 +79,8 @@ def _first_heading(extracted: Extracted) -> str | None:
     outermost = min((heading.level for heading in extracted.headings[:5]), default=0)
     for heading in extracted.headings[:5]:
         if heading.level == outermost:
-            return sane_title(extracted.text[heading.start : heading.end])
+            words = sane_title(extracted.text[heading.start : heading.end])
+            return None if words is None or _SECTION.match(words) else words
     return None
 
 

@@ -25,6 +25,7 @@ _STARTS_ITEM = re.compile(r"^([•◦▪‣●○■□·*\u2013\u2014-]\s|\(?[0
 _BROKEN_WORD = re.compile(r"[^\W\d_][-\u2010]$")
 _LOWER_START = re.compile(r"^[^\W\d_A-Z]")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_DOT_LEADERS = re.compile(r"(?:\.\s?){4}")
 _DIGITS = re.compile(r"\d+")
 _ONLY_NUMBER = re.compile(r"\W*(page|seite|p\.)?\W*#(\W*(/|of|von)\W*#)?\W*", re.IGNORECASE)
 _WIDE_GAP = 1.45
@@ -59,7 +60,8 @@ class _Style:
     """What is usual in this document."""
 
     height: float
-    pitch: float
+    pitches: dict[float, float]
+    """Height of a line -> usual distance between two lines of that height."""
     sizes: list[float]
     """Heights of headings, largest first."""
     words: frozenset[str]
@@ -116,21 +118,20 @@ def _without(lines: list[Line], running: set[str], shown: set[str]) -> list[Line
 
 def _style(pages: Sequence[list[Line]]) -> _Style:
     weights: Counter[float] = Counter()
-    pitches: list[float] = []
+    gaps: dict[float, list[float]] = {}
     words: set[str] = set()
     for lines in pages:
         for line in lines:
             weights[round(line.height, 1)] += len(line.text)
             words.update(word.lower() for word in _WORD.findall(line.text.rstrip("-")))
-        pitches.extend(
-            first.bottom - second.bottom
-            for first, second in pairwise(lines)
-            if 0 < first.bottom - second.bottom < 3 * max(first.height, second.height)
-        )
+        for first, second in pairwise(lines):
+            gap = first.bottom - second.bottom
+            if 0 < gap < 3 * second.height and not _differ(first.height, second.height):
+                gaps.setdefault(round(second.height), []).append(gap)
     height = weights.most_common(1)[0][0] if weights else 0.0
     larger = sorted((size for size in weights if size >= height * _HEADING_SIZE), reverse=True)
-    pitch = median(pitches) if pitches else height * 1.2
-    return _Style(height, pitch, larger, frozenset(words))
+    pitches = {size: median(found) for size, found in gaps.items()}
+    return _Style(height, pitches, larger, frozenset(words))
 
 
 def _blocks(lines: list[Line], style: _Style, outline: dict[str, int]) -> list[list[Line]]:
@@ -161,7 +162,8 @@ def _continues(block: list[Line], line: Line, style: _Style) -> bool:
     drop = before.bottom - line.bottom
     if drop < -before.height:  # the next column, or a jump back up
         return not _ENDS_SENTENCE.search(before.text)
-    if drop > _WIDE_GAP * max(style.pitch, line.height):
+    pitch = style.pitches.get(round(line.height), line.height)
+    if drop > _WIDE_GAP * max(pitch, line.height):
         return False
     return not _closes(block, before, line)
 
@@ -189,6 +191,8 @@ def _heading_level(block: list[Line], style: _Style, outline: dict[str, int]) ->
     if level is not None:
         return level
     if outline or not any(char.isalpha() for char in text) or text.endswith((".", ",", ";")):
+        return None
+    if _DOT_LEADERS.search(text):  # a table of contents
         return None
     size = round(block[0].height, 1)
     return _rank(size, style) if size in style.sizes else None
@@ -238,9 +242,12 @@ class _Writer:
         return text
 
     def _glued(self, text: str, before: Line, following: str) -> str:
-        if not _BROKEN_WORD.search(text) or not _LOWER_START.match(following):
+        if not _BROKEN_WORD.search(text):
             return f"{text} {following}"
         head = _WORD.findall(text)[-1]
+        is_shouted = head.isupper() and len(head) > 1 and following[:2].isupper()
+        if not is_shouted and not _LOWER_START.match(following):
+            return f"{text} {following}"
         tail = _WORD.match(following)
         rest = tail.group() if tail else ""
         keeps_hyphen = (

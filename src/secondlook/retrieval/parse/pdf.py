@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, Encrypted, NoText
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-"}
 )
-# pdfium marks a hyphen that it believes to be a word break like this, without a line end.
-_SOFT_BREAK = re.compile(r"[\x02\ufffe](?:\r\n)?")
 _LINE_END = re.compile(r"\r\n|\r|\n")
+# pdfium marks a hyphen that it takes for a word break like this, with or without a line end.
+_PIECE_END = re.compile(r"\r\n|\r|\n|[\x02\ufffe](?:\r\n)?")
+_Box = tuple[float, float, float, float]
 _PASSWORD_ERROR = 4
-_FEWEST_CHARS = 1
 _NAMED_PAGES = 12
 
 
@@ -106,7 +107,7 @@ def _split(text: str) -> list[str]:
     """Pieces that keep their line ends, so that their lengths add up to the whole."""
     pieces: list[str] = []
     start = 0
-    for match in re.finditer(r"\r\n|\r|\n|[\x02\ufffe](?:\r\n)?", text):
+    for match in _PIECE_END.finditer(text):
         pieces.append(text[start : match.end()])
         start = match.end()
     pieces.append(text[start:])
@@ -118,9 +119,8 @@ def _line(textpage: Any, words: str, position: int) -> Line:
     last = position + len(words.rstrip()) - 1
     is_broken = words[-1] in "\x02\ufffe"
     last = max(first, last - is_broken)
-    boxes = [_box(textpage, place) for place in (first, (first + last) // 2, last)]
-    # One odd symbol must not make the whole line look larger than its neighbours.
-    typical = sorted(boxes, key=lambda box: box[3] - box[1])[1]
+    boxes = [_box(textpage, first + (last - first) * step // 4) for step in range(5)]
+    typical = _typical(boxes)
     words = words.rstrip("\x02\ufffe") + ("-" if is_broken else "")
     return Line(
         text=words.translate(_LIGATURES).strip(),
@@ -132,7 +132,13 @@ def _line(textpage: Any, words: str, position: int) -> Line:
     )
 
 
-def _box(textpage: Any, text_index: int) -> tuple[float, float, float, float]:
+def _typical(boxes: list[_Box]) -> _Box:
+    """A box of the commonest height: an odd symbol or a word in another type does not count."""
+    heights = Counter(round(box[3] - box[1], 1) for box in boxes)
+    return max(boxes, key=lambda box: (heights[round(box[3] - box[1], 1)], box[3] - box[1]))
+
+
+def _box(textpage: Any, text_index: int) -> _Box:
     """Left, bottom, right, top of a character with its line's full height; zeros if unknown."""
     import pypdfium2.raw as pdfium
 
