@@ -106,7 +106,9 @@ class _Worker:
         if verdict:
             return LimitExceeded(verdict)
         if code is not None and code < 0:
-            return Damaged(f"the parser crashed on it ({_signal_name(-code)})")
+            # Native libraries abort when they are refused memory.
+            why = ", most likely for want of memory" if -code == signal.SIGABRT else ""
+            return Damaged(f"the parser crashed on it ({_signal_name(-code)}{why})")
         return Damaged(f"the parser ended without a result (exit code {code}, {error!r})")
 
     def judge(self, now: float) -> None:
