@@ -41,7 +41,7 @@ def main() -> None:
     else:
         from benchmarks import sweep_report
 
-        sweep_report.report(save=not options.limit, limit=options.limit)
+        sweep_report.report(save=not options.limit, limit=options.limit, depth=options.depth)
 
 
 def _arguments() -> argparse.Namespace:

@@ -145,7 +145,7 @@ def _ranks(k: int) -> Callable[[Floats, Floats, float], Floats]:
 
 
 FORMS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
-    **{f"sigmoid/{scale}": _sigmoid(scale) for scale in (1, 2, 4)},
+    **{f"sigmoid/{scale}": _sigmoid(scale) for scale in (2, 4, 8)},
     "zscore": _zscore,
     **{f"ranks/{k}": _ranks(k) for k in (5, 60)},
 }

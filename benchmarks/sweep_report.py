@@ -7,11 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from benchmarks.sweep_grid import FORMS, METRICS, Config, evaluate, fusion_order, load_pool
+from benchmarks.sweep_grid import FORMS, METRICS, Config, evaluate, load_pool
 from benchmarks.sweep_pools import POOL, RRF_KS, TIERS, WEIGHTS
 from benchmarks.sweep_score import read_scores, score_folder
-from benchmarks.sweep_sets import GIVEN, SETS, Given
+from benchmarks.sweep_sets import CACHE, GIVEN, SETS, Given, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,34 +20,35 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).resolve().parent / "results" / "sweep.json"
 MARGIN = 0.01
 BLENDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-RERANKED_KS = (10, 20, 60)
+RERANKED_KS = (5, 10, 20, 60)
 Relevance = dict[tuple[str, str], dict[str, float]]
 Measured = list[tuple[Config, "Scores"]]
 
 
-def report(*, save: bool, limit: int | None) -> None:
+def report(*, save: bool, limit: int | None, depth: int) -> None:
+    """Sweep over the questions whose candidates the reader has seen to this depth."""
     from secondlook.reading import load_embedder, load_reader
 
     reader = load_reader().name
     record: dict[str, Any] = {"reader": reader, "embedder": load_embedder().name, "pool": POOL}
     record["context"] = _context_or_not(limit)
-    read = {given: _relevance(reader, given) for given in GIVEN}
-    record["reader sees"] = _reader_context(read, limit)
-    pools = [load_pool(name, "context", read["context"], limit) for name in SETS]
-    record |= _sweep(pools)
+    record["reader sees"] = _reader_context(reader, limit)
+    read = _relevance(reader, "context", depth)
+    record |= _sweep([load_pool(name, "context", read, limit) for name in SETS], depth)
     if save:
         RESULTS.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
-def _reader_context(read: dict[Given, Relevance], limit: int | None) -> dict[str, Any]:
+def _reader_context(reader: str, limit: int | None) -> dict[str, Any]:
     """The reader with and without the title before the passage, on questions read both ways."""
+    read = {given: _relevance(reader, given, 10) for given in GIVEN}
     both = read["context"].keys() & read["text"].keys()
     found: dict[str, Any] = {}
     for given in GIVEN if both else ():
         scores = {key: read[given][key] for key in both}
         pools = [load_pool(name, "context", scores, limit) for name in SETS]
         found["questions"] = {pool.name: len(pool.gold) for pool in pools}
-        configs = [Config(0.5, 60, min(10, depth_read(pools)), "sigmoid/2", b) for b in BLENDS]
+        configs = [Config(0.5, 60, 10, "sigmoid/4", b) for b in BLENDS]
         measured = list(evaluate(pools, configs))
         best = max(measured, key=lambda item: macro(item[1], "all"))
         found[given] = _show(f"reader sees {given}", best)
@@ -68,19 +68,22 @@ def _context_or_not(limit: int | None) -> dict[str, Any]:
     return found
 
 
-def _relevance(reader: str, given: Given) -> Relevance:
-    """Relevance by set and question, then by passage."""
+def _relevance(reader: str, given: Given, depth: int) -> Relevance:
+    """Relevance by set and question, then by passage, of questions read to this depth."""
     values: Relevance = {}
     for row in read_scores(score_folder(reader, given)):
         readings = dict(zip(row["passages"], (s[0] for s in row["scores"]), strict=True))
         values.setdefault((row["set"], row["query"]), {}).update(readings)
+    for row in read_lines(CACHE / "pairs.jsonl.gz"):
+        key = (row["set"], row["query"])
+        if row["tier"] <= depth and not values.get(key, {}).keys() >= set(row["passages"]):
+            values.pop(key, None)
     return values
 
 
-def _sweep(pools: list[Pool]) -> dict[str, Any]:
+def _sweep(pools: list[Pool], depth: int) -> dict[str, Any]:
     print("\nquestions: " + ", ".join(f"{p.name} {len(p.gold)}" for p in pools))
     plain = list(evaluate(pools, [Config(dense, k) for k in RRF_KS for dense in WEIGHTS]))
-    depth = depth_read(pools)
     blended = list(evaluate(pools, _blended(depth)))
     record: dict[str, Any] = {"questions": {pool.name: len(pool.gold) for pool in pools}}
     floor = _floor(plain, "chosen")
@@ -107,22 +110,6 @@ def _sweep(pools: list[Pool]) -> dict[str, Any]:
     alone = [item for item in blended if item[0].blend == 1.0]
     record["reader alone"] = _show("reader alone", max(alone, key=lambda item: macro(item[1])))
     return record
-
-
-def depth_read(pools: list[Pool]) -> int:
-    """The deepest tier that the reader has seen whole under every fusion."""
-
-    for size in reversed(TIERS):
-        missing = 0
-        for pool in pools:
-            for k in RERANKED_KS:
-                for dense in WEIGHTS:
-                    fusion, relevance, _ = fusion_order(pool, dense, k)
-                    unread = np.isnan(relevance[:, :size]) & (fusion[:, :size] > 0)
-                    missing += int(unread.sum())
-        if not missing:
-            return size
-    return 0
 
 
 def _blended(depth: int) -> Iterator[Config]:

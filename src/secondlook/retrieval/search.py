@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from secondlook.errors import UsageError
 from secondlook.retrieval.analyse import query_terms
-from secondlook.retrieval.chunk import context
+from secondlook.retrieval.chunk import with_context
 from secondlook.retrieval.fuse import fuse
 from secondlook.retrieval.index.port import EVERYTHING
 from secondlook.retrieval.rerank import rerank
@@ -33,18 +33,18 @@ class SearchOptions:
 
     k: int = 10
     """How many passages come back."""
-    dense: float = 0.5
+    dense: float = 0.7
     """Weight of the search by meaning; 0 leaves it out."""
-    lexical: float = 0.5
+    lexical: float = 0.3
     """Weight of the search by words; 0 leaves it out."""
-    rrf_k: int = 60
+    rrf_k: int = 10
     """Constant of rank fusion: the larger, the less the first ranks stand out."""
     pool: int = 100
     """Passages that each of the two searches contributes."""
     candidates: int = 20
     """How many of the fused passages the reader looks at."""
     rerank: bool = True
-    blend: float = 0.5
+    blend: float = 0.6
     """Share of the reader in the order: 0 keeps that of fusion."""
 
     def __post_init__(self) -> None:
@@ -154,23 +154,24 @@ class Searcher:
             reader = loading.result()
             if reader is None:
                 return {}
-            above = self._above(entries)
-            given = [lead + entry.text for lead, entry in zip(above, entries, strict=True)]
+            given = self._in_context(entries)
             readings = reader.read(query, given)
         except Exception as failure:  # noqa: BLE001 - a search is worth more than its second look
             log.warning("not reranked: %s", failure)
             return {}
         return {
-            entry.id: _within(reading, len(lead), len(entry.text))
-            for entry, reading, lead in zip(entries, readings, above, strict=True)
+            entry.id: _within(reading, len(whole) - len(entry.text), len(entry.text))
+            for entry, reading, whole in zip(entries, readings, given, strict=True)
         }
 
-    def _above(self, entries: Sequence[Entry]) -> list[str]:
-        """What the reader is told before each passage: where it stands."""
+    def _in_context(self, entries: Sequence[Entry]) -> list[str]:
+        """Each passage as the reader sees it: below its title and headings, as when embedded."""
         documents = {entry.document for entry in entries}
         titles = self.titles(documents) if self.titles else {}
-        lines = [context(titles.get(entry.document, ""), entry.heading) for entry in entries]
-        return [f"{line}. " if line else "" for line in lines]
+        return [
+            with_context(titles.get(entry.document, ""), entry.heading, entry.text)
+            for entry in entries
+        ]
 
 
 def _result(entry: Entry, fused: Fused, score: float, reading: Reading | None) -> Ranked:
