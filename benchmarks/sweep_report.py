@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).resolve().parent / "results" / "sweep.json"
 MARGIN = 0.01
+PARTS = ("all", "chosen", "held")
 BLENDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 RERANKED_KS = (5, 10, 20, 60)
 Relevance = dict[tuple[str, str], dict[str, float]]
@@ -85,31 +86,38 @@ def _sweep(pools: list[Pool], depth: int) -> dict[str, Any]:
     print("\nquestions: " + ", ".join(f"{p.name} {len(p.gold)}" for p in pools))
     plain = list(evaluate(pools, [Config(dense, k) for k in RRF_KS for dense in WEIGHTS]))
     blended = list(evaluate(pools, _blended(depth)))
-    record: dict[str, Any] = {"questions": {pool.name: len(pool.gold) for pool in pools}}
-    floor = _floor(plain, "chosen")
-    record["floor"] = {part: _floor(plain, part) for part in ("all", "chosen", "held")}
-    for label, config in (
-        ("dense", Config(1.0, 60)),
-        ("lexical", Config(0.0, 60)),
-        ("hybrid 0.5", Config(0.5, 60)),
-    ):
-        record[label] = _show(label, next(item for item in plain if item[0] == config))
-    record["best fusion"] = _show("best fusion", max(plain, key=lambda item: macro(item[1])))
-    for candidates in [size for size in TIERS if size <= depth]:
-        some = [item for item in blended if item[0].candidates == candidates]
-        best = _choose(some, floor)
-        if best:
-            record[f"best of {candidates}"] = _show(f"best of {candidates}", best)
+    named: dict[str, tuple[Config, Scores] | None] = {
+        label: next(item for item in plain if item[0] == Config(dense, 60))
+        for label, dense in (("dense", 1.0), ("lexical", 0.0), ("hybrid 0.5", 0.5))
+    }
+    named["best fusion"] = max(plain, key=lambda item: macro(item[1], "all"))
+    for size in (size for size in TIERS if size <= depth):
+        some = [item for item in blended if item[0].candidates == size]
+        named[f"best of {size}"] = _choose(some, plain, "all")
     for form in FORMS:
-        best = _choose([item for item in blended if item[0].form == form], floor)
-        if best:
-            record[f"best {form}"] = _show(f"best {form}", best)
-    best = _choose(blended, floor)
-    if best:
-        record["chosen"] = _show("chosen", best)
-    alone = [item for item in blended if item[0].blend == 1.0]
-    record["reader alone"] = _show("reader alone", max(alone, key=lambda item: macro(item[1])))
+        some = [item for item in blended if item[0].form == form]
+        named[f"best {form}"] = _choose(some, plain, "all")
+    named["reader alone"] = max(
+        (item for item in blended if item[0].blend == 1.0), key=lambda item: macro(item[1], "all")
+    )
+    named["chosen on half"] = _choose(blended, plain, "chosen")
+    named["chosen on all"] = _choose(blended, plain, "all")
+    named["default"] = next(evaluate(pools, [_default()]))
+    record: dict[str, Any] = {"questions": {pool.name: len(pool.gold) for pool in pools}}
+    record["best without reader"] = {part: _floor(plain, part) for part in PARTS}
+    record |= {label: _show(label, item) for label, item in named.items() if item}
     return record
+
+
+def _default() -> Config:
+    """What the product does when nobody says otherwise."""
+    from secondlook.retrieval.rerank import RELEVANCE_SCALE
+    from secondlook.retrieval.search import SearchOptions
+
+    options = SearchOptions()
+    weight = options.dense / (options.dense + options.lexical)
+    form = f"sigmoid/{RELEVANCE_SCALE:g}"
+    return Config(round(weight, 3), options.rrf_k, options.candidates, form, options.blend)
 
 
 def _blended(depth: int) -> Iterator[Config]:
@@ -121,7 +129,7 @@ def _blended(depth: int) -> Iterator[Config]:
                         yield Config(dense, k, candidates, form, blend)
 
 
-def macro(scores: Scores, part: str = "chosen", metric: str = "ndcg10") -> float:
+def macro(scores: Scores, part: str, metric: str = "ndcg10") -> float:
     return sum(scores[name][part][metric] for name in SETS) / len(SETS)
 
 
@@ -130,13 +138,15 @@ def _floor(plain: Measured, part: str) -> dict[str, float]:
     return {name: max(scores[name][part]["ndcg10"] for _, scores in plain) for name in SETS}
 
 
-def _choose(measured: Measured, floor: dict[str, float]) -> tuple[Config, Scores] | None:
+def _choose(measured: Measured, plain: Measured, part: str) -> tuple[Config, Scores] | None:
+    """The best average among those that cost no set more than the margin."""
+    floor = _floor(plain, part)
     allowed = [
         item
         for item in measured
-        if all(item[1][name]["chosen"]["ndcg10"] >= floor[name] - MARGIN for name in SETS)
+        if all(item[1][name][part]["ndcg10"] >= floor[name] - MARGIN for name in SETS)
     ]
-    return max(allowed, key=lambda item: macro(item[1]), default=None)
+    return max(allowed, key=lambda item: macro(item[1], part), default=None)
 
 
 def _show(label: str, item: tuple[Config, Scores]) -> dict[str, Any]:
@@ -147,7 +157,7 @@ def _show(label: str, item: tuple[Config, Scores]) -> dict[str, Any]:
     print(_line(told, scores))
     averages = {
         part: {metric: round(macro(scores, part, metric), 4) for metric in METRICS}
-        for part in ("all", "chosen", "held")
+        for part in PARTS
     }
     return {"config": asdict(config), "macro": averages, "sets": scores}
 
@@ -156,5 +166,5 @@ def _line(label: str, scores: Scores) -> str:
     per_set = "  ".join(
         f"{name} " + "/".join(f"{scores[name]['all'][m]:.3f}" for m in METRICS[:3]) for name in SETS
     )
-    averages = "/".join(f"{macro(scores, part):.4f}" for part in ("all", "chosen", "held"))
+    averages = "/".join(f"{macro(scores, part):.4f}" for part in PARTS)
     return f"{label:52} {averages}  {per_set}"

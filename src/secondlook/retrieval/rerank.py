@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from secondlook.retrieval.fuse import Fused
 
-RELEVANCE_SCALE = 4.0
+RELEVANCE_SCALE = 8.0
 """Logits of relevance are divided by this before the sigmoid."""
 _UNREAD = -math.inf
 

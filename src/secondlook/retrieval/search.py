@@ -37,14 +37,14 @@ class SearchOptions:
     """Weight of the search by meaning; 0 leaves it out."""
     lexical: float = 0.3
     """Weight of the search by words; 0 leaves it out."""
-    rrf_k: int = 10
+    rrf_k: int = 5
     """Constant of rank fusion: the larger, the less the first ranks stand out."""
     pool: int = 100
     """Passages that each of the two searches contributes."""
     candidates: int = 20
     """How many of the fused passages the reader looks at."""
     rerank: bool = True
-    blend: float = 0.6
+    blend: float = 0.7
     """Share of the reader in the order: 0 keeps that of fusion."""
 
     def __post_init__(self) -> None:
