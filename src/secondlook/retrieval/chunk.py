@@ -58,8 +58,8 @@ _WORD_COST = 1.6
 class ChunkOptions:
     """How long passages are, and how much of one is repeated at the start of the next."""
 
-    tokens: int = 256
-    overlap: int = 32
+    tokens: int = 200
+    overlap: int = 25
 
     def __post_init__(self) -> None:
         if self.tokens < _SMALLEST_BUDGET:
