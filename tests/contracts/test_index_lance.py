@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from secondlook.errors import LibraryFormat, LibraryMissing
+from secondlook.errors import LibraryError, LibraryFormat, LibraryMissing
 from secondlook.retrieval.index import lance_rows, lance_upkeep
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry, Filter
@@ -156,3 +156,15 @@ def test_a_step_that_keeps_failing_fails(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "i" / "_versions")
     with pytest.raises((OSError, ValueError)):
         index.dense(vectors(1)[0], 3)
+
+
+def test_two_processes_that_create_at_once_share_one_index(tmp_path: Path) -> None:
+    LanceIndex.open(tmp_path / "i", dimensions=8, create=True).add(entries(2), vectors(2))
+    again = lance_upkeep.create(tmp_path / "i", 8)  # as one that saw no index a moment ago
+    assert again.count_rows() == 2
+
+
+def test_a_place_that_cannot_hold_an_index_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LibraryError, match="file"):
+        LanceIndex.open(tmp_path / "file", dimensions=8, create=True)

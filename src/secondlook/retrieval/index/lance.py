@@ -26,7 +26,7 @@ _SPARE = 16
 """How many more hits than asked are read, to settle ties at the cut by id."""
 _MOST_READ = 10_000
 """From here on a tie at the cut stays as the engine left it."""
-_RETRIES = 3
+_RETRIES = 5
 _MANY_HITS = 100
 _INDEX_CACHE = 512 << 20
 _METADATA_CACHE = 128 << 20
@@ -179,11 +179,12 @@ class LanceIndex:
 
 
 def _insisting(read: Callable[[], T]) -> T:
-    """Read again when a purge deleted the files of the commit that was being read."""
+    """Read again when a purge deleted the files of the commit that was being read. Lance has no
+    error class for that: a vanished manifest, data file or index file each raise another one."""
     for _ in range(_RETRIES):
         try:
             return read()
-        except OSError:
+        except (OSError, ValueError, RuntimeError):
             continue
     return read()
 

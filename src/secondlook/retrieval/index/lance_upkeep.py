@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from secondlook.errors import LibraryError
 from secondlook.retrieval.index.lance_rows import schema
 
 if TYPE_CHECKING:
@@ -72,8 +73,22 @@ def engine() -> Any:
 def create(path: Path, dimensions: int) -> LanceDataset:
     path.parent.mkdir(parents=True, exist_ok=True)
     empty = schema(dimensions).empty_table()
-    dataset: LanceDataset = engine().write_dataset(empty, str(path), mode="create")
+    try:
+        dataset: LanceDataset = engine().write_dataset(empty, str(path), mode="create")
+    except OSError:  # another process made it in the meantime, or it cannot be made at all
+        dataset = _insist_on_opening(path)
     ensure_text_index(dataset)
+    return dataset
+
+
+def _insist_on_opening(path: Path) -> LanceDataset:
+    try:
+        dataset: LanceDataset = engine().dataset(str(path))
+    except ValueError as error:
+        raise LibraryError(
+            f"No index can be made at {str(path)!r}",
+            hint="Check that the folder may be written to and that the disk is not full.",
+        ) from error
     return dataset
 
 
