@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import numpy as np
-from benchmarks.sweep_sets import SETS, load
 
+from benchmarks.sweep_sets import SETS, load
 from secondlook.retrieval import analyse
 from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.retrieval.stopwords import STOP_WORDS

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime
-from benchmarks.reading_answers import answer_scores, auroc, questions_with_passages, sample_texts
-from training.export import models
-from training.export.graph import Plan
-from training.export.tensors import read_int8_onnx
 
+from benchmarks.reading_answers import answer_scores, auroc, questions_with_passages, sample_texts
 from secondlook.reading.reader import QUESTION_TOKENS, best_span
 from secondlook.reading.session import allowed_cores
 from secondlook.reading.weights import find_weights
 from secondlook.reading.wordpieces import CLS, SEP, Wordpieces
+from training.export import models
+from training.export.graph import Plan
+from training.export.tensors import read_int8_onnx
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

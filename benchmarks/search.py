@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from benchmarks.search_data import CACHE, Collection, all_passages, noisy_copies, sample
 from benchmarks.search_data import load_embedder as load
-
 from secondlook.retrieval.analyse import query_terms
 from secondlook.retrieval.fuse import fuse
 from secondlook.retrieval.index.lance import LanceIndex

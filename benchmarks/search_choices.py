@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+
 from benchmarks.search import K, share_of_best, some_queries
 from benchmarks.search_data import all_passages, sample
-
 from secondlook.retrieval.index.lance_upkeep import engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lance import LanceDataset
+
     from benchmarks.search import Query
     from benchmarks.search_data import Vectors
-    from lance import LanceDataset
 
 RESULTS = Path(__file__).parent / "results" / "search_choices.json"
 LIMIT = K + 16  # what the index asks for, to settle ties

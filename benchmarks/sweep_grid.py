@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
 from benchmarks.sweep_pools import TIERS, pool_file
 from benchmarks.sweep_sets import load, read_lines, shuffled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from benchmarks.sweep_sets import Given
     from numpy.typing import NDArray
+
+    from benchmarks.sweep_sets import Given
 
     Floats = NDArray[np.float64]
     Form = Callable[[Floats, Floats], Floats]

@@ -6,6 +6,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from benchmarks.sweep_sets import (
     CACHE,
     GIVEN,
@@ -21,9 +22,9 @@ from benchmarks.sweep_sets import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from benchmarks.sweep_sets import EvaluationSet
     from numpy.typing import NDArray
 
+    from benchmarks.sweep_sets import EvaluationSet
     from secondlook.reading.port import Embedder
 
 POOL = 100

@@ -87,7 +87,7 @@ class EmbeddingSettings(_Section):
 
 class ChunkingSettings(_Section):
     tokens: int = Field(default=200, ge=16, le=8192, description="Tokens a passage aims at.")
-    overlap: int = Field(default=30, ge=0, le=4096, description="Tokens that neighbours share.")
+    overlap: int = Field(default=25, ge=0, le=4096, description="Tokens that neighbours share.")
 
     @model_validator(mode="after")
     def _overlap_is_a_part(self) -> Self:
@@ -120,16 +120,16 @@ class IngestSettings(_Section):
 
 class SearchSettings(_Section):
     k: int = Field(default=10, ge=1, le=1000, description="How many passages come back.")
-    dense: float = Field(default=0.5, ge=0, le=1, description="Weight of the search by meaning.")
-    lexical: float = Field(default=0.5, ge=0, le=1, description="Weight of the search by words.")
-    rrf_k: int = Field(default=60, ge=1, le=10_000, description="Constant of rank fusion.")
+    dense: float = Field(default=0.7, ge=0, le=1, description="Weight of the search by meaning.")
+    lexical: float = Field(default=0.3, ge=0, le=1, description="Weight of the search by words.")
+    rrf_k: int = Field(default=5, ge=1, le=10_000, description="Constant of rank fusion.")
     pool: int = Field(
         default=100, ge=1, le=10_000, description="Passages each of the two searches contributes."
     )
     candidates: int = Field(default=20, ge=1, le=1000, description="Passages that are reranked.")
     rerank: bool = Field(default=True, description="Look twice: rerank the best candidates.")
     blend: float = Field(
-        default=0.5,
+        default=0.7,
         ge=0,
         le=1,
         description="Share of the reranker in the order; 0 = fusion only.",

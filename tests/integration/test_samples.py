@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from examples.make_samples import build, main
 from lxml import etree
 
+from examples.make_samples import build, main
 from secondlook.library import Library, samples_folder
 
 if TYPE_CHECKING:

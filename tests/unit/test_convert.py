@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from benchmarks.convert import (
     ConversionError,
     convert_beir,

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+
 from training.export import models
 from training.export.build import build, read_tensors
 from training.export.graph import HEADS, Plan

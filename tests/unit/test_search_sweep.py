@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from benchmarks.sweep_grid import Config, Pool, evaluate
 
+from benchmarks.sweep_grid import Config, Pool, evaluate
 from secondlook.retrieval.fuse import fuse
 from secondlook.retrieval.index.port import Scored
 from secondlook.retrieval.rerank import RELEVANCE_SCALE, rerank

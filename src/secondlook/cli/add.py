@@ -30,7 +30,7 @@ Examples:
   secondlook add ~/papers             again: only what changed is read
   secondlook add --prune ~/papers     also forget what is no longer there
   secondlook add --dry-run ~/papers   only say what would change
-  secondlook add notes.md --meta project=bees --meta year=2024
+  secondlook add notes.md --meta project=bees --meta status=draft
   secondlook add . --exclude "drafts/" --exclude "*.log"
   curl -s https://example.org/a.html | secondlook add - --name a.html
 """

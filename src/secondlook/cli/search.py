@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from secondlook.library import Library
     from secondlook.passage import Hit, Passage
+    from secondlook.settings import Settings
 
 EXAMPLES = """\
 \b
@@ -74,6 +75,7 @@ def search(  # one parameter per flag
         }
     )
     wanted = loaded.settings.search
+    _warm_up(loaded.settings)
     with call.open(loaded) as library:
         hits = library.search(
             query,
@@ -87,10 +89,19 @@ def search(  # one parameter per flag
         show_hits(call, library, query, hits, language=loaded.settings.library.language)
 
 
+def _warm_up(settings: Settings) -> None:
+    """Models load on one core while the index engine is imported on the other."""
+    from secondlook.reading import warm_up
+
+    if settings.embedding.model == "embedded":
+        warm_up(threads=settings.embedding.threads or None, reader=settings.search.rerank)
+
+
 def show_hits(
     call: Call, library: Library, query: str, hits: Sequence[Hit], *, language: str
 ) -> None:
-    paths = _paths(library, hits)
+    found = library.paths({hit.passage.document for hit in hits})
+    paths: dict[str, str | None] = {document: first for document, (first, *_) in found.items()}
     if call.as_json:
         from secondlook.cli.forms import hit_form
         from secondlook.cli.terminal import print_json
@@ -100,15 +111,6 @@ def show_hits(
         _print_hits(query, hits, paths, language)
     else:
         _print_nothing_found(call, library, query)
-
-
-def _paths(library: Library, hits: Sequence[Hit]) -> dict[str, str | None]:
-    found = {hit.passage.document for hit in hits}
-    return {
-        document.id: next(iter(document.paths), None)
-        for document in library.documents()
-        if document.id in found
-    }
 
 
 def _print_hits(

@@ -1,6 +1,5 @@
 """A person's documents, made searchable."""
 
-from secondlook.library.intake import Text
 from secondlook.library.library import Library, samples_folder
 from secondlook.library.report import (
     AddReport,
@@ -9,6 +8,7 @@ from secondlook.library.report import (
     FileChange,
     Progress,
     Status,
+    Text,
 )
 
 __all__ = [

@@ -23,18 +23,9 @@ if TYPE_CHECKING:
 
     from secondlook.library.change import Stores
     from secondlook.library.manifest import Manifest
+    from secondlook.library.report import Text
     from secondlook.reading.port import Embedder
     from secondlook.settings import IngestSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text that is in no file: `name` identifies it, as a path does a file."""
-
-    name: str
-    text: str
-    title: str | None = None
-    metadata: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from secondlook.errors import LibraryDamaged, LibraryError, LibraryMissing, Usag
 from secondlook.library import backup, names
 from secondlook.library import manifest as manifests
 from secondlook.library.change import Change, Stores, commit, recover
-from secondlook.library.intake import Intake
 from secondlook.library.labels import check_metadata, label
 from secondlook.library.lock import active_holder, writing
 from secondlook.library.report import (
@@ -21,6 +20,7 @@ from secondlook.library.report import (
     FileChange,
     Progress,
     Status,
+    Text,
 )
 from secondlook.library.stores import (
     check_compatible,
@@ -29,10 +29,8 @@ from secondlook.library.stores import (
     make_folder,
     open_stores,
 )
-from secondlook.library.survey import Request
 from secondlook.library.views import document_info, hit
 from secondlook.retrieval.index.port import Filter
-from secondlook.retrieval.parse import PARSER_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 
     from secondlook.document import Extracted
     from secondlook.library.catalog import FileRow
-    from secondlook.library.intake import Text
+    from secondlook.library.intake import Intake
     from secondlook.library.manifest import Manifest
     from secondlook.passage import Hit
     from secondlook.reading.port import Embedder, Reader
@@ -125,6 +123,9 @@ class Library:
         `progress` hears how far it is, `done` of each file once it is safely stored. Ctrl-C ends
         it early with a report of what is stored; the same call completes the rest.
         """
+        from secondlook.library.survey import Request
+        from secondlook.retrieval.parse import PARSER_VERSION
+
         check_metadata(meta or {})
         ingest = self.settings.ingest
         request = Request(
@@ -135,6 +136,7 @@ class Library:
             prune=prune,
             force=force,
             parser=PARSER_VERSION,
+            own_folder=self.path,
         )
         if dry_run:
             return self._intake(progress).plan(request)
@@ -251,7 +253,16 @@ class Library:
         paths: dict[str | None, list[FileRow]] = {}
         for file in self._stores.catalog.files():
             paths.setdefault(file.document, []).append(file)
-        return [document_info(row, paths.get(row.id, [])) for row in rows]
+        found = [document_info(row, paths.get(row.id, [])) for row in rows]
+        return sorted(found, key=lambda item: (item.paths, item.id))
+
+    def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Where each of these documents was found."""
+        found: dict[str, tuple[str, ...]] = {}
+        for file in self._stores.catalog.files_of(documents):
+            held = file.document or ""
+            found[held] = (*found.get(held, ()), file.path)
+        return found
 
     def document(self, name: str) -> DocumentInfo:
         """The document meant by an id, the start of one, a path, a file name or a title."""
@@ -347,6 +358,9 @@ class Library:
         progress: Callable[[Progress], None] | None = None,
         done: Callable[[FileChange], None] | None = None,
     ) -> Intake:
+        # Parsing and ingesting are a good part of all imports, and a search needs none of them.
+        from secondlook.library.intake import Intake
+
         return Intake(
             self._stores,
             self._manifest,

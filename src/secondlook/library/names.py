@@ -56,4 +56,5 @@ def _absolute(name: str) -> str:
 
 
 def _file_name(path: str) -> str:
-    return PurePath(path).name.casefold()
+    """Also of what lies in no file: its path is stdin:NAME or text:NAME."""
+    return PurePath(path.removeprefix("stdin:").removeprefix("text:")).name.casefold()

@@ -1,4 +1,4 @@
-"""What the library tells about itself and about the work it did: data only."""
+"""What crosses the library's door, in and out: data only."""
 
 from __future__ import annotations
 
@@ -94,3 +94,13 @@ class Status:
     why_compact: str
     writer: str | None
     """Who is writing right now ("pid 4711 on host, since ...: secondlook add"), if anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that is in no file: `name` identifies it, as a path does a file."""
+
+    name: str
+    text: str
+    title: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)

@@ -36,6 +36,8 @@ class Request:
     force: bool = False
     parser: str = ""
     """Version of the parser: what another version read is read again."""
+    own_folder: Path | None = None
+    """The library itself, which may lie inside what is added and must not swallow itself."""
 
 
 @dataclass(slots=True)
@@ -63,6 +65,8 @@ def survey(
         discover(request.roots, excludes=request.excludes, max_bytes=request.max_bytes), 1
     ):
         looked(count, str(found.path))
+        if request.own_folder in found.path.parents:
+            continue
         seen.add(str(found.path))
         if isinstance(found, Skipped):
             _skip(result, catalog, found)

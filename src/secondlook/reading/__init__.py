@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from secondlook.reading.port import Embedder, Reader
 
-__all__ = ["load_embedder", "load_reader"]
+__all__ = ["load_embedder", "load_reader", "warm_up"]
 
 EMBEDDER_FORMS = (
     '"embedded", "ollama:MODEL", "openai:MODEL", "openai:MODEL@http://HOST:PORT/v1" '
@@ -50,6 +51,19 @@ def load_reader(spec: str = "embedded", *, threads: int | None = None) -> Reader
 
     reader: Reader = _once(("reader", spec, threads), load)
     return reader
+
+
+def warm_up(*, threads: int | None = None, reader: bool = True) -> None:
+    """Start loading the embedded models; who asks for them soon waits the less."""
+
+    def load() -> None:
+        # What goes wrong here goes wrong again, and is told, where the model is asked for.
+        with contextlib.suppress(Exception):
+            load_embedder(threads=threads)
+            if reader:
+                load_reader(threads=threads)
+
+    threading.Thread(target=load, name="secondlook-warm-up").start()
 
 
 def _once(key: tuple[Any, ...], load: Callable[[], Any]) -> Any:
