@@ -157,7 +157,7 @@ def _semchunk(tokens: int, overlap: int, embedder: Embedder) -> Chunker:
     chunker = chunkerify(lambda text: len(embedder.token_starts(text)), tokens)
 
     def cut(text: str) -> Ranges:
-        made: tuple[Any, Any] = chunker(text, offsets=True, overlap=overlap or None)  # type: ignore[assignment]
+        made: tuple[Any, Any] = chunker(text, offsets=True, overlap=overlap or None)
         _, offsets = made
         return [(int(start), int(end)) for start, end in offsets]
 

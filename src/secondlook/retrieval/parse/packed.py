@@ -7,7 +7,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from secondlook.errors import Damaged, Encrypted, LimitExceeded
+from secondlook.errors import Damaged, Encrypted, ExtractionError, LimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,16 @@ def parse_xml(data: bytes) -> Any:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise Damaged(f"its XML is damaged: {error}") from error
+        raise _refused(str(error)) from error
+
+
+def _refused(said: str) -> ExtractionError:
+    """The XML library's verdict in words that mean something to the owner of the file."""
+    if "Amplification" in said or "entity loop" in said:
+        return LimitExceeded("its XML declares entities that expand beyond all measure")
+    if "depth" in said:
+        return LimitExceeded("its XML is nested too deeply")
+    return Damaged(f"its XML is damaged: {said}")
 
 
 def local(element: Any) -> str:
