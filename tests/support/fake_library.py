@@ -169,6 +169,10 @@ class FakeLibrary:
             if all(_holds(item, key, value) for key, value in wanted)
         ]
 
+    def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
+        held = self.shelf.documents.values()
+        return {item.id: item.paths for item in held if item.id in documents and item.paths}
+
     def document(self, name: str) -> DocumentInfo:
         for item in self.shelf.documents.values():
             if item.id.startswith(name) or name in {item.title, Path(item.paths[0]).name}:

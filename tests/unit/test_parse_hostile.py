@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import Damaged, ExtractionError, LimitExceeded, NoText, Unsupported
+from secondlook.errors import ExtractionError, LimitExceeded, NoText, Unsupported
 from secondlook.retrieval.parse import Parsed, ParseLimits, extract, extract_bytes
 from secondlook.retrieval.parse import source as source_module
 from secondlook.retrieval.parse.extract import as_extraction_error
@@ -46,7 +46,7 @@ def test_deep_json_and_xml_are_text() -> None:
 
 def test_deep_office_xml_and_notebooks_end_in_a_reason() -> None:
     deep = "<w:sdt>" * DEEP + "</w:sdt>" * DEEP
-    assert isinstance(extract_bytes(files.docx(deep), "a.docx")[0].error, Damaged)
+    assert isinstance(extract_bytes(files.docx(deep), "a.docx")[0].error, LimitExceeded)
     notebook = '{"cells":' + "[" * 100_000 + "]" * 100_000 + "}"
     assert isinstance(extract_bytes(notebook.encode(), "a.ipynb")[0].error, LimitExceeded)
     assert isinstance(extract_bytes(b'{"cells": 3}', "a.ipynb")[0].error, NoText)

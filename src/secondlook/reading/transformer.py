@@ -68,7 +68,8 @@ def _load(model: str) -> Any:
         library = importlib.import_module("sentence_transformers")
     except ImportError as missing:
         raise ModelUnavailable(
-            "sentence-transformers is not installed", hint="pip install sentence-transformers"
+            "sentence-transformers is not installed",
+            hint="pip install 'secondlook[sentence-transformers]'",
         ) from missing
     try:
         return library.SentenceTransformer(model)
