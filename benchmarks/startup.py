@@ -1,7 +1,8 @@
 """How long a person waits for a cold command, as ratios to what cannot be avoided.
 
 `--help` is compared with importing the command line library alone; a cold `search` with
-importing the engines and one forward pass of the embedder. Every command is a fresh process,
+importing the engines and one forward pass of the embedder, and with the same plus every pass
+of the reader that it makes. Every command is a fresh process,
 rounds are interleaved so that a busy moment hits all of them, and medians are compared.
 
     python benchmarks/startup.py [--rounds 15] [--library PATH] [--output FILE]
@@ -38,6 +39,14 @@ for item in session.get_inputs():
     given[item.name] = words * 0 if "type" in item.name else words
 session.run(None, given)
 """
+# The same with every pass that a search with its second look makes.
+ITS_FORWARDS = """
+import json, sys, lance
+from secondlook.reading import load_embedder, load_reader
+query, file = sys.argv[1:]
+load_embedder().embed_query(query)
+load_reader().read(query, json.load(open(file, encoding="utf-8")))
+"""
 GOALS = {
     "help / import typer": 2.0,
     "command help / import typer": 2.0,
@@ -45,7 +54,7 @@ GOALS = {
 }
 
 
-def commands(library: str) -> dict[str, tuple[str, ...]]:
+def commands(library: str, candidates: str) -> dict[str, tuple[str, ...]]:
     search = (*SECONDLOOK, "search", QUERY, "--json", "--library", library)
     return {
         "python": ("-c", "pass"),
@@ -53,6 +62,7 @@ def commands(library: str) -> dict[str, tuple[str, ...]]:
         "help": (*SECONDLOOK, "--help"),
         "command help": (*SECONDLOOK, "search", "--help"),
         "engines and one forward pass": ("-c", ONE_FORWARD),
+        "engines and its forward passes": ("-c", ITS_FORWARDS, QUERY, candidates),
         "search": search,
         "search without reranking": (*search, "--no-rerank"),
         "search for a person": tuple(part for part in search if part != "--json"),
@@ -75,8 +85,8 @@ def run(arguments: tuple[str, ...]) -> tuple[float, float]:
     return elapsed, worked - before.children_user - before.children_system
 
 
-def measure(library: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
-    chosen = commands(library)
+def measure(library: str, folder: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
+    chosen = commands(library, write_candidates(library, folder))
     for arguments in chosen.values():  # fill the disk cache and write .pyc files
         run(arguments)
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in chosen}
@@ -84,6 +94,17 @@ def measure(library: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
         for name, arguments in chosen.items():
             taken[name].append(run(arguments))
     return taken
+
+
+def write_candidates(library: str, folder: str) -> str:
+    """What the reader looks at in this search."""
+    from secondlook.library import Library
+
+    with Library.open(library, create=False) as opened:
+        hits = opened.search(QUERY, k=opened.settings.search.candidates, rerank=False)
+    file = Path(folder) / "candidates.json"
+    file.write_text(json.dumps([hit.passage.text for hit in hits]), encoding="utf-8")
+    return str(file)
 
 
 def middle(pairs: list[tuple[float, float]], which: int) -> float:
@@ -98,6 +119,8 @@ def ratios(medians: dict[str, float]) -> dict[str, float]:
     base = "engines and one forward pass"
     for name in ("search", "search without reranking", "search for a person"):
         found[f"{name} / {base}"] = medians[name] / medians[base]
+    whole = "engines and its forward passes"
+    found[f"search / {whole}"] = medians["search"] / medians[whole]
     return {name: round(value, 3) for name, value in found.items()}
 
 
@@ -115,7 +138,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks/results/startup.json")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        taken = measure(options.library or make_library(folder), options.rounds)
+        library = options.library or make_library(folder)
+        taken = measure(library, folder, options.rounds)
     clock, work = ({name: middle(pairs, i) for name, pairs in taken.items()} for i in (0, 1))
     result = {
         "python": platform.python_version(),
