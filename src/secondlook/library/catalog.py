@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError
@@ -227,7 +227,7 @@ class Catalog:
     def _put(self, table: str, columns: tuple[str, ...], rows: Iterable[Any]) -> None:
         marks = ", ".join("?" for _ in columns)
         statement = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
-        self._many(statement, (_values(asdict(row), columns) for row in rows))
+        self._many(statement, (_values(row, columns) for row in rows))
 
     def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         with self._lock, self._explained():
@@ -253,10 +253,10 @@ def _explanation(error: sqlite3.Error, file: Path) -> LibraryError:
     return LibraryDamaged(f"the catalog {str(file)!r} cannot be read: {error}", hint=_RESTORE)
 
 
-def _values(record: dict[str, Any], columns: tuple[str, ...]) -> tuple[Any, ...]:
+def _values(row: DocumentRow | FileRow, columns: tuple[str, ...]) -> tuple[Any, ...]:
+    values = ((name, getattr(row, name)) for name in columns)
     return tuple(
-        json.dumps(record[name], ensure_ascii=False) if name in _JSON else record[name]
-        for name in columns
+        json.dumps(value, ensure_ascii=False) if name in _JSON else value for name, value in values
     )
 
 
