@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,10 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# Started in the background of a script, this process ignores Ctrl-C and so would every process
+# that it starts; the tests of Ctrl-C would then wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
