@@ -50,8 +50,6 @@ def build() -> dict[str, bytes]:
         "dredging-offer.eml": offer_mail(),
         "lighthouse-log-2023.txt": words.LOG.encode(),
         "tides-and-berths-2024.xlsx": figures_xlsx(),
-        "README.md": words.README.encode(),
-        ".secondlookignore": words.IGNORE.encode(),
     }
 
 

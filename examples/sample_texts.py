@@ -268,29 +268,3 @@ SHEETS: list[tuple[str, list[list[str | float]]]] = [
         ],
     ),
 ]  # fmt: skip
-
-README = """\
-# Sample documents
-
-Seven short documents around Halvermouth, a harbour town that does not exist. The people, firms and
-figures are invented. They are part of Secondlook and under the same licence, Apache-2.0.
-
-| file | what it is |
-|---|---|
-| `harbour-survey-2024.pdf` | a survey of the harbour, six pages |
-| `harbour-handbook.docx` | rules and advice for skippers |
-| `council-minutes-2024-06-11.md` | minutes of the town council |
-| `annual-report-2023.html` | annual report of the Harbour Trust |
-| `dredging-offer.eml` | a mail with an offer |
-| `lighthouse-log-2023.txt` | the log of the lighthouse keeper |
-| `tides-and-berths-2024.xlsx` | tides and the use of the berths, two sheets |
-
-`secondlook demo` searches them. Some facts stand in two documents and differ, and some obvious
-questions have no answer in them. Do not edit them here: `examples/make_samples.py` in the source
-repository writes them.
-"""
-
-IGNORE = """\
-# About the samples, not one of them.
-README.md
-"""

@@ -106,7 +106,7 @@ def test_main_wheel_holds_the_package_and_nothing_else(wheels: dict[str, Path]) 
     names = _names(wheels["main"])
     tops = {name.split("/")[0] for name in names}
     assert tops == {"secondlook", "secondlook-0.1.0.dist-info"}
-    for wanted in ("py.typed", "samples/harbour-survey-2024.pdf", "samples/.secondlookignore"):
+    for wanted in ("py.typed", "samples/harbour-survey-2024.pdf"):
         assert f"secondlook/{wanted}" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if "test" in name or name.endswith((".onnx", ".pyc"))]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 \b
-It works in a temporary library. Then try your own:
+It works in a temporary library, unless --library names one to keep. Then try
+your own documents:
   secondlook add ~/papers
   secondlook search "..."
 """
@@ -33,15 +34,16 @@ def register(app: typer.Typer) -> None:
 
 @command(json=False)
 def demo(call: Call) -> int:
-    """Try it on sample documents; leaves nothing behind."""
+    """Try it on sample documents; leaves nothing behind unless --library says where."""
     from secondlook.cli.progress import shown_progress
     from secondlook.library import samples_folder
 
-    settings = call.load().settings
-    with passing_library(settings) as library:
+    loaded = call.load()
+    kept = call.open(loaded, create=True) if call.library else passing_library(loaded.settings)
+    with kept as library:
         _announce(f"add {samples_folder()}")
         with shown_progress(call) as progress:
-            report = library.add([samples_folder()], exclude=["README.md"], progress=progress)
+            report = library.add([samples_folder()], progress=progress)
         if report.interrupted:
             sys.stderr.write(f"{STOPPED}\n")
             return INTERRUPTED
@@ -50,7 +52,7 @@ def demo(call: Call) -> int:
         for question in QUESTIONS:
             _announce(f'search "{question}" -k {_HITS}')
             hits = library.search(question, k=_HITS)
-            show_hits(call, library, question, hits, language=settings.library.language)
+            show_hits(call, library, question, hits)
     return 0
 
 
