@@ -96,11 +96,14 @@ def test_standard_input_is_taken_byte_by_byte(tmp_path: Path) -> None:
     assert shown.stdout.decode().split() == ["Wespen", "—", "黄蜂"]
 
 
-def test_a_reader_that_goes_away_is_no_error(library: str) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["search", "Bienen"], ["show", "Größe — 蜂.md"], ["config"]]
+)
+def test_a_reader_that_goes_away_is_no_error(library: str, arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [*SECONDLOOK, "list", "--library", library],
+        [*SECONDLOOK, *arguments, "--library", library],
         env=environment(),
         stdout=writing,
         stderr=subprocess.PIPE,

@@ -39,6 +39,7 @@ class Shelf:
     interrupt: bool = False
     compact_due: bool = False
     writer: str | None = None
+    language: str = "english"
     steps: list[Progress] = field(default_factory=list)
     settings: list[Settings] = field(default_factory=list)
     purged: list[bool] = field(default_factory=list)
@@ -66,6 +67,10 @@ class FakeLibrary:
             raise cls.shelf.raises
         return cls(path)
 
+    @property
+    def language(self) -> str:
+        return self.shelf.language
+
     def __enter__(self) -> Self:
         return self
 
@@ -82,12 +87,15 @@ class FakeLibrary:
         **options: object,
     ) -> AddReport:
         self.shelf.added.append({"meta": meta, **options})
+        if options.get("prune"):
+            self._prune()
         for step in self.shelf.steps:
             if progress:
                 progress(step)
         changes = [
             self._take(str(path), Path(path).read_bytes(), meta or {}, dry_run=dry_run)
             for path in paths
+            if Path(path).exists()
         ]
         return AddReport(changes, 1.25, dry_run=dry_run, interrupted=self.shelf.interrupt)
 
@@ -109,6 +117,11 @@ class FakeLibrary:
         if not dry_run:
             self._keep(path, data.decode(), digest, meta)
         return FileChange(path, "added", digest[:16], passages=1)
+
+    def _prune(self) -> None:
+        for item in list(self.shelf.documents.values()):
+            if not any(Path(path).exists() for path in item.paths):
+                del self.shelf.documents[item.id]
 
     def _keep(self, path: str, text: str, digest: str, meta: Mapping[str, str]) -> None:
         pages = tuple(_pages(text))
@@ -198,7 +211,7 @@ class FakeLibrary:
             failed=tuple(self.shelf.failed),
             bytes=3_500_000,
             embedder="small@1",
-            language="english",
+            language=self.shelf.language,
             format=1,
             compact_due=self.shelf.compact_due,
             why_compact="many changes" if self.shelf.compact_due else "",

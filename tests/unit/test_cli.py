@@ -11,11 +11,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from secondlook import __version__
 from secondlook.cli import documents as documents_module
 from secondlook.cli.main import main
+from secondlook.cli.snippet import Snippet
 from secondlook.errors import LibraryBusy
+from secondlook.library.labels import RESERVED
 from secondlook.library.report import FailedFile, Progress
 from secondlook.settings import ENV_NAMES
 from tests.support.fake_library import FakeLibrary, Shelf
@@ -188,7 +191,17 @@ def test_add_passes_its_options_on(desk: Desk) -> None:
     [
         ([], "nothing to add"),
         (["-"], "no file name"),
+        ([""], "a path is blank"),
+        (["x", " "], "a path is blank"),
         (["-", "x", "--name", "a"], "cannot be mixed"),
+        (["-", "--name", "a.txt", "--dry-run"], "--dry-run cannot be used with -"),
+        (["-", "--name", "a.txt", "--force"], "--force cannot be used with -"),
+        (["-", "--name", "a.txt", "--prune"], "--prune cannot be used with -"),
+        (["-", "--name", "a.txt", "--exclude", "b"], "--exclude cannot be used with -"),
+        (["-", "--name", "a.txt", "--jobs", "0"], "--jobs cannot be used with -"),
+        (["typo"], "no such file or folder: 'typo'"),
+        (["typo", "--dry-run"], "no such file or folder: 'typo'"),
+        (["~no-such-user/x"], "no such file or folder: '~no-such-user/x'"),
         (["x", "--name", "a"], "--name goes with -"),
         (["x", "--meta", "year"], "'year' is not of the form key=value"),
         (["x", "--meta", "=3"], "'=3' is not of the form key=value"),
@@ -202,6 +215,27 @@ def test_add_explains_what_it_cannot_do(desk: Desk, arguments: list[str], messag
     assert result.err.startswith("error: ")
     assert message in result.err
     assert not desk.shelf.exists
+
+
+def test_add_of_a_typo_among_others_does_nothing(desk: Desk) -> None:
+    result = desk.run("add", desk.write("a.txt", "bees"), "typo", "mistake")
+    assert result.code == 2
+    assert result.err.startswith("error: no such file or folder: 'typo', 'mistake'\n")
+    assert not desk.shelf.exists
+
+
+def test_add_with_prune_takes_a_path_that_is_gone(desk: Desk) -> None:
+    file = desk.write("a.txt", "bees")
+    assert desk.run("add", file).code == 0
+    Path(file).unlink()
+    assert desk.run("add", "--prune", file).code == 0
+    assert not desk.shelf.documents
+
+
+def test_hints_about_metadata_can_be_followed(desk: Desk) -> None:
+    hint = desk.run("add", ".", "--meta", "harbour").err.splitlines()[1]
+    assert hint.startswith("hint: For example: --meta ")
+    assert hint.rpartition(" ")[2].partition("=")[0] not in RESERVED
 
 
 def test_add_from_standard_input(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,6 +331,28 @@ def test_search_json_has_the_promised_keys_first(desk: Desk) -> None:
     assert hit["path"] == str(desk.folder / "bees.md")
 
 
+def test_search_needs_no_quotes(desk: Desk) -> None:
+    desk.add("bees.md", "bees")
+    assert desk.run("search", "vacation", "days", "-k", "2", "left").code == 0
+    assert desk.shelf.searched[0]["query"] == "vacation days left"
+
+
+def test_search_marks_words_in_the_language_of_the_library(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.add("bienen.md", "Bienen fliegen")
+    desk.shelf.language = "german"
+    seen: list[str] = []
+
+    def snippet(text: str, _query: str, *, language: str, **_: object) -> Snippet:
+        seen.append(language)
+        return Snippet(text, ())
+
+    monkeypatch.setattr("secondlook.cli.snippet.snippet", snippet)
+    assert desk.run("search", "bienen").code == 0
+    assert seen == ["german"]
+
+
 def test_search_passes_its_options_on(desk: Desk) -> None:
     desk.add("bees.md", "bees")
     options = ["-k", "3", "--dense", "0.9", "--lexical", "0.1", "--no-rerank"]
@@ -332,11 +388,34 @@ def test_search_that_finds_nothing(desk: Desk) -> None:
     assert desk.run("search", "wasps", "--json").json == {"hits": []}
 
 
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [
+        (["kind=md"], ""),
+        (["kind=mdx"], "no document has kind=mdx; secondlook list --json shows what they have"),
+        (["nonsense=1", "kind=md"], "no document has nonsense=1;"),
+        (["kind=md", "project=hive"], "no document has kind=md and project=hive;"),
+    ],
+)
+def test_search_says_that_a_filter_fits_no_document(
+    desk: Desk, filters: list[str], told: str
+) -> None:
+    desk.add("bees.md", "bees")
+    desk.add("ants.txt", "ants", "--meta", "project=hive")
+    options = [part for item in filters for part in ("--filter", item)]
+    result = desk.run("search", "wasps", *options)
+    assert (result.code, result.out) == (0, "Nothing found for 'wasps'.\n")
+    assert told in result.err
+    assert bool(told) == bool(result.err)
+    assert desk.run("search", "wasps", *options, "--json").json == {"hits": []}
+
+
 def test_search_in_an_empty_library_says_what_to_do(desk: Desk) -> None:
     desk.shelf.exists = True
-    result = desk.run("search", "bees")
-    assert (result.code, result.out) == (0, "The library is empty.\n")
-    assert "secondlook add" in result.err
+    for filters in ([], ["--filter", "kind=pdf"]):
+        result = desk.run("search", "bees", *filters)
+        assert (result.code, result.out) == (0, "The library is empty.\n")
+        assert result.err == "hint: Add documents first: secondlook add ~/papers\n"
 
 
 @pytest.mark.parametrize(
@@ -377,6 +456,22 @@ def test_list_for_programs_and_for_people(desk: Desk, monkeypatch: pytest.Monkey
     table = desk.run("list").out.splitlines()
     assert table[0].split() == ["id", "kind", "pages", "passages", "title", "path"]
     assert table[1].split()[:4] == [first[:8], "md", "2", "1"]
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_list_keeps_the_id_on_a_narrow_terminal(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    desk.add("a-rather-long-name.md", f"# {'Bees ' * 20}\n\fx")
+    monkeypatch.setattr(documents_module, "is_terminal", lambda _: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as a terminal, with its width
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    (held,) = desk.shelf.documents
+    table = [Text.from_ansi(line).plain for line in desk.run("list").out.splitlines()]
+    assert len(table) == 2
+    assert table[1].startswith(f"{held[:8]} ")
+    assert max(map(len, table)) <= columns
 
 
 def test_list_of_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -613,6 +708,13 @@ def test_demo_adds_and_searches_the_samples(desk: Desk, monkeypatch: pytest.Monk
     assert not desk.shelf.settings[-1].library.path.exists()
     desk.shelf.interrupt = True
     assert desk.run("demo").code == 130
+
+
+def test_demo_in_a_library_to_keep(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = desk.write("sample.md", "the deepest berth")
+    monkeypatch.setattr("secondlook.library.samples_folder", lambda: Path(sample))
+    assert desk.run("demo", "--library", "kept").code == 0
+    assert [used.library.path for used in desk.shelf.settings] == [desk.folder / "kept"]
 
 
 def test_the_documentation_lists_every_command(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
@@ -17,7 +18,7 @@ from secondlook.cli.terminal import counted, one_line, print_json
 from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from secondlook.library import Library
     from secondlook.library.report import AddReport, Change
@@ -97,13 +98,27 @@ def add(  # one parameter per flag
     given = paths or []
     metadata = parse_pairs(meta, "--meta")
     _check_paths(given, name)
-    with _library(call, call.load({"ingest.workers": jobs}), dry_run=dry_run) as library:
+    if name:
+        _refuse_with_stdin(
+            {
+                "--exclude": exclude,
+                "--prune": prune,
+                "--dry-run": dry_run,
+                "--force": force,
+                "--jobs": jobs is not None,
+            }
+        )
+    loaded = call.load({"ingest.workers": jobs})
+    files = [] if name else [_expanded(path) for path in given]
+    if not prune:  # with it, a path that is gone may be just what is meant
+        _check_there(files)
+    with _library(call, loaded, dry_run=dry_run) as library:
         if name:
             report = library.add_bytes(sys.stdin.buffer.read(), name, meta=metadata)
         else:
             with shown_progress(call) as progress:
                 report = library.add(
-                    [Path(path).expanduser() for path in given],
+                    files,
                     meta=metadata,
                     exclude=exclude or [],
                     prune=prune,
@@ -143,6 +158,10 @@ def passing_library(settings: Settings) -> Iterator[Library]:
 def _check_paths(paths: list[str], name: str | None) -> None:
     if not paths:
         raise UsageError("nothing to add", hint="Name files or folders: secondlook add ~/papers")
+    if not all(path.strip() for path in paths):
+        raise UsageError(
+            "a path is blank", hint="Name files or folders; . is the folder you are in."
+        )
     if STDIN in paths and len(paths) > 1:
         raise UsageError("- (standard input) cannot be mixed with other paths")
     if STDIN in paths and not name:
@@ -152,6 +171,33 @@ def _check_paths(paths: list[str], name: str | None) -> None:
         )
     if name and STDIN not in paths:
         raise UsageError("--name goes with - (standard input)")
+
+
+def _refuse_with_stdin(options: Mapping[str, object]) -> None:
+    """Standard input is one document, always taken in: an option about files would mislead."""
+    given = [option for option, value in options.items() if value]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} cannot be used with - (standard input)",
+            hint="Save it as a file and add that.",
+        )
+
+
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # ~nobody: a home folder that does not exist
+        return Path(path)
+
+
+def _check_there(files: list[Path]) -> None:
+    """A typo must not make a library, nor stay in it as a file that failed."""
+    missing = [str(file) for file in files if not os.path.lexists(file)]
+    if missing:
+        raise UsageError(
+            f"no such file or folder: {', '.join(map(repr, missing))}",
+            hint="Check the spelling. For what was deleted: secondlook remove, or add --prune.",
+        )
 
 
 def _tell(call: Call, report: AddReport) -> int:

@@ -87,7 +87,7 @@ def command(*, json: bool = True) -> Callable[[Callable[..., int | None]], Calla
 
 
 def parse_pairs(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
-    """`["author=Ada", "year=1843"]` as a dictionary."""
+    """`["project=harbour", "year=1843"]` as a dictionary."""
     found: dict[str, str] = {}
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
@@ -95,7 +95,7 @@ def parse_pairs(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
         if not equals or not key:
             raise UsageError(
                 f"{option} {pair!r} is not of the form key=value",
-                hint=f"For example: {option} author=Ada",
+                hint=f"For example: {option} project=harbour",
             )
         if key in found:
             raise UsageError(f"{option} gives {key!r} twice: {found[key]!r} and {value!r}")

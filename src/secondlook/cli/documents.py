@@ -40,6 +40,8 @@ Your files are not touched. Examples:
   secondlook remove ~/papers/old            everything from a folder
   secondlook remove draft.docx --purge      leave no byte of its text behind
 """
+_SHORT_ID = 8
+_ROOM_FOR_COUNTS = 60
 
 
 def register(app: typer.Typer) -> None:
@@ -177,18 +179,24 @@ def _print_lines(documents: Sequence[DocumentInfo]) -> None:
 def _print_table(documents: Sequence[DocumentInfo]) -> None:
     from rich.table import Table
 
-    from secondlook.cli.terminal import output
+    from secondlook.cli.terminal import UNWRAPPED, output
 
+    console = output()
+    counts = console.width >= _ROOM_FOR_COUNTS
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("id", "kind"):
-        table.add_column(name, no_wrap=True)
-    for name in ("pages", "passages"):
+    table.add_column("id", no_wrap=True, min_width=_SHORT_ID)  # never cut: it is what to type
+    table.add_column("kind", no_wrap=True)
+    for name in ("pages", "passages") if counts else ():
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("title", overflow="ellipsis", no_wrap=True, ratio=2)
     table.add_column("path", overflow="ellipsis", no_wrap=True, ratio=3)
     for item in documents:
         pages = f"{item.pages:,}" if item.pages else ""
+        numbers = (pages, f"{item.passages:,}") if counts else ()
         path = next(iter(item.paths), "")
-        table.add_row(item.id[:8], item.kind, pages, f"{item.passages:,}", item.title, path)
+        table.add_row(item.id[:_SHORT_ID], item.kind, *numbers, item.title, path)
+    # Only a table that fills the width has its title and path cut rather than any column.
+    whole = console.measure(table, options=console.options.update(width=UNWRAPPED)).maximum
+    table.expand = whole > console.width
     if documents:
-        output().print(table)
+        console.print(table)

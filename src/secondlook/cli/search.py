@@ -9,7 +9,7 @@ import typer
 from secondlook.cli.call import Call, command, parse_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
@@ -21,6 +21,7 @@ EXAMPLES = """\
 \b
 Examples:
   secondlook search "how do bees find their way home"
+  secondlook search polarised light     quotes are optional
   secondlook search "polarised light" -k 3 --doc navigation.pdf
   secondlook search "annual report" --filter kind=pdf --filter project=bees
   secondlook search "ERR_4711" --dense 0.1 --lexical 0.9    trust the words
@@ -42,7 +43,9 @@ def register(app: typer.Typer) -> None:
 def search(  # one parameter per flag
     call: Call,
     *,
-    query: Annotated[str, typer.Argument(help="What to look for, in plain words.")],
+    query: Annotated[
+        list[str], typer.Argument(metavar="QUERY", help="What to look for, in plain words.")
+    ],
     k: Annotated[
         int | None, typer.Option("-k", "--k", metavar="N", help="How many passages to show.")
     ] = None,
@@ -65,6 +68,7 @@ def search(  # one parameter per flag
     ] = None,
 ) -> None:
     """Find passages by meaning and by words."""
+    words = " ".join(query)
     filters = parse_pairs(filter_, "--filter")
     loaded = call.load(
         {
@@ -78,7 +82,7 @@ def search(  # one parameter per flag
     _warm_up(loaded.settings)
     with call.open(loaded) as library:
         hits = library.search(
-            query,
+            words,
             k=wanted.k,
             dense=wanted.dense,
             lexical=wanted.lexical,
@@ -86,7 +90,9 @@ def search(  # one parameter per flag
             filters=filters or None,
             documents=[library.document(name).id for name in doc] if doc else None,
         )
-        show_hits(call, library, query, hits, language=loaded.settings.library.language)
+        show_hits(call, library, words, hits)
+        if filters and not hits:
+            _explain_filters(call, library, filters)
 
 
 def _warm_up(settings: Settings) -> None:
@@ -97,9 +103,7 @@ def _warm_up(settings: Settings) -> None:
         warm_up(threads=settings.embedding.threads or None, reader=settings.search.rerank)
 
 
-def show_hits(
-    call: Call, library: Library, query: str, hits: Sequence[Hit], *, language: str
-) -> None:
+def show_hits(call: Call, library: Library, query: str, hits: Sequence[Hit]) -> None:
     found = library.paths({hit.passage.document for hit in hits})
     paths: dict[str, str | None] = {document: first for document, (first, *_) in found.items()}
     if call.as_json:
@@ -108,7 +112,7 @@ def show_hits(
 
         print_json({"hits": [hit_form(hit, paths.get(hit.passage.document)) for hit in hits]})
     elif hits:
-        _print_hits(query, hits, paths, language)
+        _print_hits(query, hits, paths, getattr(library, "language", "english"))
     else:
         _print_nothing_found(call, library, query)
 
@@ -162,3 +166,12 @@ def _print_nothing_found(call: Call, library: Library, query: str) -> None:
         call.say("hint: Add documents first: secondlook add ~/papers")
     else:
         typer.echo(f"Nothing found for {query!r}.")
+
+
+def _explain_filters(call: Call, library: Library, filters: Mapping[str, str]) -> None:
+    """A filter that no document passes is most likely a typo, whatever the query."""
+    if library.documents(filters=filters) or not library.documents():
+        return
+    alone = [item for item in filters.items() if not library.documents(filters=dict([item]))]
+    told = " and ".join(f"{key}={value}" for key, value in alone or filters.items())
+    call.say(f"hint: no document has {told}; secondlook list --json shows what they have")

@@ -61,7 +61,13 @@ def print_json(value: Mapping[str, object]) -> None:
 def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
-    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    class GuardedConsole(Console):
+        """One that leaves it to the guard of all commands what a reader that went away means."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    console = GuardedConsole(file=stream, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = UNWRAPPED
     return console
