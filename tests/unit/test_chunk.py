@@ -14,6 +14,9 @@ from secondlook.document import Extracted, Heading, Page
 from secondlook.errors import UsageError
 from secondlook.passage import Span
 from secondlook.retrieval.chunk import ChunkOptions, chunk, context, with_context
+from secondlook.retrieval.outline import UNIT_KINDS
+from secondlook.retrieval.parse.registry import PARSERS
+from secondlook.retrieval.structure import LINE_KINDS
 
 _TOKEN = re.compile(r"[一-鿿]|\w{1,8}|[^\w\s]")
 
@@ -99,6 +102,47 @@ def test_page_is_that_of_the_first_character(document: Extracted, opts: ChunkOpt
         assert not pages or span.page == pages[0]
 
 
+@settings(max_examples=300, deadline=None)
+@given(documents(), options)
+def test_no_passage_reaches_into_another_section_or_slide(
+    document: Extracted, opts: ChunkOptions
+) -> None:
+    text = document.text
+    in_heading = {at for h in document.headings for at in range(h.start, h.end)}
+    for span in chunk(document, token_starts, opts):
+        for heading in document.headings:
+            if span.start < heading.start < span.end:
+                before = range(span.start, heading.start)
+                body = "".join(text[at] for at in before if at not in in_heading)
+                assert not body.replace("#", "").strip(), "a heading inside of a passage"
+        if document.kind == "pptx":
+            for page in document.pages:
+                assert not (
+                    text[span.start : max(span.start, page.start)].strip()
+                    and text[page.start : page.end].strip()
+                    and span.start < page.start < span.end
+                )
+
+
+@settings(max_examples=150, deadline=None)
+@given(documents(), options)
+def test_heading_and_page_hold_for_the_last_words_too(
+    document: Extracted, opts: ChunkOptions
+) -> None:
+    for span in chunk(document, token_starts, opts):
+        above = [h for h in document.headings if h.start < span.end]
+        if document.kind == "pptx":
+            above = [h for h in above if _page(document, h.start) == _page(document, span.start)]
+            assert span.page == _page(document, span.end - 1)
+        last = document.text[above[-1].start : above[-1].end] if above else None
+        assert (span.heading[-1] if span.heading else None) == last
+
+
+def _page(document: Extracted, at: int) -> int | None:
+    begun = [page.number for page in document.pages if page.start <= at]
+    return begun[-1] if begun else None
+
+
 @settings(max_examples=150, deadline=None)
 @given(documents(), options)
 def test_no_passage_ends_with_a_heading_that_announces_more(
@@ -157,12 +201,29 @@ def test_headings_start_passages_and_make_the_path() -> None:
     ]  # fmt: skip
 
 
-def test_tiny_sections_share_a_passage_but_not_across_a_higher_heading() -> None:
+def test_tiny_sections_are_passages_of_their_own() -> None:
+    """What is shown above a passage holds for all of it, however short its section is."""
     tiny = "Two words."
-    document = sections((2, "One", tiny), (2, "Two", tiny), (1, "Top", tiny), (2, "Sub", tiny))
-    spans = chunk(document, token_starts, ChunkOptions(60, 0))
+    document = sections((2, "One", tiny), (2, "Two", tiny), (1, "Top", ""), (2, "Sub", tiny))
+    spans = chunk(document, token_starts, ChunkOptions(60, 20))
     openings = [document.text[span.start :].split("\n")[0] for span in spans]
-    assert openings == ["One", "Top"]
+    assert openings == ["One", "Two", "Top"]
+    assert [span.heading for span in spans] == [("One",), ("Two",), ("Top", "Sub")]
+
+
+def test_a_run_of_headings_longer_than_a_passage_is_cut_between_them() -> None:
+    names = [f"Heading with number {n} here" for n in range(11)]
+    document = sections(*((1, name, "") for name in names[:-1]), (1, names[-1], "At last."))
+    spans = chunk(document, token_starts, ChunkOptions(16, 8))
+    lines = [document.text[span.start : span.end].split("\n\n") for span in spans]
+    assert [line for part in lines for line in part] == [*names, "At last."]
+    assert spans[-1].heading == (names[-1],)
+
+
+def test_headings_without_words_are_ignored() -> None:
+    text = f"{BODY}\n\n  \n\n{BODY}"
+    document = Extracted(text, headings=(Heading(1, len(BODY) + 2, len(BODY) + 4),))
+    assert chunk(document, token_starts) == chunk(Extracted(text), token_starts)
 
 
 def test_marks_of_a_markdown_heading_belong_to_it() -> None:
@@ -219,14 +280,49 @@ def test_a_sentence_that_runs_on_across_pages_is_not_a_paragraph_end() -> None:
     assert {span.page for span in spans} == {1, 2}
 
 
-def test_slides_are_passages_of_their_own() -> None:
-    slide = "A point about the plan, made in enough words to stand alone. Another point."
-    text = "\n\n".join([slide] * 3)
-    pages = tuple(
-        Page(n + 1, n * (len(slide) + 2), n * (len(slide) + 2) + len(slide)) for n in range(3)
+def paged(kind: str, *parts: tuple[str, str]) -> Extracted:
+    """A document of pages, each with a title (or none) and text (or none)."""
+    text = ""
+    pages: list[Page] = []
+    headings: list[Heading] = []
+    for title, body in parts:
+        content = "\n\n".join(filter(None, (title, body)))
+        text += "\n\n" if text and content else ""
+        if title:
+            headings.append(Heading(1, len(text), len(text) + len(title)))
+        pages.append(Page(len(pages) + 1, len(text), len(text) + len(content)))
+        text += content
+    return Extracted(text, kind=kind, pages=tuple(pages), headings=tuple(headings))
+
+
+@pytest.mark.parametrize("kind", ["pptx", "odp", "sheet"])
+def test_slides_and_sheets_are_passages_of_their_own(kind: str) -> None:
+    document = paged(
+        kind, ("Welcome", ""), ("Plan", "One word."), ("", "No title."), ("", ""), ("", "Last.")
     )
-    spans = chunk(Extracted(text, kind="pptx", pages=pages), token_starts, ChunkOptions(40, 0))
-    assert [span.page for span in spans] == [1, 2, 3]
+    spans = chunk(document, token_starts)
+    assert [document.text[span.start : span.end] for span in spans] == [
+        "Welcome", "Plan\n\nOne word.", "No title.", "Last."
+    ]  # fmt: skip
+    assert [span.page for span in spans] == [1, 2, 3, 5]
+    assert [span.heading for span in spans] == [("Welcome",), ("Plan",), (), ()]
+
+
+def test_kinds_are_those_that_the_parsers_write() -> None:
+    """A kind that no parser writes would be a rule that never holds."""
+    assert PARSERS.keys() >= LINE_KINDS | UNIT_KINDS
+
+
+def test_long_sheets_are_cut_between_rows() -> None:
+    rows = "\n".join(f"Berth: {n}; Remark: Deep. Dredged in May. Use with care" for n in range(20))
+    document = paged("sheet", ("Berths", rows))
+    spans = chunk(document, token_starts, ChunkOptions(60, 15))
+    assert len(spans) > 3
+    for span in spans:
+        passage = document.text[span.start : span.end]
+        assert passage.startswith(("Berth: ", "Berths\n"))
+        assert passage.endswith("care")
+        assert (span.page, span.heading) == (1, ("Berths",))
 
 
 @pytest.mark.parametrize(
@@ -253,6 +349,17 @@ def test_monstrous_texts_take_linear_time(text: str) -> None:
 
     small = seconds(text[: len(text) // 8])
     assert seconds(text) < 40 * small + 1.0  # quadratic growth would be 64-fold
+
+
+def test_many_headings_take_linear_time() -> None:
+    def seconds(count: int, body: str) -> float:
+        document = sections(*((1 + n % 4, f"Part {n}", body) for n in range(count)))
+        began = time.process_time()
+        chunk(document, token_starts)
+        return time.process_time() - began
+
+    for body in ("", "Text."):
+        assert seconds(24_000, body) < 40 * seconds(3_000, body) + 1.0
 
 
 @pytest.mark.parametrize(("tokens", "overlap"), [(4, 0), (0, 0), (100, 51), (100, -1)])

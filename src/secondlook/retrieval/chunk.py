@@ -1,15 +1,17 @@
 """Cuts a document into passages along its own structure, near a token budget.
 
-A passage ends where the text offers the best place near the wanted size: before a heading, at a
-blank line, a list item, a sentence, a line, and only at a bare word when nothing else is near.
-Sections that fit stay whole, longer ones are divided into parts of about equal size, very short
-ones join their neighbour. A heading is never cut off from what it announces.
+A heading, a slide or a sheet always begins a new passage, so that the headings and the page shown
+for a passage hold for every sentence in it. Sections that fit are one passage; longer ones are
+divided into parts of about equal size, where the text offers the best place: at a blank line, a
+list item, a sentence, a line, and only at a bare word when nothing else is near. A heading is never
+cut off from what it announces.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     Offsets = NDArray[np.int64]
     TokenStarts = Callable[[str], list[int]]
 
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 """Changes whenever the same text could be cut differently: a library then cuts it anew."""
 
 _SMALLEST_BUDGET = 16
@@ -39,8 +41,6 @@ _LONGEST_TOKEN = 16
 count as further tokens, so that no passage grows without bounds."""
 _SLAB = 100_000
 """Characters given to the tokenizer at once, so that memory stays flat on long texts."""
-_JOINS_BELOW = 0.3
-"""A section smaller than this part of the budget may share a passage with the next."""
 
 # What a cut costs, in parts of the budget by which it may lie off the wanted size.
 _COST = {
@@ -146,16 +146,15 @@ class _Cutter:
         options: ChunkOptions,
     ) -> None:
         self._text = document.text
-        self._outline = outline
         self._marks = marks
         self._end = end
         self._options = options
         self._positions, self._levels = find_breaks(document, outline)
-        self._sections = self._positions[self._levels == Break.SECTION]
+        self._outline = outline
 
     def stop(self, start: int, reached: int) -> tuple[int, Break]:
         """Where the passage that begins at `start` ends; beyond `reached` in any case."""
-        section_end = self._section_end(start, reached)
+        section_end = self._section_end(reached)
         total = self._tokens(start, section_end)
         if total <= self._options.tokens:
             return section_end, Break.SECTION
@@ -196,19 +195,20 @@ class _Cutter:
         beyond = int(np.searchsorted(self._marks, start)) + self._options.tokens
         return int(self._marks[beyond]) if beyond < len(self._marks) else self._end
 
-    def _section_end(self, start: int, reached: int) -> int:
-        """The next heading at which the passage must end, or the end of the text."""
-        small = self._options.tokens * _JOINS_BELOW
-        index = int(np.searchsorted(self._sections, reached, side="right"))
-        while index < len(self._sections):
-            section = int(self._sections[index])
-            if self._tokens(start, section) >= small or self._outline.rises(start, section):
-                return section
-            index += 1
-        return self._end
+    def _section_end(self, reached: int) -> int:
+        """Where the next section, slide or sheet begins, or the end of the text."""
+        boundaries = self._outline.boundaries
+        index = bisect_right(boundaries, reached)
+        return boundaries[index] if index < len(boundaries) else self._end
 
     def _word_break(self, reached: int, limit: int) -> int:
-        """The last clause, else word, else token that still fits."""
+        """The last clause, else word, else token that still fits.
+
+        In a run of headings longer than a passage, the heading that does not fit moves on whole.
+        """
+        heading = self._outline.heading_at(limit)
+        if heading is not None and heading > reached:
+            return heading
         middle = (reached + limit) // 2
         clauses = [m.end() for m in _CLAUSE.finditer(self._text, middle, limit)]
         for clause in reversed(clauses):

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from secondlook.document import Extracted
+    from collections.abc import Iterable
+
+    from secondlook.document import Extracted, Heading, Page
+
+UNIT_KINDS = frozenset({"pptx", "odp", "sheet"})
+"""Kinds whose pages (slides, sheets) are units of their own; elsewhere sentences run on across
+pages."""
 
 # What may follow a heading's words before the text under it: closing marks, an underline.
 _AFTER_HEADING = re.compile(
@@ -23,12 +29,15 @@ class Outline:
         text = document.text
         self._pages = document.pages
         self._page_starts = [page.start for page in document.pages]
-        self._levels = [heading.level for heading in document.headings]
-        self._paths = _paths(document)
-        self.starts = [_line_start(text, heading.start) for heading in document.headings]
+        self._pages_are_units = document.kind in UNIT_KINDS
+        headings = [h for h in document.headings if text[h.start : h.end].strip()]
+        self._paths = self._make_paths(text, headings)
+        self.starts = [_line_start(text, heading.start) for heading in headings]
         """Where each heading begins, with the marks before its words."""
-        self.bodies = [_body(text, heading.end) for heading in document.headings]
+        self.bodies = [_body(text, heading.end) for heading in headings]
         """Where the text under each heading begins."""
+        self.boundaries = self._find_boundaries(text)
+        """Where a section, slide or sheet begins, in order: no passage reaches across."""
 
     def page(self, at: int) -> int | None:
         index = bisect_right(self._page_starts, at) - 1
@@ -39,17 +48,16 @@ class Outline:
         index = bisect_right(self.starts, start) - 1
         if index < 0:
             return ()
-        if self.starts[index] == start:
+        if self._is_elsewhere(self.starts[index], start):
+            return ()  # the title of one slide is no heading of the next
+        if start < self.bodies[index]:
             index = self._last_of_run(index, end)
         return self._paths[index]
 
-    def rises(self, start: int, section: int) -> bool:
-        """Whether the heading at `section` closes the section in which `start` lies."""
-        here = bisect_right(self.starts, start) - 1
-        there = bisect_right(self.starts, section) - 1
-        if here < 0 or there < 0:
-            return False
-        return self._levels[there] < self._levels[here]
+    def heading_at(self, at: int) -> int | None:
+        """Where the heading begins that is still going on at `at`."""
+        index = bisect_left(self.starts, at) - 1
+        return self.starts[index] if index >= 0 and at <= self.bodies[index] else None
 
     def _last_of_run(self, index: int, end: int) -> int:
         """The innermost of the headings that follow one another without text between."""
@@ -57,16 +65,36 @@ class Outline:
             index += 1
         return index
 
+    def _is_elsewhere(self, above: int, below: int) -> bool:
+        return self._pages_are_units and self.page(above) != self.page(below)
 
-def _paths(document: Extracted) -> list[tuple[str, ...]]:
-    paths = []
-    stack: list[tuple[int, str]] = []
-    for heading in document.headings:
-        while stack and stack[-1][0] >= heading.level:
-            stack.pop()
-        stack.append((heading.level, " ".join(document.text[heading.start : heading.end].split())))
-        paths.append(tuple(words for _, words in stack if words))
-    return paths
+    def _find_boundaries(self, text: str) -> list[int]:
+        found = {
+            start
+            for start, body_before in zip(self.starts, [-1, *self.bodies], strict=False)
+            if start > body_before  # else the heading before it announces this one
+        }
+        if self._pages_are_units:
+            found.update(page_starts(text, self._pages))
+        return sorted(found)
+
+    def _make_paths(self, text: str, headings: list[Heading]) -> list[tuple[str, ...]]:
+        paths = []
+        stack: list[tuple[Heading, str]] = []
+        for heading in headings:
+            while stack and stack[-1][0].level >= heading.level:
+                stack.pop()
+            if stack and self._is_elsewhere(stack[-1][0].start, heading.start):
+                stack.clear()
+            stack.append((heading, " ".join(text[heading.start : heading.end].split())))
+            paths.append(tuple(words for _, words in stack))
+        return paths
+
+
+def page_starts(text: str, pages: Iterable[Page]) -> list[int]:
+    """Where the first word of each page stands; pages without words have none."""
+    trimmed = ((page, text[page.start : page.end].lstrip()) for page in pages)
+    return [page.end - len(words) for page, words in trimmed if words]
 
 
 def _line_start(text: str, at: int) -> int:

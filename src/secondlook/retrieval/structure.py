@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secondlook.retrieval.outline import UNIT_KINDS, page_starts
 from secondlook.retrieval.sentences import sentence_starts
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ class Break(IntEnum):
     LINE = 4
 
 
-LINE_KINDS = frozenset({"code", "notebook", "csv", "tsv", "xlsx", "xls", "ods", "json", "log"})
+LINE_KINDS = frozenset({"code", "notebook", "csv", "sheet", "json"})
 """Kinds of documents whose lines, not sentences, carry the meaning."""
-SHEET_KINDS = frozenset({"pptx", "ppt", "odp", "xlsx", "xls", "ods"})
-"""Kinds whose pages are units of their own; elsewhere sentences run on across pages."""
 
 _BLANK = re.compile(r"\n[^\S\n]*+\n\s*+")
 _LINE = re.compile(r"\n\s*+")
@@ -52,22 +51,29 @@ _ENDS = tuple(".!?…:;。！？｡|")  # noqa: RUF001
 def find_breaks(document: Extracted, outline: Outline) -> tuple[Offsets, NDArray[np.int8]]:
     """Every place where a passage may begin, in order, each with the best of its kinds."""
     by_level = _by_lines(document) if document.kind in LINE_KINDS else _by_sentences(document)
-    demoted: list[int] = []
-    pages = _page_starts(document)
-    if document.kind in SHEET_KINDS:
-        by_level[Break.SECTION] = pages
-    else:
+    if document.kind not in UNIT_KINDS:
+        pages = page_starts(document.text, document.pages)
         demoted = [at for at in pages if not _ends_thought(document.text, at)]
-    for level in (Break.PARAGRAPH, Break.ITEM):
-        by_level[level] = np.setdiff1d(by_level[level], demoted)
-    by_level[Break.SECTION] = np.union1d(by_level[Break.SECTION], _offsets(outline.starts))
-    return _best(by_level, banned=_offsets(outline.bodies), end=len(document.text))
+        for level in (Break.PARAGRAPH, Break.ITEM):
+            by_level[level] = np.setdiff1d(by_level[level], demoted)
+    by_level = {level: _outside_headings(outline, at) for level, at in by_level.items()}
+    by_level[Break.SECTION] = _offsets(outline.boundaries)
+    return _best(by_level, end=len(document.text))
+
+
+def _outside_headings(outline: Outline, positions: Offsets) -> Offsets:
+    """Nothing parts a heading, nor a heading from what it announces."""
+    starts, bodies = _offsets(outline.starts), _offsets(outline.bodies)
+    if not starts.size:
+        return positions
+    above = np.searchsorted(starts, positions, side="right") - 1
+    outside: Offsets = positions[(above < 0) | (positions > bodies[above])]
+    return outside
 
 
 def _by_sentences(document: Extracted) -> dict[Break, Offsets]:
     text = document.text
     return {
-        Break.SECTION: _offsets(()),
         Break.PARAGRAPH: np.union1d(_ends(_BLANK, text), _ends(_LONG_LINE, text)),
         Break.ITEM: np.union1d(_ends(_ITEM, text), _ends(_SENTENCE_AT_LINE_END, text)),
         Break.SENTENCE: _outside_tables(text, _offsets(sentence_starts(text))),
@@ -92,7 +98,6 @@ def _by_lines(document: Extracted) -> dict[Break, Offsets]:
     blank = _ends(_BLANK, text)
     outer = np.array([at > 0 and text[at - 1] == "\n" for at in blank.tolist()], dtype=bool)
     return {
-        Break.SECTION: _offsets(()),
         Break.PARAGRAPH: blank[outer],
         Break.ITEM: blank,
         Break.SENTENCE: _ends(_LINE, text),
@@ -100,25 +105,14 @@ def _by_lines(document: Extracted) -> dict[Break, Offsets]:
     }
 
 
-def _best(
-    by_level: dict[Break, Offsets], *, banned: Offsets, end: int
-) -> tuple[Offsets, NDArray[np.int8]]:
+def _best(by_level: dict[Break, Offsets], *, end: int) -> tuple[Offsets, NDArray[np.int8]]:
     positions = np.concatenate(list(by_level.values()))
     levels = np.concatenate([np.full(len(at), level) for level, at in by_level.items()])
     order = np.lexsort((levels, positions))
     unique, first = np.unique(positions[order], return_index=True)
     best = levels[order][first].astype(np.int8)
-    keep = (unique > 0) & (unique < end) & ~np.isin(unique, banned)
+    keep = (unique > 0) & (unique < end)
     return unique[keep], best[keep]
-
-
-def _page_starts(document: Extracted) -> Offsets:
-    text = document.text
-    starts = []
-    for page in document.pages:
-        words = text[page.start : page.end]
-        starts.append(page.start + len(words) - len(words.lstrip()))
-    return _offsets(starts)
 
 
 def _ends_thought(text: str, at: int) -> bool:
