@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import LibraryError, UsageError
 from secondlook.library import manifest as manifests
+from secondlook.library.lock import writing
 
 if TYPE_CHECKING:
     from secondlook.library.catalog import Catalog
@@ -50,22 +51,43 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
 
 def read_backup(archive: Path, library: Path, *, force: bool) -> None:
     """Unpack beside the final place and check it before anything is replaced."""
-    occupied = library.exists() and any(library.iterdir())
-    if occupied and not force:
-        raise UsageError(
-            f"{str(library)!r} is not empty",
-            hint="--force replaces it; --library PATH restores elsewhere",
-        )
+    _check_place(archive, library, force=force)
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".restore-") as scratch:
         _unpack(archive, Path(scratch))
         restored = Path(scratch) / _ROOT
+        if not (restored / manifests.FILE_NAME).is_file():
+            raise UsageError(
+                f"{str(archive)!r} is not a backup of a library",
+                hint="secondlook backup FILE makes one",
+            )
         manifests.read(restored)
         old = Path(scratch) / "old"
         if library.exists():
+            with writing(library, wait=0):
+                pass  # nobody is at work in what is about to be replaced
             library.replace(old)
         restored.replace(library)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _check_place(archive: Path, library: Path, *, force: bool) -> None:
+    if not archive.is_file():
+        raise UsageError(f"there is no file {str(archive)!r}")
+    if library.exists() and not library.is_dir():
+        raise UsageError(f"{str(library)!r} is not a folder", hint="--library PATH names another")
+    if not library.exists() or not any(library.iterdir()):
+        return
+    if not (library / manifests.FILE_NAME).exists():
+        raise UsageError(
+            f"{str(library)!r} is not a library and not empty",
+            hint="--library PATH restores elsewhere",
+        )
+    if not force:
+        raise UsageError(
+            f"{str(library)!r} is not empty",
+            hint="--force replaces it; --library PATH restores elsewhere",
+        )
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -78,8 +100,6 @@ def _unpack(archive: Path, folder: Path) -> None:
             tarfile.open(fileobj=unpacked, mode="r|") as members,
         ):
             members.extractall(folder, filter="data")
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no file {str(archive)!r}") from error
     except (OSError, tarfile.TarError, zstandard.ZstdError) as error:
         raise UsageError(
             f"{str(archive)!r} is not a whole backup: {error}",

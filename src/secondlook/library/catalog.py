@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError
+from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError, SecondlookError, UsageError
 from secondlook.library.texts import MAKE_ROOM, TextKey
 
 if TYPE_CHECKING:
@@ -244,7 +244,9 @@ class Catalog:
             yield from self._select(f"{statement} ({', '.join('?' for _ in part)})", *part)
 
 
-def _explanation(error: sqlite3.Error, file: Path) -> LibraryError:
+def _explanation(error: sqlite3.Error, file: Path) -> SecondlookError:
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return UsageError("the library is closed", hint="open it again with Library.open")
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it is detail
     if code == sqlite3.SQLITE_BUSY:
         return LibraryBusy(f"the catalog {str(file)!r} is in use", hint="try again")

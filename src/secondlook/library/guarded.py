@@ -77,7 +77,7 @@ def explained(folder: Path) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, RuntimeError, pa.ArrowException) as error:
+    except (OSError, RuntimeError, ValueError, pa.ArrowException) as error:
         said = _WHERE_IN_THE_ENGINE.sub("", " ".join(str(error).split()))
         if _FROM_THE_SYSTEM.search(said):
             raise LibraryError(

@@ -38,6 +38,8 @@ _EMBED_AT_ONCE = 128
 _QUEUED_DOCUMENTS = 64
 _TICK_SECONDS = 0.1
 _COMMITS_BETWEEN_COMPACTIONS = 100
+_ATTACHED_PASSAGES = 2000
+_ATTACHED_FILES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +164,8 @@ class Ingest:
         item = _Item(read=len(source.files))
         for parsed in source.parsed:
             document, problem = self._document(item, parsed)
-            for file in source.files:
-                self._place(item, file, parsed, document, problem)
+            for number, file in enumerate(source.files):
+                self._place(item, file, parsed, document, problem, copy=number > 0)
         for file in source.files:
             self._close_container(item, file, source.parsed)
         return item
@@ -201,6 +203,8 @@ class Ingest:
         parsed: Parsed,
         document: DocumentRow | None,
         problem: ExtractionError | None,
+        *,
+        copy: bool,
     ) -> None:
         path = f"{file.path}{MEMBER_SEPARATOR}{parsed.member}" if parsed.member else file.path
         known = self._stores.catalog.file(path)
@@ -218,6 +222,9 @@ class Ingest:
         )
         if document is None:
             item.changes.append(FileChange(path, "failed", reason=_reason(problem) or ""))
+        elif copy and not (known and known.document):
+            reason = f"same content as {document.title!r}"
+            item.changes.append(FileChange(path, "duplicate", document.id, 0, reason))
         else:
             change: ChangeKind = "updated" if known and known.document else "added"
             item.changes.append(FileChange(path, change, document.id, document.passages))
@@ -349,18 +356,34 @@ def held_document(stores: Stores, row: DocumentRow) -> NewDocument:
 
 
 def attach(stores: Stores, files: list[FileRow], gone: list[str]) -> None:
-    """Give documents that are held already to further files, and take gone files away."""
-    change = Change(files=list(files), gone_files=list(gone))
-    removed = set(gone)
-    for row in stores.catalog.documents_by_id({file.document for file in files if file.document}):
-        holders = [f for f in stores.catalog.files_of([row.id]) if f.path not in removed]
-        mine = [file for file in files if file.document == row.id]
-        paths = {file.path for file in mine}
-        labels = all_labels(row.labels, [*(f for f in holders if f.path not in paths), *mine])
-        if labels != row.labels:
-            change.documents.append(held_document(stores, row))
-    if change.files or change.gone_files:
-        commit(stores, change)
+    """Give documents that are held already to further files, and take gone files away.
+
+    A document's new files and gone files go in one commit: between two it would be nobody's.
+    """
+    rows = {path: row for path in gone if (row := stores.catalog.file(path))}
+    by_document: dict[str, Change] = {}
+    for file in files:
+        by_document.setdefault(file.document or "", Change()).files.append(file)
+    for path, row in rows.items():
+        by_document.setdefault(row.document or "", Change()).gone_files.append(path)
+    batch = Change()
+    for identifier, part in by_document.items():
+        document = stores.catalog.document(identifier)
+        if document and part.files and _labels_after(stores, document, part) != document.labels:
+            batch.documents.append(held_document(stores, document))
+        batch.files.extend(part.files)
+        batch.gone_files.extend(part.gone_files)
+        if batch.passages >= _ATTACHED_PASSAGES or len(batch.files) >= _ATTACHED_FILES:
+            commit(stores, batch)
+            batch = Change()
+    if batch.files or batch.gone_files:
+        commit(stores, batch)
+
+
+def _labels_after(stores: Stores, document: DocumentRow, part: Change) -> list[str]:
+    touched = {*part.gone_files, *(file.path for file in part.files)}
+    others = [file for file in stores.catalog.files_of([document.id]) if file.path not in touched]
+    return all_labels(document.labels, [*others, *part.files])
 
 
 def _reason(problem: ExtractionError | None) -> str | None:

@@ -54,6 +54,8 @@ class Intake:
     def add_bytes(self, data: bytes, name: str, metadata: Mapping[str, str]) -> AddReport:
         digest = sha256(data).hexdigest()
         row = _loose_row(f"stdin:{name}", digest, len(data), metadata)
+        if unchanged := self._unchanged(row):
+            return AddReport([unchanged], self._seconds())
         with tempfile.TemporaryDirectory() as scratch:
             # The parser goes by content and name, so the scratch file keeps the last part of it.
             file = Path(scratch) / (Path(name).name or "stdin")
@@ -67,15 +69,24 @@ class Intake:
         for text in texts:
             check_metadata(text.metadata)
             source = _text_source(text)
-            row = source.files[0]
-            known = self.stores.catalog.file(row.path)
-            if known and (known.sha256, known.metadata) == (row.sha256, row.metadata):
-                unchanged.append(FileChange(known.path, "unchanged", known.document))
+            if same := self._unchanged(source.files[0]):
+                unchanged.append(same)
             else:
                 new.append(source)
         report = self._take_in(iter(new), total=len(new))
         report.changes[:0] = unchanged
         return report
+
+    def _unchanged(self, row: FileRow) -> FileChange | None:
+        known = self.stores.catalog.file(row.path)
+        if known is None or known.document is None:
+            return None
+        same = (known.sha256, known.metadata, known.parser) == (
+            row.sha256,
+            row.metadata,
+            row.parser,
+        )
+        return FileChange(known.path, "unchanged", known.document) if same else None
 
     def _survey(self, request: Request) -> Survey:
         def looked(count: int, path: str) -> None:

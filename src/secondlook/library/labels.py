@@ -26,9 +26,9 @@ def storable(text: str) -> str:
     return _HALF_CHARACTER.sub("\ufffd", text)
 
 
-def label(key: str, value: str) -> str:
+def label(key: object, value: object) -> str:
     """Keys and values compare without regard to case or outer white space."""
-    return storable(f"{key.strip().casefold()}={value.strip().casefold()}")
+    return storable(f"{str(key).strip().casefold()}={str(value).strip().casefold()}")
 
 
 def document_labels(extracted: Extracted) -> list[str]:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryMissing, UsageError
-from secondlook.library import backup, names
+from secondlook.library import backup, names, opening
 from secondlook.library import manifest as manifests
 from secondlook.library.change import Change, Stores, commit, recover
 from secondlook.library.labels import check_metadata, label
 from secondlook.library.lock import active_holder, writing
+from secondlook.library.opening import (
+    chosen_library,
+    create_library,
+    load_embedder_for,
+    manifest_time,
+    open_current,
+)
 from secondlook.library.report import (
     AddReport,
     DocumentInfo,
@@ -25,9 +33,6 @@ from secondlook.library.report import (
 from secondlook.library.stores import (
     check_compatible,
     check_embedder,
-    fresh_manifest,
-    make_folder,
-    open_stores,
 )
 from secondlook.library.views import document_info, hit
 from secondlook.retrieval.index.port import Filter
@@ -47,9 +52,6 @@ if TYPE_CHECKING:
     from secondlook.retrieval.search import Ranked, Searcher
     from secondlook.settings import Settings
 
-WAIT_FOR_WRITER = 60.0
-"""Seconds a second writer waits before it is told who holds the lock."""
-
 
 def _ignore(_: object) -> None:
     pass
@@ -66,7 +68,9 @@ class Library:
         self.settings = settings
         self._manifest = manifest
         self._stores = stores
-        self._manifest_time = _modified(path)
+        self._manifest_time = manifest_time(path)
+        self._switching = threading.Lock()
+        self._retired: list[Stores] = []
 
     @classmethod
     def open(
@@ -77,21 +81,27 @@ class Library:
         settings: Settings | None = None,
     ) -> Self:
         """Open the library at `path` (default: the configured one), making it if allowed."""
-        chosen = settings or _configured()
-        folder = Path(path).expanduser().absolute() if path is not None else chosen.library.path
+        chosen, folder = chosen_library(path, settings)
         try:
             manifest = manifests.read(folder)
         except LibraryMissing:
             if not create:
                 raise
-            manifest = _create(folder, chosen)
+            manifest = create_library(folder, chosen)
         check_compatible(folder, manifest, chosen.embedding.model)
-        library = cls(folder, chosen, manifest, open_stores(folder, manifest))
+        manifest, stores = open_current(folder, manifest)
+        library = cls(folder, chosen, manifest, stores)
         library._recover_if_free()
         return library
 
     def close(self) -> None:
-        self._stores.catalog.close()
+        for stores in (self._stores, *self._retired):
+            stores.catalog.close()
+
+    @property
+    def language(self) -> str:
+        """Language whose word forms the search by words goes by."""
+        return self._manifest.language
 
     def __enter__(self) -> Self:
         return self
@@ -108,10 +118,10 @@ class Library:
 
     def add(
         self,
-        paths: Iterable[str | Path],
+        paths: str | Path | Iterable[str | Path],
         *,
-        meta: Mapping[str, str] | None = None,
-        exclude: Sequence[str] = (),
+        meta: Mapping[str, object] | None = None,
+        exclude: str | Sequence[str] = (),
         prune: bool = False,
         dry_run: bool = False,
         force: bool = False,
@@ -126,12 +136,12 @@ class Library:
         from secondlook.library.survey import Request
         from secondlook.retrieval.parse import PARSER_VERSION
 
-        check_metadata(meta or {})
+        metadata = _metadata(meta)
         ingest = self.settings.ingest
         request = Request(
-            roots=tuple(Path(path).expanduser().absolute() for path in paths),
-            metadata=dict(meta or {}),
-            excludes=(*ingest.exclude, *exclude),
+            roots=tuple(Path(path).expanduser().absolute() for path in _listed(paths)),
+            metadata=metadata,
+            excludes=(*ingest.exclude, *_listed(exclude)),
             max_bytes=ingest.max_file_mb << 20,
             prune=prune,
             force=force,
@@ -144,12 +154,12 @@ class Library:
             return self._intake(progress, done).add(request)
 
     def add_bytes(
-        self, data: bytes, name: str, *, meta: Mapping[str, str] | None = None
+        self, data: bytes, name: str, *, meta: Mapping[str, object] | None = None
     ) -> AddReport:
         """Take in what has no file of its own, such as standard input. Same name: replaced."""
-        check_metadata(meta or {})
+        metadata = _metadata(meta)
         with self._writing():
-            return self._intake().add_bytes(data, name, meta or {})
+            return self._intake().add_bytes(data, name, metadata)
 
     def add_texts(
         self, texts: Iterable[Text], *, progress: Callable[[Progress], None] | None = None
@@ -158,12 +168,12 @@ class Library:
         with self._writing(progress):
             return self._intake(progress).add_texts(texts)
 
-    def remove(self, names_: Sequence[str], *, purge: bool = False) -> list[FileChange]:
+    def remove(self, names_: str | Sequence[str], *, purge: bool = False) -> list[FileChange]:
         """Forget documents, by id, path, file name or title. Purged: no byte of them stays."""
         with self._writing():
             listed = self.documents()
             files: dict[str, FileRow] = {}
-            for name in names_:
+            for name in _listed(names_):
                 for file in self._files_meant(name, listed):
                     files[file.path] = file
             if files:
@@ -175,9 +185,10 @@ class Library:
     def compact(self, *, purge: bool = False) -> None:
         """Make searching fast and ranking exact again after many changes."""
         with self._writing():
-            self._stores.index.compact(purge=purge)
             if purge:
                 self._purge()
+            else:
+                self._stores.index.compact()
 
     # Searching
 
@@ -189,11 +200,14 @@ class Library:
         dense: float | None = None,
         lexical: float | None = None,
         rerank: bool | None = None,
-        filters: Mapping[str, str] | None = None,
+        filters: Mapping[str, object] | None = None,
         documents: Collection[str] | None = None,
-        exclude: Collection[str] = (),
+        exclude: str | Collection[str] = (),
     ) -> list[Hit]:
-        """The passages that fit the query best. Options left out come from the settings."""
+        """The passages that fit the query best. Options left out come from the settings.
+
+        `documents` limits the search to documents named by id, path, file name or title.
+        """
         from secondlook.retrieval.search import SearchOptions
 
         self._refresh()
@@ -209,11 +223,17 @@ class Library:
             blend=chosen.blend,
         )
         where = Filter(
-            documents=None if documents is None else frozenset(documents),
+            documents=None if documents is None else self._ids(_listed(documents)),
             labels=frozenset(label(key, value) for key, value in (filters or {}).items()),
-            excluded=frozenset(exclude),
+            excluded=frozenset(_listed(exclude)),
         )
-        return self._hits(self.searcher().search(query, options, where))
+        try:
+            return self._hits(self.searcher().search(query, options, where))
+        except LibraryError:
+            if not self._refresh():
+                raise
+            # A rebuild took the place of what was being searched.
+            return self._hits(self.searcher().search(query, options, where))
 
     def searcher(self) -> Searcher:
         """Index, embedder and reader together, for those who rank by their own rules."""
@@ -229,7 +249,7 @@ class Library:
 
     def embedder(self) -> Embedder:
         """The embedder that made this library's vectors; refuses any other."""
-        embedder = _load_embedder(self.settings, self._manifest.embedder_spec)
+        embedder = load_embedder_for(self.settings, self._manifest.embedder_spec)
         check_embedder(self.path, self._manifest, embedder)
         return embedder
 
@@ -246,7 +266,7 @@ class Library:
 
     # Looking around
 
-    def documents(self, *, filters: Mapping[str, str] | None = None) -> list[DocumentInfo]:
+    def documents(self, *, filters: Mapping[str, object] | None = None) -> list[DocumentInfo]:
         self._refresh()
         wanted = {label(key, value) for key, value in (filters or {}).items()}
         rows = [row for row in self._stores.catalog.documents() if wanted <= set(row.labels)]
@@ -316,8 +336,7 @@ class Library:
         settings: Settings | None = None,
     ) -> Self:
         """Make a library from a backup. An existing one is replaced only with `force`."""
-        chosen = settings or _configured()
-        folder = Path(path).expanduser().absolute() if path is not None else chosen.library.path
+        chosen, folder = chosen_library(path, settings)
         backup.read_backup(Path(archive).expanduser().absolute(), folder, force=force)
         return cls.open(folder, create=False, settings=chosen)
 
@@ -332,11 +351,10 @@ class Library:
         """Make catalog, passages and vectors anew from the stored texts, as now configured."""
         from secondlook.library.rebuild import rebuild
 
-        chosen = settings or _configured()
-        folder = Path(path).expanduser().absolute() if path is not None else chosen.library.path
+        chosen, folder = chosen_library(path, settings)
         manifests.read_raw(folder)
-        embedder = _load_embedder(chosen, chosen.embedding.model)
-        with writing(folder, wait=WAIT_FOR_WRITER):
+        embedder = load_embedder_for(chosen, chosen.embedding.model)
+        with writing(folder, wait=opening.WAIT_FOR_WRITER):
             rebuild(folder, chosen, embedder, progress=progress or _ignore)
         return cls.open(folder, create=False, settings=chosen)
 
@@ -348,8 +366,9 @@ class Library:
             if progress:
                 progress(Progress("waiting", current=who))
 
-        with writing(self.path, wait=WAIT_FOR_WRITER, waiting=waiting):
+        with writing(self.path, wait=opening.WAIT_FOR_WRITER, waiting=waiting):
             self._refresh()
+            manifests.drop_other_generations(self.path, self._manifest.generation)
             recover(self._stores)
             yield
 
@@ -383,18 +402,34 @@ class Library:
         except LibraryError:  # busy, or not ours to write: searching works all the same
             return
 
-    def _refresh(self) -> None:
-        """Follow a rebuild or restore that another process did."""
-        modified = _modified(self.path)
-        if modified == self._manifest_time:
-            return
-        self._manifest = manifests.read(self.path)
-        self._manifest_time = modified
-        self._stores.catalog.close()
-        self._stores = open_stores(self.path, self._manifest)
+    def _refresh(self) -> bool:
+        """Follow a rebuild or restore that another process did; whether there was one."""
+        with self._switching:
+            modified = manifest_time(self.path)
+            if modified == self._manifest_time:
+                return False
+            manifest, stores = open_current(self.path, manifests.read(self.path))
+            # Other threads may be in the midst of the old ones: they are closed at the end.
+            self._retired.append(self._stores)
+            self._manifest, self._stores = manifest, stores
+            self._manifest_time = modified
+            return True
+
+    def _ids(self, names_: Iterable[str]) -> frozenset[str]:
+        listed: list[DocumentInfo] = []
+        found = set()
+        for name in names_:
+            if self._stores.catalog.document(name) is None:
+                listed = listed or self.documents()
+                found.add(names.find(name, listed).id)
+            else:
+                found.add(name)
+        return frozenset(found)
 
     def _files_meant(self, name: str, listed: list[DocumentInfo]) -> list[FileRow]:
         """The files behind a name; a failed file or a whole folder can be meant by its path."""
+        if not name.strip():
+            raise UsageError("an empty name means no document", hint="secondlook list shows all")
         catalog = self._stores.catalog
         absolute = Path(name).expanduser().absolute()
         exact = [row for path in {name, str(absolute)} if (row := catalog.file(path))]
@@ -425,41 +460,15 @@ def samples_folder() -> Path:
     return Path(__file__).parent.parent / "samples"
 
 
-def _configured() -> Settings:
-    from secondlook.settings import load
-
-    return load().settings
-
-
-def _create(folder: Path, settings: Settings) -> Manifest:
-    make_folder(folder)
-    with writing(folder, wait=WAIT_FOR_WRITER):
-        try:
-            return manifests.read(folder)  # another process was faster
-        except LibraryMissing:
-            manifest = fresh_manifest(settings, _load_embedder(settings, settings.embedding.model))
-            open_stores(folder, manifest, create=True).catalog.close()
-            manifests.write(folder, manifest)
-            return manifest
+def _listed(given: str | Path | Iterable[Any]) -> list[Any]:
+    """One name is a list of one name, not of its letters."""
+    return [given] if isinstance(given, str | Path) else list(given)
 
 
-def _load_embedder(settings: Settings, spec: str) -> Embedder:
-    from secondlook.reading import load_embedder
-
-    chosen = settings.embedding
-    return load_embedder(
-        spec,
-        base_url=chosen.base_url,
-        api_key=os.environ.get(chosen.api_key_env),
-        threads=chosen.threads or None,
-    )
-
-
-def _modified(path: Path) -> int:
-    try:
-        return (path / manifests.FILE_NAME).stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0
+def _metadata(given: Mapping[str, object] | None) -> dict[str, str]:
+    metadata = {str(key): str(value) for key, value in (given or {}).items()}
+    check_metadata(metadata)
+    return metadata
 
 
 def _folder_bytes(folder: Path) -> int:

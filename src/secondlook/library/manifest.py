@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,13 @@ def now() -> str:
 
 def generation_folder(library: Path, generation: int) -> Path:
     return library / f"g{generation}"
+
+
+def drop_other_generations(library: Path, in_use: int) -> None:
+    """A rebuild leaves the old one to those who are reading it; the next writer clears it away."""
+    for folder in library.glob("g[0-9]*"):
+        if folder != generation_folder(library, in_use):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def read(library: Path) -> Manifest:

@@ -56,7 +56,6 @@ def rebuild(
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    shutil.rmtree(manifests.generation_folder(library, old), ignore_errors=True)
     return manifest
 
 

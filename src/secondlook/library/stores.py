@@ -10,8 +10,8 @@ from secondlook.library.catalog import Catalog
 from secondlook.library.change import Stores
 from secondlook.library.guarded import REBUILD, GuardedIndex, explained
 from secondlook.library.texts import TextStore
-from secondlook.retrieval.analyse import ANALYSER_VERSION
-from secondlook.retrieval.chunk import CHUNKER_VERSION
+from secondlook.retrieval.analyse import ANALYSER_VERSION, language_name
+from secondlook.retrieval.chunk import CHUNKER_VERSION, ChunkOptions
 from secondlook.retrieval.index.lance import LanceIndex
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ def make_folder(library: Path) -> None:
 
 
 def fresh_manifest(settings: Settings, embedder: Embedder, *, generation: int = 1) -> Manifest:
+    # Checked before anything is written: a library made with a wrong setting would stay wrong.
+    language_name(settings.library.language)
+    tokens = min(settings.chunking.tokens, embedder.max_tokens)
+    chunking = ChunkOptions(tokens=tokens, overlap=min(settings.chunking.overlap, tokens // 2))
     return manifests.Manifest(
         embedder=embedder.name,
         embedder_spec=settings.embedding.model,
@@ -69,8 +73,8 @@ def fresh_manifest(settings: Settings, embedder: Embedder, *, generation: int = 
         language=settings.library.language,
         analyser=str(ANALYSER_VERSION),
         chunker=str(CHUNKER_VERSION),
-        chunk_tokens=min(settings.chunking.tokens, embedder.max_tokens),
-        chunk_overlap=settings.chunking.overlap,
+        chunk_tokens=chunking.tokens,
+        chunk_overlap=chunking.overlap,
         generation=generation,
         created=manifests.now(),
     )

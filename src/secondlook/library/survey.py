@@ -92,6 +92,8 @@ def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> N
     path = str(found.path)
     known = catalog.file(path)
     metadata = {**(known.metadata if known else {}), **request.metadata}
+    # Added again from a folder further up, a file is also found under that folder's name.
+    folders = sorted({*_folders(found), *(known.folders if known else ())})
     same_stat = (
         known is not None
         and (known.bytes, known.mtime_ns, known.parser)
@@ -99,7 +101,7 @@ def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> N
         and known.error in {None, "LimitExceeded"}
         and not request.force
     )
-    if same_stat and known is not None and metadata == known.metadata:
+    if same_stat and known is not None and (metadata, folders) == _labelling(known):
         _unchanged(result, known)
         return
     try:
@@ -113,7 +115,7 @@ def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> N
         bytes=found.size,
         mtime_ns=_trusted(found.mtime_ns),
         parser=request.parser,
-        folders=_folders(found),
+        folders=folders,
         metadata=metadata,
     )
     _decide(result, catalog, request, file, known)
@@ -132,24 +134,25 @@ def _decide(
     held = catalog.document(file.sha256[:16])
     if request.force or held is None or held.parser != request.parser:
         if _is_unchanged_archive(catalog, request, file, known):
-            result.to_touch.append(replace(file, folders=known.folders if known else []))
+            result.to_touch.append(file)
             result.changes.append(FileChange(file.path, "unchanged"))
         else:
             was = known.document if known else None
             result.to_read.setdefault(file.sha256, []).append(replace(file, document=was))
         return
     attached = replace(file, document=held.id)
-    if known and known.document == held.id and known.metadata == file.metadata:
+    if not known or known.document != held.id:
+        _attach(result, catalog, attached, held.title)
+    elif _labelling(known) == _labelling(file):
         result.to_touch.append(attached)
         result.changes.append(FileChange(file.path, "unchanged", held.id))
-        return
-    result.to_attach.append(attached)
-    if known and known.document == held.id:
-        result.changes.append(
-            FileChange(file.path, "updated", held.id, held.passages, "metadata changed")
-        )
-        return
-    _report_attachment(result, catalog, attached, held.title)
+    else:
+        result.to_attach.append(attached)
+        result.changes.append(FileChange(file.path, "updated", held.id, 0, "labels changed"))
+
+
+def _labelling(file: FileRow) -> tuple[dict[str, str], list[str]]:
+    return file.metadata, file.folders
 
 
 def _is_unchanged_archive(
@@ -162,17 +165,22 @@ def _is_unchanged_archive(
         and known.sha256 == file.sha256
         and known.parser == request.parser
         and known.reason is None
-        and known.metadata == file.metadata
+        and _labelling(known) == _labelling(file)
         and bool(catalog.members_of(known.path))
     )
 
 
-def _report_attachment(result: Survey, catalog: Catalog, file: FileRow, title: str) -> None:
+def _attach(result: Survey, catalog: Catalog, file: FileRow, title: str) -> None:
+    """A held content at a new place: moved there if it is gone elsewhere, else a copy."""
     others = [other for other in catalog.files_of([file.document or ""]) if other.path != file.path]
-    gone = [other.path for other in others if not _exists(other)]
+    gone = [other for other in others if not _exists(other)]
+    for other in gone:  # what the person said about the file moves along with it
+        file = replace(file, metadata={**other.metadata, **file.metadata})
+    result.to_attach.append(file)
     if gone:
-        result.to_drop.extend(gone)
-        result.changes.append(FileChange(file.path, "moved", file.document, 0, f"from {gone[0]}"))
+        result.to_drop.extend(other.path for other in gone)
+        moved = f"from {gone[0].path}"
+        result.changes.append(FileChange(file.path, "moved", file.document, 0, moved))
     else:
         result.changes.append(
             FileChange(file.path, "duplicate", file.document, 0, f"same content as {title!r}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import LibraryError
@@ -42,6 +43,7 @@ _FEW_ROWS = 200
 _NOTICEABLE = 0.15
 """Share of rows not indexed, or deleted but still counted by BM25, that makes it worthwhile."""
 _ATTEMPTS = 3
+_LONG_AGO = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,9 @@ def compact(dataset: LanceDataset, *, purge: bool, approximate_from: int) -> Non
     _insisting(dataset, lambda: _refresh_vector_index(dataset, approximate_from, anew=purge))
     if purge:
         dataset.cleanup_old_versions(retain_versions=1, delete_unverified=True)
+    else:
+        # Readers go to the newest version at every call: nobody is still in one this old.
+        dataset.cleanup_old_versions(older_than=_LONG_AGO)
 
 
 def disk_bytes(path: Path) -> int:

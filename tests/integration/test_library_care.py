@@ -1,0 +1,161 @@
+"""Slips of the hand that must not cost anything, and labels that must follow their files."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import LibraryError, SettingsError, UsageError
+from secondlook.library import Library
+from secondlook.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_restore_never_replaces_what_is_no_library(
+    library: Library, folder: Path, tmp_path: Path
+) -> None:
+    library.add([folder])
+    archive = library.backup(tmp_path / "saved")
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work", encoding="utf-8")
+    with pytest.raises(UsageError, match="not a library"):
+        Library.restore(archive, precious, force=True)
+    assert (precious / "thesis.txt").read_text(encoding="utf-8") == "years of work"
+    with pytest.raises(UsageError, match="not a folder"):
+        Library.restore(archive, precious / "thesis.txt")
+
+
+def test_restore_of_something_else_says_so(library: Library, tmp_path: Path) -> None:
+    import tarfile
+
+    import zstandard
+
+    foreign = tmp_path / "foreign.tar.zst"
+    with (
+        foreign.open("wb") as out,
+        zstandard.ZstdCompressor().stream_writer(out) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as archive,
+    ):
+        archive.add(__file__, "a.py")
+    with pytest.raises(UsageError, match="not a backup of a library"):
+        Library.restore(foreign, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_removes_nothing(
+    library: Library, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.add([folder])
+    monkeypatch.chdir(folder)
+    with pytest.raises(UsageError):
+        library.remove([name])
+    assert len(library.documents()) == 2
+
+
+def test_one_name_is_not_a_list_of_letters(library: Library, folder: Path) -> None:
+    assert library.add(str(folder), exclude="recipes/").count("added") == 1
+    assert library.add(folder / "recipes").count("added") == 1
+    hits = library.search("deepest berth", documents="harbour.md", filters={"year": 2024})
+    assert hits == []
+    assert library.search("deepest berth", documents="harbour.md")[0].passage.page is None
+    with pytest.raises(UsageError, match="no document"):
+        library.search("deepest berth", documents=["nothing.md"])
+    assert len(library.remove("harbour.md")) == 1
+
+
+def test_metadata_moves_along_with_its_file(library: Library, folder: Path) -> None:
+    library.add([folder / "recipes"], meta={"project": "camels", "round": 3})
+    (folder / "recipes" / "bakery.md").rename(folder / "moved.md")
+    assert library.add([folder]).count("moved") == 1
+    assert library.documents(filters={"project": "camels", "round": 3})[0].paths == (
+        str(folder / "moved.md"),
+    )
+    assert library.search("sourdough", filters={"project": "camels"})
+
+
+def test_a_file_is_also_found_under_a_folder_further_up(library: Library, folder: Path) -> None:
+    library.add([folder / "recipes"])
+    assert not library.documents(filters={"folder": "papers"})
+    library.add([folder])
+    assert library.documents(filters={"folder": "papers"})
+    assert library.search("sourdough", filters={"folder": "papers/recipes"})
+    assert library.add([folder]).count("unchanged") == 2
+    assert library.add([folder / "recipes"]).count("unchanged") == 1
+
+
+def test_copies_found_together_count_once(library: Library, folder: Path) -> None:
+    (folder / "copy.md").write_bytes((folder / "harbour.md").read_bytes())
+    report = library.add([folder])
+    assert (report.count("added"), report.count("duplicate")) == (2, 1)
+    assert report.passages == library.status().passages
+
+
+def test_the_same_bytes_again_are_unchanged(library: Library) -> None:
+    library.add_bytes(b"The bell is rung at noon.", "bell.txt")
+    assert library.add_bytes(b"The bell is rung at noon.", "bell.txt").count("unchanged") == 1
+    assert library.document("bell.txt").paths == ("stdin:bell.txt",)
+
+
+def test_a_closed_library_says_so(library: Library) -> None:
+    library.close()
+    with pytest.raises(UsageError, match="closed"):
+        library.documents()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"library": {"language": "klingon"}}, {"chunking": {"tokens": 5000, "overlap": 2500}}],
+)
+def test_a_wrong_setting_leaves_no_broken_library(
+    tmp_path: Path, folder: Path, wrong: dict[str, dict[str, object]]
+) -> None:
+    path = tmp_path / "made"
+    try:
+        settings = Settings.model_validate(wrong)
+        with Library.open(path, settings=settings) as library:
+            assert library.add([folder]).count("added") == 2
+    except (UsageError, SettingsError, ValueError):
+        assert not (path / "library.json").exists()
+    with Library.open(path) as library:
+        library.add([folder])
+        assert len(library.documents()) == 2
+        assert library.language == "english"
+
+
+def test_the_library_does_not_swallow_itself(folder: Path) -> None:
+    with Library.open(folder / "library") as library:
+        assert library.add([folder]).count("added") == 2
+        report = library.add([folder], prune=True)
+        assert [change.change for change in report.changes] == ["unchanged", "unchanged"]
+
+
+def test_searches_go_on_through_rebuilds(library: Library, folder: Path) -> None:
+    library.add([folder])
+    wrong: list[object] = []
+    stop = threading.Event()
+
+    def search(shared: Library) -> None:
+        while not stop.is_set():
+            try:
+                if not shared.search("deepest berth", rerank=False):
+                    wrong.append("found nothing")
+                with Library.open(library.path) as fresh:
+                    fresh.search("deepest berth", rerank=False)
+            except (LibraryError, UsageError, ValueError) as error:
+                wrong.append(error)
+
+    readers = [threading.Thread(target=search, args=(library,)) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(4):
+        Library.rebuild(library.path).close()
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
