@@ -167,7 +167,14 @@ def test_reserved_and_foreign_variables_are_ignored(places: Places) -> None:
 def test_unknown_variable_names_the_nearest(places: Places, name: str, nearest: str) -> None:
     error = places.error(None, {name: "1"})
     assert name in error.message
-    assert f"{nearest}?" in (error.hint or "")
+    assert error.hint == f"Did you mean {nearest}? docs/settings.md lists all settings."
+
+
+def test_a_name_like_none_is_not_guessed(places: Places) -> None:
+    listed = "docs/settings.md lists all settings."
+    assert places.error(None, {"SECONDLOOK_FOO": "1"}).hint == listed
+    places.project.write_text("[qqq]\nk = 1")
+    assert places.error().hint == listed
 
 
 @pytest.mark.parametrize(
@@ -199,12 +206,14 @@ def test_unknown_flag_key_is_an_error(places: Places) -> None:
     ("text", "value", "allowed"),
     [
         ("[search]\nk = 0", "0", "greater than or equal to 1"),
-        ('[search]\nk = "5"', "'5'", "valid integer"),
-        ("[search]\nk = 5.5", "5.5", "valid integer"),
-        ("[search]\nrerank = 1", "1", "valid boolean"),
+        ('[search]\nk = "5"', "'5'", "search.k must be a whole number, not '5'"),
+        ("[search]\nk = 5.5", "5.5", "must be a whole number, not 5.5"),
+        ("[search]\nrerank = 1", "1", "must be true or false, not 1"),
+        ("[search]\ndense = 'much'", "'much'", "must be a number, not 'much'"),
+        ("[embedding]\nmodel = 3", "3", "must be text, not 3"),
         ("[search]\ndense = 1.5", "1.5", "less than or equal to 1"),
         ('[ingest]\nocr = "maybe"', "'maybe'", "'auto' or 'off'"),
-        ('[ingest]\nexclude = "*.log"', "'*.log'", "valid tuple"),
+        ('[ingest]\nexclude = "*.log"', "'*.log'", "must be a list, not '*.log'"),
         ("[library]\npath = 3", "3", "path"),
         ('[embedding]\nbase_url = "localhost:1"', "'localhost:1'", "localhost"),
     ],
@@ -221,7 +230,9 @@ def test_wrong_value_names_place_value_and_what_is_allowed(
 
 def test_wrong_variable_and_flag_are_named_as_typed(places: Places) -> None:
     error = places.error(None, {"SECONDLOOK_SEARCH_K": "many"})
-    assert error.message.startswith("SECONDLOOK_SEARCH_K: search.k must be a valid integer")
+    assert error.message == "SECONDLOOK_SEARCH_K: search.k must be a whole number, not 'many'"
+    error = places.error(None, {"SECONDLOOK_SEARCH_RERANK": "perhaps"})
+    assert error.message.endswith("search.rerank must be true or false, not 'perhaps'")
     assert places.error({"search.k": 0}).message.startswith("--k must be greater")
 
 
@@ -326,8 +337,8 @@ def test_models_are_frozen_and_strict() -> None:
 
 @hypothesis.settings(deadline=None)
 @given(st.text(max_size=30))
-def test_any_name_has_a_nearest_key(name: str) -> None:
-    assert module.nearest_key(name) in {*KEYS, *module.SECTIONS}
+def test_only_a_known_key_is_the_nearest_to_any_name(name: str) -> None:
+    assert module.nearest_key(name) in {*KEYS, *module.SECTIONS, None}
 
 
 def test_places_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

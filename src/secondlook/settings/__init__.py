@@ -11,7 +11,6 @@ Five places, each overriding the ones before it:
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
@@ -24,6 +23,8 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from secondlook.errors import SettingsError
+from secondlook.settings.languages import Language  # noqa: TC001  # pydantic reads it
+from secondlook.settings.mistakes import in_plain_words, nearest, where_to_look
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,9 +60,8 @@ class LibrarySettings(_Section):
         strict=False,
         description="Folder that holds the library.",
     )
-    language: str = Field(
+    language: Language = Field(
         default="english",
-        min_length=1,
         description="Language whose stemming and stop words the lexical index uses.",
     )
 
@@ -355,13 +355,13 @@ def _contradiction(
         if key.startswith(f"{section}.")
     ]
     return SettingsError(
-        f"{message.removeprefix('Value error, ')} ({', '.join(given)})",
-        hint="`secondlook config` shows each value and where it came from.",
+        f"{in_plain_words(message)} ({', '.join(given)})",
+        hint="Change one of them, or give it as a flag or a variable for one command.",
     )
 
 
 def _not_allowed(given: _Given, message: str) -> SettingsError:
-    allowed = message.replace("Input should", "must", 1).replace("String should", "must", 1)
+    allowed = in_plain_words(message)
     # A key pasted where its variable's name belongs must not end up on a screen or in a log.
     subject = given.place if given.place.startswith("--") else f"{given.place}: {given.key}"
     shown = "that value" if given.key == "embedding.api_key_env" else repr(given.value)
@@ -374,25 +374,23 @@ def _about(given: _Given) -> str:
 
 
 def _unknown(message: str, name: str) -> SettingsError:
-    nearest = nearest_key(name)
-    return SettingsError(message, hint=f"Did you mean {nearest!r}? {_WHERE_LISTED}")
+    meant = nearest_key(name)
+    return SettingsError(message, hint=where_to_look(repr(meant) if meant else None))
 
 
-_WHERE_LISTED = "`secondlook config` lists all settings."
-
-
-def nearest_key(name: str) -> str:
-    """The known key or section that a mistyped one most likely meant."""
+def nearest_key(name: str) -> str | None:
+    """The known key or section that a mistyped one most likely meant, if it is like any."""
     last = name.rpartition(".")[2]
     for key in KEYS:
         if key.split(".")[1] == last:  # right key, wrong section or none
             return key
     known = [*KEYS, *SECTIONS] if "." in name else [*SECTIONS, *KEYS]
-    return difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
+    return nearest(name, known)
 
 
 def _unknown_variable(name: str) -> SettingsError:
-    nearest = difflib.get_close_matches(name, ENV_NAMES, n=1, cutoff=0.0)[0]
-    return SettingsError(
-        f"unknown environment variable {name}", hint=f"Did you mean {nearest}? {_WHERE_LISTED}"
-    )
+    # Compared without the prefix: it alone would make every name look like every other.
+    known = {one.removeprefix(ENV_PREFIX): one for one in ENV_NAMES}
+    meant = nearest(name.removeprefix(ENV_PREFIX), known)
+    hint = where_to_look(known[meant] if meant else None)
+    return SettingsError(f"unknown environment variable {name}", hint=hint)

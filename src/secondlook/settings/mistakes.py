@@ -1,0 +1,43 @@
+"""What a person is told about a mistyped name or a wrong value."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ALIKE = 0.6
+"""Names less alike than that were not meant: naming one would mislead."""
+
+_PLAIN_WORDS = {
+    "Value error, ": "",
+    "Input should": "must",
+    "String should": "must",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+    "a valid string": "text",
+    "a valid tuple": "a list",
+}
+_TECHNICAL = re.compile("|".join(map(re.escape, _PLAIN_WORDS)))
+_HOW_IT_FAILED = re.compile(r", (?:unable|got) .*")
+
+
+def in_plain_words(message: str) -> str:
+    """`Input should be a valid integer, unable to parse ...` as `must be a whole number`."""
+    return _TECHNICAL.sub(lambda found: _PLAIN_WORDS[found[0]], _HOW_IT_FAILED.sub("", message))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a mistyped one most likely meant, if it is like any."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=_ALIKE)
+    return found[0] if found else None
+
+
+def where_to_look(meant: str | None) -> str:
+    # Not `secondlook config`: it stops at the same mistake.
+    listed = "docs/settings.md lists all settings."
+    return f"Did you mean {meant}? {listed}" if meant else listed
