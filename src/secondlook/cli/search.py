@@ -112,7 +112,7 @@ def show_hits(call: Call, library: Library, query: str, hits: Sequence[Hit]) -> 
 
         print_json({"hits": [hit_form(hit, paths.get(hit.passage.document)) for hit in hits]})
     elif hits:
-        _print_hits(query, hits, paths, getattr(library, "language", "english"))
+        _print_hits(query, hits, paths, library.language)
     else:
         _print_nothing_found(call, library, query)
 
