@@ -1,9 +1,10 @@
 """The documentation is run: its Python, its commands, and what it says they print.
 
-Blocks marked `python` are executed, in blocks marked `console` every line after `$ ` is a command
-and what follows it is its output, where `...` stands for anything. Each page gets a home folder of
-its own with the sample documents in `~/papers`; paths below it are printed as `/home/ada`. Scores
-and seconds may differ. Other blocks (`sh`, `text`, `toml`, ...) are not run.
+Blocks marked `python` are executed, and what a line `# prints: ...` says must be printed. In blocks
+marked `console` every line after `$ ` is a command and what follows it is its output, where `...`
+stands for anything. Each page gets a home folder of its own with the sample documents in
+`~/papers`; paths below it are printed as `/home/ada`. Scores and seconds may differ. Other blocks
+(`sh`, `text`, `toml`, ...) are not run.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 _SCORE = re.compile(r"  \d\.\d{3}$", re.MULTILINE)
 _SECONDS = re.compile(r" [\d.]+ s\b")
+_PRINTS = re.compile(r"^ *# prints: (.*)$", re.MULTILINE)
 _RUN = {"python", "console"}
 
 
@@ -93,8 +95,10 @@ def test_page_does_what_it_says(page: Path, home: Path) -> None:
     for block in blocks(page):
         place = f"{page.name}:{block.line}"
         if block.language == "python":
-            with contextlib.redirect_stdout(io.StringIO()):
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(compile(block.text, place, "exec"), names)  # noqa: S102 - our own pages
+            for line in _PRINTS.findall(block.text):
+                assert line in printed.getvalue().splitlines(), f"{place}: {printed.getvalue()}"
         elif block.language == "console":
             found = commands(block)
             assert found, f"{place} has no line that begins with '$ '"

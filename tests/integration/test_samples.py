@@ -45,7 +45,7 @@ def test_are_small() -> None:
 
 def test_each_is_read_with_its_title_and_date(library: Library) -> None:
     found = {Path(info.paths[0]).name: info for info in library.documents()}
-    assert set(found) == set(build()) - {"README.md", ".secondlookignore"}
+    assert set(found) == set(build())
     assert found["harbour-survey-2024.pdf"].pages == 6
     assert found["tides-and-berths-2024.xlsx"].pages == 2
     assert {info.language for info in found.values()} == {"en"}
@@ -69,9 +69,12 @@ def test_office_files_are_whole_packages(name: str) -> None:
 
 
 @pytest.mark.parametrize("asked", QUESTIONS["answered"], ids=lambda asked: asked["question"])
-def test_best_hit_is_the_right_document_and_page(library: Library, asked: dict[str, Any]) -> None:
+def test_best_hit_is_the_right_document_page_and_section(
+    library: Library, asked: dict[str, Any]
+) -> None:
     best = library.search(asked["question"], k=3)[0]
     assert (_file(library, best), best.passage.page) == (asked["file"], asked["page"])
+    assert (best.passage.heading or (None,))[-1] == asked["heading"]
     assert asked["says"] in _page_text(library, best)
 
 

@@ -102,7 +102,7 @@ def test_page_is_that_of_the_first_character(document: Extracted, opts: ChunkOpt
         assert not pages or span.page == pages[0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(documents(), options)
 def test_no_passage_reaches_into_another_section_or_slide(
     document: Extracted, opts: ChunkOptions
