@@ -29,7 +29,8 @@ Examples:
   secondlook search "bees" --json | jq -r ".hits[].path"
 
 \b
-Filters: kind=pdf, language=en, author=..., folder=..., your own --meta keys.
+Filters: kind=pdf, language=en, year=2024, author=..., folder=...,
+and your own --meta keys.
 """
 
 _SNIPPET_WIDTH = 320
