@@ -14,9 +14,6 @@ from secondlook.document import Extracted, Heading, Page
 from secondlook.errors import UsageError
 from secondlook.passage import Span
 from secondlook.retrieval.chunk import ChunkOptions, chunk, context, with_context
-from secondlook.retrieval.outline import UNIT_KINDS
-from secondlook.retrieval.parse.registry import PARSERS
-from secondlook.retrieval.structure import LINE_KINDS
 
 _TOKEN = re.compile(r"[一-鿿]|\w{1,8}|[^\w\s]")
 
@@ -306,11 +303,6 @@ def test_slides_and_sheets_are_passages_of_their_own(kind: str) -> None:
     ]  # fmt: skip
     assert [span.page for span in spans] == [1, 2, 3, 5]
     assert [span.heading for span in spans] == [("Welcome",), ("Plan",), (), ()]
-
-
-def test_kinds_are_those_that_the_parsers_write() -> None:
-    """A kind that no parser writes would be a rule that never holds."""
-    assert PARSERS.keys() >= LINE_KINDS | UNIT_KINDS
 
 
 def test_long_sheets_are_cut_between_rows() -> None:
