@@ -36,7 +36,6 @@ CREATE TABLE IF NOT EXISTS files (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS files_by_document ON files (document);
 CREATE INDEX IF NOT EXISTS files_by_container ON files (container);
-CREATE INDEX IF NOT EXISTS files_by_hash ON files (sha256);
 CREATE TABLE IF NOT EXISTS journal (id TEXT PRIMARY KEY, change TEXT NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = 1;
 COMMIT;
@@ -170,9 +169,6 @@ class Catalog:
     def files_of(self, documents: Collection[str]) -> list[FileRow]:
         rows = self._select_in("SELECT * FROM files WHERE document IN", documents)
         return [_file(row) for row in rows]
-
-    def files_with_hash(self, sha256: str) -> list[FileRow]:
-        return [_file(row) for row in self._select("SELECT * FROM files WHERE sha256 = ?", sha256)]
 
     def members_of(self, container: str) -> list[FileRow]:
         rows = self._select("SELECT * FROM files WHERE container = ?", container)
