@@ -14,11 +14,20 @@ SecondlookError
 │   ├── LibraryFormat    it was made by an incompatible version or with another embedder
 │   ├── LibraryBusy      another process is writing to it (retryable)
 │   └── LibraryDamaged   its parts contradict each other beyond repair
-└── ModelError           a local model or an embedding service failed
-    └── ModelUnavailable it is missing or did not answer (retryable)
+├── ModelError           a model, local or hosted, failed
+│   ├── ModelUnavailable it is missing, died or did not answer (retryable)
+│   │   └── ModelTimeout it did not answer in the time it was given
+│   ├── ContextOverflow  the prompt is longer than the model can see
+│   └── UnusableReply    it answered, but not in the form that was asked for
+├── BudgetExceeded       the next call would break a cap on calls, tokens, money or seconds
+├── WebSearchError       a web search or a page of it failed (retryable)
+└── RunError             the record of runs
+    └── RunMissing       there is no such run
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 
 class SecondlookError(Exception):
@@ -91,3 +100,41 @@ class ModelError(SecondlookError):
 
 class ModelUnavailable(ModelError):
     retryable = True
+
+
+class ModelTimeout(ModelUnavailable):
+    pass
+
+
+class ContextOverflow(ModelError):
+    pass
+
+
+class UnusableReply(ModelError):
+    pass
+
+
+class BudgetExceeded(SecondlookError):
+    """`reason` is the answer's stop reason: which kind of cap it was."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: Literal["budget", "deadline"] = "budget",
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+class WebSearchError(SecondlookError):
+    retryable = True
+
+
+class RunError(SecondlookError):
+    pass
+
+
+class RunMissing(RunError):
+    exit_code = 2

@@ -16,20 +16,59 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
-from secondlook.settings.languages import Language  # noqa: TC001  # pydantic reads it
 from secondlook.settings.mistakes import in_plain_words, nearest, where_to_look
+from secondlook.settings.sections import (
+    APP_NAME,
+    SECTIONS,
+    AdaptiveSettings,
+    AnswerSettings,
+    BudgetSettings,
+    ChunkingSettings,
+    EmbeddingSettings,
+    IngestSettings,
+    LibrarySettings,
+    ModelSettings,
+    RunSettings,
+    SearchSettings,
+    Settings,
+    WebSettings,
+    default_library_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-APP_NAME = "secondlook"
+__all__ = [
+    "APP_NAME",
+    "KEYS",
+    "SECTIONS",
+    "AdaptiveSettings",
+    "AnswerSettings",
+    "BudgetSettings",
+    "ChunkingSettings",
+    "EmbeddingSettings",
+    "IngestSettings",
+    "LibrarySettings",
+    "Loaded",
+    "ModelSettings",
+    "RunSettings",
+    "SearchSettings",
+    "Settings",
+    "WebSettings",
+    "default_library_path",
+    "find_project_file",
+    "load",
+    "nearest_key",
+    "user_file",
+]
+
 PROJECT_FILE = "secondlook.toml"
 USER_FILE = "config.toml"
 ENV_PREFIX = "SECONDLOOK_"
@@ -37,126 +76,24 @@ ENV_SHORT_FORMS = {"SECONDLOOK_LIBRARY": "library.path"}
 ENV_RESERVED = frozenset(
     {"SECONDLOOK_DATA", "SECONDLOOK_CACHE", "SECONDLOOK_SOAK", "SECONDLOOK_DEBUG"}
 )
-FLAG_NAMES = {"library.path": "--library", "ingest.workers": "--jobs"}
-_ADDRESS = re.compile(r"https?://.*", re.IGNORECASE)
+FLAG_NAMES = {
+    "library.path": "--library",
+    "ingest.workers": "--jobs",
+    "models.default": "--model",
+    "web.enable_web_search": "--web",
+    "budget.seconds": "--timeout",
+}
+_ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
+_LISTS = frozenset({"ingest.exclude", "models.roles", "models.options"})
+_SENDING = frozenset({"embedding", "models", "web"})
+"""Sections that say where a person's text may be sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-def default_library_path() -> Path:
-    return Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)) / "library"
 
 
 def user_file() -> Path:
     return Path(platformdirs.user_config_dir(APP_NAME, appauthor=False)) / USER_FILE
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class LibrarySettings(_Section):
-    path: Path = Field(
-        default_factory=default_library_path,
-        strict=False,
-        description="Folder that holds the library.",
-    )
-    language: Language = Field(
-        default="english",
-        description="Language whose stemming and stop words the lexical index uses.",
-    )
-
-
-class EmbeddingSettings(_Section):
-    model: str = Field(
-        default="embedded",
-        min_length=1,
-        description="Embedder by name; `embedded` is the one shipped with Secondlook.",
-    )
-    base_url: str | None = Field(
-        default=None,
-        pattern=r"^https?://[^\s/]+",
-        description="Address of the embedding service, for embedders that are services.",
-    )
-    api_key_env: str = Field(
-        default="OPENAI_API_KEY",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        description="Name of the environment variable that holds the key; never the key itself.",
-    )
-    threads: int = Field(default=0, ge=0, description="Threads of local models; 0 = all cores.")
-
-
-class ChunkingSettings(_Section):
-    tokens: int = Field(default=200, ge=16, le=8192, description="Tokens a passage aims at.")
-    overlap: int = Field(default=25, ge=0, le=4096, description="Tokens that neighbours share.")
-
-    @model_validator(mode="after")
-    def _overlap_is_a_part(self) -> Self:
-        if self.overlap * 2 > self.tokens:
-            raise ValueError("chunking.overlap must be at most half of chunking.tokens")
-        return self
-
-
-class IngestSettings(_Section):
-    workers: int = Field(default=0, ge=0, le=256, description="Parser processes; 0 = automatic.")
-    exclude: tuple[str, ...] = Field(
-        default=(), strict=False, description="Patterns of files to leave out, as in .gitignore."
-    )
-    ocr: Literal["auto", "off"] = Field(
-        default="auto",
-        description="Read scanned pages where tesseract is installed, or never.",
-    )
-    ocr_language: str = Field(
-        default="eng",
-        pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
-        description="Tesseract's language codes, such as `eng` or `deu+eng`.",
-    )
-    max_file_mb: int = Field(default=1024, ge=1, description="Larger files are reported, not read.")
-    idle_seconds: float = Field(
-        default=60.0, gt=0, description="A parser that makes no progress for so long is stopped."
-    )
-    commit_passages: int = Field(default=500, ge=1, description="Passages per commit, about.")
-    commit_seconds: float = Field(default=5.0, gt=0, description="Seconds per commit, about.")
-
-
-class SearchSettings(_Section):
-    k: int = Field(default=10, ge=1, le=1000, description="How many passages come back.")
-    dense: float = Field(default=0.7, ge=0, le=1, description="Weight of the search by meaning.")
-    lexical: float = Field(default=0.3, ge=0, le=1, description="Weight of the search by words.")
-    rrf_k: int = Field(default=5, ge=1, le=10_000, description="Constant of rank fusion.")
-    pool: int = Field(
-        default=100, ge=1, le=10_000, description="Passages each of the two searches contributes."
-    )
-    candidates: int = Field(default=20, ge=1, le=1000, description="Passages that are reranked.")
-    rerank: bool = Field(default=True, description="Look twice: rerank the best candidates.")
-    blend: float = Field(
-        default=0.7,
-        ge=0,
-        le=1,
-        description="Share of the reranker in the order; 0 = fusion only.",
-    )
-
-    @model_validator(mode="after")
-    def _searches_at_all(self) -> Self:
-        if self.dense == 0 and self.lexical == 0:
-            raise ValueError("search.dense and search.lexical must not both be 0")
-        return self
-
-
-class Settings(_Section):
-    library: LibrarySettings = Field(default_factory=LibrarySettings)
-    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
-    chunking: ChunkingSettings = Field(default_factory=ChunkingSettings)
-    ingest: IngestSettings = Field(default_factory=IngestSettings)
-    search: SearchSettings = Field(default_factory=SearchSettings)
-
-
-SECTIONS: dict[str, type[_Section]] = {
-    "library": LibrarySettings,
-    "embedding": EmbeddingSettings,
-    "chunking": ChunkingSettings,
-    "ingest": IngestSettings,
-    "search": SearchSettings,
-}
 KEYS: tuple[str, ...] = tuple(
     f"{section}.{key}" for section, model in SECTIONS.items() for key in model.model_fields
 )
@@ -241,7 +178,7 @@ def _from_file(file: Path) -> Iterator[_Given]:
             key = f"{section}.{name}"
             if key not in KEYS:
                 raise _unknown(f"{file}: unknown setting {key!r}", key)
-            if section == "embedding" and file.name == PROJECT_FILE:
+            if section in _SENDING and file.name == PROJECT_FILE:
                 _refuse_foreign_service(file, key, value)
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
 
@@ -263,8 +200,7 @@ def _parsed(file: Path) -> dict[str, Any]:
 def _refuse_foreign_service(file: Path, key: str, value: object) -> None:
     """A file that came with a folder must not choose where a person's text and key are sent."""
     # Also within a model's name: openai:MODEL@http://HOST/v1
-    address = _ADDRESS.search(value) if isinstance(value, str) else None
-    if address and _host(address[0]) not in _LOOPBACK:
+    if any(_host(address) not in _LOOPBACK for address in _ADDRESS.findall(str(value))):
         variable = f"{ENV_PREFIX}{key.replace('.', '_').upper()}"
         raise SettingsError(
             f"{file}: {key} is {value!r}, but a project file may name only a service on this "
@@ -319,7 +255,7 @@ def _typed(adapter: TypeAdapter[Any], given: _Given) -> Any:
     if not given.textual:
         return adapter.validate_python(given.value)
     text = str(given.value)
-    if given.key == "ingest.exclude":  # a list is written with commas in the environment
+    if given.key in _LISTS:  # a list is written with commas in the environment
         return tuple(part.strip() for part in text.split(",") if part.strip())
     return adapter.validate_strings(text, strict=False)
 

@@ -1,0 +1,196 @@
+"""What an answer is, whatever workflow made it: data only, the same in every face.
+
+The code owns the evidence: citations, passages and numbers are filled in by code from what was
+retrieved. A model contributes words, never a source. `docs/answer.schema.json` is made from here.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Status = Literal["answered", "partial", "abstained", "refused", "failed"]
+StopReason = Literal[
+    "answered",
+    "no_evidence",
+    "low_confidence",
+    "attempts_exhausted",
+    "no_progress",
+    "ambiguous",
+    "budget",
+    "deadline",
+    "cancelled",
+    "refused",
+    "cannot_proceed",
+    "model_unavailable",
+    "error",
+]
+Method = Literal["extractive", "generative", "outline", "summary", "none"]
+"""How the text came about: a span of a passage, a model's words, headings and lead sentences."""
+Origin = Literal["library", "web"]
+Scalar = str | int | float | bool | None
+
+EXIT_CODES: dict[Status, int] = {
+    "answered": 0,
+    "partial": 0,
+    "abstained": 3,
+    "refused": 4,
+    "failed": 1,
+}
+
+
+class Record(BaseModel):
+    """Frozen, and exact through JSON and back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class Citation(Record):
+    """One place that stands behind a claim. `quote` is the document's text at [start, end)."""
+
+    number: int = Field(ge=1, description="As printed: the 1 of [1].")
+    passage: str
+    document: str
+    sha256: str
+    title: str
+    page: int | None = None
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    quote: str
+    path: str | None = Field(default=None, description="Where the file was when it was added.")
+    origin: Origin = "library"
+    url: str | None = None
+    fetched: str | None = Field(default=None, description="When a web page was read (ISO 8601).")
+
+
+class Claim(Record):
+    """One sentence of the answer, and what stands behind it."""
+
+    text: str
+    citations: tuple[int, ...] = Field(description="Numbers of the citations behind it.")
+    support: float | None = Field(default=None, description="0 to 1; None when not checked.")
+    supported: bool | None = None
+
+
+class Confidence(Record):
+    value: float | None = Field(default=None, ge=0, le=1)
+    label: Literal["provisional", "calibrated"] = "provisional"
+    reasons: tuple[str, ...] = ()
+
+
+class Check(Record):
+    """One judgement of the answer as a whole."""
+
+    value: Literal["yes", "no", "not checked"] = "not checked"
+    score: float | None = None
+
+
+class SeenPassage(Record):
+    """A passage that was looked at, and what became of it."""
+
+    id: str
+    document: str
+    title: str
+    page: int | None = None
+    start: int
+    end: int
+    score: float
+    fusion_score: float | None = None
+    dense_rank: int | None = None
+    dense_score: float | None = None
+    lexical_rank: int | None = None
+    lexical_score: float | None = None
+    rerank_score: float | None = None
+    grade: Literal["relevant", "irrelevant", "not graded"] = "not graded"
+    kept: bool
+    why: str
+    origin: Origin = "library"
+    url: str | None = None
+    text: str | None = Field(
+        default=None, description="Of web passages only: the text as it was read, to check against."
+    )
+
+
+class Route(Record):
+    to: str
+    why: str
+
+
+class Step(Record):
+    """One visit of a node: a sentence for people and the numbers behind it."""
+
+    node: str
+    said: str
+    numbers: dict[str, Scalar] = Field(default_factory=dict)
+    route: Route | None = None
+    seconds: float = 0.0
+
+
+class Trouble(Record):
+    """Something went wrong and the run went on."""
+
+    node: str
+    error: str = Field(description="Class of the error.")
+    message: str
+    consequence: str
+
+
+class CallUsage(Record):
+    """What one node spent on one model in one role."""
+
+    node: str
+    role: str
+    model: str
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    cost: float | None = Field(default=None, description="US dollars; None when unknown.")
+    seconds: float = 0.0
+    retries: int = 0
+    parse_failures: int = 0
+
+
+class Usage(Record):
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    cost: float | None = Field(
+        default=0.0, description="US dollars; None when any call's price is unknown."
+    )
+    seconds: float = 0.0
+    by_node: tuple[CallUsage, ...] = ()
+
+
+class Answer(Record):
+    run: str
+    question: str
+    asked: str = Field(description="The question as it was worked on, made stand-alone.")
+    workflow: str
+    method: Method
+    model: str | None = None
+    text: str
+    short: str | None = None
+    status: Status
+    stop_reason: StopReason
+    claims: tuple[Claim, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    confidence: Confidence = Confidence()
+    grounded: Check = Check()
+    useful: Check = Check()
+    queries: tuple[str, ...] = ()
+    passages: tuple[SeenPassage, ...] = ()
+    attempts: int = 0
+    regenerations: int = 0
+    web_used: bool = False
+    warnings: tuple[Trouble, ...] = ()
+    steps: tuple[Step, ...] = ()
+    usage: Usage = Usage()
+    created: str = Field(description="When the run began (ISO 8601, UTC).")
+    version: str = Field(description="Version of Secondlook that made it.")
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]

@@ -1,0 +1,268 @@
+"""What can be set, section by section, with what each setting is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from secondlook.settings.languages import Language  # noqa: TC001  # pydantic reads it
+
+APP_NAME = "secondlook"
+
+
+def default_library_path() -> Path:
+    return Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)) / "library"
+
+
+def default_runs_path() -> Path:
+    return Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)) / "runs.db"
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class LibrarySettings(Section):
+    path: Path = Field(
+        default_factory=default_library_path,
+        strict=False,
+        description="Folder that holds the library.",
+    )
+    language: Language = Field(
+        default="english",
+        description="Language whose stemming and stop words the lexical index uses.",
+    )
+
+
+class EmbeddingSettings(Section):
+    model: str = Field(
+        default="embedded",
+        min_length=1,
+        description="Embedder by name; `embedded` is the one shipped with Secondlook.",
+    )
+    base_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/]+",
+        description="Address of the embedding service, for embedders that are services.",
+    )
+    api_key_env: str = Field(
+        default="OPENAI_API_KEY",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Name of the environment variable that holds the key; never the key itself.",
+    )
+    threads: int = Field(default=0, ge=0, description="Threads of local models; 0 = all cores.")
+
+
+class ChunkingSettings(Section):
+    tokens: int = Field(default=200, ge=16, le=8192, description="Tokens a passage aims at.")
+    overlap: int = Field(default=25, ge=0, le=4096, description="Tokens that neighbours share.")
+
+    @model_validator(mode="after")
+    def _overlap_is_a_part(self) -> Self:
+        if self.overlap * 2 > self.tokens:
+            raise ValueError("chunking.overlap must be at most half of chunking.tokens")
+        return self
+
+
+class IngestSettings(Section):
+    workers: int = Field(default=0, ge=0, le=256, description="Parser processes; 0 = automatic.")
+    exclude: tuple[str, ...] = Field(
+        default=(), strict=False, description="Patterns of files to leave out, as in .gitignore."
+    )
+    ocr: Literal["auto", "off"] = Field(
+        default="auto",
+        description="Read scanned pages where tesseract is installed, or never.",
+    )
+    ocr_language: str = Field(
+        default="eng",
+        pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
+        description="Tesseract's language codes, such as `eng` or `deu+eng`.",
+    )
+    max_file_mb: int = Field(default=1024, ge=1, description="Larger files are reported, not read.")
+    idle_seconds: float = Field(
+        default=60.0, gt=0, description="A parser that makes no progress for so long is stopped."
+    )
+    commit_passages: int = Field(default=500, ge=1, description="Passages per commit, about.")
+    commit_seconds: float = Field(default=5.0, gt=0, description="Seconds per commit, about.")
+
+
+class SearchSettings(Section):
+    k: int = Field(default=10, ge=1, le=1000, description="How many passages come back.")
+    dense: float = Field(default=0.7, ge=0, le=1, description="Weight of the search by meaning.")
+    lexical: float = Field(default=0.3, ge=0, le=1, description="Weight of the search by words.")
+    rrf_k: int = Field(default=5, ge=1, le=10_000, description="Constant of rank fusion.")
+    pool: int = Field(
+        default=100, ge=1, le=10_000, description="Passages each of the two searches contributes."
+    )
+    candidates: int = Field(default=20, ge=1, le=1000, description="Passages that are reranked.")
+    rerank: bool = Field(default=True, description="Look twice: rerank the best candidates.")
+    blend: float = Field(
+        default=0.7,
+        ge=0,
+        le=1,
+        description="Share of the reranker in the order; 0 = fusion only.",
+    )
+
+    @model_validator(mode="after")
+    def _searches_at_all(self) -> Self:
+        if self.dense == 0 and self.lexical == 0:
+            raise ValueError("search.dense and search.lexical must not both be 0")
+        return self
+
+
+class AnswerSettings(Section):
+    workflow: str = Field(
+        default="linear",
+        pattern=r"^[a-z_]+$",
+        description="Which workflow answers; `secondlook graph` lists them.",
+    )
+    k: int = Field(default=5, ge=1, le=100, description="Passages an answer may rest on.")
+    packing: Literal["auto", "sentences", "passages"] = Field(
+        default="auto",
+        description="Evidence for a model: the sentences that matter, or whole passages; "
+        "`auto` gives local models sentences.",
+    )
+    evidence_tokens: int = Field(
+        default=0, ge=0, description="Most tokens of evidence for a model; 0 = what fits."
+    )
+    min_support: float = Field(
+        default=0.5, ge=0, le=1, description="Support a sentence needs to stay in an answer."
+    )
+    min_confidence: float = Field(
+        default=-1.0,
+        ge=-1,
+        le=1,
+        description="Below it an extracted answer is withheld; -1 = as calibrated.",
+    )
+    unsupported: Literal["cut", "mark"] = Field(
+        default="cut", description="What happens to a sentence that the evidence does not support."
+    )
+    enable_sentence_check: bool = Field(
+        default=True, description="Check each sentence of an answer against what it cites."
+    )
+    enable_abstention: bool = Field(
+        default=True, description="Withhold an answer that the evidence does not carry."
+    )
+    enable_answer_grading: bool = Field(
+        default=False, description="Have a model judge the answer (not part of any workflow yet)."
+    )
+
+
+class AdaptiveSettings(Section):
+    enable_adaptive_retrieval: bool = Field(
+        default=True, description="Search again, by words, where the first search looks poor."
+    )
+    check: Literal["calibrated", "min_rerank_score"] = Field(
+        default="calibrated", description="How the quality of a search is judged."
+    )
+    min_quality: float = Field(
+        default=-1.0,
+        ge=-1,
+        le=1,
+        description="Probability below which `calibrated` searches again; -1 = as calibrated.",
+    )
+    min_rerank_score: float = Field(
+        default=0.0, description="Lowest relevance among the best five for `min_rerank_score`."
+    )
+    dense: float = Field(default=0.3, ge=0, le=1, description="Weight of meaning, second search.")
+    lexical: float = Field(default=0.7, ge=0, le=1, description="Weight of words, second search.")
+    candidates: int = Field(default=40, ge=1, le=1000, description="Depth of the second search.")
+    pooling: Literal["merge", "replace"] = Field(
+        default="merge", description="Pool both searches, or keep the second alone."
+    )
+
+
+class WebSettings(Section):
+    enable_web_search: bool = Field(
+        default=False, description="Look on the web where the library looks poor (`--web`)."
+    )
+    backend: Literal["searxng", "duckduckgo"] = Field(
+        default="duckduckgo", description="Who searches the web."
+    )
+    url: str | None = Field(
+        default=None, pattern=r"^https?://[^\s/]+", description="Address of the SearXNG server."
+    )
+    min_quality: float = Field(
+        default=0.2, ge=0, le=1, description="Quality below which the web is searched."
+    )
+    results: int = Field(default=5, ge=1, le=50, description="Pages that are read.")
+    timeout: float = Field(default=10.0, gt=0, description="Seconds for the search and each page.")
+    max_kb: int = Field(default=2048, ge=1, description="Of a larger page only the start is read.")
+    allow_private: bool = Field(
+        default=False, description="Allow pages and servers on private addresses."
+    )
+
+
+class ModelSettings(Section):
+    default: str = Field(
+        default="none",
+        min_length=1,
+        description="Model of every role without its own, `provider:model`; `none` = no model.",
+    )
+    roles: tuple[str, ...] = Field(
+        default=(),
+        strict=False,
+        description="Models of single roles, `role=provider:model` or "
+        "`workflow.role=provider:model`.",
+    )
+    options: tuple[str, ...] = Field(
+        default=(),
+        strict=False,
+        description="Options of single roles, such as `answer.temperature=0.3`.",
+    )
+    context_tokens: int = Field(
+        default=0, ge=0, description="How much the model can see; 0 = as probed or known."
+    )
+    timeout: float = Field(default=120.0, gt=0, description="Seconds one model call may take.")
+    retries: int = Field(default=2, ge=0, le=10, description="Tries after a failed call.")
+    prices: Path | None = Field(
+        default=None, strict=False, description="A TOML file of prices that override ours."
+    )
+
+
+class BudgetSettings(Section):
+    calls: int = Field(default=0, ge=0, description="Model calls per question; 0 = no cap.")
+    tokens: int = Field(default=0, ge=0, description="Tokens per question; 0 = no cap.")
+    money: float = Field(default=0.0, ge=0, description="US dollars per question; 0 = no cap.")
+    seconds: float = Field(default=0.0, ge=0, description="Seconds per question; 0 = no cap.")
+
+
+class RunSettings(Section):
+    path: Path = Field(
+        default_factory=default_runs_path,
+        strict=False,
+        description="File that holds the record of runs.",
+    )
+    keep: int = Field(default=1000, ge=0, description="Runs that are kept; 0 = none is stored.")
+
+
+class Settings(Section):
+    library: LibrarySettings = Field(default_factory=LibrarySettings)
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    chunking: ChunkingSettings = Field(default_factory=ChunkingSettings)
+    ingest: IngestSettings = Field(default_factory=IngestSettings)
+    search: SearchSettings = Field(default_factory=SearchSettings)
+    answer: AnswerSettings = Field(default_factory=AnswerSettings)
+    adaptive: AdaptiveSettings = Field(default_factory=AdaptiveSettings)
+    web: WebSettings = Field(default_factory=WebSettings)
+    models: ModelSettings = Field(default_factory=ModelSettings)
+    budget: BudgetSettings = Field(default_factory=BudgetSettings)
+    runs: RunSettings = Field(default_factory=RunSettings)
+
+
+SECTIONS: dict[str, type[Section]] = {
+    "library": LibrarySettings,
+    "embedding": EmbeddingSettings,
+    "chunking": ChunkingSettings,
+    "ingest": IngestSettings,
+    "search": SearchSettings,
+    "answer": AnswerSettings,
+    "adaptive": AdaptiveSettings,
+    "web": WebSettings,
+    "models": ModelSettings,
+    "budget": BudgetSettings,
+    "runs": RunSettings,
+}
