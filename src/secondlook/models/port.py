@@ -1,0 +1,104 @@
+"""What a chat model is to the rest of Secondlook: counted, bounded, cancellable, typed in failure.
+
+A backend raises ModelUnavailable or ModelTimeout (worth another try), UnusableReply or
+ContextOverflow, and never an exception of its provider. Cancelling the task that awaits
+`complete()` stops the work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.answer import CallUsage
+
+Role = Literal[
+    "answer",
+    "grade",
+    "rewrite",
+    "plan",
+    "choose",
+    "code",
+    "explain",
+    "screen",
+    "summarise",
+    "condense",
+]
+OutputMode = Literal["text", "json_schema", "tool", "prompted"]
+"""How a reply is given its form: free text; the provider's own JSON schema support (or a grammar);
+a tool call whose arguments are the reply; or asked for in words, then repaired and validated."""
+Finish = Literal["stop", "length"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float = 0.0
+    seed: int | None = None
+    schema: dict[str, Any] | None = None
+    """JSON schema the reply must follow; None = text."""
+    mode: OutputMode = "text"
+    timeout: float | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatResult:
+    text: str
+    """What was said; for a request with a schema, the JSON text."""
+    finish: Finish
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int = 0
+    seconds: float = 0.0
+    first_token_seconds: float | None = None
+
+
+class Chat(Protocol):
+    """One backend: one model, wherever it runs."""
+
+    @property
+    def spec(self) -> str:
+        """`gguf:PATH`, `ollama:qwen2.5`, `openai:gpt-x@http://...`."""
+        ...
+
+    @property
+    def local(self) -> bool:
+        """It runs on this machine: a small context and a slow start."""
+        ...
+
+    async def complete(
+        self, request: ChatRequest, on_text: Callable[[str], None] | None = None
+    ) -> ChatResult: ...
+
+    async def count(self, messages: Sequence[Message]) -> int:
+        """Tokens of a prompt: exact where possible, else rather too many than too few."""
+        ...
+
+    async def context_tokens(self) -> int | None:
+        """How much the model can see, prompt and reply together; None when unknown."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[T]):
+    """What `Asker.ask` gives back; `value` is set when a schema was asked for."""
+
+    text: str
+    value: T | None
+    finish: Finish
+    usage: CallUsage
