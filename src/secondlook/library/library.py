@@ -30,6 +30,7 @@ from secondlook.library.report import (
     Status,
     Text,
 )
+from secondlook.library.shelf import Shelf, search_options
 from secondlook.library.stores import (
     check_compatible,
     check_embedder,
@@ -208,32 +209,18 @@ class Library:
 
         `documents` limits the search to documents named by id, path, file name or title.
         """
-        from secondlook.retrieval.search import SearchOptions
-
-        self._refresh()
-        chosen = self.settings.search
-        options = SearchOptions(
-            k=chosen.k if k is None else k,
-            dense=chosen.dense if dense is None else dense,
-            lexical=chosen.lexical if lexical is None else lexical,
-            rrf_k=chosen.rrf_k,
-            pool=chosen.pool,
-            candidates=chosen.candidates,
-            rerank=chosen.rerank if rerank is None else rerank,
-            blend=chosen.blend,
+        self.refresh()
+        options = search_options(
+            self.settings.search, k=k, dense=dense, lexical=lexical, rerank=rerank
         )
-        where = Filter(
-            documents=None if documents is None else self._ids(_listed(documents)),
-            labels=frozenset(label(key, value) for key, value in (filters or {}).items()),
-            excluded=frozenset(_listed(exclude)),
-        )
+        where = self.scope(filters=filters, documents=documents, exclude=exclude)
         try:
-            return self._hits(self.searcher().search(query, options, where))
+            return self.hits(self.searcher().search(query, options, where))
         except LibraryError:
-            if not self._refresh():
+            if not self.refresh():
                 raise
             # A rebuild took the place of what was being searched.
-            return self._hits(self.searcher().search(query, options, where))
+            return self.hits(self.searcher().search(query, options, where))
 
     def searcher(self) -> Searcher:
         """Index, embedder and reader together, for those who rank by their own rules."""
@@ -245,6 +232,24 @@ class Library:
             reader=self.reader,
             language=self._manifest.language,
             titles=self._titles,
+        )
+
+    def shelf(self) -> Shelf:
+        """What the workflows ask of this library: find, read, fetch, each by itself."""
+        return Shelf(self)
+
+    def scope(
+        self,
+        *,
+        filters: Mapping[str, object] | None = None,
+        documents: Collection[str] | None = None,
+        exclude: str | Collection[str] = (),
+    ) -> Filter:
+        """Where to look. Documents are named by id, path, file name or title."""
+        return Filter(
+            documents=None if documents is None else self._ids(_listed(documents)),
+            labels=frozenset(label(key, value) for key, value in (filters or {}).items()),
+            excluded=frozenset(_listed(exclude)),
         )
 
     def embedder(self) -> Embedder:
@@ -267,7 +272,7 @@ class Library:
     # Looking around
 
     def documents(self, *, filters: Mapping[str, object] | None = None) -> list[DocumentInfo]:
-        self._refresh()
+        self.refresh()
         wanted = {label(key, value) for key, value in (filters or {}).items()}
         rows = [row for row in self._stores.catalog.documents() if wanted <= set(row.labels)]
         paths: dict[str | None, list[FileRow]] = {}
@@ -290,7 +295,7 @@ class Library:
 
     def text(self, document_id: str) -> Extracted:
         """The text of a document as it was extracted, with its pages and headings."""
-        self._refresh()
+        self.refresh()
         row = self._stores.catalog.document(document_id)
         if row is None:
             raise UsageError(
@@ -300,7 +305,7 @@ class Library:
         return self._stores.texts.read(row.text_key)
 
     def status(self) -> Status:
-        self._refresh()
+        self.refresh()
         stats = self._stores.index.stats()
         failed = self._stores.catalog.failed_files()
         return Status(
@@ -367,7 +372,7 @@ class Library:
                 progress(Progress("waiting", current=who))
 
         with writing(self.path, wait=opening.WAIT_FOR_WRITER, waiting=waiting):
-            self._refresh()
+            self.refresh()
             manifests.drop_other_generations(self.path, self._manifest.generation)
             recover(self._stores)
             yield
@@ -402,7 +407,7 @@ class Library:
         except LibraryError:  # busy, or not ours to write: searching works all the same
             return
 
-    def _refresh(self) -> bool:
+    def refresh(self) -> bool:
         """Follow a rebuild or restore that another process did; whether there was one."""
         with self._switching:
             modified = manifest_time(self.path)
@@ -447,7 +452,8 @@ class Library:
     def _titles(self, documents: Collection[str]) -> dict[str, str]:
         return {row.id: row.title for row in self._stores.catalog.documents_by_id(documents)}
 
-    def _hits(self, ranked: list[Ranked]) -> list[Hit]:
+    def hits(self, ranked: Sequence[Ranked]) -> list[Hit]:
+        """Ranked entries as passages of documents."""
         rows = self._stores.catalog.documents_by_id({item.entry.document for item in ranked})
         by_id = {row.id: row for row in rows}
         # A document between its index commit and its catalog row is not quite there yet.

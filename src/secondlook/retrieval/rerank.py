@@ -8,18 +8,22 @@ it finds relevant the order of the searches stays. docs/ranking.md has the sweep
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.retrieval.fuse import Fused
 
 RELEVANCE_SCALE = 8.0
 """Logits of relevance are divided by this before the sigmoid."""
 _UNREAD = -math.inf
+_MOSTLY = 0.5
+Place = tuple[str, int, int]
+"""Document, first and last character."""
+Item = TypeVar("Item")
 
 
 def rerank(
@@ -41,6 +45,27 @@ def rerank(
     return sorted(
         scored, key=lambda item: (item[0].id not in relevance, -item[1], -item[0].score, item[0].id)
     )
+
+
+def distinct(ranked: Sequence[Item], *, place: Callable[[Item], Place]) -> list[Item]:
+    """Without passages most of whose text a better one of the same document already shows.
+
+    Neighbours that share a sentence both stay: most of what each says is its own.
+    """
+    kept: dict[str, list[Place]] = {}
+    found = []
+    for item in ranked:
+        at = place(item)
+        better = kept.setdefault(at[0], [])
+        if not any(_repeats(at, other) for other in better):
+            better.append(at)
+            found.append(item)
+    return found
+
+
+def _repeats(at: Place, better: Place) -> bool:
+    shared = min(at[2], better[2]) - max(at[1], better[1])
+    return shared > _MOSTLY * (at[2] - at[1])
 
 
 def blended(fusion: float, relevance: float, blend: float) -> float:

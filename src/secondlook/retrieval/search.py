@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, cast
 from secondlook.errors import UsageError
 from secondlook.retrieval.analyse import query_terms
 from secondlook.retrieval.chunk import with_context
-from secondlook.retrieval.fuse import fuse
+from secondlook.retrieval.fuse import Fused, fuse
 from secondlook.retrieval.index.port import EVERYTHING
-from secondlook.retrieval.rerank import rerank
+from secondlook.retrieval.rerank import distinct, rerank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from concurrent.futures import Future
 
     from secondlook.reading.port import Embedder, Reader, Reading
-    from secondlook.retrieval.fuse import Fused
     from secondlook.retrieval.index.port import Entry, Filter, Index, Scored
 
 log = logging.getLogger(__name__)
-
-_MOSTLY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +90,25 @@ class Searcher:
         self, query: str, options: SearchOptions = DEFAULT_OPTIONS, where: Filter = EVERYTHING
     ) -> list[Ranked]:
         """The passages that fit the query best, best first."""
+        with ThreadPoolExecutor(1, thread_name_prefix="secondlook-reader") as pool:
+            loading = pool.submit(self._load_reader, options)
+            found = self.find(query, options, where)
+            readings = self._readings(query, found[: options.candidates], loading)
+        return order(found, readings, blend=options.blend)[: options.k]
+
+    def find(
+        self, query: str, options: SearchOptions = DEFAULT_OPTIONS, where: Filter = EVERYTHING
+    ) -> list[Ranked]:
+        """What both engines together found, in the order of fusion, not yet read."""
         if not query.strip():
             raise UsageError("the query is empty", hint="say what to look for")
-        with ThreadPoolExecutor(2, thread_name_prefix="secondlook-search") as pool:
-            reader = pool.submit(self._load_reader, options)
+        with ThreadPoolExecutor(1, thread_name_prefix="secondlook-search") as pool:
             fused = self._fused(query, options, where, pool)
-            ranked = self._ranked(query, fused, options, reader)
-        return _distinct(ranked)[: options.k]
+        # Twice as many as asked for, as some may turn out to repeat others.
+        kept = fused[: max(2 * options.k, options.candidates)]
+        # Another process may have removed a passage since it was found.
+        held = {entry.id: entry for entry in self.index.fetch([entry.id for entry in kept])}
+        return [_unread(held[entry.id], entry) for entry in kept if entry.id in held]
 
     def _fused(
         self, query: str, options: SearchOptions, where: Filter, pool: ThreadPoolExecutor
@@ -121,70 +130,84 @@ class Searcher:
         terms = query_terms(query, self.language)
         return self.index.lexical(terms, depth, where) if terms else []
 
-    def _ranked(
-        self, query: str, fused: list[Fused], options: SearchOptions, reader: Future[Reader | None]
-    ) -> list[Ranked]:
-        # Twice as many as asked for, as some may turn out to repeat others.
-        kept = fused[: max(2 * options.k, options.candidates)]
-        # Another process may have removed a passage since it was found.
-        held = {entry.id: entry for entry in self.index.fetch([entry.id for entry in kept])}
-        kept = [entry for entry in kept if entry.id in held]
-        seen = [held[entry.id] for entry in kept[: options.candidates]]
-        readings = self._readings(query, seen, reader) if options.rerank and seen else {}
-        relevance = {name: reading.relevance for name, reading in readings.items()}
-        scored = (
-            rerank(kept, relevance, blend=options.blend)
-            if readings
-            else [(entry, entry.score) for entry in kept]
-        )
-        return [
-            _result(held[entry.id], entry, score, readings.get(entry.id)) for entry, score in scored
-        ]
-
     def _load_reader(self, options: SearchOptions) -> Reader | None:
         if not options.rerank or self.reader is None:
             return None
         return cast("Reader", self.reader) if hasattr(self.reader, "read") else self.reader()
 
     def _readings(
-        self, query: str, entries: Sequence[Entry], loading: Future[Reader | None]
+        self, query: str, found: Sequence[Ranked], loading: Future[Reader | None]
     ) -> dict[str, Reading]:
         """What the reader makes of each entry; nothing when there is no reader or it fails."""
         try:
             reader = loading.result()
-            if reader is None:
+            if reader is None or not found:
                 return {}
-            given = self._in_context(entries)
-            readings = reader.read(query, given)
+            entries = [item.entry for item in found]
+            return dict(
+                zip(
+                    (entry.id for entry in entries), self._read(reader, query, entries), strict=True
+                )
+            )
         except Exception as failure:  # noqa: BLE001 - a search is worth more than its second look
             log.warning("not reranked: %s", failure)
             return {}
-        return {
-            entry.id: _within(reading, len(whole) - len(entry.text), len(entry.text))
-            for entry, reading, whole in zip(entries, readings, given, strict=True)
-        }
 
-    def _in_context(self, entries: Sequence[Entry]) -> list[str]:
-        """Each passage as the reader sees it: below its title and headings, as when embedded."""
-        documents = {entry.document for entry in entries}
-        titles = self.titles(documents) if self.titles else {}
-        return [
-            with_context(titles.get(entry.document, ""), entry.heading, entry.text)
-            for entry in entries
+    def _read(self, reader: Reader, query: str, entries: Sequence[Entry]) -> list[Reading]:
+        titles = self.titles({entry.document for entry in entries}) if self.titles else {}
+        return read_in_context(
+            reader,
+            query,
+            [(titles.get(entry.document, ""), entry.heading, entry.text) for entry in entries],
+        )
+
+
+def read_in_context(
+    reader: Reader, query: str, passages: Sequence[tuple[str, tuple[str, ...], str]]
+) -> list[Reading]:
+    """Each (title, headings, text) read as it was embedded: below its title and headings.
+
+    Spans count from the first character of the text."""
+    given = [with_context(title, heading, text) for title, heading, text in passages]
+    return [
+        _within(reading, len(whole) - len(text), len(text))
+        for reading, whole, (_, _, text) in zip(
+            reader.read(query, given), given, passages, strict=True
+        )
+    ]
+
+
+def order(
+    found: Sequence[Ranked], readings: Mapping[str, Reading], *, blend: float
+) -> list[Ranked]:
+    """The second look applied: best first, without repeats. No readings: the order stays."""
+    if not readings:
+        return _distinct(found)
+    by_id = {item.entry.id: item for item in found}
+    relevance = {name: reading.relevance for name, reading in readings.items()}
+    fused = [Fused(item.entry.id, item.fusion_score) for item in found]
+    return _distinct(
+        [
+            replace(
+                by_id[entry.id],
+                score=score,
+                rerank_score=relevance.get(entry.id),
+                reading=readings.get(entry.id),
+            )
+            for entry, score in rerank(fused, relevance, blend=blend)
         ]
+    )
 
 
-def _result(entry: Entry, fused: Fused, score: float, reading: Reading | None) -> Ranked:
+def _unread(entry: Entry, fused: Fused) -> Ranked:
     return Ranked(
         entry=entry,
-        score=score,
+        score=fused.score,
         fusion_score=fused.score,
         dense_rank=fused.dense_rank,
         dense_score=fused.dense_score,
         lexical_rank=fused.lexical_rank,
         lexical_score=fused.lexical_score,
-        rerank_score=reading.relevance if reading else None,
-        reading=reading,
     )
 
 
@@ -195,21 +218,7 @@ def _within(reading: Reading, lead: int, length: int) -> Reading:
     return replace(reading, start=start, end=end)
 
 
-def _distinct(ranked: list[Ranked]) -> list[Ranked]:
-    """Without passages most of whose text a better one of the same document already shows.
-
-    Neighbours that share a sentence both stay: most of what each says is its own.
-    """
-    kept: dict[str, list[Entry]] = {}
-    distinct = []
-    for item in ranked:
-        better = kept.setdefault(item.entry.document, [])
-        if not any(_repeats(item.entry, other) for other in better):
-            better.append(item.entry)
-            distinct.append(item)
-    return distinct
-
-
-def _repeats(entry: Entry, better: Entry) -> bool:
-    shared = min(entry.end, better.end) - max(entry.start, better.start)
-    return shared > _MOSTLY * (entry.end - entry.start)
+def _distinct(ranked: Sequence[Ranked]) -> list[Ranked]:
+    return distinct(
+        ranked, place=lambda item: (item.entry.document, item.entry.start, item.entry.end)
+    )

@@ -1,0 +1,118 @@
+"""What the workflows ask of a library: to find, to read and to fetch, each by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.errors import LibraryError
+from secondlook.retrieval.index.port import EVERYTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from secondlook.library.library import Library
+    from secondlook.passage import Hit, Passage
+    from secondlook.reading.port import Reading
+    from secondlook.retrieval.index.port import Filter
+    from secondlook.retrieval.search import Ranked, Searcher, SearchOptions
+    from secondlook.settings import SearchSettings
+
+_REMEMBERED = 512
+"""Passages kept at hand: the steps of a run ask for the same few again and again."""
+
+
+def search_options(
+    chosen: SearchSettings,
+    *,
+    k: int | None = None,
+    dense: float | None = None,
+    lexical: float | None = None,
+    candidates: int | None = None,
+    rerank: bool | None = None,
+) -> SearchOptions:
+    """The settings, but for what is given."""
+    from secondlook.retrieval.search import SearchOptions
+
+    return SearchOptions(
+        k=chosen.k if k is None else k,
+        dense=chosen.dense if dense is None else dense,
+        lexical=chosen.lexical if lexical is None else lexical,
+        rrf_k=chosen.rrf_k,
+        pool=chosen.pool,
+        candidates=chosen.candidates if candidates is None else candidates,
+        rerank=chosen.rerank if rerank is None else rerank,
+        blend=chosen.blend,
+    )
+
+
+class Shelf:
+    """Threads may share one. It follows a rebuild of the library as `Library.search` does."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._remembered: dict[str, Passage] = {}
+
+    @property
+    def reader_name(self) -> str:
+        return self._library.reader().name
+
+    def find(self, query: str, options: SearchOptions, where: Filter = EVERYTHING) -> list[Hit]:
+        """What both searches together found, in the order of fusion, not yet read."""
+        hits = self._following(lambda searcher: searcher.find(query, options, where))
+        self._remember([hit.passage for hit in hits])
+        return hits
+
+    def read(self, query: str, passages: Sequence[Passage]) -> list[Reading]:
+        """What the reader makes of each passage; spans count characters of its text."""
+        from secondlook.retrieval.search import read_in_context
+
+        return read_in_context(
+            self._library.reader(),
+            query,
+            [(passage.title, passage.heading, passage.text) for passage in passages],
+        )
+
+    def read_text(self, query: str, text: str) -> Reading:
+        """One look at a text that is in no document, such as a model's answer."""
+        return self._library.reader().read(query, [text])[0]
+
+    def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
+        """The passages with these ids; those that are gone are left out."""
+        remembered = self._remembered
+        held = {name: remembered[name] for name in ids if name in remembered}
+        if missing := [name for name in ids if name not in held]:
+            hits = self._following(lambda searcher: _fetched(searcher, missing))
+            self._remember([hit.passage for hit in hits])
+            held.update((hit.passage.id, hit.passage) for hit in hits)
+        return held
+
+    def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return self._library.paths(documents)
+
+    def size(self) -> tuple[int, int]:
+        """How many documents and passages there are to search."""
+        counts = self._library.searcher().index.documents()
+        return len(counts), sum(counts.values())
+
+    def _following(self, work: Callable[[Searcher], list[Ranked]]) -> list[Hit]:
+        if self._library.refresh():
+            self._remembered = {}
+        try:
+            return self._library.hits(work(self._library.searcher()))
+        except LibraryError:
+            if not self._library.refresh():
+                raise
+            # A rebuild took the place of what was being searched.
+            self._remembered = {}
+            return self._library.hits(work(self._library.searcher()))
+
+    def _remember(self, passages: Sequence[Passage]) -> None:
+        if len(self._remembered) > _REMEMBERED:
+            self._remembered = {}
+        self._remembered.update((passage.id, passage) for passage in passages)
+
+
+def _fetched(searcher: Searcher, ids: Sequence[str]) -> list[Ranked]:
+    from secondlook.retrieval.search import Ranked
+
+    return [Ranked(entry, score=0.0, fusion_score=0.0) for entry in searcher.index.fetch(ids)]
