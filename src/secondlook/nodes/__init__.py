@@ -1,0 +1,1 @@
+"""The steps that workflows are made of, one idea per file."""
