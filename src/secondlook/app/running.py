@@ -1,0 +1,87 @@
+"""One run of a graph as a stream of events: the only place that knows langgraph's streams."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from secondlook.answer import Step, Trouble
+from secondlook.events import (
+    Event,
+    NodeFinished,
+    NodeStarted,
+    PassagesFound,
+    Routed,
+    Token,
+    Warned,
+)
+from secondlook.nodes.finish import seen
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from secondlook.context import Context
+
+
+class Watched:
+    """Follows a graph. Afterwards `state` is the newest state and `steps` what each node did."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.state: dict[str, Any] = {}
+        self.steps: list[Step] = []
+        self._began = time.monotonic()
+        self._started: dict[str, float] = {}
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    async def events(
+        self, graph: Any, given: Mapping[str, Any] | None, config: Mapping[str, Any]
+    ) -> AsyncIterator[Event]:
+        """`given` is the first state, or None to go on from the last checkpoint of the run."""
+        stream = graph.astream(
+            given,
+            config,
+            context=self.context,
+            stream_mode=["tasks", "custom", "values"],
+            version="v2",
+        )
+        async for part in stream:
+            if part["type"] == "values":
+                self.state = part["data"]
+            else:
+                for event in self._seen(part["type"], part["data"]):
+                    yield event
+
+    def _seen(self, kind: str, data: Any) -> Iterator[Event]:
+        if kind == "custom":
+            if "token" in data:
+                yield Token(run=self.context.run, at=self.seconds, text=data["token"])
+        elif "input" in data:
+            self._started[data["id"]] = time.monotonic()
+            yield NodeStarted(run=self.context.run, at=self.seconds, node=data["name"])
+        elif not data.get("error"):
+            yield from self._finished(data["id"], data["name"], dict(data["result"]))
+
+    def _finished(self, task: str, node: str, update: dict[str, Any]) -> Iterator[Event]:
+        run, at = self.context.run, self.seconds
+        spent = time.monotonic() - self._started.pop(task, time.monotonic())
+        if "found" in update:
+            yield PassagesFound(
+                run=run,
+                at=at,
+                query=(self.state.get("queries") or [""])[-1],
+                passages=tuple(seen(item, self.context) for item in update["found"]),
+            )
+        for warning in update.get("warnings", ()):
+            yield Warned(run=run, at=at, trouble=Trouble.model_validate(warning))
+        for told in update.get("steps", ()):
+            step = Step.model_validate({**told, "seconds": round(spent, 4)})
+            self.steps.append(step)
+            yield NodeFinished(
+                run=run, at=at, node=node, said=step.said, numbers=step.numbers, seconds=spent
+            )
+            if step.route:
+                yield Routed(run=run, at=at, source=node, to=step.route.to, why=step.route.why)

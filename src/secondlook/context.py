@@ -1,0 +1,54 @@
+"""The services that a run's nodes are given. Frozen; `app` makes it, tests make their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from secondlook.memory import Ledger
+    from secondlook.models import Asker
+    from secondlook.passage import Hit, Passage
+    from secondlook.reading.port import Reading
+    from secondlook.reading.support import Support
+    from secondlook.retrieval.index.port import Filter
+    from secondlook.retrieval.search import SearchOptions
+    from secondlook.retrieval.web import WebPassage, WebSearch
+    from secondlook.settings import Settings
+
+
+class Shelf(Protocol):
+    """What nodes ask of a library (`library.shelf.Shelf` is the real one)."""
+
+    @property
+    def reader_name(self) -> str: ...
+    def find(self, query: str, options: SearchOptions, where: Filter) -> list[Hit]: ...
+    def read(self, query: str, passages: Sequence[Passage]) -> list[Reading]: ...
+    def read_text(self, query: str, text: str) -> Reading: ...
+    def passages(self, ids: Sequence[str]) -> dict[str, Passage]: ...
+    def paths(self, documents: Collection[str]) -> Mapping[str, tuple[str, ...]]: ...
+    def size(self) -> tuple[int, int]: ...
+
+
+class Pages(Protocol):
+    """The web pages that a run has read: they outlive a restart of it."""
+
+    def put(self, passages: Sequence[WebPassage]) -> None: ...
+    def get(self, ids: Sequence[str]) -> dict[str, WebPassage]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    run: str
+    created: str
+    """When the run began, ISO 8601."""
+    workflow: str
+    settings: Settings
+    shelf: Shelf
+    models: Asker
+    ledger: Ledger
+    support: Support
+    pages: Pages
+    web: WebSearch | None = None

@@ -1,0 +1,1 @@
+"""One file per workflow; each reads like its diagram."""

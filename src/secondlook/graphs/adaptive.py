@@ -1,0 +1,63 @@
+"""Looks at how well the search went, by the reader's own scores, and searches again where it went
+badly: by words, then on the web if that is allowed. No model is asked which way to go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, cast
+
+from langgraph.graph import END, START, StateGraph
+
+from secondlook.context import Context
+from secondlook.nodes.answer import answer
+from secondlook.nodes.assess import assess, assess_again
+from secondlook.nodes.fall_back import fall_back
+from secondlook.nodes.finish import finish
+from secondlook.nodes.rerank import rerank
+from secondlook.nodes.retrieve import retrieve
+from secondlook.nodes.search_web import search_web
+from secondlook.state import Finishing, Outcome, Quality
+
+if TYPE_CHECKING:
+    from secondlook.settings import Settings
+
+
+class State(Finishing, Quality, Outcome):
+    pass
+
+
+def build(settings: Settings) -> StateGraph[State, Context]:
+    again = settings.adaptive.enable_adaptive_retrieval
+    web = settings.web.enable_web_search
+    graph = (
+        StateGraph(State, Context)
+        .add_node("retrieve", retrieve)
+        .add_node("rerank", rerank)
+        .add_node("assess", assess)
+        .add_node("answer", answer)
+        .add_node("finish", finish)
+        .add_edge(START, "retrieve")
+        .add_edge("retrieve", "rerank")
+        .add_edge("rerank", "assess")
+        .add_conditional_edges("assess", decided, _ways(again=again, web=web))
+        .add_edge("answer", "finish")
+        .add_edge("finish", END)
+    )
+    if again:
+        graph.add_node("fall_back", fall_back)
+    if web:
+        graph.add_node("search_web", search_web).add_edge("search_web", "answer")
+    if again and web:
+        graph.add_node("assess_again", assess_again)
+        graph.add_edge("fall_back", "assess_again")
+        graph.add_conditional_edges("assess_again", decided, _ways(again=False, web=True))
+    elif again:
+        graph.add_edge("fall_back", "answer")
+    return graph
+
+
+def decided(state: Quality) -> Literal["answer", "fall_back", "search_web"]:
+    return cast("Literal['answer', 'fall_back', 'search_web']", state["route"])
+
+
+def _ways(*, again: bool, web: bool) -> list[str]:
+    return ["answer", *(["fall_back"] if again else []), *(["search_web"] if web else [])]

@@ -1,0 +1,45 @@
+"""Every workflow by name. A new one is a file, a line here, its prompts and a scripted test."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from langgraph.graph import StateGraph
+
+    from secondlook.context import Context
+    from secondlook.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    name: str
+    about: str
+
+    def build(self, settings: Settings) -> StateGraph[Any, Context]:
+        # Imported when used: `secondlook graph` must not pay for what it only lists.
+        module = importlib.import_module(f"secondlook.graphs.{self.name}")
+        graph: StateGraph[Any, Context] = module.build(settings)
+        return graph
+
+
+WORKFLOWS = {
+    workflow.name: workflow
+    for workflow in (
+        Workflow("linear", "retrieve, rerank, answer: the baseline"),
+        Workflow("adaptive", "search again, by words, then on the web, where a search looks poor"),
+    )
+}
+
+
+def workflow(name: str) -> Workflow:
+    try:
+        return WORKFLOWS[name]
+    except KeyError:
+        raise UsageError(
+            f"there is no workflow {name!r}", hint=f"there are {', '.join(WORKFLOWS)}"
+        ) from None

@@ -1,0 +1,56 @@
+"""Drafts the answer: in a model's words where there is a model, else the reader's span."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.context import Context  # noqa: TC001
+from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.nodes import ranking
+from secondlook.nodes.extract import extract, withheld
+from secondlook.nodes.write import write
+from secondlook.state import Asked, Draft, DraftData, Trace, step, trouble
+
+if TYPE_CHECKING:
+    from secondlook.answer import Scalar
+
+
+class Drafted(Draft, Trace):
+    pass
+
+
+async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
+    context = runtime.context
+    warnings: list[dict[str, Any]] = []
+    numbers: dict[str, Scalar] = {}
+    if not ranking.kept(state["found"]):
+        draft = withheld("no_evidence", reasons=["nothing was found"])
+    elif context.models.serves("answer"):
+        try:
+            draft, numbers = await write(
+                context, state["question"], state["found"], runtime.stream_writer
+            )
+        except (ModelError, BudgetExceeded) as error:
+            warnings = [trouble("answer", error, "the reader's own answer was given instead")]
+            draft = await _extracted(state, runtime)
+    else:
+        draft = await _extracted(state, runtime)
+    told = step("answer", _said(draft), confidence=draft["confidence"], **numbers)
+    return {"draft": draft, "steps": [told], "warnings": warnings}
+
+
+async def _extracted(state: Asked, runtime: Runtime[Context]) -> DraftData:
+    draft = await extract(runtime.context, state["found"])
+    for sentence in draft["sentences"]:
+        runtime.stream_writer({"token": sentence["text"]})
+    return draft
+
+
+def _said(draft: DraftData) -> str:
+    if not draft["sentences"]:
+        return f"Withheld: {'; '.join(draft['reasons']) or draft['stop']}."
+    if draft["method"] == "extractive":
+        return f"Took the answer from a passage: {draft['short']}"
+    return f"{draft['model']} wrote {len(draft['sentences'])} sentences that stand."

@@ -1,0 +1,142 @@
+"""An answer without a language model: the reader's best span, shown inside its sentence."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from secondlook.nodes import ranking
+from secondlook.reading.calibration import load_calibration
+from secondlook.retrieval.sentences import sentence_starts
+from secondlook.state import Cited, DraftData, Found, Sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.answer import StopReason
+    from secondlook.context import Context
+    from secondlook.passage import Passage
+
+LONGEST_SENTENCE = 600
+"""Characters. What has no sentences, such as a table, is shown around the span."""
+
+
+async def extract(context: Context, found: Sequence[Found]) -> DraftData:
+    """The draft that the reader alone can give; withheld where it is not sure enough."""
+    settings = context.settings.answer
+    read = [item for item in ranking.kept(found) if ranking.candidate(item) is not None]
+    if not read:
+        return await _unread(context, found)
+    calibration = load_calibration(context.shelf.reader_name)
+    candidates = [one for item in read if (one := ranking.candidate(item)) is not None]
+    chosen = calibration.best_answer(candidates)
+    if chosen is None:
+        return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
+    confidence = calibration.answer_probability(candidates, chosen)
+    reasons = list(calibration.reasons(candidates, chosen))
+    limit = settings.min_confidence if settings.min_confidence >= 0 else calibration.min_answer
+    if settings.enable_abstention and confidence is not None and confidence < limit:
+        return withheld("low_confidence", confidence=confidence, reasons=reasons)
+    passage = (await ranking.texts(context, [read[chosen]["id"]])).get(read[chosen]["id"])
+    if passage is None:  # removed since it was read
+        return withheld("no_evidence", reasons=["the passage was removed meanwhile"])
+    span = (read[chosen]["span_start"] or 0, read[chosen]["span_end"] or 0)
+    return _drafted(passage, span, confidence=confidence, reasons=reasons)
+
+
+def withheld(
+    stop: StopReason,
+    *,
+    confidence: float | None = None,
+    reasons: Sequence[str] = (),
+    model: str | None = None,
+) -> DraftData:
+    """No answer, and why."""
+    return DraftData(
+        method="none",
+        model=model,
+        sentences=[],
+        short=None,
+        stop=stop,
+        confidence=confidence,
+        reasons=list(reasons),
+        note=None,
+    )
+
+
+def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The sentence or sentences of `text` that hold [start, end), without outer white space."""
+    bounds = [0, *sentence_starts(text), len(text)]
+    first = max((at for at in bounds if at <= start), default=0)
+    last = min((at for at in bounds if at >= max(end, start + 1)), default=len(text))
+    if last - first > LONGEST_SENTENCE:
+        first, last = _lines_around(text, start, end, within=(first, last))
+    piece = text[first:last]
+    return first + len(piece) - len(piece.lstrip()), last - len(piece) + len(piece.rstrip())
+
+
+def _lines_around(text: str, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:
+    first = max(within[0], text.rfind("\n", within[0], start) + 1)
+    at = text.find("\n", end, within[1])
+    last = within[1] if at < 0 else at
+    if last - first <= LONGEST_SENTENCE:
+        return first, last
+    room = max(0, (LONGEST_SENTENCE - (end - start)) // 2)
+    return _word_start(text, max(first, start - room)), _word_end(text, min(last, end + room))
+
+
+def _word_start(text: str, at: int) -> int:
+    space = text.find(" ", at, at + 40)
+    return space + 1 if at and space >= 0 else at
+
+
+def _word_end(text: str, at: int) -> int:
+    space = text.rfind(" ", max(0, at - 40), at)
+    return space if at < len(text) and space >= 0 else at
+
+
+def sentence_bounds(text: str) -> list[tuple[int, int]]:
+    """Where each sentence of `text` lies, without outer white space."""
+    found = []
+    for start, end in pairwise([0, *sentence_starts(text), len(text)]):
+        piece = text[start:end]
+        if piece.strip():
+            left = start + len(piece) - len(piece.lstrip())
+            found.append((left, end - len(piece) + len(piece.rstrip())))
+    return found
+
+
+def _drafted(
+    passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: list[str]
+) -> DraftData:
+    start, end = sentence_around(passage.text, *span)
+    sentence = Sentence(
+        text=" ".join(passage.text[start:end].split()),
+        cited=[Cited(passage=passage.id, start=passage.start + start, end=passage.start + end)],
+        support=1.0,
+        supported=True,
+    )
+    short = " ".join(passage.text[slice(*span)].split())
+    return DraftData(
+        method="extractive",
+        model=None,
+        sentences=[sentence],
+        short=short or None,
+        stop="answered",
+        confidence=confidence,
+        reasons=reasons,
+        note=None,
+    )
+
+
+async def _unread(context: Context, found: Sequence[Found]) -> DraftData:
+    """Without a reading there is no span and no judgement: the best passage's first sentence, and
+    only where withholding is switched off."""
+    kept = ranking.kept(found)
+    if not kept or context.settings.answer.enable_abstention:
+        reason = "nothing was found" if not kept else "the passages could not be read"
+        return withheld("no_evidence" if not kept else "cannot_proceed", reasons=[reason])
+    passage = (await ranking.texts(context, [kept[0]["id"]])).get(kept[0]["id"])
+    if passage is None:
+        return withheld("no_evidence", reasons=["the passage was removed meanwhile"])
+    return _drafted(passage, (0, 0), confidence=None, reasons=["the passage was not read"])

@@ -1,0 +1,118 @@
+"""Found passages put in order, marked and handed on: pure functions that several nodes share."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from secondlook.passage import Passage
+from secondlook.reading.calibration import Candidate
+from secondlook.retrieval.fuse import Fused
+from secondlook.retrieval.rerank import distinct, rerank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.context import Context
+    from secondlook.reading.port import Reading
+    from secondlook.retrieval.web import WebPassage
+    from secondlook.state import Found
+
+
+def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
+    """Best first and without repeats, the best `k` marked as kept."""
+    by_id = {item["id"]: item for item in found}
+    relevance = {item["id"]: item["relevance"] for item in found if item["relevance"] is not None}
+    fused = [Fused(item["id"], item["fusion_score"]) for item in found]
+    if relevance:
+        placed = [
+            _at(by_id[entry.id], score) for entry, score in rerank(fused, relevance, blend=blend)
+        ]
+    else:
+        placed = sorted(found, key=lambda item: (-item["fusion_score"], item["id"]))
+    unlike = distinct(placed, place=lambda item: (item["document"], item["start"], item["end"]))
+    kept = {item["id"] for item in unlike[:k]}
+    shown = {item["id"] for item in unlike}
+    return [_marked(item, kept, shown) for item in placed]
+
+
+def with_reading(item: Found, reading: Reading) -> Found:
+    return {
+        **item,
+        "relevance": reading.relevance,
+        "answerable": reading.answerable,
+        "span_start": reading.start,
+        "span_end": reading.end,
+        "span_score": reading.span_score,
+        "null_score": reading.null_score,
+    }
+
+
+async def read(context: Context, query: str, found: Sequence[Found]) -> list[Found]:
+    """The same passages with what the reader makes of them; those that are gone are left out."""
+    held = await texts(context, [item["id"] for item in found])
+    there = [item for item in found if item["id"] in held]
+    passages = [held[item["id"]] for item in there]
+    readings = await asyncio.to_thread(context.shelf.read, query, passages)
+    return [with_reading(item, reading) for item, reading in zip(there, readings, strict=True)]
+
+
+async def texts(context: Context, ids: Sequence[str]) -> dict[str, Passage]:
+    """Passages by id, from the library or from the web pages that this run has read."""
+    pages = context.pages.get(ids)
+    rest = [name for name in ids if name not in pages]
+    held = await asyncio.to_thread(context.shelf.passages, rest) if rest else {}
+    return held | {name: _passage(page) for name, page in pages.items()}
+
+
+def _passage(page: WebPassage) -> Passage:
+    return Passage(
+        id=page.id,
+        document=page.document,
+        sha256=page.sha256,
+        title=page.title,
+        text=page.text,
+        start=page.start,
+        end=page.end,
+        page=page.page,
+        heading=page.heading,
+    )
+
+
+def kept(found: Sequence[Found]) -> list[Found]:
+    return [item for item in found if item["kept"]]
+
+
+def candidate(item: Found) -> Candidate | None:
+    """The numbers that calibration goes by; None when the reader has not seen the passage."""
+    if (
+        item["relevance"] is None
+        or item["answerable"] is None
+        or item["span_score"] is None
+        or item["null_score"] is None
+    ):
+        return None
+    return Candidate(
+        relevance=item["relevance"],
+        answerable=item["answerable"],
+        span_score=item["span_score"],
+        null_score=item["null_score"],
+        score=item["score"],
+        fusion_score=item["fusion_score"],
+        dense_rank=item["dense_rank"],
+        lexical_rank=item["lexical_rank"],
+    )
+
+
+def _at(item: Found, score: float) -> Found:
+    return {**item, "score": score}
+
+
+def _marked(item: Found, kept: set[str], shown: set[str]) -> Found:
+    if item["id"] in kept:
+        why = "among the best"
+    elif item["id"] not in shown:
+        why = "repeats a better passage"
+    else:
+        why = "others fit better"
+    return {**item, "kept": item["id"] in kept, "why": why}

@@ -1,0 +1,174 @@
+"""What flows through a graph, in small slices. Everything is plain data that a checkpoint can
+hold, and refers to passages by id: their texts stay in the library."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typing_extensions import TypedDict
+
+from secondlook.answer import Method, Origin, Route, Scalar, Step, StopReason, Trouble
+
+if TYPE_CHECKING:
+    from secondlook.passage import Passage
+
+
+class Scope(TypedDict):
+    """Where to look."""
+
+    documents: list[str] | None
+    labels: list[str]
+
+
+class Found(TypedDict):
+    """A passage that a search returned, with its place and every score so far."""
+
+    id: str
+    document: str
+    title: str
+    page: int | None
+    start: int
+    end: int
+    score: float
+    fusion_score: float
+    dense_rank: int | None
+    dense_score: float | None
+    lexical_rank: int | None
+    lexical_score: float | None
+    relevance: float | None
+    """The reader's; None like the four below until it has read the passage."""
+    answerable: float | None
+    span_start: int | None
+    span_end: int | None
+    span_score: float | None
+    null_score: float | None
+    origin: Origin
+    url: str | None
+    fetched: str | None
+    kept: bool
+    why: str
+
+
+class Cited(TypedDict):
+    """A place in a document that stands behind a sentence."""
+
+    passage: str
+    start: int
+    end: int
+
+
+class Sentence(TypedDict):
+    text: str
+    cited: list[Cited]
+    support: float | None
+    supported: bool | None
+
+
+class DraftData(TypedDict):
+    method: Method
+    model: str | None
+    sentences: list[Sentence]
+    short: str | None
+    stop: StopReason
+    """`answered`, or why there is none."""
+    confidence: float | None
+    reasons: list[str]
+    note: str | None
+    """What the answer must say about itself, such as that sentences were cut."""
+
+
+class Question(TypedDict):
+    question: str
+    scope: Scope
+
+
+class Query(Question):
+    queries: Annotated[list[str], operator.add]
+    """Every query in order; the last is the current one."""
+
+
+class Evidence(TypedDict):
+    found: list[Found]
+    """Best first."""
+
+
+class Asked(Query, Evidence):
+    """What a node sees that weighs the evidence for the question."""
+
+
+class Quality(TypedDict):
+    quality: float | None
+    """Probability that the evidence holds the answer; None when it cannot be told."""
+    route: str
+    """Where the last decision leads."""
+
+
+class Assessed(Asked, Quality):
+    pass
+
+
+class Draft(TypedDict):
+    draft: DraftData
+
+
+class Trace(TypedDict):
+    steps: Annotated[list[dict[str, Any]], operator.add]
+    warnings: Annotated[list[dict[str, Any]], operator.add]
+
+
+class Outcome(TypedDict):
+    answer: dict[str, Any]
+
+
+class Finishing(Asked, Draft, Trace):
+    """All that goes into an answer."""
+
+
+def step(
+    node: str, said: str, *, route: tuple[str, str] | None = None, **numbers: Scalar
+) -> dict[str, Any]:
+    """What a node did, for people and for the record. `route` is where it leads, and why."""
+    way = Route(to=route[0], why=route[1]) if route else None
+    rounded = {
+        name: round(value, 4) if isinstance(value, float) else value
+        for name, value in numbers.items()
+    }
+    return Step(node=node, said=said, numbers=rounded, route=way).model_dump()
+
+
+def trouble(node: str, error: BaseException, consequence: str) -> dict[str, Any]:
+    """What went wrong in a node, and what the run did about it."""
+    message = " ".join(str(error).split())[:500] or type(error).__name__
+    return Trouble(
+        node=node, error=type(error).__name__, message=message, consequence=consequence
+    ).model_dump()
+
+
+def unread(passage: Passage, *, fusion_score: float = 0.0, origin: Origin = "library") -> Found:
+    """A passage as a search returned it, before the reader has seen it."""
+    return Found(
+        id=passage.id,
+        document=passage.document,
+        title=passage.title,
+        page=passage.page,
+        start=passage.start,
+        end=passage.end,
+        score=fusion_score,
+        fusion_score=fusion_score,
+        dense_rank=None,
+        dense_score=None,
+        lexical_rank=None,
+        lexical_score=None,
+        relevance=None,
+        answerable=None,
+        span_start=None,
+        span_end=None,
+        span_score=None,
+        null_score=None,
+        origin=origin,
+        url=None,
+        fetched=None,
+        kept=False,
+        why="not read",
+    )
