@@ -1,0 +1,233 @@
+"""The numbers of a text, however they are written, so that they can be compared.
+
+1,386,000 and 1.386 million are one number, and so are 12, twelve and 12th. A date is also the
+numbers it is made of; a code that holds digits (HM-2024-07) counts as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_MONTHS = "january february march april may june july august september october november december"
+MONTHS: Final = tuple(_MONTHS.split())
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = (
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+)
+_WORDS: Final[dict[str, int]] = (
+    {word: value for value, word in enumerate(_UNITS.split())}
+    | {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
+    | {word: value for value, word in enumerate(_ORDINALS.split())}
+)
+_LOOSE = frozenset({"zero", "one", "zeroth", "first", "second"})
+"""Words that are as often no number: one of them, at first, a second later."""
+_SCALES: Final[dict[str, int]] = {
+    "dozen": 12,
+    "hundred": 10**2,
+    "thousand": 10**3,
+    "million": 10**6,
+    "mn": 10**6,
+    "billion": 10**9,
+    "bn": 10**9,
+    "trillion": 10**12,
+}
+_PERHAPS_SCALES: Final[dict[str, int]] = {"k": 10**3, "m": 10**6}
+"""3.4m is 3.4 million or 3.4 metres."""
+
+_NARROW = "\u00a0\u202f\u2009"
+_MINUS = "-\u2212"
+_TOKEN = re.compile(
+    r"(?P<date>(?<![\w-])\d{4}-\d{1,2}-\d{1,2}(?![\w-]))"
+    r"|(?P<day>(?<![\w.])\d{1,2}(?P<dot>[./])\d{1,2}(?P=dot)\d{4}(?!\w))"
+    r"|(?P<code>(?<!\w)(?:[^\W\d_]{1,12}\d|[A-Z]{1,12}[-_/]\d)\w{0,24}(?:[-_/]\w{1,24}){0,4})"
+    r"|(?P<time>(?<![\d:])\d{1,2}:\d{2}(?![\d:]))(?:\s?(?P<half>[ap])\.?m\b)?"
+    rf"|(?P<number>(?:(?<![\w)\]])[{_MINUS}])?\d{{1,40}}(?:[.,'\u2019{_NARROW}]\d{{1,40}}){{0,12}})"
+    r"|(?P<word>[A-Za-z]+)"
+)
+_GROUPED = re.compile(rf"\d{{1,3}}(?:(?P<mark>[,'\u2019{_NARROW}])\d{{3}})(?:(?P=mark)\d{{3}})*")
+_DOTTED = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
+_MONTH = "(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r")\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>\d{4})"
+_WRITTEN_DATES = (
+    re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH}\s+{_DAY},?\s+{_YEAR}\b", re.IGNORECASE),
+)
+_NOON = 12
+_TWENTY = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of a text; any of its `readings` may be what was meant."""
+
+    written: str
+    readings: frozenset[str]
+    required: bool = True
+    """Whether it must be found again; False for words that often are no number, and for what
+    another number says already."""
+
+
+def missing_numbers(claim: str, evidence: str) -> list[str]:
+    """The numbers of `claim`, as it writes them, that stand nowhere in `evidence`."""
+    held = {reading for number in numbers(evidence) for reading in number.readings}
+    held |= {reading.removeprefix("-") for reading in held}
+    return [
+        number.written
+        for number in numbers(claim)
+        if number.required and not number.readings & held
+    ]
+
+
+def numbers(text: str) -> list[Number]:
+    """Every number of a text; dates also as a whole."""
+    tokens = list(_TOKEN.finditer(text))
+    return [*_plain_numbers(tokens, text), *_written_dates(text)]
+
+
+def _plain_numbers(tokens: Sequence[re.Match[str]], text: str) -> Iterator[Number]:
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        at += 1
+        if token["number"]:
+            scale = _scale_after(tokens, at, text)
+            yield _scaled(token["number"], scale)
+            at += scale is not None
+        elif token["word"]:
+            used, found = _in_words(tokens, at - 1, text)
+            at += used - 1 if used else 0
+            yield from found
+        else:
+            yield from _composed(token)
+
+
+def _composed(token: re.Match[str]) -> Iterator[Number]:
+    if token["time"]:
+        yield _time(token["time"], token["half"])
+    elif token["code"]:
+        yield from _code(token["code"])
+    else:
+        yield from _numeric_date(token[0])
+
+
+def _value(written: str) -> Decimal | None:
+    """What the digits say; None when they are no one number, such as 1.2.3."""
+    digits = written.lstrip(_MINUS)
+    grouped = _GROUPED.match(digits)
+    if grouped and not digits[grouped.end() :].startswith(grouped["mark"]):
+        digits = re.sub(r"\D", "", grouped[0]) + digits[grouped.end() :]
+    elif _DOTTED.fullmatch(digits):
+        digits = digits.replace(".", "")
+    parts = re.split(r"\D", digits)
+    if len(parts) > 2:  # noqa: PLR2004
+        return None
+    value = Decimal(".".join(parts))
+    return -value if written[0] in _MINUS else value
+
+
+def _scale_after(tokens: Sequence[re.Match[str]], at: int, text: str) -> str | None:
+    """The word after a number when it multiplies it."""
+    if at >= len(tokens) or not tokens[at]["word"]:
+        return None
+    word = tokens[at]["word"].lower()
+    gap = text[tokens[at - 1].end() : tokens[at].start()]
+    if (word in _SCALES and gap in {"", " ", "-", "\n", *_NARROW}) or (
+        word in _PERHAPS_SCALES and not gap
+    ):
+        return word
+    return None
+
+
+def _scaled(written: str, scale: str | None) -> Number:
+    value = _value(written)
+    if value is None:
+        return Number(written, frozenset({written}))
+    if scale is None:
+        return Number(written, frozenset({_shown(value)}))
+    if scale in _PERHAPS_SCALES:
+        both = {_shown(value), _shown(value * _PERHAPS_SCALES[scale])}
+        return Number(f"{written}{scale}", frozenset(both))
+    return Number(f"{written} {scale}", frozenset({_shown(value * _SCALES[scale])}))
+
+
+def _in_words(
+    tokens: Sequence[re.Match[str]], at: int, text: str
+) -> tuple[int, tuple[Number, ...]]:
+    """How many tokens from `at` on make a number in words, and that number."""
+    words = [token["word"].lower() if token["word"] else "" for token in tokens[at : at + 3]]
+    first = words[0]
+    if first in _SCALES and first not in {"mn", "bn"}:
+        loose = Number(tokens[at][0], frozenset({str(_SCALES[first])}), required=False)
+        return 1, (loose,)
+    if first not in _WORDS:
+        return 0, ()
+    value, used = _WORDS[first], 1
+    following = _WORDS.get(words[1]) if len(words) > 1 else None
+    if value >= _TWENTY and following is not None and 0 < following < 10:  # noqa: PLR2004
+        value, used = value + following, 2
+    scale = _scale_after(tokens, at + used, text)
+    if scale in _SCALES:
+        value, used = value * _SCALES[scale], used + 1
+    written = text[tokens[at].start() : tokens[at + used - 1].end()]
+    required = used > 1 or first not in _LOOSE
+    return used, (Number(written, frozenset({str(value)}), required=required),)
+
+
+def _time(written: str, half: str | None) -> Number:
+    hour, minute = map(int, written.split(":"))
+    if half == "p" and hour < _NOON:
+        hour += _NOON
+    elif half == "a" and hour == _NOON:
+        hour = 0
+    readings = {f"{hour}:{minute:02}"} | ({str(hour)} if minute == 0 else set())
+    return Number(written, frozenset(readings))
+
+
+def _code(written: str) -> Iterator[Number]:
+    yield Number(written, frozenset({written.casefold()}))
+    for digits in re.findall(r"\d{1,40}", written):
+        yield Number(digits, frozenset({_shown(Decimal(digits))}), required=False)
+
+
+def _numeric_date(written: str) -> Iterator[Number]:
+    first, second, third = map(int, re.split(r"\D", written))
+    if "-" in written:
+        year, readings = first, {_date(first, second, third)}
+        days = {third}
+    else:  # 14.10.2024 and 10/14/2024: either may be the day
+        year, readings = third, {_date(third, second, first), _date(third, first, second)}
+        days = {first, second}
+    yield Number(written, frozenset(readings))
+    for part in (year, *days):
+        yield Number(written, frozenset({str(part)}), required=False)
+
+
+def _written_dates(text: str) -> Iterator[Number]:
+    """14 October 2024 as the date it is; its day and year are numbers of their own already."""
+    for found in chain.from_iterable(form.finditer(text) for form in _WRITTEN_DATES):
+        month = found["month"].lower()[:3]
+        number = 1 + next(at for at, name in enumerate(MONTHS) if name.startswith(month))
+        key = _date(int(found["year"]), number, int(found["day"]))
+        yield Number(found[0], frozenset({key}), required=False)
+
+
+def _date(year: int, month: int, day: int) -> str:
+    return f"{year}-{month:02}-{day:02}"
+
+
+def _shown(value: Decimal) -> str:
+    """One form for equal numbers: 7.80 is 7.8, and 1.386 million is 1386000."""
+    shown = f"{value:f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
