@@ -1,0 +1,60 @@
+"""What the web gives to the rest of the product: results of a search, and passages of pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class WebResult:
+    """One line of a search engine's answer. Nothing of it has been checked."""
+
+    url: str
+    title: str = ""
+    snippet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WebPassage:
+    """A piece of a web page as it was read. `text` is the page's extracted text at [start, end)."""
+
+    id: str
+    """The document's id, a dot, and the passage's place in the page."""
+    document: str
+    """"web-" and the first 16 hex digits of the SHA-256 of the URL."""
+    sha256: str
+    """Of the page's extracted text in UTF-8."""
+    url: str
+    """Where the text came from in the end, after all redirects."""
+    title: str
+    text: str
+    start: int
+    end: int
+    fetched: str
+    """When the page was read: ISO 8601, UTC."""
+    heading: tuple[str, ...] = ()
+    page: int | None = None
+    score: float = 0.0
+    """BM25 against the query, among the passages that were found with it."""
+    unread: str | None = None
+    """Why the page could not be read; `text` then is the search engine's snippet of it."""
+
+    @property
+    def is_snippet(self) -> bool:
+        return self.unread is not None
+
+
+class SearchEngine(Protocol):
+    """Who searches the web. Raises `WebSearchError`, and nothing else, when it cannot."""
+
+    async def search(self, query: str, *, results: int) -> list[WebResult]: ...
+
+
+class WebSearch(SearchEngine, Protocol):
+    """A search engine, and someone who reads what it finds."""
+
+    async def find(self, query: str) -> list[WebPassage]:
+        """Passages of the pages found, best by words first. Raises `WebSearchError`."""
+
+    async def aclose(self) -> None: ...
