@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from secondlook.passage import Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,28 @@ class WebPassage:
     @property
     def is_snippet(self) -> bool:
         return self.unread is not None
+
+    def as_passage(self) -> Passage:
+        """What it has in common with the passages of a library."""
+        return Passage(
+            id=self.id,
+            document=self.document,
+            sha256=self.sha256,
+            title=self.title,
+            text=self.text,
+            start=self.start,
+            end=self.end,
+            page=self.page,
+            heading=self.heading,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; `from_dict` reads it back."""
+        return {**asdict(self), "heading": list(self.heading)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> WebPassage:
+        return cls(**{**stored, "heading": tuple(stored["heading"])})
 
 
 class SearchEngine(Protocol):
