@@ -1,0 +1,82 @@
+"""LangGraph's checkpoints, on a file of their own beside the record of runs.
+
+State holds references and plain data, never passages, so a checkpoint stays small. Only types that
+LangGraph holds to be safe are read back: whoever can write the file cannot have code run.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import asynccontextmanager, closing
+from typing import TYPE_CHECKING
+
+from secondlook.errors import RunError
+from secondlook.memory.database import BUSY_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+_TABLES = ("checkpoints", "writes")
+
+
+def checkpoints_file(runs: Path) -> Path:
+    """`runs-checkpoints.db` beside `runs.db`."""
+    return runs.with_name(f"{runs.stem}-checkpoints{runs.suffix}")
+
+
+@asynccontextmanager
+async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
+    """A checkpointer on that file, which is made where there is none. `thread_id` is the run."""
+    import aiosqlite
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
+    strict = JsonPlusSerializer(allowed_msgpack_modules=None)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
+    except (OSError, sqlite3.Error) as error:
+        raise _unusable(path, error) from error
+    try:
+        saver = AsyncSqliteSaver(connection, serde=strict)
+        try:
+            # A lost last step is done again on resume, and its model calls are in the journal.
+            await connection.execute("PRAGMA synchronous=NORMAL")
+            await connection.execute("PRAGMA secure_delete=ON")
+            await saver.setup()
+        except sqlite3.Error as error:
+            raise _unusable(path, error) from error
+        yield saver
+    finally:
+        await connection.close()
+
+
+def forget(path: Path, *runs: str) -> None:
+    """Delete the checkpoints of runs that are finished or removed."""
+    if not path.exists():
+        return
+    rows = [(run,) for run in runs]
+    try:
+        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db, db:
+            db.execute("PRAGMA secure_delete=ON")
+            for table in _present(db):
+                db.executemany(f"DELETE FROM {table} WHERE thread_id = ?", rows)  # noqa: S608
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from error
+
+
+def _present(db: sqlite3.Connection) -> list[str]:
+    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return [table for table in _TABLES if table in there]
+
+
+def _unusable(path: Path, error: Exception) -> RunError:
+    return RunError(
+        f"the checkpoints {str(path)!r} cannot be used: {error}",
+        hint="check that you may write there; a damaged file can be deleted, "
+        "which costs only what interrupted runs could resume from",
+    )

@@ -1,0 +1,211 @@
+"""The SQLite file behind the record of runs: opening it, transactions, and what errors mean.
+
+WAL mode: any number of readers beside one writer, in any process. A commit survives the death of
+the process either way; `synchronous=FULL` also makes it survive the death of the machine, at the
+price of one fsync. Replies that were paid for and answers that were shown are worth it; events,
+written many times a run, are not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+from secondlook.errors import RunError, RunMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+Safety = Literal["FULL", "NORMAL"]
+
+BUSY_SECONDS = 10.0
+"""Longer than any transaction here takes; who still waits then is told so."""
+_APPLICATION_ID = 0x534C524E
+_SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    id TEXT PRIMARY KEY, question TEXT NOT NULL, workflow TEXT NOT NULL, created TEXT NOT NULL,
+    request TEXT NOT NULL, process TEXT NOT NULL, heard REAL NOT NULL,
+    status TEXT, stop_reason TEXT, answer TEXT, answered_at REAL
+);
+CREATE INDEX IF NOT EXISTS runs_by_time ON runs (created);
+CREATE TABLE IF NOT EXISTS events (
+    number INTEGER PRIMARY KEY, run TEXT NOT NULL, at REAL NOT NULL, event TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS events_by_run ON events (run);
+CREATE TABLE IF NOT EXISTS journal (
+    run TEXT NOT NULL, key TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (run, key)
+);
+CREATE TABLE IF NOT EXISTS passages (
+    run TEXT NOT NULL, id TEXT NOT NULL, passage TEXT NOT NULL, PRIMARY KEY (run, id)
+);
+"""
+PARTS = ("events", "journal", "passages")
+"""Tables whose rows belong to a run and go with it."""
+_CANNOT_WRITE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_MAKE_ROOM = (
+    "check that the disk has room and that you may write there, or name another file (runs.path)"
+)
+_RETRY_SECONDS = 0.01
+# SQLite allows 999 or more variables in a statement, by build; stay below it.
+_VARIABLES = 500
+
+
+class Database:
+    """One connection, shared by the threads of a process."""
+
+    def __init__(self, file: Path, *, create: bool = True) -> None:
+        self.file = file
+        self._lock = threading.RLock()
+        if create:
+            _make_folder(file)
+        elif not file.exists():
+            raise RunMissing(
+                f"no run has been recorded at {str(file)!r}",
+                hint='ask something: secondlook ask "..."',
+            )
+        with self._explained():
+            self._db = self._connected()
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    @contextlib.contextmanager
+    def transaction(self, safety: Safety) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._explained():
+            self._db.execute(f"PRAGMA synchronous={safety}")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # SQLite itself rolls back when the disk is full
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def select(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+        with self._lock, self._explained():
+            return self._db.execute(statement, values).fetchall()
+
+    def select_in(
+        self, statement: str, wanted: Sequence[str], *values: Any
+    ) -> Iterator[sqlite3.Row]:
+        """`statement` ends in `IN`; `wanted` may be of any length."""
+        for start in range(0, len(wanted), _VARIABLES):
+            part = wanted[start : start + _VARIABLES]
+            marks = ", ".join("?" for _ in part)
+            yield from self.select(f"{statement} ({marks})", *values, *part)
+
+    def drop_runs(self, runs: Iterable[str]) -> None:
+        """Delete them with all that belongs to them."""
+        rows = [(run,) for run in runs]
+        with self.transaction("NORMAL") as db:
+            db.executemany("DELETE FROM runs WHERE id = ?", rows)
+            for table in PARTS:
+                db.executemany(f"DELETE FROM {table} WHERE run = ?", rows)  # noqa: S608
+
+    def _connected(self) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            self.file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            db.row_factory = sqlite3.Row
+            # What a person removes is gone from the file, not only from its index.
+            db.execute("PRAGMA secure_delete=ON")
+            if not self._is_ours(db):
+                _set_up(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _is_ours(self, db: sqlite3.Connection) -> bool:
+        """False for a file that is still empty."""
+        db.execute("BEGIN")  # all of it at one moment: another process may be setting it up
+        application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
+        holds_tables = db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+        db.execute("COMMIT")
+        if application == _APPLICATION_ID and version > _SCHEMA_VERSION:
+            raise RunError(
+                f"the record of runs {str(self.file)!r} was made by a newer version of Secondlook "
+                f"(its format is {version}, this one knows {_SCHEMA_VERSION})",
+                hint="update Secondlook, or move the file away: a new one is begun",
+            )
+        if application == _APPLICATION_ID:
+            return True
+        if application or version or holds_tables:
+            raise RunError(
+                f"{str(self.file)!r} is the database of another program",
+                hint="name another file for the record of runs (runs.path)",
+            )
+        return False
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explanation(error, self.file) from error
+
+
+def _set_up(db: sqlite3.Connection) -> None:
+    _use_wal(db)
+    db.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA.split(";"):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id={_APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
+    db.execute("COMMIT")
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """SQLite does not wait here when another process begins the same file: wait ourselves."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
+
+
+def _make_folder(file: Path) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # Questions and answers are nobody else's business.
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise RunError(
+            f"the record of runs {str(file)!r} cannot be written: {error.strerror or error}",
+            hint=_MAKE_ROOM,
+        ) from error
+
+
+def _explanation(error: sqlite3.Error, file: Path) -> RunError:
+    said = f"the record of runs {str(file)!r}"
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return RunError(f"{said} is closed", hint="open it again with RunStore.open")
+    code = _code(error)
+    if code in _BUSY:
+        return RunError(f"{said} is in use by another process", hint="try again")
+    if code in _CANNOT_WRITE or code == sqlite3.SQLITE_CANTOPEN:
+        return RunError(f"{said} cannot be written: {error}", hint=_MAKE_ROOM)
+    return RunError(f"{said} is damaged: {error}", hint="move the file away: a new one is begun")
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it is detail
+
+
+def _pragma(db: sqlite3.Connection, name: str) -> int:
+    return int(db.execute(f"PRAGMA {name}").fetchone()[0])

@@ -1,0 +1,172 @@
+"""The record of runs as answering sees it: it never fails, because an answer matters more.
+
+Where a run cannot be recorded (no room, no rights, a damaged file) it goes on in memory, and the
+answer carries a warning that says so. The next run tries again.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from secondlook.answer import Answer, Trouble, Usage
+from secondlook.errors import RunError
+from secondlook.events import Answered, Event
+from secondlook.memory.journal import Journal, JournalEntry, MemoryJournal
+from secondlook.memory.runs import RunStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from secondlook.settings import RunSettings
+
+T = TypeVar("T")
+_NODE = "record"
+_CONSEQUENCE = "the run is not recorded, or not all of it"
+
+
+@dataclass(slots=True)
+class _Active:
+    """What a run needs of its own record while it goes on, whatever becomes of the file."""
+
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    pages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    trouble: Trouble | None = None
+
+
+class Recorder:
+    """One for a process, for any number of runs at once. `runs.keep = 0` stores none."""
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._store: RunStore | None = None
+        self._active: dict[str, _Active] = {}
+
+    def start(
+        self,
+        run: str,
+        *,
+        question: str,
+        workflow: str,
+        created: str,
+        request: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin a run, or take up one that was interrupted."""
+        self._active[run] = _Active()
+        if not self._settings.keep:
+            return
+
+        def begin(store: RunStore) -> None:
+            store.start(run, question=question, workflow=workflow, created=created, request=request)
+            store.prune(self._settings.keep)
+
+        self._guarded(run, lambda: begin(self._opened()), None)
+
+    def append(self, event: Event) -> None:
+        """Take in an event. `Answered` says nothing that `finish` does not."""
+        if not isinstance(event, Answered):
+            self._written(event.run, lambda store: store.append(event), None)
+
+    def finish(self, answer: Answer, *, at: float | None = None) -> Answer:
+        """Store the answer, and return it with what went wrong with its record, if anything."""
+        answer = _with(answer, self.trouble(answer.run))
+        known = answer.warnings
+        self._written(answer.run, lambda store: store.finish(answer, at=at), None)
+        late = self.trouble(answer.run)
+        self._active.pop(answer.run, None)
+        return answer if late in known else _with(answer, late)
+
+    def leave(self, run: str) -> None:
+        """The run stops here without an answer, and may be taken up again."""
+        self._written(run, lambda store: store.flush(run), None)
+        self._active.pop(run, None)
+
+    def journal(self, run: str) -> Journal:
+        return _BoundJournal(self, run)
+
+    def reply(self, run: str, key: str) -> JournalEntry | None:
+        """What the journal of a run holds under a key."""
+        return self._of(run).journal.get(key) or self._written(
+            run, lambda store: store.journal(run).get(key), None
+        )
+
+    def keep_reply(self, run: str, key: str, entry: JournalEntry) -> None:
+        self._of(run).journal.put(key, entry)
+        self._written(run, lambda store: store.journal(run).put(key, entry), None)
+
+    def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
+        kept = [dict(item) for item in passages]
+        self._of(run).pages.update((item["id"], item) for item in kept)
+        self._written(run, lambda store: store.put_passages(run, kept), None)
+
+    def passages(self, run: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        here = self._of(run).pages
+        found = {item: here[item] for item in ids if item in here}
+        missing = [item for item in ids if item not in here]
+        nothing: dict[str, dict[str, Any]] = {}
+        if missing:
+            return found | self._written(run, lambda store: store.passages(run, missing), nothing)
+        return found
+
+    def spent(self, run: str) -> Usage:
+        """What earlier parts of a run took, for `Ledger.restore`."""
+        return self._written(run, lambda store: store.spent(run), Usage())
+
+    def trouble(self, run: str) -> Trouble | None:
+        """Why a run is not recorded; None = it is, or is not meant to be."""
+        active = self._active.get(run)
+        return active.trouble if active else None
+
+    def close(self) -> None:
+        with self._lock:
+            store, self._store = self._store, None
+        if store is None:
+            return
+        try:
+            store.close()
+        except RunError:  # the answers are out: there is nobody left to tell
+            return
+
+    def _of(self, run: str) -> _Active:
+        return self._active.setdefault(run, _Active())
+
+    def _opened(self) -> RunStore:
+        with self._lock:
+            if self._store is None:
+                self._store = RunStore.open(self._settings.path)
+            return self._store
+
+    def _written(self, run: str, work: Callable[[RunStore], T], otherwise: T) -> T:
+        store = self._store
+        if store is None or self.trouble(run):
+            return otherwise
+        return self._guarded(run, lambda: work(store), otherwise)
+
+    def _guarded(self, run: str, work: Callable[[], T], otherwise: T) -> T:
+        try:
+            return work()
+        except (RunError, OSError, ValueError) as error:  # ValueError: text that no JSON can hold
+            self._of(run).trouble = Trouble(
+                node=_NODE, error=type(error).__name__, message=str(error), consequence=_CONSEQUENCE
+            )
+            return otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundJournal:
+    recorder: Recorder
+    run: str
+
+    def get(self, key: str) -> JournalEntry | None:
+        return self.recorder.reply(self.run, key)
+
+    def put(self, key: str, entry: JournalEntry) -> None:
+        self.recorder.keep_reply(self.run, key, entry)
+
+
+def _with(answer: Answer, trouble: Trouble | None) -> Answer:
+    if trouble is None:
+        return answer
+    return answer.model_copy(update={"warnings": (*answer.warnings, trouble)})
