@@ -306,7 +306,7 @@ class Ledger:
             return
         raise BudgetExceeded(
             f"{wanted.node} may not call {wanted.model!r}: the price of "
-            f"{unknown or wanted.model!r} is unknown, so a cap of {self.caps.money:g} dollars "
+            f"{unknown or repr(wanted.model)} is unknown, so a cap of {self.caps.money:g} dollars "
             "cannot be kept",
             hint="give its price in the file that models.prices names, or set budget.money to 0",
         )

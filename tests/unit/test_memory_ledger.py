@@ -1,0 +1,399 @@
+"""The ledger: nothing is started that would break a cap, and what was spent adds up."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+)
+
+from secondlook.answer import CallUsage, Usage
+from secondlook.errors import BudgetExceeded
+from secondlook.memory.ledger import Caps, Ledger, Price, Reservation, SetAside
+from secondlook.settings import BudgetSettings
+
+CHEAP = Price(1.0, 2.0, 0.1)
+DEAR = Price(10.0, 30.0, None)
+
+
+@dataclass
+class Clock:
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def reserve(
+    ledger: Ledger,
+    tokens_in: int = 100,
+    max_tokens_out: int = 50,
+    *,
+    price: Price | None = CHEAP,
+    final: bool = False,
+    node: str = "answer",
+    model: str = "m",
+) -> Reservation:
+    return ledger.reserve(
+        node=node,
+        role="answer",
+        model=model,
+        tokens_in=tokens_in,
+        max_tokens_out=max_tokens_out,
+        price=price,
+        final=final,
+    )
+
+
+def test_caps_come_from_the_settings() -> None:
+    budget = BudgetSettings(calls=3, tokens=4, money=0.5, seconds=6.0)
+    assert Caps.of(budget) == Caps(calls=3, tokens=4, money=0.5, seconds=6.0)
+
+
+def test_no_caps_refuse_nothing() -> None:
+    ledger = Ledger(Caps())
+    for _ in range(50):
+        reserve(ledger, 10**9, 10**9, price=None)
+    assert ledger.remaining_seconds() is None
+
+
+@pytest.mark.parametrize(
+    ("caps", "setting"),
+    [
+        (Caps(calls=1), "budget.calls"),
+        (Caps(tokens=299), "budget.tokens"),
+        (Caps(money=0.000399), "budget.money"),
+    ],
+)
+def test_the_worst_case_of_open_calls_counts(caps: Caps, setting: str) -> None:
+    ledger = Ledger(caps)
+    first = reserve(ledger)
+    with pytest.raises(BudgetExceeded, match="may not call 'm'") as caught:
+        reserve(ledger)
+    assert caught.value.reason == "budget"
+    assert setting in (caught.value.hint or "")
+    ledger.release(first)
+    reserve(ledger)
+
+
+def test_what_a_call_did_not_take_is_free_again() -> None:
+    ledger = Ledger(Caps(tokens=300))
+    ledger.settle(reserve(ledger), tokens_in=100, tokens_out=5)
+    reserve(ledger, 100, 95)
+    with pytest.raises(BudgetExceeded, match="could take 1 tokens, and 300 of 300"):
+        reserve(ledger, 1, 0)
+
+
+def test_more_than_reserved_is_put_down_as_it_was() -> None:
+    ledger = Ledger(Caps(tokens=200))
+    ledger.settle(reserve(ledger), tokens_in=300, tokens_out=70)
+    assert (ledger.usage().tokens_in, ledger.usage().tokens_out) == (300, 70)
+    with pytest.raises(BudgetExceeded, match="370 of 200"):
+        reserve(ledger, 1, 1)
+
+
+def test_a_reservation_is_settled_once() -> None:
+    ledger = Ledger(Caps())
+    taken = reserve(ledger)
+    ledger.settle(taken, tokens_in=1, tokens_out=1)
+    ledger.release(taken)
+    with pytest.raises(ValueError, match="not open"):
+        ledger.settle(taken, tokens_in=1, tokens_out=1)
+    assert ledger.usage().calls == 1
+
+
+def test_an_unknown_price_and_a_cap_on_money_do_not_go_together() -> None:
+    with pytest.raises(BudgetExceeded, match="price of 'm' is unknown") as caught:
+        reserve(Ledger(Caps(money=5.0)), price=None)
+    assert "models.prices" in (caught.value.hint or "")
+
+
+def test_an_unknown_price_makes_the_cost_unknown_never_zero() -> None:
+    ledger = Ledger(Caps())
+    assert ledger.usage().cost == 0.0
+    ledger.settle(reserve(ledger, price=CHEAP), tokens_in=100, tokens_out=10)
+    ledger.settle(reserve(ledger, price=None, model="x"), tokens_in=1, tokens_out=1)
+    usage = ledger.usage()
+    assert usage.cost is None
+    assert [call.cost for call in usage.by_node] == [pytest.approx(0.00012), None]
+
+
+def test_cached_tokens_cost_what_the_price_says() -> None:
+    ledger = Ledger(Caps())
+    taken = reserve(ledger)
+    call = ledger.settle(taken, tokens_in=1_000_000, tokens_out=0, tokens_cached=400_000)
+    assert call.cost == pytest.approx(0.6 + 0.04)
+    dear = ledger.settle(
+        reserve(ledger, price=DEAR), tokens_in=1_000_000, tokens_out=0, tokens_cached=1_000_000
+    )
+    assert dear.cost == pytest.approx(10.0)
+
+
+def test_a_dear_cache_is_part_of_the_worst_case() -> None:
+    price = Price(1.0, 0.0, 4.0)
+    ledger = Ledger(Caps(money=3.9))
+    with pytest.raises(BudgetExceeded):
+        reserve(ledger, 1_000_000, 0, price=price)
+
+
+def test_ten_tenths_fill_a_cap_of_one_exactly() -> None:
+    ledger = Ledger(Caps(money=1.0))
+    tenth = Price(0.1, 0.0)
+    for _ in range(10):
+        ledger.settle(reserve(ledger, 1_000_000, 0, price=tenth), tokens_in=1_000_000, tokens_out=0)
+    assert ledger.usage().cost == 1.0
+    with pytest.raises(BudgetExceeded):
+        reserve(ledger, 1, 0, price=tenth)
+
+
+def test_the_deadline_is_wall_time_since_the_start() -> None:
+    clock = Clock()
+    ledger = Ledger(Caps(seconds=10), clock=clock)
+    clock.now += 4
+    assert ledger.remaining_seconds() == 6
+    assert ledger.usage().seconds == 4
+    reserve(ledger)
+    clock.now += 6
+    assert ledger.remaining_seconds() == 0
+    with pytest.raises(BudgetExceeded, match=r"10.0 of 10 seconds") as caught:
+        reserve(ledger, final=True)
+    assert caught.value.reason == "deadline"
+
+
+def test_other_calls_leave_room_for_the_final_one() -> None:
+    ledger = Ledger(Caps(calls=2, tokens=400), set_aside=(150, 50))
+    ledger.settle(reserve(ledger), tokens_in=100, tokens_out=50)
+    with pytest.raises(BudgetExceeded, match="set aside"):
+        reserve(ledger, 1, 1)
+    final = reserve(ledger, 150, 50, final=True)
+    ledger.settle(final, tokens_in=150, tokens_out=50)
+    with pytest.raises(BudgetExceeded):
+        reserve(ledger, final=True)
+
+
+def test_after_the_final_call_nothing_is_set_aside() -> None:
+    ledger = Ledger(Caps(tokens=400), set_aside=(150, 50))
+    final = reserve(ledger, 100, 50, final=True)
+    reserve(ledger, 100, 50)
+    ledger.release(final)
+    with pytest.raises(BudgetExceeded):
+        reserve(ledger, 100, 50)
+
+
+def test_money_is_set_aside_at_the_price_of_the_final_call() -> None:
+    aside = SetAside(1000, 1000, price=DEAR)
+    ledger = Ledger(Caps(money=0.0402), set_aside=aside)
+    with pytest.raises(BudgetExceeded, match="dollars"):
+        reserve(ledger, 101, 50)
+    reserve(ledger, 100, 50)
+    reserve(ledger, 1000, 1000, price=DEAR, final=True)
+    own = Ledger(Caps(money=0.0004), set_aside=(100, 50))
+    reserve(own, 100, 50)
+    with pytest.raises(BudgetExceeded):
+        reserve(own, 1, 0)
+
+
+def test_seconds_can_be_set_aside() -> None:
+    clock = Clock()
+    ledger = Ledger(Caps(seconds=10), set_aside=SetAside(0, 0, seconds=3), clock=clock)
+    clock.now += 7
+    assert ledger.remaining_seconds(final=False) == 0
+    assert ledger.remaining_seconds() == 3
+    with pytest.raises(BudgetExceeded):
+        reserve(ledger)
+    reserve(ledger, final=True)
+    assert ledger.remaining_seconds(final=False) == 3
+
+
+def test_a_resumed_run_goes_on_counting() -> None:
+    clock = Clock()
+    first = Ledger(Caps(), clock=clock)
+    first.settle(reserve(first), tokens_in=100, tokens_out=20, tokens_cached=7, retries=2)
+    clock.now += 5
+    second = Ledger(Caps(calls=2, seconds=8), clock=clock)
+    second.restore(first.usage())
+    clock.now += 1
+    assert second.remaining_seconds() == 2
+    second.settle(reserve(second), tokens_in=1, tokens_out=1, parse_failures=1)
+    usage = second.usage()
+    assert (usage.calls, usage.tokens_in, usage.tokens_cached, usage.seconds) == (2, 101, 7, 6)
+    assert (usage.by_node[0].retries, usage.by_node[0].parse_failures) == (2, 1)
+    with pytest.raises(BudgetExceeded):
+        reserve(second)
+
+
+def test_a_restored_unknown_cost_stands_against_a_cap_on_money() -> None:
+    ledger = Ledger(Caps(money=1.0))
+    ledger.restore(Usage(by_node=(CallUsage(node="a", role="r", model="old", calls=1),)))
+    with pytest.raises(BudgetExceeded, match="price of 'old' is unknown"):
+        reserve(ledger)
+
+
+def test_threads_share_one_cap() -> None:
+    ledger = Ledger(Caps(calls=40))
+    granted: list[Reservation] = []
+    together = threading.Barrier(8)
+
+    def work() -> None:
+        together.wait()
+        for _ in range(20):
+            try:
+                granted.append(reserve(ledger))
+            except BudgetExceeded:
+                return
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(granted) == 40
+
+
+# Under any interleaving of calls, whatever the caps
+
+PRICES = st.builds(
+    Price,
+    input=st.floats(0, 50).map(lambda value: round(value, 3)),
+    output=st.floats(0, 50).map(lambda value: round(value, 3)),
+    cached=st.none() | st.floats(0, 80).map(lambda value: round(value, 3)),
+)
+CAPS = st.builds(
+    Caps,
+    calls=st.integers(0, 6),
+    tokens=st.integers(0, 5000),
+    money=st.sampled_from([0.0, 0.001, 0.02, 0.3]),
+)
+SIZES = st.integers(0, 1500)
+
+
+@dataclass
+class Books:
+    """An independent account, kept the simplest way."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+    open: dict[Reservation, float] = field(default_factory=dict)
+
+
+class Interleaved(RuleBasedStateMachine):
+    """Providers that keep to what was reserved: then no cap is ever broken."""
+
+    reservations: Bundle[Reservation] = Bundle("reservations")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ledger = Ledger(Caps())
+        self.books = Books()
+        self.began = False
+
+    @rule(caps=CAPS, aside=st.none() | st.tuples(SIZES, SIZES))
+    def begin(self, caps: Caps, aside: tuple[int, int] | None) -> None:
+        if not self.began:
+            self.began = True
+            self.ledger = Ledger(caps, set_aside=aside)
+
+    @rule(
+        target=reservations,
+        tokens_in=SIZES,
+        out=SIZES,
+        price=PRICES,
+        final=st.booleans(),
+        node=st.sampled_from("abc"),
+    )
+    def reserve(
+        self, tokens_in: int, out: int, price: Price, final: bool, node: str
+    ) -> MultipleResults[Reservation] | Reservation:
+        self.began = True
+        try:
+            taken = reserve(self.ledger, tokens_in, out, price=price, final=final, node=node)
+        except BudgetExceeded:
+            return multiple()
+        self.books.open[taken] = float(price.worst(tokens_in=tokens_in, tokens_out=out))
+        return taken
+
+    @rule(taken=consumes(reservations), data=st.data())
+    def settle(self, taken: Reservation, data: st.DataObject) -> None:
+        tokens_in = data.draw(st.integers(0, taken.tokens_in))
+        out = data.draw(st.integers(0, taken.max_tokens_out))
+        cached = data.draw(st.integers(0, tokens_in))
+        call = self.ledger.settle(
+            taken, tokens_in=tokens_in, tokens_out=out, tokens_cached=cached, seconds=0.25
+        )
+        worst = self.books.open.pop(taken)
+        assert call.cost is not None
+        assert call.cost <= worst + 1e-12
+        self.books.calls += 1
+        self.books.tokens += tokens_in + out
+        self.books.money += call.cost
+
+    @rule(taken=consumes(reservations))
+    def release(self, taken: Reservation) -> None:
+        self.ledger.release(taken)
+        del self.books.open[taken]
+
+    @invariant()
+    def no_cap_is_broken(self) -> None:
+        caps, books = self.ledger.caps, self.books
+        if caps.calls:
+            assert books.calls + len(books.open) <= caps.calls
+        if caps.tokens:
+            assert books.tokens + sum(item.tokens for item in books.open) <= caps.tokens
+        if caps.money:
+            assert books.money + sum(books.open.values()) <= caps.money + 1e-9
+
+    @invariant()
+    def the_books_agree(self) -> None:
+        usage = self.ledger.usage()
+        assert usage.calls == self.books.calls
+        assert usage.tokens_in + usage.tokens_out == self.books.tokens
+        assert usage.cost == pytest.approx(self.books.money, abs=1e-12)
+
+    @invariant()
+    def totals_are_the_sum_of_the_parts(self) -> None:
+        usage = self.ledger.usage()
+        for name in ("calls", "tokens_in", "tokens_out", "tokens_cached"):
+            assert getattr(usage, name) == sum(getattr(call, name) for call in usage.by_node)
+        assert usage.cost == pytest.approx(sum(call.cost or 0 for call in usage.by_node))
+        keys = [(call.node, call.role, call.model) for call in usage.by_node]
+        assert len(keys) == len(set(keys))
+
+
+TestInterleaved = Interleaved.TestCase
+TestInterleaved.settings = settings(
+    max_examples=60, stateful_step_count=25, deadline=None, derandomize=True
+)
+
+
+@given(
+    caps=CAPS, sizes=st.lists(st.tuples(SIZES, SIZES), max_size=8), aside=st.tuples(SIZES, SIZES)
+)
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_what_is_set_aside_is_always_there(
+    caps: Caps, sizes: list[tuple[int, int]], aside: tuple[int, int]
+) -> None:
+    """If the final call could be made at first, it can still be made after any other calls."""
+    ledger = Ledger(caps, set_aside=aside)
+    try:
+        ledger.release(reserve(ledger, *aside, final=True))
+    except BudgetExceeded:
+        return
+    for size in sizes:
+        try:
+            taken = reserve(ledger, *size)
+        except BudgetExceeded:
+            continue
+        ledger.settle(taken, tokens_in=size[0], tokens_out=size[1])
+    reserve(ledger, *aside, final=True)
