@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
+from secondlook.errors import ModelUnavailable, UnusableReply
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -102,3 +104,15 @@ class Reply(Generic[T]):
     value: T | None
     finish: Finish
     usage: CallUsage
+
+
+class ModeRefused(UnusableReply):
+    """The model or its server does not do this output mode; another one may work."""
+
+
+class ModelBusy(ModelUnavailable):
+    """It asked to be asked later; `wait` is for how many seconds, where it said so."""
+
+    def __init__(self, message: str, *, wait: float | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.wait = wait

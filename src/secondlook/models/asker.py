@@ -1,0 +1,195 @@
+"""The one door to every model: counted first, paid from the budget, journaled, validated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from secondlook.errors import ModelError
+from secondlook.memory.journal import JournalEntry
+from secondlook.models.exchange import Exchange
+from secondlook.models.port import Message, Reply, Role, T
+from secondlook.models.replies import Form, Misread
+from secondlook.models.tries import Terms, Tries
+from secondlook.models.wording import with_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.memory.journal import Journal
+    from secondlook.memory.ledger import Ledger
+    from secondlook.models.port import Chat
+    from secondlook.models.roles import Part
+    from secondlook.models.service import Models
+
+_MARGIN = 16
+"""Tokens kept free between prompt, reply and the end of the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks models on behalf of one run of one workflow."""
+
+    models: Models
+    run: str
+    workflow: str
+    ledger: Ledger
+    journal: Journal
+
+    def serves(self, role: Role) -> bool:
+        """Whether there is a model for this role; False for `none`."""
+        return self._part(role).spec.named
+
+    def name(self, role: Role) -> str:
+        return self._part(role).spec.text
+
+    def local(self, role: Role) -> bool:
+        return self._part(role).spec.local
+
+    async def room(
+        self, role: Role, *, max_tokens: int, schema: type[Any] | None = None
+    ) -> int | None:
+        """Tokens that a prompt may have beside a reply of `max_tokens`; None = unknown."""
+        part = self._part(role)
+        context = await self.models.context_tokens(part)
+        if context is None:
+            return None
+        told = 0
+        if schema is not None and self.models.modes(part)[0] == "prompted":
+            told = await self._told(part, Form(schema))
+        return max(0, context - (part.options.max_tokens or max_tokens) - told - _MARGIN)
+
+    async def count(self, role: Role, messages: Sequence[Message]) -> int:
+        return await self._chat(self._part(role)).count(messages)
+
+    @overload
+    async def ask(
+        self,
+        role: Role,
+        messages: Sequence[Message],
+        schema: type[T],
+        *,
+        node: str,
+        max_tokens: int = 512,
+        stop: tuple[str, ...] = (),
+        on_text: Callable[[str], None] | None = None,
+        final: bool = False,
+    ) -> Reply[T]: ...
+
+    @overload
+    async def ask(
+        self,
+        role: Role,
+        messages: Sequence[Message],
+        schema: None = None,
+        *,
+        node: str,
+        max_tokens: int = 512,
+        stop: tuple[str, ...] = (),
+        on_text: Callable[[str], None] | None = None,
+        final: bool = False,
+    ) -> Reply[None]: ...
+
+    async def ask(
+        self,
+        role: Role,
+        messages: Sequence[Message],
+        schema: type[Any] | None = None,
+        *,
+        node: str,
+        max_tokens: int = 512,
+        stop: tuple[str, ...] = (),
+        on_text: Callable[[str], None] | None = None,
+        final: bool = False,
+    ) -> Reply[Any]:
+        """One reply: text, or with a schema an object of it in `value`.
+
+        `on_text` hears a text reply as it is written, as a preview (after a failed try it hears
+        nothing more, and JSON never): `Reply.text` is what counts.
+        Raises ContextOverflow before anything is sent, BudgetExceeded, ModelUnavailable after the
+        retries, UnusableReply after one correction, or another ModelError; nothing else. A
+        `final` call may use what the ledger has set aside.
+        """
+        part = self._part(role)
+        form = Form(schema) if schema is not None else None
+        terms = Terms(
+            messages=tuple(messages),
+            form=form,
+            node=node,
+            part=part,
+            max_tokens=part.options.max_tokens or max_tokens,
+            stop=stop,
+            final=final,
+        )
+        key = _key(terms)
+        known = self.journal.get(key)
+        if known is not None and (replayed := _replayed(known, form)):
+            return replayed
+        chat = self._chat(part)
+        context = await self.models.context_tokens(part)
+        reply = await Exchange(Tries(self.models, self.ledger, chat, terms, context, on_text)).run()
+        self.journal.put(key, _entry(reply))
+        return reply
+
+    def _part(self, role: Role) -> Part:
+        return self.models.cast.part(role, self.workflow)
+
+    def _chat(self, part: Part) -> Chat:
+        if not part.spec.named:
+            raise ModelError(
+                f"no model serves the role {part.role!r}",
+                hint="Name one with --model or models.default; `secondlook models` lists them.",
+            )
+        return self.models.chat(part.spec)
+
+    async def _told(self, part: Part, form: Form[Any]) -> int:
+        bare = (Message("user", ""),)
+        chat = self._chat(part)
+        return await chat.count(with_schema(bare, form.text)) - await chat.count(bare)
+
+
+def _replayed(entry: JournalEntry, form: Form[Any] | None) -> Reply[Any] | None:
+    if form is None:
+        return Reply(entry.text, None, entry.finish, entry.usage)
+    try:
+        return Reply(entry.text, form.read(entry.text).value, entry.finish, entry.usage)
+    except Misread:  # of a version that asked for another form under the same words
+        return None
+
+
+def _entry(reply: Reply[Any]) -> JournalEntry:
+    usage = reply.usage
+    return JournalEntry(
+        text=reply.text,
+        finish=reply.finish,
+        node=usage.node,
+        role=usage.role,
+        model=usage.model,
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        tokens_cached=usage.tokens_cached,
+        seconds=usage.seconds,
+        cost=usage.cost,
+        calls=usage.calls,
+        retries=usage.retries,
+        parse_failures=usage.parse_failures,
+    )
+
+
+def _key(terms: Terms) -> str:
+    """Everything that shapes the reply. The same call of the same run has the same key."""
+    options = terms.part.options
+    shaping = [
+        terms.node,
+        terms.part.role,
+        terms.part.spec.text,
+        [[message.role, message.content] for message in terms.messages],
+        terms.form.schema if terms.form else None,
+        terms.max_tokens,
+        options.temperature,
+        options.seed,
+        list(terms.stop),
+    ]
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,110 @@
+"""One call to a backend, bounded in time and length whatever the backend does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import ModelError, ModelTimeout, SecondlookError
+from secondlook.models.counting import approximate_tokens, longest_reply
+from secondlook.models.replies import whole_characters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secondlook.models.port import Chat, ChatRequest, ChatResult
+
+_GRACE_SECONDS = 2.0
+"""Backends keep the time themselves and clean up; only one that does not is cut here."""
+
+
+class Stream:
+    """What has been said so far; says so when it has become too long to be a reply."""
+
+    def __init__(self, limit: int, on_text: Callable[[str], None] | None) -> None:
+        self._limit = limit
+        self._on_text = on_text
+        self._pieces: list[str] = []
+        self._length = 0
+        self.began: float | None = None
+        self.overflowed = asyncio.Event()
+
+    def __call__(self, piece: str) -> None:
+        if not piece or self.overflowed.is_set():
+            return
+        if self.began is None:
+            self.began = time.monotonic()
+        piece = piece[: self._limit - self._length]
+        self._length += len(piece)
+        self._pieces.append(piece)
+        if self._on_text is not None:
+            self._on_text(piece)
+        if self._length >= self._limit:
+            self.overflowed.set()
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+
+async def complete(
+    chat: Chat, request: ChatRequest, stream: Stream, *, tokens_in: int
+) -> ChatResult:
+    """The backend's reply, or a typed error. A stream that does not end is cut, not waited for."""
+    started = time.monotonic()
+    answering = asyncio.ensure_future(chat.complete(request, stream))
+    overflowing = asyncio.ensure_future(stream.overflowed.wait())
+    limit = None if request.timeout is None else request.timeout + _GRACE_SECONDS
+    try:
+        await asyncio.wait(
+            {answering, overflowing}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
+        )
+        if answering.done():
+            result = _within(_result(chat, answering), request)
+        elif stream.overflowed.is_set():
+            result = _cut_off(stream, tokens_in)
+        else:
+            raise ModelTimeout(f"{chat.spec!r} did not answer within {request.timeout:g} s")
+    finally:
+        await _stop(answering, overflowing)
+    return replace(result, seconds=result.seconds or time.monotonic() - started)
+
+
+def _result(chat: Chat, answering: asyncio.Future[ChatResult]) -> ChatResult:
+    try:
+        return answering.result()
+    except SecondlookError:
+        raise
+    except asyncio.CancelledError as unexpected:  # it ended itself: nobody here cancelled it
+        raise ModelError(f"{chat.spec!r} gave up") from unexpected
+    except Exception as unexpected:
+        raise ModelError(
+            f"{chat.spec!r} failed: {type(unexpected).__name__}: {unexpected}"
+        ) from unexpected
+
+
+def _within(result: ChatResult, request: ChatRequest) -> ChatResult:
+    limit = longest_reply(request.max_tokens)
+    text = whole_characters(result.text)
+    if len(text) <= limit:
+        return replace(result, text=text)
+    return replace(result, text=text[:limit], finish="length")
+
+
+def _cut_off(stream: Stream, tokens_in: int) -> ChatResult:
+    from secondlook.models.port import ChatResult
+
+    text = whole_characters(stream.text)
+    return ChatResult(text, "length", tokens_in, approximate_tokens(text))
+
+
+async def _stop(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel what still runs and let it clean up, but do not wait for one that refuses to."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks, timeout=_GRACE_SECONDS)
+    for task in tasks:
+        if task.done() and not task.cancelled():
+            task.exception()  # seen, so that nobody is told it was never looked at

@@ -1,0 +1,89 @@
+"""What models cost. A price that nobody has written down is unknown, never 0."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import SettingsError
+from secondlook.memory.ledger import Price
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.models.specs import ModelSpec
+
+FREE = Price(0.0, 0.0, 0.0)
+_KEYS = frozenset({"input", "output", "cached"})
+_DATED = re.compile(r"-(?:20\d{2}-?\d{2}-?\d{2}|latest)$")
+"""`gpt-4o-2024-08-06`: a dated name costs what the plain one does, unless it is listed."""
+
+
+class Prices:
+    """Ours, with those of the user's file on top. Read when first needed."""
+
+    def __init__(self, own: Path | None = None) -> None:
+        self._own = own
+        self._table: dict[str, Price] | None = None
+
+    def of(self, spec: ModelSpec) -> Price | None:
+        """None when unknown."""
+        named = f"{spec.provider}:{spec.model}"
+        for name in (spec.text, named, _DATED.sub("", named)):
+            # At another address the same name may be another's offer, at another price.
+            if name in self._all() and (name == spec.text or spec.address is None):
+                return self._all()[name]
+        return FREE if _is_free(spec) else None
+
+    def _all(self) -> dict[str, Price]:
+        if self._table is None:
+            ours = files("secondlook.models").joinpath("prices.toml").read_text("utf-8")
+            self._table = _table(tomllib.loads(ours), "prices.toml")
+            if self._own is not None:
+                self._table |= _table(_read(self._own), str(self._own))
+        return self._table
+
+
+def _is_free(spec: ModelSpec) -> bool:
+    """It runs on this machine, or on an Ollama of one's own."""
+    hosted = spec.model.endswith(("-cloud", ":cloud")) or "ollama.com" in (spec.base_url or "")
+    return (spec.local or spec.provider == "ollama") and not hosted
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise SettingsError(
+            f"models.prices: {file} cannot be read: {error.strerror}",
+            hint="Give the path of a TOML file, or leave models.prices out.",
+        ) from error
+    except ValueError as error:  # TOML's and Unicode's errors are both of it
+        raise SettingsError(
+            f"models.prices: {file} is not valid TOML: {error}",
+            hint='Its form: ["provider:model"] and below it input, output and cached.',
+        ) from error
+
+
+def _table(content: dict[str, Any], place: str) -> dict[str, Price]:
+    return {name: _price(name, entry, place) for name, entry in content.items()}
+
+
+def _price(name: str, entry: Any, place: str) -> Price:
+    numbers = isinstance(entry, dict) and all(_is_amount(value) for value in entry.values())
+    if not numbers or not set(entry) <= _KEYS or not {"input", "output"} <= set(entry):
+        raise SettingsError(
+            f"models.prices: {place}: {name!r} is not a price",
+            hint=f'Write ["{name}"] and below it input = 0.15, output = 0.60 and, where it has '
+            "one, cached = 0.075: US dollars per million tokens.",
+        )
+    cached = entry.get("cached")
+    return Price(
+        float(entry["input"]), float(entry["output"]), None if cached is None else float(cached)
+    )
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0

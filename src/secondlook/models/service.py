@@ -1,0 +1,106 @@
+"""The models of one process: opened when first asked, shared by all runs, closed together."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from secondlook.models.asker import Asker
+from secondlook.models.prices import Prices
+from secondlook.models.roles import Cast
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from secondlook.memory.journal import Journal
+    from secondlook.memory.ledger import Ledger, Price
+    from secondlook.models.port import Chat, OutputMode
+    from secondlook.models.probe_store import Probe
+    from secondlook.models.roles import Part
+    from secondlook.models.specs import ModelSpec
+    from secondlook.settings import ModelSettings, Settings
+
+_LADDER: tuple[OutputMode, ...] = ("json_schema", "tool", "prompted")
+_GRAMMAR: tuple[OutputMode, ...] = ("json_schema", "prompted")
+"""Of models that are decoded here under a grammar: a tool call would add nothing."""
+
+
+class Models:
+    """`open_chat` makes a backend of a spec; tests put their doubles there."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        open_chat: Callable[[ModelSpec], Chat] | None = None,
+        probes: Callable[[ModelSpec], Probe | None] | None = None,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.settings: ModelSettings = settings.models
+        self.cast = Cast(settings.models)
+        self.pause = pause
+        self._open_chat = open_chat or self._open
+        self._probes = probes or _stored_probe
+        self._prices = Prices(settings.models.prices)
+        self._chats: dict[str, Chat] = {}
+        self._refused: dict[str, set[OutputMode]] = {}
+
+    def asker(self, *, run: str, workflow: str, ledger: Ledger, journal: Journal) -> Asker:
+        return Asker(self, run, workflow, ledger, journal)
+
+    def chat(self, spec: ModelSpec) -> Chat:
+        """The backend of a model, one for all who ask it."""
+        if spec.text not in self._chats:
+            self._chats[spec.text] = self._open_chat(spec)
+        return self._chats[spec.text]
+
+    def price(self, spec: ModelSpec) -> Price | None:
+        return self._prices.of(spec)
+
+    def modes(self, part: Part) -> tuple[OutputMode, ...]:
+        """Ways to get an object out of the model, the best first, without what it refused."""
+        ladder = _GRAMMAR if part.spec.provider == "gguf" else _LADDER
+        best = part.options.mode or self._probed_mode(part.spec)
+        if best in ladder:
+            ladder = ladder[ladder.index(best) :]
+        refused = self._refused.get(part.spec.text, set())
+        return tuple(mode for mode in ladder if mode not in refused) or ladder[-1:]
+
+    def refused(self, part: Part, mode: OutputMode) -> None:
+        self._refused.setdefault(part.spec.text, set()).add(mode)
+
+    async def context_tokens(self, part: Part) -> int | None:
+        """How much the model can see: as set, else as probed, else as it says itself."""
+        told = part.options.context_tokens or self.settings.context_tokens
+        if told:
+            return told
+        says = await self.chat(part.spec).context_tokens()
+        probe = self._probes(part.spec)
+        seen = probe.context_tokens if probe else None
+        known = [tokens for tokens in (says, seen) if tokens]
+        return min(known) if known else None
+
+    async def aclose(self) -> None:
+        chats, self._chats = list(self._chats.values()), {}
+        for chat in chats:
+            await chat.aclose()
+
+    def _probed_mode(self, spec: ModelSpec) -> OutputMode | None:
+        probe = self._probes(spec)
+        return probe.mode if probe else None
+
+    def _open(self, spec: ModelSpec) -> Chat:
+        from secondlook.models.opening import open_chat
+
+        return open_chat(spec, self.settings)
+
+
+def open_models(settings: Settings) -> Models:
+    """The models that the settings name. Nothing is loaded or reached until one is asked."""
+    return Models(settings)
+
+
+def _stored_probe(spec: ModelSpec) -> Probe | None:
+    from secondlook.models.probe_store import stored_probe
+
+    return stored_probe(spec)

@@ -1,0 +1,213 @@
+"""Getting one reply out of a model that may be away: each try reserved, bounded and settled."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import (
+    BudgetExceeded,
+    ContextOverflow,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+)
+from secondlook.models.bounded import Stream, complete
+from secondlook.models.counting import approximate_tokens, longest_reply
+from secondlook.models.port import ChatRequest, ModelBusy, ModeRefused
+from secondlook.models.thinking import SpokenOnly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secondlook.answer import CallUsage
+    from secondlook.memory.ledger import Ledger, Reservation
+    from secondlook.models.port import Chat, ChatResult, Message, OutputMode
+    from secondlook.models.replies import Form
+    from secondlook.models.roles import Part
+    from secondlook.models.service import Models
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is asked, by which step, and within what."""
+
+    messages: tuple[Message, ...]
+    form: Form[Any] | None
+    node: str
+    part: Part
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that gave a reply; its account is settled once the reply has been read."""
+
+    result: ChatResult
+    reservation: Reservation
+    is_retry: bool
+
+
+@dataclass(slots=True)
+class Tries:
+    models: Models
+    ledger: Ledger
+    chat: Chat
+    terms: Terms
+    context: int | None
+    on_text: Callable[[str], None] | None = None
+    spent: list[CallUsage] = field(default_factory=list)
+    _heard: bool = False
+
+    async def make(self, prompt: tuple[Message, ...], mode: OutputMode) -> Made:
+        """Ask until there is a reply, as often as settings and deadline allow."""
+        tokens_in = await self._fitting(prompt)
+        failed: ModelUnavailable | None = None
+        for turn in range(self.models.settings.retries + 1):
+            if failed is not None and not await self._may_wait(failed, turn):
+                break
+            try:
+                return await self._once(prompt, mode, tokens_in, is_retry=failed is not None)
+            except BudgetExceeded as refused:
+                if failed is None or refused.reason == "deadline":
+                    raise
+                break  # it failed, and there is no budget for another try
+            except ModelUnavailable as error:
+                failed = error
+        if failed is None:
+            raise AssertionError  # there is at least one turn, and it returns or raises
+        raise failed
+
+    def settle(self, made: Made, *, parse_failures: int) -> None:
+        result = made.result
+        usage = self.ledger.settle(
+            made.reservation,
+            tokens_in=result.tokens_in,
+            tokens_out=result.tokens_out,
+            tokens_cached=result.tokens_cached,
+            seconds=result.seconds,
+            retries=int(made.is_retry),
+            parse_failures=parse_failures,
+        )
+        self.spent.append(usage)
+
+    async def _fitting(self, prompt: tuple[Message, ...]) -> int:
+        tokens = await self.chat.count(prompt)
+        if self.context is not None and tokens + self.terms.max_tokens > self.context:
+            raise ContextOverflow(
+                f"{self.terms.node}: a prompt of {tokens:,} tokens and a reply of "
+                f"{self.terms.max_tokens:,} do not fit into the {self.context:,} tokens that "
+                f"{self.chat.spec!r} can see",
+                hint="Give less evidence (answer.evidence_tokens), or set models.context_tokens "
+                "if it can see more.",
+            )
+        return tokens
+
+    async def _may_wait(self, failed: ModelUnavailable, turn: int) -> bool:
+        """Pause before the next try, if there is time for it."""
+        asked = failed.wait if isinstance(failed, ModelBusy) else None
+        pause = _FIRST_PAUSE * 2 ** (turn - 1) if asked is None else asked
+        left = self.ledger.remaining_seconds(final=self.terms.final)
+        if pause > _LONGEST_PAUSE or (left is not None and pause >= left):
+            return False
+        await self.models.pause(pause)
+        return True
+
+    async def _once(
+        self, prompt: tuple[Message, ...], mode: OutputMode, tokens_in: int, *, is_retry: bool
+    ) -> Made:
+        reservation = self._reserve(tokens_in)
+        listener = self._listener()
+        stream = Stream(longest_reply(self.terms.max_tokens), listener)
+        request = self._request(prompt, mode)
+        started = time.monotonic()
+        try:
+            result = await complete(self.chat, request, stream, tokens_in=tokens_in)
+        except ModeRefused:
+            self.ledger.release(reservation)  # turned away at the door: nothing was read
+            raise
+        except (ModelError, asyncio.CancelledError) as error:
+            self._settle_failed(reservation, stream, error, started, is_retry=is_retry)
+            self._tell_deadline(error)
+            raise
+        except BaseException:
+            self.ledger.release(reservation)
+            raise
+        finally:
+            self._heard = self._heard or bool(stream.text)
+        if listener is not None:
+            listener.finish()
+        return Made(result, reservation, is_retry)
+
+    def _settle_failed(
+        self,
+        reservation: Reservation,
+        stream: Stream,
+        error: BaseException,
+        started: float,
+        *,
+        is_retry: bool,
+    ) -> None:
+        """What was waited for or begun was worked on, and maybe billed."""
+        worked = bool(stream.text) or isinstance(error, ModelTimeout | asyncio.CancelledError)
+        usage = self.ledger.settle(
+            reservation,
+            tokens_in=reservation.tokens_in if worked else 0,
+            tokens_out=approximate_tokens(stream.text),
+            seconds=time.monotonic() - started,
+            retries=int(is_retry),
+        )
+        self.spent.append(usage)
+
+    def _reserve(self, tokens_in: int) -> Reservation:
+        return self.ledger.reserve(
+            node=self.terms.node,
+            role=self.terms.part.role,
+            model=self.chat.spec,
+            tokens_in=tokens_in,
+            max_tokens_out=self.terms.max_tokens,
+            price=self.models.price(self.terms.part.spec),
+            final=self.terms.final,
+        )
+
+    def _listener(self) -> SpokenOnly | None:
+        """Nobody hears JSON, and nobody hears a reply twice."""
+        if self.on_text is None or self._heard or self.terms.form is not None:
+            return None
+        return SpokenOnly(self.on_text)
+
+    def _request(self, prompt: tuple[Message, ...], mode: OutputMode) -> ChatRequest:
+        options = self.terms.part.options
+        return ChatRequest(
+            messages=prompt,
+            max_tokens=self.terms.max_tokens,
+            temperature=options.temperature,
+            seed=options.seed,
+            schema=self.terms.form.schema if self.terms.form else None,
+            mode=mode,
+            timeout=self._timeout(),
+            stop=self.terms.stop,
+        )
+
+    def _timeout(self) -> float:
+        allowed = self.terms.part.options.timeout or self.models.settings.timeout
+        left = self.ledger.remaining_seconds(final=self.terms.final)
+        return allowed if left is None else min(allowed, left)
+
+    def _tell_deadline(self, error: BaseException) -> None:
+        """A call that ended because the run's time is over says so."""
+        over = self.ledger.remaining_seconds(final=self.terms.final) == 0.0
+        if over and isinstance(error, ModelTimeout):
+            raise BudgetExceeded(
+                f"the time for this run was over before {self.chat.spec!r} had answered "
+                f"{self.terms.node}",
+                reason="deadline",
+                hint="Give it more with --timeout or budget.seconds (0 = no cap).",
+            ) from error
