@@ -13,6 +13,7 @@ from hypothesis.stateful import (
     MultipleResults,
     RuleBasedStateMachine,
     consumes,
+    initialize,
     invariant,
     multiple,
     rule,
@@ -297,13 +298,10 @@ class Interleaved(RuleBasedStateMachine):
         super().__init__()
         self.ledger = Ledger(Caps())
         self.books = Books()
-        self.began = False
 
-    @rule(caps=CAPS, aside=st.none() | st.tuples(SIZES, SIZES))
+    @initialize(caps=CAPS, aside=st.none() | st.tuples(SIZES, SIZES))
     def begin(self, caps: Caps, aside: tuple[int, int] | None) -> None:
-        if not self.began:
-            self.began = True
-            self.ledger = Ledger(caps, set_aside=aside)
+        self.ledger = Ledger(caps, set_aside=aside)
 
     @rule(
         target=reservations,
@@ -316,7 +314,6 @@ class Interleaved(RuleBasedStateMachine):
     def reserve(
         self, tokens_in: int, out: int, price: Price, final: bool, node: str
     ) -> MultipleResults[Reservation] | Reservation:
-        self.began = True
         try:
             taken = reserve(self.ledger, tokens_in, out, price=price, final=final, node=node)
         except BudgetExceeded:
