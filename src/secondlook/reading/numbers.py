@@ -7,7 +7,7 @@ numbers it is made of; a code that holds digits (HM-2024-07) counts as a whole.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -64,6 +64,8 @@ _WRITTEN_DATES = (
     re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b", re.IGNORECASE),
     re.compile(rf"\b{_MONTH}\s+{_DAY},?\s+{_YEAR}\b", re.IGNORECASE),
 )
+_WHITE = re.compile(r"[ \t\r\n\f\v]+")
+"""White space that tells nothing; narrow spaces stay, they group digits."""
 _NOON = 12
 _TWENTY = 20
 
@@ -92,6 +94,7 @@ def missing_numbers(claim: str, evidence: str) -> list[str]:
 
 def numbers(text: str) -> list[Number]:
     """Every number of a text; dates also as a whole."""
+    text = _WHITE.sub(" ", text)
     tokens = list(_TOKEN.finditer(text))
     return [*_plain_numbers(tokens, text), *_written_dates(text)]
 
@@ -104,6 +107,7 @@ def _plain_numbers(tokens: Sequence[re.Match[str]], text: str) -> Iterator[Numbe
         if token["number"]:
             scale = _scale_after(tokens, at, text)
             yield _scaled(token["number"], scale)
+            yield from _pieces(token["number"])
             at += scale is not None
         elif token["word"]:
             used, found = _in_words(tokens, at - 1, text)
@@ -143,7 +147,7 @@ def _scale_after(tokens: Sequence[re.Match[str]], at: int, text: str) -> str | N
         return None
     word = tokens[at]["word"].lower()
     gap = text[tokens[at - 1].end() : tokens[at].start()]
-    if (word in _SCALES and gap in {"", " ", "-", "\n", *_NARROW}) or (
+    if (word in _SCALES and gap in {"", " ", "-", *_NARROW}) or (
         word in _PERHAPS_SCALES and not gap
     ):
         return word
@@ -160,6 +164,13 @@ def _scaled(written: str, scale: str | None) -> Number:
         both = {_shown(value), _shown(value * _PERHAPS_SCALES[scale])}
         return Number(f"{written}{scale}", frozenset(both))
     return Number(f"{written} {scale}", frozenset({_shown(value * _SCALES[scale])}))
+
+
+def _pieces(written: str) -> Iterator[Number]:
+    """Digits grouped by narrow spaces fall apart where a copy has plain ones."""
+    pieces = re.split(rf"[{_NARROW}]", written)
+    for piece in pieces if len(pieces) > 1 else ():
+        yield replace(_scaled(piece, None), required=False)
 
 
 def _in_words(

@@ -39,9 +39,14 @@ def load_support(spec: str = "coverage") -> Support:
     return CoverageSupport()
 
 
-def joined_evidence(quotes: Iterable[str]) -> str:
-    """Several quotes as the one text that a claim is judged by, so that everybody joins alike."""
-    return "\n\n".join(quotes)
+def joined_evidence(places: Iterable[tuple[str, str]]) -> str:
+    """What a claim is judged by: each (title, quote) that it cites. Everybody must join alike."""
+    return "\n\n".join(f"{title}\n\n{quote}" for title, quote in places)
+
+
+def without_marks(claim: str) -> str:
+    """The claim without the marks of its citations: [1], [1, 3]."""
+    return _MARK.sub(" ", claim)
 
 
 MISSING_NUMBER: Final = 0.2
@@ -74,8 +79,7 @@ _STOP_WORDS = frozenset(
 _NEGATIONS = frozenset(
     "not no never none nobody nothing nowhere neither nor without cannot hardly".split()  # noqa: SIM905
 )
-_MARK = re.compile(r"\[\d+(?:\s*[,;\u2013-]\s*\d+)*\]")
-"""The mark of a citation in a claim: [1], [1, 3]."""
+_MARK = re.compile(r"\[\d{1,6}(?:\s?[,;\u2013-]\s?\d{1,6})*\]")
 _NO_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 )
@@ -105,11 +109,18 @@ class CoverageSupport:
 
 
 def _support(claim: str, evidence: str) -> float:
-    claim = _MARK.sub(" ", claim)
+    claim = without_marks(claim)
     wanted = _terms(claim)
-    score = _coverage(wanted, evidence) if wanted else float(bool(numbers(claim)))
-    caps = _caps(claim, evidence)
-    return round(min(score, *caps), 4)
+    if wanted:
+        score = _coverage(wanted, evidence)
+    else:  # no telling word: its numbers must be there, or the very signs
+        score = float(bool(numbers(claim)) or _stands_in(claim, evidence))
+    return round(min(score, *_caps(claim, evidence)), 4)
+
+
+def _stands_in(claim: str, evidence: str) -> bool:
+    signs = " ".join(claim.split())
+    return bool(signs) and signs in " ".join(evidence.split())
 
 
 def _coverage(wanted: frozenset[str], evidence: str) -> float:
