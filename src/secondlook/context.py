@@ -29,6 +29,7 @@ class Shelf(Protocol):
     def read_text(self, query: str, text: str) -> Reading: ...
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]: ...
     def paths(self, documents: Collection[str]) -> Mapping[str, tuple[str, ...]]: ...
+    def page(self, document: str, at: int) -> int | None: ...
     def size(self) -> tuple[int, int]: ...
 
 
@@ -45,6 +46,8 @@ class Context:
     created: str
     """When the run began, ISO 8601."""
     workflow: str
+    question: str
+    """As it was asked; the state holds it as it is worked on."""
     settings: Settings
     shelf: Shelf
     models: Asker

@@ -11,6 +11,8 @@ from typing_extensions import TypedDict
 from secondlook.answer import Method, Origin, Route, Scalar, Step, StopReason, Trouble
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from secondlook.passage import Passage
 
 
@@ -126,13 +128,19 @@ class Finishing(Asked, Draft, Trace):
 
 
 def step(
-    node: str, said: str, *, route: tuple[str, str] | None = None, **numbers: Scalar
+    node: str,
+    said: str,
+    counted: Mapping[str, Scalar] | None = None,
+    /,
+    *,
+    route: tuple[str, str] | None = None,
+    **numbers: Scalar,
 ) -> dict[str, Any]:
     """What a node did, for people and for the record. `route` is where it leads, and why."""
     way = Route(to=route[0], why=route[1]) if route else None
     rounded = {
         name: round(value, 4) if isinstance(value, float) else value
-        for name, value in numbers.items()
+        for name, value in {**(counted or {}), **numbers}.items()
     }
     return Step(node=node, said=said, numbers=rounded, route=way).model_dump()
 

@@ -37,6 +37,11 @@ class Watched:
     def seconds(self) -> float:
         return time.monotonic() - self._began
 
+    def all_steps(self) -> tuple[Step, ...]:
+        """Those that an earlier part of the run left in its state, then those seen here."""
+        told = [Step.model_validate(step) for step in self.state.get("steps", ())]
+        return (*told[: len(told) - len(self.steps)], *self.steps)
+
     async def events(
         self, graph: Any, given: Mapping[str, Any] | None, config: Mapping[str, Any]
     ) -> AsyncIterator[Event]:

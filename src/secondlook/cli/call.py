@@ -46,10 +46,12 @@ class Call(Common):
 
     as_json: bool = False
 
-    def load(self, flags: Mapping[str, object] | None = None) -> Loaded:
+    def load(
+        self, flags: Mapping[str, object] | None = None, *, preset: str | None = None
+    ) -> Loaded:
         from secondlook.settings import load
 
-        return load({"library.path": self.library, **(flags or {})})
+        return load({"library.path": self.library, **(flags or {})}, preset=preset)
 
     def open(self, loaded: Loaded | None = None, *, create: bool = False) -> Library:
         from secondlook.library import Library

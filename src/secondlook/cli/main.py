@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secondlook import __version__
-from secondlook.cli import add, config, demo, documents, search, upkeep
+from secondlook.cli import add, ask, config, demo, documents, search, upkeep
 from secondlook.cli.call import Common, DebugOption, LibraryOption, QuietOption
 from secondlook.cli.failure import INTERRUPTED, STOPPED, usage_error
 from secondlook.cli.terminal import use_utf8
@@ -39,7 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": sorted(HELP_OPTIONS), "max_content_width": 100},
 )
 
-for group in (add, search, documents, upkeep, config, demo):
+for group in (add, ask, search, documents, upkeep, config, demo):
     group.register(app)
 
 

@@ -89,6 +89,13 @@ class Shelf:
     def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
         return self._library.paths(documents)
 
+    def page(self, document: str, at: int) -> int | None:
+        """The page on which this character of the document stands; None where it has no pages."""
+        for page in reversed(self._library.text(document).pages):
+            if page.start <= at:
+                return page.number
+        return None
+
     def size(self) -> tuple[int, int]:
         """How many documents and passages there are to search."""
         counts = self._library.searcher().index.documents()

@@ -10,7 +10,6 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes import ranking
 from secondlook.nodes.extract import extract, withheld
-from secondlook.nodes.write import write
 from secondlook.state import Asked, Draft, DraftData, Trace, step, trouble
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
     if not ranking.kept(state["found"]):
         draft = withheld("no_evidence", reasons=["nothing was found"])
     elif context.models.serves("answer"):
+        from secondlook.nodes.write import write  # prompts and all: not needed without a model
+
         try:
             draft, numbers = await write(
                 context, state["question"], state["found"], runtime.stream_writer
@@ -37,7 +38,7 @@ async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
             draft = await _extracted(state, runtime)
     else:
         draft = await _extracted(state, runtime)
-    told = step("answer", _said(draft), confidence=draft["confidence"], **numbers)
+    told = step("answer", _said(draft), numbers, confidence=draft["confidence"])
     return {"draft": draft, "steps": [told], "warnings": warnings}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -11,27 +10,37 @@ from secondlook import __version__
 from secondlook.answer import (
     Answer,
     Check,
-    Citation,
     Claim,
     Confidence,
+    Scalar,
     SeenPassage,
     Status,
     StopReason,
+    Trouble,
 )
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
-from secondlook.state import Finishing, Found, Outcome, Sentence, Trace, step
+from secondlook.nodes.citing import cite
+from secondlook.state import Finishing, Found, Outcome, Trace, step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from secondlook.passage import Passage
-    from secondlook.state import Cited, DraftData
+    from secondlook.state import DraftData
 
 FAILED: frozenset[StopReason] = frozenset(
     {"budget", "deadline", "cancelled", "model_unavailable", "error"}
 )
 _NEAREST = 3
+_WHY: dict[StopReason, str] = {
+    "low_confidence": "no passage answers this well enough",
+    "no_evidence": "nothing that was found holds the answer",
+    "cannot_proceed": "the passages could not be read",
+    "model_unavailable": "the model did not answer",
+    "budget": "the budget ran out",
+    "deadline": "the time ran out",
+    "cancelled": "the run was stopped",
+}
 
 
 class Finished(Outcome, Trace):
@@ -39,16 +48,19 @@ class Finished(Outcome, Trace):
 
 
 async def finish(state: Finishing, runtime: Runtime[Context]) -> Finished:
-    context = runtime.context
+    answer = await assembled(state, runtime.context)
+    numbers: dict[str, Scalar] = {"claims": len(answer.claims), "citations": len(answer.citations)}
+    told = step("finish", _said(answer), numbers)
+    return {"answer": answer.model_dump(mode="json"), "steps": [told], "warnings": []}
+
+
+async def assembled(state: Finishing, context: Context) -> Answer:
+    """The answer that a state amounts to; its steps and usage are put in by who watched the run."""
     found, draft = state["found"], state["draft"]
-    cited = {item["passage"] for sentence in draft["sentences"] for item in sentence["cited"]}
-    held = await ranking.texts(context, sorted(cited))
-    documents = {passage.document for passage in held.values()}
-    paths = await asyncio.to_thread(context.shelf.paths, documents)
-    citations, claims = _claims(draft["sentences"], held, by_id(found), paths)
-    answer = Answer(
+    citations, claims = await cite(context, draft["sentences"], found)
+    return Answer(
         run=context.run,
-        question=state["question"],
+        question=context.question,
         asked=state["question"],
         workflow=context.workflow,
         method=draft["method"],
@@ -57,24 +69,18 @@ async def finish(state: Finishing, runtime: Runtime[Context]) -> Finished:
         short=draft["short"],
         status=_status(draft, claims),
         stop_reason=draft["stop"],
-        claims=tuple(claims),
-        citations=tuple(citations),
+        claims=claims,
+        citations=citations,
         confidence=Confidence(value=draft["confidence"], reasons=tuple(draft["reasons"])),
         grounded=_grounded(claims),
         queries=tuple(state["queries"]),
         passages=tuple(seen(item, context) for item in found),
         attempts=len(state["queries"]),
         web_used=any(item["origin"] == "web" for item in ranking.kept(found)),
-        warnings=tuple(state["warnings"]),  # type: ignore[arg-type]  # pydantic reads them
+        warnings=tuple(Trouble.model_validate(item) for item in state["warnings"]),
         created=context.created,
         version=__version__,
     )
-    told = step("finish", _said(answer), claims=len(claims), citations=len(citations))
-    return {"answer": answer.model_dump(mode="json"), "steps": [told], "warnings": []}
-
-
-def by_id(found: Sequence[Found]) -> dict[str, Found]:
-    return {item["id"]: item for item in found}
 
 
 def seen(item: Found, context: Context) -> SeenPassage:
@@ -101,63 +107,6 @@ def seen(item: Found, context: Context) -> SeenPassage:
     )
 
 
-def _claims(
-    sentences: Sequence[Sentence],
-    held: Mapping[str, Passage],
-    found: Mapping[str, Found],
-    paths: Mapping[str, tuple[str, ...]],
-) -> tuple[list[Citation], list[Claim]]:
-    """Each sentence with numbered citations; the same place gets the same number."""
-    citations: dict[tuple[str, int, int], Citation] = {}
-    claims = []
-    for sentence in sentences:
-        numbers = []
-        for place in sentence["cited"]:
-            passage = held.get(place["passage"])
-            if passage is None:
-                continue
-            key = (place["passage"], place["start"], place["end"])
-            if key not in citations:
-                citations[key] = _citation(
-                    len(citations) + 1, place, passage, found.get(passage.id), paths
-                )
-            numbers.append(citations[key].number)
-        claims.append(
-            Claim(
-                text=sentence["text"],
-                citations=tuple(dict.fromkeys(numbers)),
-                support=sentence["support"],
-                supported=sentence["supported"],
-            )
-        )
-    return list(citations.values()), claims
-
-
-def _citation(
-    number: int,
-    place: Cited,
-    passage: Passage,
-    page: int | None,
-    found: Found | None,
-    paths: Mapping[str, tuple[str, ...]],
-) -> Citation:
-    return Citation(
-        number=number,
-        passage=passage.id,
-        document=passage.document,
-        sha256=passage.sha256,
-        title=passage.title,
-        page=page,
-        start=place["start"],
-        end=place["end"],
-        quote=passage.text[place["start"] - passage.start : place["end"] - passage.start],
-        path=next(iter(paths.get(passage.document, ())), None),
-        origin=found["origin"] if found else "library",
-        url=found["url"] if found else None,
-        fetched=found["fetched"] if found else None,
-    )
-
-
 def _text(claims: Sequence[Claim], draft: DraftData, found: Sequence[Found]) -> str:
     if not claims:
         return _abstention(draft, found)
@@ -172,20 +121,16 @@ def _marked(claim: Claim) -> str:
 
 
 def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
-    documents = list(dict.fromkeys(item["title"] for item in found))
+    why = _WHY.get(draft["stop"], "something went wrong")
+    said = f"I don't know: {why}." if draft["stop"] not in FAILED else f"No answer: {why}."
+    if draft["note"]:
+        said = f"{said} {draft['note']}"
     if not found:
-        return "I don't know: the search found no passage for this question."
-    nearest = ", ".join(repr(title) for title in documents[:_NEAREST])
-    why = {
-        "low_confidence": "no passage answers this well enough to say so",
-        "no_evidence": "the passages do not hold the answer",
-        "cannot_proceed": "the passages could not be read",
-        "model_unavailable": "the model did not answer",
-        "budget": "the budget ran out",
-        "deadline": "the time ran out",
-    }.get(draft["stop"], "something went wrong")
+        return f"{said} The search found no passage." if draft["stop"] == "no_evidence" else said
+    documents = list(dict.fromkeys(item["title"] for item in found))
+    nearest = ", ".join(f'"{title}"' for title in documents[:_NEAREST])
     return (
-        f"I don't know: {why}. Searched {len(found)} passages of {len(documents)} documents; "
+        f"{said} Searched {len(found)} passages of {len(documents)} documents; "
         f"the nearest are in {nearest}."
     )
 

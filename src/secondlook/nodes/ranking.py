@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from secondlook.passage import Passage
 from secondlook.reading.calibration import Candidate
 from secondlook.retrieval.fuse import Fused
 from secondlook.retrieval.rerank import distinct, rerank
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.context import Context
+    from secondlook.passage import Passage
     from secondlook.reading.port import Reading
-    from secondlook.retrieval.web import WebPassage
     from secondlook.state import Found
 
 
@@ -62,21 +61,7 @@ async def texts(context: Context, ids: Sequence[str]) -> dict[str, Passage]:
     pages = context.pages.get(ids)
     rest = [name for name in ids if name not in pages]
     held = await asyncio.to_thread(context.shelf.passages, rest) if rest else {}
-    return held | {name: _passage(page) for name, page in pages.items()}
-
-
-def _passage(page: WebPassage) -> Passage:
-    return Passage(
-        id=page.id,
-        document=page.document,
-        sha256=page.sha256,
-        title=page.title,
-        text=page.text,
-        start=page.start,
-        end=page.end,
-        page=page.page,
-        heading=page.heading,
-    )
+    return held | {name: page.as_passage() for name, page in pages.items()}
 
 
 def kept(found: Sequence[Found]) -> list[Found]:

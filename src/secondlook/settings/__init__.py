@@ -1,11 +1,12 @@
 """Settings: what can be set, and where each effective value came from.
 
-Five places, each overriding the ones before it:
+Six places, each overriding the ones before it:
 
     defaults                                      this file
     <user config folder>/secondlook/config.toml   one person's habits
     secondlook.toml                               nearest one from the working folder upward
     SECONDLOOK_<SECTION>_<KEY>                    one shell or one job
+    a preset (settings/profiles/NAME.toml)        a set of values that belong together
     flags                                         one command
 """
 
@@ -14,7 +15,8 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -66,10 +68,12 @@ __all__ = [
     "find_project_file",
     "load",
     "nearest_key",
+    "presets",
     "user_file",
 ]
 
 PROJECT_FILE = "secondlook.toml"
+PROFILES = Path(__file__).parent / "profiles"
 USER_FILE = "config.toml"
 ENV_PREFIX = "SECONDLOOK_"
 ENV_SHORT_FORMS = {"SECONDLOOK_LIBRARY": "library.path"}
@@ -134,6 +138,7 @@ class _Given:
 def load(
     flags: Mapping[str, object] | None = None,
     *,
+    preset: str | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Loaded:
@@ -143,7 +148,9 @@ def load(
     files = [file for file in (user_file(), find_project_file(here)) if file and file.is_file()]
     values: dict[str, object] = {}
     origin = dict.fromkeys(KEYS, "default")
-    for given in _everything_given(files, variables, flags or {}, here):
+    for given in chain(
+        _everywhere(files, variables, here), _from_preset(preset), _from_flags(flags or {}, here)
+    ):
         values[given.key] = _checked(given)
         origin[given.key] = given.origin
     return Loaded(_combined(values, origin), origin, tuple(files))
@@ -156,13 +163,26 @@ def find_project_file(start: Path) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def _everything_given(
-    files: list[Path], variables: Mapping[str, str], flags: Mapping[str, object], here: Path
-) -> Iterator[_Given]:
+def _everywhere(files: list[Path], variables: Mapping[str, str], here: Path) -> Iterator[_Given]:
     for file in files:
         yield from _from_file(file)
     yield from _from_environment(variables, here)
-    yield from _from_flags(flags, here)
+
+
+def presets() -> tuple[str, ...]:
+    """Names of the presets that are shipped."""
+    return tuple(sorted(file.stem for file in PROFILES.glob("*.toml")))
+
+
+def _from_preset(name: str | None) -> Iterator[_Given]:
+    if name is None:
+        return
+    if name not in presets():
+        raise SettingsError(
+            f"there is no preset {name!r}", hint=f"There are {', '.join(presets())}."
+        )
+    for given in _from_file(PROFILES / f"{name}.toml"):
+        yield replace(given, place=f"preset {name}", origin=f"preset {name}")
 
 
 def _from_file(file: Path) -> Iterator[_Given]:

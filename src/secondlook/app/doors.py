@@ -1,0 +1,62 @@
+"""One question, one answer: doors that open the library, ask and close again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from secondlook.app.secondlook import Secondlook
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Collection, Mapping
+    from pathlib import Path
+
+    from secondlook.answer import Answer
+    from secondlook.events import Event
+
+
+def ask(
+    question: str,
+    *,
+    library: str | Path | None = None,
+    workflow: str | None = None,
+    model: str | None = None,
+    filters: Mapping[str, object] | None = None,
+    documents: Collection[str] | None = None,
+    **options: Any,
+) -> Answer:
+    """Answer a question over a library (default: the configured one).
+
+    Further options are those of `Secondlook.open`: `web`, `k`, `timeout`, `settings`.
+    Works in plain scripts and in notebooks.
+    """
+    with Secondlook.open(library, model=model, **options) as engine:
+        return engine.ask(question, workflow=workflow, filters=filters, documents=documents)
+
+
+async def aask(question: str, **options: Any) -> Answer:
+    """`ask` for async code."""
+    async for event in astream(question, **options):
+        if event.type == "answered":
+            answer = event.answer
+    return answer
+
+
+async def astream(
+    question: str,
+    *,
+    library: str | Path | None = None,
+    workflow: str | None = None,
+    model: str | None = None,
+    filters: Mapping[str, object] | None = None,
+    documents: Collection[str] | None = None,
+    **options: Any,
+) -> AsyncIterator[Event]:
+    """What happens on the way to the answer, which comes last. Options as of `ask`."""
+    engine = Secondlook.open(library, model=model, **options)
+    try:
+        async for event in engine.astream(
+            question, workflow=workflow, filters=filters, documents=documents
+        ):
+            yield event
+    finally:
+        await engine.aclose()

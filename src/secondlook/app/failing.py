@@ -1,0 +1,58 @@
+"""What becomes of a run that cannot go on: an answer that says so, with what was found so far."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import BudgetExceeded, ModelUnavailable, SecondlookError
+from secondlook.nodes.extract import withheld
+from secondlook.nodes.finish import assembled
+from secondlook.state import Finishing, trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from secondlook.answer import Answer, StopReason
+    from secondlook.context import Context
+    from secondlook.state import Scope
+
+log = logging.getLogger(__name__)
+
+
+async def failed(
+    context: Context, state: Mapping[str, Any], error: Exception, scope: Scope
+) -> Answer:
+    if not isinstance(error, SecondlookError | TimeoutError):
+        log.error("a run failed", exc_info=error)
+    draft = {**withheld(stop_reason(error)), "note": _note(error)}
+    whole: Finishing = {
+        "question": state.get("question", context.question),
+        "scope": scope,
+        "queries": state.get("queries", [context.question]),
+        "found": state.get("found", []),
+        "steps": [],
+        "warnings": [
+            *state.get("warnings", []),
+            trouble("run", error, "the run ended without an answer"),
+        ],
+        "draft": draft,  # type: ignore[typeddict-item]  # a draft with a note
+    }
+    return await assembled(whole, context)
+
+
+def stop_reason(error: BaseException) -> StopReason:
+    if isinstance(error, BudgetExceeded):
+        return error.reason
+    if isinstance(error, asyncio.TimeoutError):
+        return "deadline"
+    return "model_unavailable" if isinstance(error, ModelUnavailable) else "error"
+
+
+def _note(error: BaseException) -> str | None:
+    if isinstance(error, SecondlookError):
+        return f"{error.message}; {error.hint}" if error.hint else error.message
+    if isinstance(error, TimeoutError):
+        return None
+    return f"{type(error).__name__}: {error}"

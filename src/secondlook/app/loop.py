@@ -1,0 +1,89 @@
+"""The sync door: one event loop in a thread of its own.
+
+It serves plain scripts and notebooks alike, where a loop is already running, and keeps what
+belongs to a loop (worker processes, connections) alive from one question to the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Iterator
+
+T = TypeVar("T")
+_END = object()
+
+
+class LoopThread:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`. Ctrl-C cancels it before it is raised."""
+        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
+        """The items one by one; leaving early ends their source."""
+        waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+        async def feed() -> None:
+            try:
+                async for item in items:
+                    waiting.put(item)
+            except BaseException as error:
+                waiting.put((_END, error))
+                raise
+            waiting.put((_END, None))
+
+        future = asyncio.run_coroutine_threadsafe(feed(), self._started())
+        try:
+            while True:
+                item = waiting.get()
+                if isinstance(item, tuple) and item and item[0] is _END:
+                    break
+                yield item
+        finally:
+            future.cancel()
+        if item[1] is not None:
+            raise item[1]
+
+    def close(self) -> None:
+        with self._lock:
+            loop, self._loop = self._loop, None
+            thread, self._thread = self._thread, None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=_serve, args=(self._loop,), name="secondlook-loop", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

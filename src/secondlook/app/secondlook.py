@@ -1,0 +1,326 @@
+"""A library, models and a record of runs together: what a program embeds."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from secondlook.app.failing import failed
+from secondlook.app.loop import LoopThread
+from secondlook.app.pages import RunPages
+from secondlook.app.running import Watched
+from secondlook.context import Context
+from secondlook.errors import RunError, UsageError
+from secondlook.events import Answered, Event, RunStarted
+from secondlook.graphs.registry import workflow as workflow_named
+from secondlook.memory.checkpoints import checkpoints, checkpoints_file, forget
+from secondlook.memory.ledger import Caps, Ledger
+from secondlook.memory.recorder import Recorder
+from secondlook.models import Models, open_models
+from secondlook.reading.support import load_support
+from secondlook.settings import Settings, load
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+    from secondlook.answer import Answer
+    from secondlook.library import Library
+    from secondlook.retrieval.web import WebSearch
+    from secondlook.state import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One question on its way."""
+
+    id: str
+    question: str
+    workflow: str
+    created: str
+    scope: Scope
+    resumed: bool = False
+
+
+class Secondlook:
+    """Answers questions over one library. Use it in a `with` block, or close it.
+
+    Threads and tasks may share one. `ask` and `stream` are the same as `aask` and `astream`
+    for code that is not async; they also work where an event loop is already running.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        settings: Settings | None = None,
+        models: Models | None = None,
+        web: WebSearch | None = None,
+    ) -> None:
+        self.library = library
+        self.settings = settings or library.settings
+        self._models = models or open_models(self.settings)
+        self._web = web
+        self._recorder = Recorder(self.settings.runs)
+        self._loop = LoopThread()
+
+    @classmethod
+    def open(
+        cls,
+        library: str | Path | None = None,
+        *,
+        model: str | None = None,
+        web: bool | None = None,
+        k: int | None = None,
+        timeout: float | None = None,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Open the library at that path (default: the configured one). What is left out comes
+        from the settings."""
+        from secondlook.library import Library
+
+        chosen = (
+            settings
+            or load(
+                {
+                    "library.path": str(library) if library is not None else None,
+                    "models.default": model,
+                    "web.enable_web_search": web,
+                    "answer.k": k,
+                    "budget.seconds": timeout,
+                }
+            ).settings
+        )
+        return cls(Library.open(library, create=False, settings=chosen), settings=chosen)
+
+    def close(self) -> None:
+        """Let go of models, record and library."""
+        self._loop.run(self._models.aclose())
+        self._loop.close()
+        self._recorder.close()
+        self.library.close()
+
+    async def aclose(self) -> None:
+        await self._models.aclose()
+        await asyncio.to_thread(self._loop.close)
+        self._recorder.close()
+        self.library.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Asking
+
+    def ask(self, question: str, **options: Any) -> Answer:
+        """The answer, with its evidence. Options are those of `astream`."""
+        return self._loop.run(self.aask(question, **options))
+
+    def stream(self, question: str, **options: Any) -> Iterator[Event]:
+        """What happens on the way to the answer, which comes last. Options as of `astream`."""
+        return self._loop.iterate(self.astream(question, **options))
+
+    async def aask(self, question: str, **options: Any) -> Answer:
+        return await _last(self.astream(question, **options))
+
+    async def astream(
+        self,
+        question: str,
+        *,
+        workflow: str | None = None,
+        filters: Mapping[str, object] | None = None,
+        documents: Collection[str] | None = None,
+    ) -> AsyncIterator[Event]:
+        """Every event of the run, ending in `Answered`. Leaving early cancels the run.
+
+        `filters` limits the search to documents with such metadata, `documents` to those named
+        by id, path, file name or title.
+        """
+        if not question.strip():
+            raise UsageError("the question is empty", hint="say what you want to know")
+        where = self.library.scope(filters=filters, documents=documents)
+        run = _Run(
+            id=f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}",
+            question=question,
+            workflow=workflow_named(workflow or self.settings.answer.workflow).name,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            scope={
+                "documents": None if where.documents is None else sorted(where.documents),
+                "labels": sorted(where.labels),
+            },
+        )
+        async with aclosing(self._run(run)) as events:
+            async for event in events:
+                yield event
+
+    def resume(self, run: str) -> Answer:
+        """Take up a run that was interrupted; what it had done and paid for is not done again."""
+        return self._loop.run(self.aresume(run))
+
+    async def aresume(self, run: str) -> Answer:
+        return await _last(self._run(self._interrupted(run)))
+
+    # How it is done
+
+    def _interrupted(self, run: str) -> _Run:
+        from secondlook.memory.runs import RunStore
+
+        with RunStore.open(self.settings.runs.path, create=False) as store:
+            stored = store.get(run)
+        if stored.answer is not None:
+            raise UsageError(
+                f"run {stored.run!r} is finished", hint=f"secondlook runs show {stored.run}"
+            )
+        return _Run(
+            id=stored.run,
+            question=stored.question,
+            workflow=stored.workflow,
+            created=stored.created,
+            scope=stored.request["scope"],
+            resumed=True,
+        )
+
+    async def _run(self, run: _Run) -> AsyncGenerator[Event]:
+        """The work goes on in a task of its own, so that a deadline can end it at any point."""
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        work = asyncio.create_task(self._worked(run, events), name=f"secondlook-{run.id}")
+        work.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await work
+        finally:
+            work.cancel()
+            await asyncio.wait([work])
+
+    async def _worked(self, run: _Run, events: asyncio.Queue[Event | None]) -> None:
+        def tell(event: Event) -> None:
+            self._recorder.append(event)
+            events.put_nowait(event)
+
+        self._recorder.start(
+            run.id,
+            question=run.question,
+            workflow=run.workflow,
+            created=run.created,
+            request={"scope": run.scope},
+        )
+        context = self._context(run)
+        watched = Watched(context)
+        tell(RunStarted(run=run.id, question=run.question, workflow=run.workflow))
+        try:
+            answer = await self._answered(run, context, watched, tell)
+        except asyncio.CancelledError:
+            self._recorder.leave(run.id)
+            raise
+        answer = answer.model_copy(
+            update={"steps": watched.all_steps(), "usage": context.ledger.usage()}
+        )
+        answer = self._recorder.finish(answer, at=watched.seconds)
+        events.put_nowait(Answered(run=run.id, at=watched.seconds, answer=answer))
+
+    async def _answered(self, run: _Run, context: Context, watched: Watched, tell: Any) -> Answer:
+        from secondlook.answer import Answer
+
+        try:
+            async with (
+                asyncio.timeout(context.ledger.remaining_seconds()),
+                AsyncExitStack() as held,
+            ):
+                saver = await self._saver(run, held)
+                graph = (
+                    workflow_named(run.workflow).build(self.settings).compile(checkpointer=saver)
+                )
+                config = {"configurable": {"thread_id": run.id}}
+                given = await _given(run, graph, config, resumable=saver is not None)
+                async for event in watched.events(graph, given, config):
+                    tell(event)
+            self._forget(run)
+            return Answer.model_validate(watched.state["answer"])
+        except Exception as error:  # noqa: BLE001 - every run ends with an answer
+            return await failed(context, watched.state, error, run.scope)
+
+    def _context(self, run: _Run) -> Context:
+        ledger = Ledger(Caps.of(self.settings.budget))
+        if run.resumed:
+            ledger.restore(self._recorder.spent(run.id))
+        return Context(
+            run=run.id,
+            created=run.created,
+            workflow=run.workflow,
+            question=run.question,
+            settings=self.settings,
+            shelf=self.library.shelf(),
+            models=self._models.asker(
+                run=run.id,
+                workflow=run.workflow,
+                ledger=ledger,
+                journal=self._recorder.journal(run.id),
+            ),
+            ledger=ledger,
+            support=load_support(),
+            pages=RunPages(run.id, self._recorder),
+            web=self._web_search(),
+        )
+
+    def _web_search(self) -> WebSearch | None:
+        if self._web is None and self.settings.web.enable_web_search:
+            from secondlook.retrieval.web import open_web
+
+            self._web = open_web(self.settings.web)
+        return self._web
+
+    async def _saver(self, run: _Run, held: AsyncExitStack) -> BaseCheckpointSaver[Any] | None:
+        """A checkpointer where runs are recorded; an answer matters more than its record."""
+        if not self.settings.runs.keep or self._recorder.trouble(run.id):
+            return None
+        try:
+            return await held.enter_async_context(
+                checkpoints(checkpoints_file(self.settings.runs.path))
+            )
+        except RunError:
+            return None
+
+    def _forget(self, run: _Run) -> None:
+        if self.settings.runs.keep and not self._recorder.trouble(run.id):
+            try:
+                forget(checkpoints_file(self.settings.runs.path), run.id)
+            except RunError:  # it will be pruned with the run
+                return
+
+
+async def _given(
+    run: _Run, graph: Any, config: Mapping[str, Any], *, resumable: bool
+) -> dict[str, Any] | None:
+    """The first state of a run, or None to go on from where it stopped."""
+    if run.resumed and resumable and (await graph.aget_state(config)).next:
+        return None
+    return {
+        "question": run.question,
+        "scope": run.scope,
+        "queries": [run.question],
+        "found": [],
+        "steps": [],
+        "warnings": [],
+    }
+
+
+async def _last(events: AsyncIterator[Event]) -> Answer:
+    async for event in events:
+        if isinstance(event, Answered):
+            answer = event.answer
+    return answer

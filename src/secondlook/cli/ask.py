@@ -1,0 +1,166 @@
+"""`secondlook ask`: one question, one answer with its evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from secondlook.cli.call import Call, command, parse_pairs
+
+if TYPE_CHECKING:
+    from secondlook.answer import Answer
+    from secondlook.settings import Loaded, Settings
+
+EXAMPLES = """\
+\b
+Examples:
+  secondlook ask "how deep is berth 4"
+  secondlook ask how deep is berth 4        quotes are optional
+  secondlook ask "what does it cost" --doc offer.eml --trace
+  secondlook ask "who voted against it" --model ollama:qwen2.5
+  secondlook ask "who voted against it" --model gguf:~/models/qwen.gguf
+  secondlook ask "how deep is berth 4" --json > answer.json
+  secondlook verify answer.json             check it again, offline
+
+\b
+Without a model the answer is taken word for word from a passage. It is
+withheld when no passage answers well enough.
+
+\b
+Exit codes: 0 answered, 3 withheld, 4 refused, 1 failed, 2 wrong call.
+"""
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(metavar="MODEL", help="Who writes: provider:model, gguf:PATH, or none."),
+]
+WorkflowOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="How to answer: linear or adaptive.")
+]
+WebOption = Annotated[
+    bool | None,
+    typer.Option("--web/--no-web", help="Look on the web where the library looks poor."),
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="The most time an answer may take.")
+]
+PresetOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="A named set of settings, such as seed004.")
+]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option("--filter", metavar="KEY=VALUE", help="Only such documents; repeatable."),
+]
+DocOption = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Only this document; repeatable.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("ask", epilog=EXAMPLES)(ask)
+
+
+@command()
+def ask(  # one parameter per flag
+    call: Call,
+    *,
+    question: Annotated[
+        list[str], typer.Argument(metavar="QUESTION", help="What you want to know.")
+    ],
+    workflow: WorkflowOption = None,
+    model: ModelOption = None,
+    k: Annotated[
+        int | None, typer.Option("-k", "--k", metavar="N", help="Passages an answer may rest on.")
+    ] = None,
+    filter_: FilterOption = None,
+    doc: DocOption = None,
+    web: WebOption = None,
+    timeout: TimeoutOption = None,
+    preset: PresetOption = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown with references.")
+    ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show each step and what it decided.")
+    ] = False,
+) -> int:
+    """Answer a question from your documents, with its evidence."""
+    filters = parse_pairs(filter_, "--filter")
+    loaded = load_for_asking(
+        call, preset=preset, workflow=workflow, model=model, k=k, web=web, timeout=timeout
+    )
+    warm_up(loaded.settings)
+    with call.open(loaded) as library:
+        documents = [library.document(name).id for name in doc] if doc else None
+        answer = answer_live(
+            call,
+            engine_for(library, loaded),
+            " ".join(question),
+            trace=trace,
+            filters=filters or None,
+            documents=documents,
+        )
+        show_answer(call, answer, markdown=markdown)
+    return answer.exit_code
+
+
+def load_for_asking(
+    call: Call,
+    *,
+    preset: str | None,
+    workflow: str | None,
+    model: str | None,
+    k: int | None,
+    web: bool | None,
+    timeout: float | None,
+) -> Loaded:
+    return call.load(
+        {
+            "answer.workflow": workflow,
+            "models.default": model,
+            "answer.k": k,
+            "web.enable_web_search": web,
+            "budget.seconds": timeout,
+        },
+        preset=preset,
+    )
+
+
+def engine_for(library: Any, loaded: Loaded) -> Any:
+    from secondlook.app import Secondlook
+
+    return Secondlook(library, settings=loaded.settings)
+
+
+def warm_up(settings: Settings) -> None:
+    """Models load on one core while the engines are imported on the other."""
+    from secondlook.reading import warm_up as start
+
+    if settings.embedding.model == "embedded":
+        start(threads=settings.embedding.threads or None, reader=settings.search.rerank)
+
+
+def answer_live(call: Call, engine: Any, question: str, *, trace: bool, **options: Any) -> Answer:
+    """The answer; what happens on the way is shown as it happens."""
+    from secondlook.cli.watching import watched
+
+    with engine, watched(call, trace=trace) as see:
+        for event in engine.stream(question, **options):
+            see(event)
+            if event.type == "answered":
+                answer: Answer = event.answer
+    return answer
+
+
+def show_answer(call: Call, answer: Answer, *, markdown: bool = False) -> None:
+    if call.as_json:
+        typer.echo(answer.model_dump_json(indent=2))
+    elif markdown:
+        from secondlook.export import to_markdown
+
+        typer.echo(to_markdown(answer))
+    else:
+        from secondlook.cli.answers import print_answer
+
+        print_answer(answer, quiet=call.quiet)

@@ -1,0 +1,101 @@
+"""Checks a model's sentence against the passages and finds the words that stand behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from secondlook.nodes.extract import sentence_bounds
+from secondlook.reading.support import joined_evidence
+from secondlook.state import Cited
+from secondlook.state import Sentence as Claimed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.nodes.sentences import Sentence
+    from secondlook.passage import Passage
+    from secondlook.reading.support import Support
+
+_WINDOWS = (1, 2, 3)
+"""Sentences in a row that may make up a quote."""
+_WORTH_IT = 0.05
+"""A longer quote must support a claim by so much more."""
+_LEAST = 0.2
+"""A cited passage that supports a claim less than this has nothing to do with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    passage: Passage
+    start: int
+    end: int
+    support: float
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+    @property
+    def cited(self) -> Cited:
+        first = self.passage.start
+        return Cited(passage=self.passage.id, start=first + self.start, end=first + self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """Judges sentences by numbered passages: number 1 is the first."""
+
+    passages: Sequence[Passage]
+    support: Support
+    min_support: float
+    enabled: bool = True
+
+    def check(self, sentence: Sentence) -> Claimed:
+        """The sentence with the quotes that carry it. What a model cites is looked at first; where
+        that does not carry the sentence and another passage does, the code cites that one."""
+        own = self._quoted(sentence.text, [self.passages[at - 1] for at in sentence.citations])
+        support = self._together(sentence.text, own)
+        if self.enabled and support < self.min_support:
+            others = self._quoted(sentence.text, self.passages)
+            best = max(others, key=lambda quote: quote.support, default=None)
+            if best is not None and best.support >= self.min_support:
+                own, support = [best], best.support
+        return Claimed(
+            text=sentence.text,
+            cited=[quote.cited for quote in own],
+            support=round(support, 4) if self.enabled else None,
+            supported=support >= self.min_support and bool(own) if self.enabled else None,
+        )
+
+    def _quoted(self, claim: str, passages: Sequence[Passage]) -> list[Quote]:
+        quotes = [self._best_quote(claim, passage) for passage in passages]
+        helpful = [quote for quote in quotes if quote.support >= _LEAST]
+        return helpful or quotes[:1]
+
+    def _best_quote(self, claim: str, passage: Passage) -> Quote:
+        """The fewest sentences in a row that carry the claim as well as any."""
+        bounds = sentence_bounds(passage.text)
+        places = [
+            (bounds[at][0], bounds[at + size - 1][1])
+            for size in _WINDOWS
+            for at in range(len(bounds) - size + 1)
+        ] or [(0, len(passage.text))]
+        supports = self.support.support(
+            [
+                (claim, joined_evidence([(passage.title, passage.text[start:end])]))
+                for start, end in places
+            ]
+        )
+        best = 0
+        for at, value in enumerate(supports):
+            longer = places[at][1] - places[at][0] > places[best][1] - places[best][0]
+            if value > supports[best] + (_WORTH_IT if longer else 0):
+                best = at
+        return Quote(passage, *places[best], supports[best])
+
+    def _together(self, claim: str, quotes: Sequence[Quote]) -> float:
+        if not quotes:
+            return 0.0
+        evidence = joined_evidence((quote.passage.title, quote.text) for quote in quotes)
+        return self.support.support([(claim, evidence)])[0]

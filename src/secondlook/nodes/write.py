@@ -1,0 +1,248 @@
+"""An answer in a model's words: only from the passages, each sentence cited and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import ContextOverflow, UnusableReply
+from secondlook.models.counting import approximate_prompt, approximate_tokens
+from secondlook.nodes import ranking
+from secondlook.nodes.claims import Checker
+from secondlook.nodes.extract import withheld
+from secondlook.nodes.packing import EvidenceItem, Packed, pack
+from secondlook.nodes.sentences import Sentences
+from secondlook.prompts import evidence_marks, load
+from secondlook.reading.calibration import load_calibration
+from secondlook.state import DraftData, Found
+from secondlook.state import Sentence as Claimed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.answer import Scalar
+    from secondlook.context import Context
+    from secondlook.models import Message, Reply
+    from secondlook.passage import Passage
+
+NODE = "answer"
+SENTENCES_TOKENS = 500
+"""Evidence for a local model: its prefill is what a person waits for."""
+PASSAGES_TOKENS = 6000
+_SMALLEST = 64
+"""Less evidence than this is not worth asking about."""
+
+
+async def write(
+    context: Context, question: str, found: Sequence[Found], emit: Callable[[Any], None]
+) -> tuple[DraftData, dict[str, Scalar]]:
+    """The draft, and numbers about it. Raises ModelError or BudgetExceeded when there is none."""
+    kept = ranking.kept(found)
+    held = await ranking.texts(context, [item["id"] for item in kept])
+    items = [_item(item, held[item["id"]]) for item in kept if item["id"] in held]
+    budget = await _budget(context, question)
+    while True:
+        packed = pack(
+            question, items, mode=_mode(context), budget_tokens=budget, count=approximate_tokens
+        )
+        writing = _Writing.begin(context, question, packed, held, emit)
+        try:
+            reply = await context.models.ask(
+                "answer",
+                writing.messages,
+                node=NODE,
+                max_tokens=load(NODE).max_tokens,
+                on_text=writing.hear,
+                final=True,
+            )
+        except ContextOverflow:
+            # Tokens were estimated; the model has counted them. Half as much will do.
+            if (budget := budget // 2) < _SMALLEST:
+                raise
+            continue
+        return _drafted(context, writing, reply, found, packed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """One try: what the model is told, and how what it says is heard and checked."""
+
+    messages: tuple[Message, ...]
+    evidence: str
+    question: str
+    blocks: int
+    checker: Checker
+    emit: Callable[[Any], None]
+    preview: Sentences
+    unsupported: str
+
+    @classmethod
+    def begin(
+        cls,
+        context: Context,
+        question: str,
+        packed: Packed,
+        held: dict[str, Passage],
+        emit: Callable[[Any], None],
+    ) -> _Writing:
+        settings = context.settings.answer
+        evidence = evidence_marks(context.run).wrap([block.text for block in packed.blocks])
+        checker = Checker(
+            passages=[held[block.passage] for block in packed.blocks],
+            support=context.support,
+            min_support=settings.min_support,
+            enabled=settings.enable_sentence_check,
+        )
+        return cls(
+            messages=load(NODE).render(question=question, evidence=evidence),
+            evidence=evidence,
+            question=question,
+            blocks=len(packed.blocks),
+            checker=checker,
+            emit=emit,
+            preview=_sentences(len(packed.blocks), question, evidence),
+            unsupported=settings.unsupported,
+        )
+
+    def hear(self, text: str) -> None:
+        """Passes on what is complete and stands; the rest is never seen."""
+        for sentence in self.preview.feed(text):
+            claimed = self.checker.check(sentence)
+            if self.stays(claimed):
+                self.emit({"token": f"{claimed['text']} "})
+
+    def stays(self, claimed: Claimed) -> bool:
+        return claimed["supported"] is not False or self.unsupported == "mark"
+
+
+def _drafted(
+    context: Context,
+    writing: _Writing,
+    reply: Reply[None],
+    found: Sequence[Found],
+    packed: Packed,
+) -> tuple[DraftData, dict[str, Scalar]]:
+    heard = _sentences(writing.blocks, writing.question, writing.evidence)
+    said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
+    claimed = [writing.checker.check(sentence) for sentence in said]
+    standing = [claim for claim in claimed if writing.stays(claim)]
+    numbers: dict[str, Scalar] = {
+        "evidence": len(packed.blocks),
+        "evidence_tokens": packed.tokens,
+        "sentences": len(said),
+        "unsupported": sum(claim["supported"] is False for claim in claimed),
+        "cut": sum(heard.dropped.values())
+        - heard.dropped["citation"]
+        + len(claimed)
+        - len(standing),
+        "prompt_leaks": heard.dropped["prompt"] + heard.dropped["control"],
+        "unknown_citations": heard.dropped["citation"],
+    }
+    model = context.models.name("answer")
+    abstains = context.settings.answer.enable_abstention
+    if not standing and (heard.not_found or claimed) and abstains:
+        reason = (
+            "the model found no answer in the evidence"
+            if heard.not_found
+            else "the evidence supports no sentence that the model wrote"
+        )
+        return withheld("no_evidence", reasons=[reason], model=model), numbers
+    if not standing:
+        raise UnusableReply(f"{model} wrote nothing that can be used: {reply.text[:80]!r}")
+    draft = DraftData(
+        method="generative",
+        model=model,
+        sentences=standing,
+        short=_short(context, writing.question, standing),
+        stop="answered",
+        confidence=_confidence(context, found, standing),
+        reasons=_reasons(context, found, standing),
+        note=_note(len(claimed) - len(standing), standing),
+    )
+    return draft, numbers
+
+
+def _sentences(blocks: int, question: str, evidence: str) -> Sentences:
+    return Sentences(blocks, own_words=load(NODE).own_words, question=question, evidence=evidence)
+
+
+def _item(item: Found, passage: Passage) -> EvidenceItem:
+    span = (item["span_start"] or 0, item["span_end"] or 0)
+    return EvidenceItem(
+        passage=passage.id,
+        title=passage.title,
+        heading=passage.heading,
+        page=passage.page,
+        text=passage.text,
+        span=span if span[1] > span[0] else None,
+        relevance=item["relevance"],
+    )
+
+
+def _mode(context: Context) -> Any:
+    chosen = context.settings.answer.packing
+    if chosen != "auto":
+        return chosen
+    return "sentences" if context.models.local("answer") else "passages"
+
+
+async def _budget(context: Context, question: str) -> int:
+    """Tokens of evidence: as set, or what is usual, but no more than fits beside the rest."""
+    chosen = context.settings.answer.evidence_tokens
+    usual = SENTENCES_TOKENS if _mode(context) == "sentences" else PASSAGES_TOKENS
+    wanted = chosen or usual
+    room = await context.models.room("answer", max_tokens=load(NODE).max_tokens)
+    if room is None:
+        return wanted
+    bare = approximate_prompt(load(NODE).render(question=question, evidence=""))
+    return max(_SMALLEST, min(wanted, room - bare))
+
+
+def _short(context: Context, question: str, standing: Sequence[Claimed]) -> str | None:
+    """The few words that answer, read out of the model's own text."""
+    text = " ".join(claim["text"] for claim in standing)
+    try:
+        reading = context.shelf.read_text(question, text)
+    except Exception:  # noqa: BLE001 - a short form is a convenience
+        return None
+    return text[reading.start : reading.end].strip() or None
+
+
+def _confidence(
+    context: Context, found: Sequence[Found], standing: Sequence[Claimed]
+) -> float | None:
+    """That the evidence holds an answer, times how well it carries what was said."""
+    candidates = [one for item in ranking.kept(found) if (one := ranking.candidate(item))]
+    calibration = load_calibration(context.shelf.reader_name)
+    best = calibration.best_answer(candidates)
+    held = calibration.answer_probability(candidates, best) if best is not None else None
+    supports = [claim["support"] for claim in standing if claim["support"] is not None]
+    if held is None or not supports:
+        return None
+    return round(held * sum(supports) / len(supports), 4)
+
+
+def _reasons(context: Context, found: Sequence[Found], standing: Sequence[Claimed]) -> list[str]:
+    supports = [claim["support"] for claim in standing if claim["support"] is not None]
+    told = (
+        [f"the evidence covers {sum(supports) / len(supports):.0%} of what is said"]
+        if supports
+        else ["the sentences were not checked"]
+    )
+    candidates = [one for item in ranking.kept(found) if (one := ranking.candidate(item))]
+    calibration = load_calibration(context.shelf.reader_name)
+    best = calibration.best_answer(candidates)
+    return [*told, *(calibration.reasons(candidates, best) if best is not None else ())]
+
+
+def _note(cut: int, standing: Sequence[Claimed]) -> str | None:
+    marked = sum(claim["supported"] is False for claim in standing)
+    if cut:
+        return f"({cut} more {_sentences_word(cut)} cut: the evidence did not support it.)"
+    if marked:
+        return f"({marked} {_sentences_word(marked)} marked: the evidence does not support it.)"
+    return None
+
+
+def _sentences_word(count: int) -> str:
+    return "sentence was" if count == 1 else "sentences were"
