@@ -70,15 +70,12 @@ class Models:
         self._refused.setdefault(part.spec.text, set()).add(mode)
 
     async def context_tokens(self, part: Part) -> int | None:
-        """How much the model can see: as set, else as probed, else as it says itself."""
-        told = part.options.context_tokens or self.settings.context_tokens
-        if told:
-            return told
-        says = await self.chat(part.spec).context_tokens()
-        probe = self._probes(part.spec)
-        seen = probe.context_tokens if probe else None
-        known = [tokens for tokens in (says, seen) if tokens]
-        return min(known) if known else None
+        """How much the model can see: the least of what is set, measured and said by itself."""
+        known = [part.options.context_tokens, self.settings.context_tokens]
+        known.append(await self.chat(part.spec).context_tokens())
+        if not self.settings.context_tokens and (probe := self._probes(part.spec)):
+            known.append(probe.context_tokens)
+        return min(filter(None, known), default=None)
 
     async def aclose(self) -> None:
         chats, self._chats = list(self._chats.values()), {}
