@@ -43,7 +43,7 @@ async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
 
 
 async def _extracted(state: Asked, runtime: Runtime[Context]) -> DraftData:
-    draft = await extract(runtime.context, state["found"])
+    draft = await extract(runtime.context, state["question"], state["found"])
     for sentence in draft["sentences"]:
         runtime.stream_writer({"token": sentence["text"]})
     return draft

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,37 +12,58 @@ from secondlook.retrieval.sentences import sentence_starts
 from secondlook.state import Cited, DraftData, Found, Sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from secondlook.answer import StopReason
     from secondlook.context import Context
     from secondlook.passage import Passage
 
+_WORD = re.compile(r"\w+")
+_MOSTLY = 0.6
 LONGEST_SENTENCE = 600
 """Characters. What has no sentences, such as a table, is shown around the span."""
 
 
-async def extract(context: Context, found: Sequence[Found]) -> DraftData:
+async def extract(context: Context, question: str, found: Sequence[Found]) -> DraftData:
     """The draft that the reader alone can give; withheld where it is not sure enough."""
-    settings = context.settings.answer
     read = [item for item in ranking.kept(found) if ranking.candidate(item) is not None]
     if not read:
         return await _unread(context, found)
+    held = await ranking.texts(context, [item["id"] for item in read])
+    telling = [item for item in read if item["id"] in held and _tells(question, item, held)]
+    candidates = [one for item in telling if (one := ranking.candidate(item)) is not None]
     calibration = load_calibration(context.shelf.reader_name)
-    candidates = [one for item in read if (one := ranking.candidate(item)) is not None]
     chosen = calibration.best_answer(candidates)
     if chosen is None:
         return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
     confidence = calibration.answer_probability(candidates, chosen)
     reasons = list(calibration.reasons(candidates, chosen))
-    limit = settings.min_confidence if settings.min_confidence >= 0 else calibration.min_answer
-    if settings.enable_abstention and confidence is not None and confidence < limit:
+    if _too_unsure(context, confidence, calibration.min_answer):
         return withheld("low_confidence", confidence=confidence, reasons=reasons)
-    passage = (await ranking.texts(context, [read[chosen]["id"]])).get(read[chosen]["id"])
-    if passage is None:  # removed since it was read
-        return withheld("no_evidence", reasons=["the passage was removed meanwhile"])
-    span = (read[chosen]["span_start"] or 0, read[chosen]["span_end"] or 0)
-    return _drafted(passage, span, confidence=confidence, reasons=reasons)
+    item = telling[chosen]
+    return _drafted(held[item["id"]], _span(item), confidence=confidence, reasons=reasons)
+
+
+def _too_unsure(context: Context, confidence: float | None, calibrated: float) -> bool:
+    settings = context.settings.answer
+    limit = settings.min_confidence if settings.min_confidence >= 0 else calibrated
+    return settings.enable_abstention and confidence is not None and confidence < limit
+
+
+def _span(item: Found) -> tuple[int, int]:
+    return item["span_start"] or 0, item["span_end"] or 0
+
+
+def _tells(question: str, item: Found, held: Mapping[str, Passage]) -> bool:
+    """Whether the span is more than the question over again: a passage may hold the question
+    itself, as an exam paper or a list of frequent questions does, and reads as very relevant."""
+    start, end = _span(item)
+    said, asked = _words(held[item["id"]].text[start:end]), _words(question)
+    return not said <= asked or len(said) < _MOSTLY * len(asked)
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}
 
 
 def withheld(
