@@ -64,6 +64,12 @@ class Site:
         self._thread.join()
         self._server.server_close()
 
+    def reset(self) -> None:
+        """As new, for the next test."""
+        self.release.set()
+        self.requests, self.results, self.server_names = [], [], []
+        self.release, self.sent = threading.Event(), 0
+
     @property
     def paths(self) -> list[str]:
         return [path for path, _ in self.requests]

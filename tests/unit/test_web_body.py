@@ -50,9 +50,9 @@ def test_what_servers_pack_is_unpacked(encoding: str, packed: bytes) -> None:
 @pytest.mark.parametrize("encoding", ["", "gzip", "deflate"])
 @pytest.mark.parametrize("more", [-1, 0, 1])
 def test_a_body_is_cut_at_the_limit_and_says_so(encoding: str, more: int) -> None:
-    pack = {"": bytes, "gzip": gzip.compress, "deflate": zlib.compress}[encoding]
+    packed = {"": WORDS, "gzip": gzip.compress(WORDS), "deflate": zlib.compress(WORDS)}[encoding]
     limit = len(WORDS) + more
-    body, is_cut = read(pack(WORDS), encoding, limit=limit, size=100_000)
+    body, is_cut = read(packed, encoding, limit=limit, size=100_000)
     assert body == WORDS[:limit]
     assert is_cut == (more < 0)
 

@@ -82,8 +82,8 @@ def test_a_passage_looks_like_one_of_a_library() -> None:
         assert getattr(passage, name) == getattr(one, name)
 
 
-def passage(number: int, text: str) -> WebPassage:
-    return WebPassage(f"web-0.{number}", "web-0", "0", URL, "", text, 0, len(text), "2026")
+def passage(number: int, text: str, document: str = "web-0") -> WebPassage:
+    return WebPassage(f"{document}.{number}", document, "0", URL, "", text, 0, len(text), "2026")
 
 
 def test_the_passage_with_the_rare_words_comes_first() -> None:
@@ -105,6 +105,16 @@ def test_only_so_many_are_kept_and_ties_stay_in_order() -> None:
     many = [passage(n, "the same words again") for n in range(9)]
     kept = best_first(many, "words", language="english", keep=4)
     assert [one.id for one in kept] == [f"web-0.{n}" for n in range(4)]
+
+
+def test_a_long_page_does_not_crowd_out_the_others() -> None:
+    long = [passage(n, "lighthouse lighthouse keeper") for n in range(100)]
+    short = [passage(0, f"A lighthouse and {n} words more", f"web-{n}") for n in (1, 2)]
+    kept = best_first([*long, *short], "lighthouse", language="english", keep=15)
+    assert len(kept) == 14
+    assert [one.document for one in kept[-2:]] == ["web-1", "web-2"]
+    alone = best_first(long, "lighthouse", language="english", keep=15)
+    assert len(alone) == 15
 
 
 @pytest.mark.parametrize("query", ["", "???", "the of and"])

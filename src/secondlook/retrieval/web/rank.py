@@ -21,16 +21,33 @@ if TYPE_CHECKING:
 
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.75
+_EACH_PAGE = 12
 
 
 def best_first(
     passages: Sequence[WebPassage], query: str, *, language: str, keep: int
 ) -> list[WebPassage]:
-    """At most `keep` passages with their scores; equal ones in the order given."""
+    """At most `keep` passages with their scores; equal ones in the order given.
+
+    No page crowds out the others: each may give its share, and twelve in any case.
+    """
     counts = [Counter(terms(_words(passage), language)) for passage in passages]
     scores = _bm25(counts, set(query_terms(query, language)))
     scored = [replace(one, score=score) for one, score in zip(passages, scores, strict=True)]
-    return sorted(scored, key=lambda passage: -passage.score)[:keep]
+    ordered = sorted(scored, key=lambda passage: -passage.score)
+    return _shared_out(ordered, keep)[:keep]
+
+
+def _shared_out(ordered: Sequence[WebPassage], keep: int) -> list[WebPassage]:
+    pages = {passage.document for passage in ordered}
+    share = max(_EACH_PAGE, keep // max(1, len(pages)))
+    taken: Counter[str] = Counter()
+    kept = []
+    for passage in ordered:
+        taken[passage.document] += 1
+        if taken[passage.document] <= share:
+            kept.append(passage)
+    return kept
 
 
 def _words(passage: WebPassage) -> str:

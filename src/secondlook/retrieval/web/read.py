@@ -6,6 +6,7 @@ files, so the bytes pass through a temporary one; its name is ours and says how 
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import threading
 from pathlib import Path
@@ -39,6 +40,7 @@ _MOST_PAGES = 1000
 _MOST_CHARS = 5_000_000
 _EXPANDED_BYTES = 64 << 20
 _MEMORY_BYTES = 2 << 30
+_FIRST_PAGE = b"<p>" + b"Long enough for its language to be told. " * 4
 _GROWTH = 4
 """A byte of an old charset may become so many in UTF-8, and its mark stands in front."""
 
@@ -77,19 +79,34 @@ class PageReader:
         self._pool = ParserPool(1, limits)
         # The pool serves one caller at a time.
         self._turn = threading.Lock()
+        self._is_started = threading.Event()
 
     def read(self, fetched: Fetched) -> Extracted:
         """Blocks. Raises `WebSearchError` where there is no text to be had."""
         check_readable(fetched)
         body = fetched.body
         body = body if _is_pdf(body) else as_utf8(body, fetched.charset)
-        with tempfile.TemporaryDirectory(prefix="secondlook-web-") as folder:
-            path = Path(folder) / _NAMES[fetched.content_type]
-            path.write_bytes(body)
-            return _only_text(self._parse(path))
+        return _only_text(self._parse_bytes(body, _NAMES[fetched.content_type]))
+
+    def warm_up(self) -> None:
+        """Starts the process beside the search: it takes about as long as a search does."""
+        threading.Thread(target=self._start, name="secondlook-web", daemon=True).start()
 
     def close(self) -> None:
         self._pool.close()
+
+    def _start(self) -> None:
+        if not self._is_started.is_set():
+            self._is_started.set()
+            # What goes wrong here goes wrong again, and is told, where a page is read.
+            with contextlib.suppress(WebSearchError, OSError):
+                self._parse_bytes(_FIRST_PAGE, "page.html")
+
+    def _parse_bytes(self, body: bytes, name: str) -> list[Parsed]:
+        with tempfile.TemporaryDirectory(prefix="secondlook-web-") as folder:
+            path = Path(folder) / name
+            path.write_bytes(body)
+            return self._parse(path)
 
     def _parse(self, path: Path) -> list[Parsed]:
         try:

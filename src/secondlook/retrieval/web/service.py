@@ -69,6 +69,7 @@ class WebService:
         return await self._engine.search(asked, results=results) if asked else []
 
     async def find(self, query: str) -> list[WebPassage]:
+        self._reader.warm_up()
         results = _distinct(await self.search(query, results=self._bounds.results))
         pages = await self._read_all(results)
         passages = _once_each(pages)
