@@ -121,19 +121,22 @@ def _numbers(text: str, reading: Reading) -> list[float | str]:
 
 
 def _queue(known: Readings) -> Iterator[tuple[Asked, list[str]]]:
-    """Questions and the passages still to be read, the sets taken in turn."""
+    """Questions and the passages still to be read, the kinds of one set taken in turn."""
     squad = list(asked("squad2-dev"))
-    lanes = [
+    squad_lanes = [
         [(question, _spans(question, known)) for question in squad if question.answerable],
         [(question, _unread(question, known)) for question in squad if not question.answerable],
+    ]
+    hotpot_lanes = [
         [(question, _unread(question, known)) for question in asked("hotpot-train")],
         [
             (question, _spans(question, known))
             for question in itertools.islice(asked("hotpot"), _HOTPOT_ANSWERED)
         ],
     ]
-    for turn in itertools.zip_longest(*lanes):
-        yield from (job for job in turn if job and job[1])
+    for lanes in (squad_lanes, hotpot_lanes):
+        for turn in itertools.zip_longest(*lanes):
+            yield from (job for job in turn if job and job[1])
 
 
 def _unread(question: Asked, known: Readings) -> list[str]:

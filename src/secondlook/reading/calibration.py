@@ -67,6 +67,8 @@ class Calibration:
 
     reader: str
     label: Literal["calibrated", "uncalibrated"]
+    choice: Mapping[str, float]
+    """How much each feature of an answer counts when one is chosen; none, and the first is."""
     answer: Logistic
     quality: Logistic
     min_answer: float
@@ -79,19 +81,15 @@ class Calibration:
     def best_answer(self, candidates: Sequence[Candidate]) -> int | None:
         """Index of the passage whose span to answer with; None when there is none.
 
-        The one whose answer is likeliest to be right: without a calibration, too, since an order
-        needs no probabilities. Ties go to the better ranked.
+        An order needs no probabilities, so this holds for any reader. Ties go to the better ranked.
         """
-        best = _sound(candidates)
-        if not best:
-            return None
-        return max(best, key=lambda at: (self.answer.logit(answer_features(candidates, at)), -at))
+        return choose(candidates, self.choice)
 
     def answer_probability(self, candidates: Sequence[Candidate], chosen: int) -> float | None:
         """How likely the span of the chosen passage is a right answer."""
         if self.label == "uncalibrated" or not _finite(candidates[chosen]):
             return None
-        return self.answer.probability(answer_features(candidates, chosen))
+        return self.answer.probability(answer_features(candidates[chosen]))
 
     def retrieval_quality(self, candidates: Sequence[Candidate]) -> float | None:
         """How likely a passage that answers is among the first five; 0 when nothing was found."""
@@ -118,6 +116,7 @@ def load_calibration(reader: str) -> Calibration:
     return Calibration(
         reader=reader,
         label="calibrated" if reader == made["reader"] else "uncalibrated",
+        choice=made["choice"],
         answer=_logistic(made["answer"]),
         quality=_logistic(made["quality"]),
         min_answer=made["thresholds"]["answer"],
@@ -126,19 +125,23 @@ def load_calibration(reader: str) -> Calibration:
     )
 
 
-def answer_features(candidates: Sequence[Candidate], chosen: int) -> dict[str, float]:
-    """What the probability of a right answer is made from."""
-    one = candidates[chosen]
-    rivals = [candidates[at] for at in _sound(candidates) if at != chosen]
-    rival = max((other.margin for other in rivals), default=-_LOGIT)
+def choose(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> int | None:
+    """The place, among the best five, of the highest weighted sum of features."""
+
+    def worth(at: int) -> float:
+        features = answer_features(candidates[at])
+        return sum(weight * features[name] for name, weight in weights.items())
+
+    return max(_sound(candidates), key=lambda at: (worth(at), -at), default=None)
+
+
+def answer_features(one: Candidate) -> dict[str, float]:
+    """What an answer is chosen by, and the probability that it is right is made from."""
     return {
         "relevance": _bounded(one.relevance),
         "answerable": _bounded(one.answerable),
         "margin": _bounded(one.margin),
         "score": one.score,
-        "fusion": one.fusion_score,
-        "first": float(chosen == 0),
-        "rival_margin": _bounded(rival),
     }
 
 
