@@ -1,0 +1,65 @@
+"""Whatever keeps a journal keeps it the same way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.memory.journal import Journal, MemoryJournal, NoJournal
+from secondlook.memory.recorder import Recorder
+from secondlook.memory.runs import RunStore
+from secondlook.settings import RunSettings
+from tests.support.memory_runs import CREATED, entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(params=["memory", "store", "recorder", "recorder that stores nothing"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
+    if request.param == "memory":
+        yield MemoryJournal()
+        return
+    if request.param == "store":
+        with RunStore.open(tmp_path / "runs.db") as store:
+            store.start("r", question="q", workflow="linear", created=CREATED)
+            yield store.journal("r")
+        return
+    keep = 0 if request.param.endswith("nothing") else 10
+    recorder = Recorder(RunSettings(path=tmp_path / "runs.db", keep=keep))
+    recorder.start("r", question="q", workflow="linear", created=CREATED)
+    yield recorder.journal("r")
+    recorder.close()
+
+
+def test_a_reply_comes_back_as_it_was(journal: Journal) -> None:
+    kept = entry('{"a": "\N{SNOWMAN}\n"}', cost=0.1 + 0.2)
+    assert journal.get("k") is None
+    journal.put("k", kept)
+    assert journal.get("k") == kept
+    assert journal.get("other") is None
+
+
+def test_the_first_reply_of_a_key_stays(journal: Journal) -> None:
+    journal.put("k", entry("first"))
+    journal.put("k", entry("second"))
+    assert journal.get("k") == entry("first")
+
+
+def test_no_journal_remembers_nothing() -> None:
+    journal: Journal = NoJournal()
+    journal.put("k", entry())
+    assert journal.get("k") is None
+
+
+def test_an_entry_tells_its_usage() -> None:
+    usage = entry().usage
+    assert (usage.node, usage.calls, usage.tokens_in, usage.cost, usage.retries) == (
+        "grade",
+        1,
+        10,
+        0.25,
+        1,
+    )

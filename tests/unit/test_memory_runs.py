@@ -1,0 +1,362 @@
+"""The run store: what goes in comes out, and what cannot is said plainly."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.answer import SeenPassage, Trouble
+from secondlook.errors import RunError, RunMissing
+from secondlook.events import (
+    Answered,
+    Event,
+    NodeFinished,
+    NodeStarted,
+    PassagesFound,
+    Routed,
+    RunStarted,
+    Token,
+    Warned,
+)
+from secondlook.memory.checkpoints import checkpoints_file
+from secondlook.memory.database import BUSY_SECONDS
+from secondlook.memory.ledger import Caps, Ledger
+from secondlook.memory.runs import RunStore
+from tests.support.memory_runs import CREATED, entry, full_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "runs.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[RunStore]:
+    with RunStore.open(path) as opened:
+        yield opened
+
+
+def start(store: RunStore, *runs: str, created: str = CREATED) -> None:
+    for run in runs:
+        store.start(run, question=f"about {run}", workflow="linear", created=created)
+
+
+def trouble() -> Trouble:
+    return Trouble(node="web", error="WebSearchError", message="down", consequence="skipped")
+
+
+def stored_events(path: Path) -> int:
+    with sqlite3.connect(path) as other:
+        (count,) = other.execute("SELECT count(*) FROM events").fetchone()
+    other.close()
+    return int(count)
+
+
+def test_an_answer_comes_back_exactly(store: RunStore, path: Path) -> None:
+    answer = full_answer("r1")
+    store.start(
+        "r1",
+        question=answer.question,
+        workflow="linear",
+        created=CREATED,
+        request={"k": 5, "library": path, "web": False},
+    )
+    store.finish(answer)
+    found = store.get("r1")
+    assert found.answer == answer
+    assert (found.status, found.stop_reason) == ("answered", "answered")
+    assert found.request == {"k": 5, "library": str(path), "web": False}
+    with RunStore.open(path, create=False) as other:
+        assert other.get("r1") == found
+
+
+def test_every_kind_of_event_comes_back_in_order(store: RunStore) -> None:
+    start(store, "r")
+    seen = full_answer("r").passages[0]
+    assert isinstance(seen, SeenPassage)
+    events: list[Event] = [
+        RunStarted(run="r", question="about r", workflow="linear"),
+        NodeStarted(run="r", at=0.1, node="retrieve"),
+        PassagesFound(run="r", at=0.2, query="lamp", passages=(seen,)),
+        NodeFinished(run="r", at=0.3, node="retrieve", said="found", numbers={"n": 1, "x": 1.0}),
+        Routed(run="r", at=0.3, source="retrieve", to="answer", why="enough"),
+        Token(run="r", at=0.4, text="The "),
+        Warned(run="r", at=0.5, trouble=trouble()),
+    ]
+    for event in events:
+        store.append(event)
+    last = Answered(run="r", at=0.6, answer=full_answer("r"))
+    store.append(last)
+    assert store.events("r") == [*events, last]
+    assert store.get("r").answer == last.answer
+
+
+def test_tokens_in_a_row_are_kept_as_one(store: RunStore) -> None:
+    start(store, "r")
+    for number, text in enumerate(["The ", "keeper ", "lit it."]):
+        store.append(Token(run="r", at=float(number), text=text))
+    store.append(NodeFinished(run="r", at=9.0, node="answer", said="done"))
+    store.append(Token(run="r", at=10.0, text=" More."))
+    store.flush("r")
+    tokens = [event for event in store.events("r") if isinstance(event, Token)]
+    assert tokens == [
+        Token(run="r", at=0.0, text="The keeper lit it."),
+        Token(run="r", at=10.0, text=" More."),
+    ]
+
+
+def test_events_are_written_in_batches(store: RunStore, path: Path) -> None:
+    start(store, "r")
+    for number in range(63):
+        store.append(NodeStarted(run="r", node=f"n{number}"))
+    assert stored_events(path) == 0
+    store.append(NodeStarted(run="r", node="n63"))
+    assert stored_events(path) == 64
+    store.append(NodeStarted(run="r", node="late"))
+    store.append(Warned(run="r", trouble=trouble()))
+    assert stored_events(path) == 66
+
+
+def test_closing_writes_what_waits(path: Path) -> None:
+    with RunStore.open(path) as store:
+        start(store, "r")
+        store.append(NodeStarted(run="r", node="a"))
+    assert stored_events(path) == 1
+
+
+def test_a_failed_write_keeps_the_events_waiting(store: RunStore, path: Path) -> None:
+    start(store, "r")
+    store.append(NodeStarted(run="r", node="a"))
+    store._database._db.execute("PRAGMA query_only=ON")
+    with pytest.raises(RunError, match="cannot be written"):
+        store.flush("r")
+    store.append(NodeStarted(run="r", node="b"))
+    store._database._db.execute("PRAGMA query_only=OFF")
+    store.finish(full_answer("r"))
+    assert [getattr(event, "node", "") for event in store.events("r")] == ["a", "b", ""]
+
+
+def test_runs_are_listed_newest_first(store: RunStore) -> None:
+    start(store, "old", created="2026-01-01T00:00:00Z")
+    start(store, "new", "newest", created="2026-01-02T00:00:00Z")
+    store.finish(full_answer("old"))
+    assert [item.run for item in store.list()] == ["newest", "new", "old"]
+    assert [item.run for item in store.list(1)] == ["newest"]
+    assert len(store.list(None)) == 3
+    assert [item.status for item in store.list()] == ["running", "running", "answered"]
+
+
+def test_a_run_is_found_by_the_start_of_its_id(store: RunStore) -> None:
+    start(store, "ab1", "ab2", "ab", "x_y")
+    assert store.get("ab").run == "ab"
+    assert store.get("x").run == "x_y"
+    assert store.get("last").run == "x_y"
+    with pytest.raises(RunMissing, match="there is no run 'zz'"):
+        store.get("zz")
+    with pytest.raises(RunMissing, match="there is no run '%'"):
+        store.get("%")
+    with pytest.raises(RunMissing, match="3 runs begin with 'a': ab, ab2, ab1") as caught:
+        store.get("a")
+    assert caught.value.exit_code == 2
+
+
+def test_last_of_nothing_is_said_so(store: RunStore) -> None:
+    with pytest.raises(RunMissing, match="no run has been recorded"):
+        store.get("last")
+
+
+def test_a_question_of_any_characters_is_kept(store: RunStore) -> None:
+    store.start("r", question="caf\udce9?", workflow="linear", created=CREATED)
+    assert store.get("r").question == "caf??"
+
+
+def test_an_interrupted_run_is_taken_up_and_a_finished_one_is_not(store: RunStore) -> None:
+    start(store, "r")
+    store.append(NodeFinished(run="r", at=2.5, node="a", said="done"))
+    start(store, "r")
+    assert len(store.list()) == 1
+    assert len(store.events("r")) == 1
+    store.finish(full_answer("r"))
+    with pytest.raises(RunError, match="is finished"):
+        start(store, "r")
+
+
+def test_what_a_run_spent_is_known_to_the_one_that_takes_it_up(store: RunStore) -> None:
+    start(store, "r", "other")
+    store.journal("r").put("a", entry())
+    store.journal("r").put("b", entry())
+    store.journal("r").put("c", entry(node="answer"))
+    store.journal("other").put("a", entry())
+    store.append(NodeFinished(run="r", at=2.5, node="a", said="done"))
+    spent = store.spent("r")
+    assert (spent.calls, spent.tokens_in, spent.cost, spent.seconds) == (3, 30, 0.75, 2.5)
+    assert [(call.node, call.calls, call.retries) for call in spent.by_node] == [
+        ("grade", 2, 2),
+        ("answer", 1, 1),
+    ]
+    ledger = Ledger(Caps(calls=4, seconds=3), clock=lambda: 0.0)
+    ledger.restore(spent)
+    assert ledger.remaining_seconds() == 0.5
+    assert store.spent("nothing").cost == 0.0
+
+
+def test_passages_of_a_run_are_its_own(store: RunStore) -> None:
+    start(store, "r", "other")
+    store.put_passages("r", [{"id": f"w{n}", "text": f"page {n} \udce9"} for n in range(1200)])
+    store.put_passages("r", [{"id": "w1", "text": "newer"}])
+    store.put_passages("other", [{"id": "w1", "text": "else"}])
+    ids = [f"w{n}" for n in range(1200)]
+    found = store.passages("r", ids)
+    assert len(found) == 1200
+    assert found["w1"] == {"id": "w1", "text": "newer"}
+    assert found["w2"] == {"id": "w2", "text": "page 2 \udce9"}
+    assert store.passages("other", ["w1", "w2"]) == {"w1": {"id": "w1", "text": "else"}}
+    assert store.passages("r", []) == {}
+
+
+def test_a_removed_run_leaves_nothing_and_stays_removed(store: RunStore, path: Path) -> None:
+    start(store, "secret-run", "other")
+    store.put_passages("secret-run", [{"id": "w", "text": "marzipan"}])
+    store.journal("secret-run").put("k", entry("marzipan"))
+    store.append(NodeStarted(run="secret-run", node="a"))
+    store.remove("secret")
+    store.append(NodeFinished(run="secret-run", node="a", said="marzipan"))
+    store.journal("secret-run").put("k2", entry("marzipan"))
+    store.put_passages("secret-run", [{"id": "w", "text": "marzipan"}])
+    store.finish(full_answer("secret-run"))
+    assert [item.run for item in store.list()] == ["other"]
+    with pytest.raises(RunMissing):
+        store.remove("secret")
+    store.close()
+    for file in path.parent.iterdir():
+        assert b"marzipan" not in file.read_bytes(), file
+
+
+def test_the_oldest_finished_runs_are_pruned(store: RunStore) -> None:
+    for number in range(6):
+        start(store, f"r{number}", created=f"2026-01-0{number + 1}T00:00:00Z")
+        if number != 1:
+            store.finish(full_answer(f"r{number}"))
+            store.journal(f"r{number}").put("k", entry())
+    assert store.prune(3) == ["r2", "r0"]
+    assert [item.run for item in store.list()] == ["r5", "r4", "r3", "r1"]
+    assert store.journal("r2").get("k") is None
+    assert store.prune(3) == []
+
+
+def test_checkpoints_go_with_their_run(store: RunStore, path: Path) -> None:
+    start(store, "r", "other")
+    with sqlite3.connect(checkpoints_file(path)) as other:
+        other.execute("CREATE TABLE checkpoints (thread_id TEXT)")
+        other.executemany("INSERT INTO checkpoints VALUES (?)", [("r",), ("other",)])
+    store.remove("r")
+    assert other.execute("SELECT thread_id FROM checkpoints").fetchall() == [("other",)]
+    other.close()
+
+
+def test_reading_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(RunMissing, match="no run has been recorded") as caught:
+        RunStore.open(tmp_path / "runs.db", create=False)
+    assert "secondlook ask" in (caught.value.hint or "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_newer_file_is_told_apart(path: Path) -> None:
+    RunStore.open(path).close()
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version=7")
+    other.close()
+    with pytest.raises(RunError, match="newer version of Secondlook") as caught:
+        RunStore.open(path)
+    assert "move the file away" in (caught.value.hint or "")
+
+
+def test_a_damaged_file_is_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    file.write_bytes(b"not a database at all, but long enough to be one" * 100)
+    with pytest.raises(RunError, match="is damaged") as caught:
+        RunStore.open(file)
+    assert "move the file away" in (caught.value.hint or "")
+
+
+def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "bookmarks.db"
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE bookmarks (url TEXT)")
+    other.close()
+    before = file.read_bytes()
+    with pytest.raises(RunError, match="another program"):
+        RunStore.open(file)
+    assert file.read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(RunError, match="cannot be written"):
+        RunStore.open(tmp_path / "file" / "runs.db")
+    with pytest.raises(RunError, match="cannot be written"):
+        RunStore.open(tmp_path)
+
+
+def test_rows_that_cannot_be_read_are_told(store: RunStore, path: Path) -> None:
+    start(store, "r")
+    store.finish(full_answer("r"))
+    store.journal("r").put("k", entry())
+    with sqlite3.connect(path, timeout=BUSY_SECONDS) as other:
+        other.execute("""UPDATE runs SET answer = '{"run": "r", "novelty": 1}'""")
+        other.execute("""UPDATE journal SET entry = '{"novelty": 1}'""")
+        other.execute("INSERT INTO events (run, at, event) VALUES ('r', 0, '{}')")
+    other.close()
+    with pytest.raises(RunError, match="the answer of run 'r' cannot be read") as caught:
+        store.get("r")
+    assert "runs remove r" in (caught.value.hint or "")
+    with pytest.raises(RunError, match="the events of run 'r' cannot be read"):
+        store.events("r")
+    with pytest.raises(RunError, match="the journal of run 'r' cannot be read"):
+        store.journal("r").get("k")
+    assert [item.run for item in store.list()] == ["r"]
+    store.remove("r")
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = RunStore.open(path)
+    store.close()
+    with pytest.raises(RunError, match="is closed"):
+        store.list()
+
+
+def test_a_file_in_use_is_told_apart(store: RunStore, path: Path) -> None:
+    store._database._db.execute("PRAGMA busy_timeout=1")
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RunError, match="in use"):
+            start(store, "r")
+        other.execute("ROLLBACK")
+    other.close()
+    start(store, "r")
+
+
+def test_threads_may_share_a_store(store: RunStore) -> None:
+    runs = [f"r{number}" for number in range(4)]
+    start(store, *runs)
+
+    def work(run: str) -> None:
+        for number in range(50):
+            store.append(NodeFinished(run=run, at=number, node="a", said=str(number)))
+        store.finish(full_answer(run))
+
+    threads = [threading.Thread(target=work, args=(run,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for run in runs:
+        said = [event.said for event in store.events(run) if isinstance(event, NodeFinished)]
+        assert said == [str(number) for number in range(50)]
