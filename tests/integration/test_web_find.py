@@ -296,6 +296,21 @@ def test_public_pages_are_read_with_private_ones_forbidden(site: Searched) -> No
     assert transports[0].dialled == [PUBLIC, PUBLIC]
 
 
+def test_a_mistake_of_ours_costs_one_page(site: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.offer("/article", "/plain", snippet="Tall.")
+    page = Cutter.page
+
+    def mistaken(self: Cutter, url: str, *others: Any) -> list[WebPassage]:
+        if url.endswith("/plain"):
+            raise KeyError("plain")
+        return page(self, url, *others)
+
+    monkeypatch.setattr(Cutter, "page", mistaken)
+    pages = by_path(find(site))
+    assert pages["/plain"][0].unread == "KeyError: 'plain'"
+    assert not pages["/article"][0].is_snippet
+
+
 def test_one_service_serves_several_questions_and_loops(site: Searched) -> None:
     site.offer("/article", "/plain")
     web = open_web(settings(site))

@@ -28,8 +28,7 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     context, query = runtime.context, state["queries"][-1]
     began = time.monotonic()
     try:
-        # The run's deadline holds here too: late passages are worth nothing.
-        async with asyncio.timeout(context.ledger.remaining_seconds()):
+        async with asyncio.timeout(_seconds(context)):
             passages = await _looked_up(context, query)
             read = await _read(context, query, passages)
     except Exception as error:  # noqa: BLE001 - the web is a bonus, whatever goes wrong with it
@@ -38,6 +37,12 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
         return {"found": state["found"], "steps": [told], "warnings": lost}
     found = _placed(context, [*_not_among(state["found"], read), *read], passages)
     return {"found": found, "steps": [_told(passages, found, began)], "warnings": []}
+
+
+def _seconds(context: Context) -> float | None:
+    """Half of what the run has left: passages are worth nothing without time to answer."""
+    left = context.ledger.remaining_seconds()
+    return None if left is None else left / 2
 
 
 async def _looked_up(context: Context, query: str) -> list[WebPassage]:

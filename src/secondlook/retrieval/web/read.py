@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,8 @@ _MOST_CHARS = 5_000_000
 _EXPANDED_BYTES = 64 << 20
 _MEMORY_BYTES = 2 << 30
 _FIRST_PAGE = b"<p>" + b"Long enough for its language to be told. " * 4
+_CLOSING_TRIES = 100
+_CLOSING_PAUSE = 0.01
 _GROWTH = 4
 """A byte of an old charset may become so many in UTF-8, and its mark stands in front."""
 
@@ -93,7 +96,15 @@ class PageReader:
         threading.Thread(target=self._start, name="secondlook-web", daemon=True).start()
 
     def close(self) -> None:
-        self._pool.close()
+        """Ends the process, busy or not."""
+        for _ in range(_CLOSING_TRIES):
+            try:
+                self._pool.close()
+            except RuntimeError:
+                # The pool is just hiring: a thread that has not started yet cannot be joined.
+                time.sleep(_CLOSING_PAUSE)
+            else:
+                return
 
     def _start(self) -> None:
         if not self._is_started.is_set():

@@ -1,0 +1,79 @@
+"""Reading pages in the parser's process: what is not even tried, and how it is closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from secondlook.document import Extracted
+from secondlook.errors import Damaged, WebSearchError
+from secondlook.retrieval.parse import Parsed, ParserPool
+from secondlook.retrieval.web.fetch import Fetched
+from secondlook.retrieval.web.read import PageReader, _only_text, check_readable
+
+
+def page(body: bytes, kind: str = "text/html", *, status: int = 200) -> Fetched:
+    return Fetched("http://good.test/", status, kind, "", body, is_cut=False)
+
+
+@pytest.mark.parametrize("kind", ["text/html", "application/xhtml+xml", "text/plain", ""])
+def test_text_is_worth_reading(kind: str) -> None:
+    check_readable(page(b"words", kind))
+
+
+@pytest.mark.parametrize(
+    "unread",
+    [
+        page(b"words", status=204),
+        page(b"words", status=206),
+        page(b"words", status=404),
+        page(b"words", "text/css"),
+        page(b"words", "text/javascript"),
+        page(b"words", "application/json"),
+        page(b"words", "application/octet-stream"),
+        page(b"words", "application/zip"),
+        page(b"PK\x03\x04" + bytes(range(32)) * 9),
+        page(b"\x1f\x8b\x08" + bytes(range(32)) * 9, ""),
+        page(b""),
+    ],
+)
+def test_what_holds_no_text_is_not_even_tried(unread: Fetched) -> None:
+    with pytest.raises(WebSearchError):
+        check_readable(unread)
+
+
+def test_only_the_page_itself_counts_and_only_as_what_pages_are() -> None:
+    text = Extracted("words", kind="html")
+    assert _only_text([Parsed("", "0", 5, extracted=text)]) is text
+    carried = Parsed("", "0", 5, extracted=Extracted("words", kind="sheet"))
+    with pytest.raises(WebSearchError, match="of no known kind"):
+        _only_text([carried])
+    with pytest.raises(WebSearchError, match="torn"):
+        _only_text([Parsed("", "0", 5, error=Damaged("torn")), carried])
+
+
+def test_a_mail_or_an_archive_in_disguise_is_not_unpacked() -> None:
+    reader = PageReader(seconds=30.0, body_bytes=10_000)
+    mail = b"From: a@b.test\r\nTo: c@d.test\r\nSubject: hello\r\nDate: today\r\n\r\nwords"
+    try:
+        assert reader.read(page(mail, "text/plain")).kind == "text"
+        with pytest.raises(WebSearchError):
+            reader.read(page(mail, ""))
+    finally:
+        reader.close()
+
+
+def test_closing_while_the_process_is_being_started_succeeds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed = []
+    close = ParserPool.close
+
+    def not_yet(self: ParserPool) -> None:
+        closed.append(self)
+        if len(closed) < 3:
+            raise RuntimeError("cannot join thread before it is started")
+        close(self)
+
+    monkeypatch.setattr(ParserPool, "close", not_yet)
+    PageReader(seconds=1.0, body_bytes=10).close()
+    assert len(closed) == 3
