@@ -12,9 +12,9 @@ from secondlook.models.counting import approximate_tokens, longest_reply
 from secondlook.models.replies import whole_characters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from secondlook.models.port import Chat, ChatRequest, ChatResult
+    from secondlook.models.port import Chat, ChatRequest, ChatResult, Message
 
 _GRACE_SECONDS = 2.0
 """Backends keep the time themselves and clean up; only one that does not is cut here."""
@@ -69,7 +69,24 @@ async def complete(
             raise ModelTimeout(f"{chat.spec!r} did not answer within {request.timeout:g} s")
     finally:
         await _stop(answering, overflowing)
-    return replace(result, seconds=result.seconds or time.monotonic() - started)
+    first = result.first_token_seconds
+    if first is None and stream.began is not None:
+        first = stream.began - started
+    seconds = result.seconds or time.monotonic() - started
+    return replace(result, seconds=seconds, first_token_seconds=first)
+
+
+async def counted(chat: Chat, messages: Sequence[Message], timeout: float) -> int:  # noqa: ASYNC109
+    """Tokens of a prompt. A backend may have to load its model for that, or wait in line."""
+    try:
+        async with asyncio.timeout(timeout):
+            return await chat.count(messages)
+    except SecondlookError:
+        raise
+    except TimeoutError as late:
+        raise ModelTimeout(f"{chat.spec!r} was not ready within {timeout:g} s") from late
+    except Exception as unexpected:
+        raise _failed(chat, unexpected) from unexpected
 
 
 def _result(chat: Chat, answering: asyncio.Future[ChatResult]) -> ChatResult:
@@ -80,9 +97,11 @@ def _result(chat: Chat, answering: asyncio.Future[ChatResult]) -> ChatResult:
     except asyncio.CancelledError as unexpected:  # it ended itself: nobody here cancelled it
         raise ModelError(f"{chat.spec!r} gave up") from unexpected
     except Exception as unexpected:
-        raise ModelError(
-            f"{chat.spec!r} failed: {type(unexpected).__name__}: {unexpected}"
-        ) from unexpected
+        raise _failed(chat, unexpected) from unexpected
+
+
+def _failed(chat: Chat, unexpected: Exception) -> ModelError:
+    return ModelError(f"{chat.spec!r} failed: {type(unexpected).__name__}: {unexpected}")
 
 
 def _within(result: ChatResult, request: ChatRequest) -> ChatResult:

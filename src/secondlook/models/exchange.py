@@ -54,8 +54,9 @@ class Exchange:
             mode = modes[0]
             try:
                 return await self.tries.make(self._prompt(messages, mode), mode)
-            except ModeRefused:
-                self.tries.models.refused(self.tries.terms.part, mode)
+            except UnusableReply as refusal:  # of the mode, or of this schema in this mode
+                if isinstance(refusal, ModeRefused):
+                    self.tries.models.refused(self.tries.terms.part, mode)
                 if len(modes) == 1:
                     raise
                 modes.pop(0)

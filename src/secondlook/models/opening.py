@@ -18,7 +18,7 @@ def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:
     if spec.provider == "gguf":
         from secondlook.models.gguf import GgufChat
 
-        return GgufChat(spec.path, context_tokens=settings.context_tokens or None)
+        return GgufChat(spec.path, context_tokens=settings.context_tokens)
     from secondlook.models.langchain import LangChainChat
 
     return LangChainChat(spec, settings)

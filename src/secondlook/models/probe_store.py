@@ -36,14 +36,22 @@ class Probe:
     json_rates: dict[str, float | None]
     """Share of valid replies by output mode; None = the server does not do that mode."""
     context_tokens: int | None
-    """The longest prompt whose beginning it still saw; None = not measured."""
+    """Beyond it the beginning of a prompt was not seen any more; None = no such limit was met."""
+    seen_tokens: int | None
+    """The longest prompt whose beginning it gave back; None = of none, so nothing is known."""
     declared_tokens: int | None
+    """As its server or file says."""
     logprobs: bool
     prefill_rate: float | None
     """Tokens per second of reading."""
     decode_rate: float | None
     """Tokens per second of writing."""
     first_token_seconds: float | None
+    """Of a short prompt."""
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
     measured: str
     """When (ISO 8601, UTC)."""
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from secondlook.models.asker import Asker
+from secondlook.models.modes import ladder
 from secondlook.models.prices import Prices
 from secondlook.models.roles import Cast
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from secondlook.models.roles import Part
     from secondlook.models.specs import ModelSpec
     from secondlook.settings import ModelSettings, Settings
-
-_LADDER: tuple[OutputMode, ...] = ("json_schema", "tool", "prompted")
-_GRAMMAR: tuple[OutputMode, ...] = ("json_schema", "prompted")
-"""Of models that are decoded here under a grammar: a tool call would add nothing."""
 
 
 class Models:
@@ -59,12 +56,12 @@ class Models:
 
     def modes(self, part: Part) -> tuple[OutputMode, ...]:
         """Ways to get an object out of the model, the best first, without what it refused."""
-        ladder = _GRAMMAR if part.spec.provider == "gguf" else _LADDER
+        modes = ladder(part.spec)
         best = part.options.mode or self._probed_mode(part.spec)
-        if best in ladder:
-            ladder = ladder[ladder.index(best) :]
+        if best in modes:
+            modes = modes[modes.index(best) :]
         refused = self._refused.get(part.spec.text, set())
-        return tuple(mode for mode in ladder if mode not in refused) or ladder[-1:]
+        return tuple(mode for mode in modes if mode not in refused) or modes[-1:]
 
     def refused(self, part: Part, mode: OutputMode) -> None:
         self._refused.setdefault(part.spec.text, set()).add(mode)

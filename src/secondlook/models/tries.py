@@ -14,7 +14,7 @@ from secondlook.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from secondlook.models.bounded import Stream, complete
+from secondlook.models.bounded import Stream, complete, counted
 from secondlook.models.counting import approximate_tokens, longest_reply
 from secondlook.models.port import ChatRequest, ModelBusy, ModeRefused
 from secondlook.models.thinking import SpokenOnly
@@ -68,12 +68,14 @@ class Tries:
 
     async def make(self, prompt: tuple[Message, ...], mode: OutputMode) -> Made:
         """Ask until there is a reply, as often as settings and deadline allow."""
-        tokens_in = await self._fitting(prompt)
+        tokens_in: int | None = None
         failed: ModelUnavailable | None = None
         for turn in range(self.models.settings.retries + 1):
             if failed is not None and not await self._may_wait(failed, turn):
                 break
             try:
+                if tokens_in is None:
+                    tokens_in = await self._fitting(prompt)
                 return await self._once(prompt, mode, tokens_in, is_retry=failed is not None)
             except BudgetExceeded as refused:
                 if failed is None or refused.reason == "deadline":
@@ -81,6 +83,8 @@ class Tries:
                 break  # it failed, and there is no budget for another try
             except ModelUnavailable as error:
                 failed = error
+                if not error.retryable:
+                    break
         if failed is None:
             raise AssertionError  # there is at least one turn, and it returns or raises
         raise failed
@@ -99,7 +103,7 @@ class Tries:
         self.spent.append(usage)
 
     async def _fitting(self, prompt: tuple[Message, ...]) -> int:
-        tokens = await self.chat.count(prompt)
+        tokens = await counted(self.chat, prompt, self._timeout())
         if self.context is not None and tokens + self.terms.max_tokens > self.context:
             raise ContextOverflow(
                 f"{self.terms.node}: a prompt of {tokens:,} tokens and a reply of "
@@ -170,7 +174,7 @@ class Tries:
         return self.ledger.reserve(
             node=self.terms.node,
             role=self.terms.part.role,
-            model=self.chat.spec,
+            model=self.terms.part.spec.text,
             tokens_in=tokens_in,
             max_tokens_out=self.terms.max_tokens,
             price=self.models.price(self.terms.part.spec),
