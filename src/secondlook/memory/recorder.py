@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from secondlook.settings import RunSettings
 
 T = TypeVar("T")
+_FAILURES = (RunError, OSError, ValueError)
+"""ValueError: text that no JSON can hold."""
 _NODE = "record"
 _CONSEQUENCE = "the run is not recorded, or not all of it"
 
@@ -126,7 +128,7 @@ class Recorder:
             return
         try:
             store.close()
-        except RunError:  # the answers are out: there is nobody left to tell
+        except _FAILURES:  # the answers are out: there is nobody left to tell
             return
 
     def _of(self, run: str) -> _Active:
@@ -147,7 +149,9 @@ class Recorder:
     def _guarded(self, run: str, work: Callable[[], T], otherwise: T) -> T:
         try:
             return work()
-        except (RunError, OSError, ValueError) as error:  # ValueError: text that no JSON can hold
+        except _FAILURES as error:
+            if self._store is not None:
+                self._store.discard(run)
             self._of(run).trouble = Trouble(
                 node=_NODE, error=type(error).__name__, message=str(error), consequence=_CONSEQUENCE
             )

@@ -139,6 +139,10 @@ class RunStore:
             with self._writing(run, "NORMAL"):
                 pass
 
+    def discard(self, run: str) -> None:
+        """Let go of the events of a run that wait."""
+        self._take(run)
+
     def finish(self, answer: Answer, *, at: float | None = None) -> None:
         """Store the answer; `at` is when it was there, in seconds since the run began."""
         row = (answer.status, answer.stop_reason, answer.model_dump_json(), at, time.time())
@@ -260,9 +264,8 @@ class RunStore:
         return _only(rows, run)
 
     def _drop(self, runs: Sequence[str]) -> None:
-        with self._lock:
-            for run in runs:
-                self._waiting.pop(run, None)
+        for run in runs:
+            self.discard(run)
         self._database.drop_runs(runs)
         forget(checkpoints_file(self.path), *runs)
 

@@ -1,0 +1,118 @@
+"""Several processes on one record of runs, and processes that die in the middle of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.events import NodeFinished
+from secondlook.memory.runs import RunStore
+from tests.support.memory_runs import CREATED, full_answer
+from tests.support.unprivileged import environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+APPEND = """
+import sys
+from pathlib import Path
+from secondlook.events import NodeFinished
+from secondlook.memory.runs import RunStore
+path, run, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+input()
+store = RunStore.open(path)
+store.start(run, question="q", workflow="linear", created="2026-11-15T09:30:00Z")
+for number in range(count):
+    store.append(NodeFinished(run=run, at=number, node="n", said=str(number)))
+store.close()
+"""
+DIE = """
+import sys
+from pathlib import Path
+from secondlook.events import NodeFinished
+from secondlook.memory.journal import JournalEntry
+from secondlook.memory.runs import RunStore
+store = RunStore.open(Path(sys.argv[1]))
+store.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
+journal = store.journal("r")
+for number in range(1_000_000):
+    store.append(NodeFinished(run="r", at=number, node="n", said=str(number)))
+    journal.put(str(number), JournalEntry("t" * 500, "stop", "n", "r", "m", 1, 1))
+    print(number, flush=True)
+"""
+
+
+def python(code: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+
+
+def test_processes_that_begin_one_file_together_lose_no_event(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    children = {run: python(APPEND, path, run, 500) for run in ("one", "two")}
+    for child in children.values():
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    for child in children.values():
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    for child in children.values():
+        child.communicate(timeout=60)
+        assert child.returncode == 0
+    with RunStore.open(path, create=False) as store:
+        for run in children:
+            said = [event.said for event in store.events(run) if isinstance(event, NodeFinished)]
+            assert said == [str(number) for number in range(500)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")
+def test_a_killed_writer_loses_nothing_it_had_written(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    told = -1
+    for kill in range(4):
+        child = python(DIE, path)
+        assert child.stdout is not None
+        for _ in range(7 + 5 * kill):
+            told = int(child.stdout.readline())
+        child.kill()
+        rest = child.communicate()[0].split()
+        # The last line may be cut short by the kill; the one before it is whole.
+        told = max([told, *(int(line) for line in rest[:-1])])
+        with RunStore.open(path, create=False) as store:
+            assert store.list()[0].status == "interrupted"
+            events = store.events("r")
+            numbers = [event.at for event in events if isinstance(event, NodeFinished)]
+            assert numbers[: told + 1] == list(range(told + 1))
+            assert len(numbers) <= told + 3
+            assert store.journal("r").get(str(told)) is not None
+            assert store.spent("r").calls in {told + 1, told + 2, told + 3}
+            store.remove("r")
+
+
+def test_a_live_run_of_another_process_is_running(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    code = DIE.replace("print(number, flush=True)", "print(number, flush=True); input()")
+    child = python(code, path)
+    assert child.stdout is not None
+    child.stdout.readline()
+    with RunStore.open(path, create=False) as store:
+        assert store.get("last").status == "running"
+        assert store.get("last").answer is None
+        store.start("mine", question="q", workflow="linear", created=CREATED)
+        store.finish(full_answer("mine"))
+        assert store.prune(0) == ["mine"]
+        child.kill()
+        child.communicate()
+        assert store.get("last").status == "interrupted"
+        assert store.prune(0) == ["r"]

@@ -1,0 +1,70 @@
+"""Whether the process that writes a run still lives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from secondlook.memory.process import Process, pid_exists
+
+DEAD_HOUR = 3601.0
+
+
+def test_this_process_lives() -> None:
+    current = Process.current()
+    assert Process.from_json(current.to_json()) == current
+    assert current.lives(heard=0.0)
+
+
+def test_a_process_that_ended_does_not() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    assert pid_exists(child.pid)
+    child.stdin.close()
+    child.wait()
+    assert not pid_exists(child.pid)
+    assert not replace(Process.current(), pid=child.pid, began=None).lives(heard=time.time())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells start times")
+def test_a_pid_that_was_given_to_another_does_not() -> None:
+    current = Process.current()
+    assert current.began is not None
+    assert not replace(current, began="another-boot 12345").lives(heard=time.time())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells states")
+def test_a_process_that_nobody_waited_for_does_not() -> None:
+    writer = "from secondlook.memory.process import Process; print(Process.current().to_json())"
+    child = subprocess.Popen([sys.executable, "-c", writer], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    said = child.stdout.read()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not Process.from_json(said).lives(heard=time.time())
+    child.stdout.close()
+    child.wait()
+
+
+def test_another_machine_is_believed_for_an_hour() -> None:
+    away = replace(Process.current(), host="elsewhere")
+    assert away.lives(heard=time.time())
+    assert not away.lives(heard=time.time() - DEAD_HOUR)
+
+
+@pytest.mark.parametrize("pid", [0, -1, 2**40])
+def test_impossible_pids_are_nobody(pid: int) -> None:
+    assert not pid_exists(pid)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_someone_elses_process_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(pid: int, signal: int) -> None:
+        raise PermissionError(1, "not yours")
+
+    monkeypatch.setattr(os, "kill", refuse)
+    assert pid_exists(1)
