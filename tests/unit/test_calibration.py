@@ -1,0 +1,247 @@
+"""Probabilities of answers and searches: what they rise with, and what they refuse to judge."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.calibrate_fit import (
+    best_threshold,
+    calibration_error,
+    fit,
+    threshold_for_alarms,
+)
+from benchmarks.calibrate_pools import calibrates
+from secondlook.reading.calibration import (
+    BEST,
+    Candidate,
+    Logistic,
+    choose,
+    load_calibration,
+    quality_features,
+)
+from secondlook.reading.weights import find_weights
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = json.loads(
+    files("secondlook.reading").joinpath("calibration.json").read_text(encoding="utf-8")
+)
+READER = SHIPPED["reader"]
+
+GOOD = Candidate(
+    relevance=7.0,
+    answerable=4.5,
+    span_score=9.0,
+    null_score=0.5,
+    score=0.8,
+    fusion_score=1.0,
+    dense_rank=1,
+    lexical_rank=1,
+)
+POOR = Candidate(
+    relevance=-6.0,
+    answerable=-5.0,
+    span_score=-3.0,
+    null_score=6.0,
+    score=0.4,
+    fusion_score=0.6,
+    dense_rank=9,
+    lexical_rank=None,
+)
+
+
+def probability(one: Candidate, reader: str = READER) -> float:
+    found = load_calibration(reader).answer_probability([one], 0)
+    assert found is not None
+    return found
+
+
+def quality(*candidates: Candidate) -> float:
+    found = load_calibration(READER).retrieval_quality(candidates)
+    assert found is not None
+    return found
+
+
+def test_the_shipped_numbers_belong_to_the_shipped_reader():
+    assert find_weights("reader").identity == READER
+    assert load_calibration(READER).label == "calibrated"
+
+
+def test_the_shipped_numbers_are_those_of_the_saved_results():
+    saved = (ROOT / "benchmarks" / "results" / "calibration.json").read_text(encoding="utf-8")
+    assert json.loads(saved)["made"] == SHIPPED
+
+
+def test_thresholds_are_probabilities_and_the_web_comes_last():
+    found = load_calibration(READER)
+    assert 0 < found.min_web_quality < found.min_quality < 1
+    assert 0 < found.min_answer < 1
+
+
+def test_a_clear_answer_is_given_and_a_poor_one_withheld():
+    limit = load_calibration(READER).min_answer
+    assert probability(POOR) < limit < probability(GOOD)
+
+
+def test_a_good_search_is_trusted_and_a_poor_one_repeated():
+    found = load_calibration(READER)
+    assert quality(GOOD, POOR, POOR) > found.min_quality
+    assert quality(POOR, POOR, POOR) < found.min_web_quality
+
+
+@pytest.mark.parametrize("field", ["answerable", "span_score"])
+def test_an_answer_gains_with_what_speaks_for_it(field):
+    better = replace(POOR, **{field: getattr(POOR, field) + 3})
+    assert probability(better) > probability(POOR)
+
+
+def test_a_search_gains_with_relevance_lead_and_agreement():
+    rest = (POOR, POOR, POOR)
+    base = quality(replace(GOOD, relevance=0.0), *rest)
+    assert quality(GOOD, *rest) > base
+    assert quality(GOOD, *rest) > quality(GOOD, GOOD, GOOD)
+    apart = replace(GOOD, lexical_rank=None)
+    assert quality(GOOD, *rest) > quality(apart, *rest)
+
+
+def test_another_reader_gets_no_probabilities_but_still_a_choice():
+    other = load_calibration("another@000000000000")
+    assert other.label == "uncalibrated"
+    assert other.answer_probability([GOOD], 0) is None
+    assert other.retrieval_quality([GOOD]) is None
+    assert other.best_answer([POOR, GOOD]) == load_calibration(READER).best_answer([POOR, GOOD])
+    assert other.min_answer == load_calibration(READER).min_answer
+    assert "another@000000000000" in other.reasons([GOOD], 0)[-1]
+
+
+def test_nothing_found_is_no_answer_and_no_quality():
+    found = load_calibration(READER)
+    assert found.best_answer([]) is None
+    assert found.retrieval_quality([]) == 0.0
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_a_passage_whose_scores_are_no_numbers_is_passed_over(wrong):
+    broken = replace(GOOD, relevance=wrong)
+    found = load_calibration(READER)
+    assert found.best_answer([broken]) is None
+    assert found.best_answer([broken, POOR]) == 1
+    assert found.answer_probability([broken], 0) is None
+    assert found.retrieval_quality([broken]) == 0.0
+    assert found.retrieval_quality([broken, GOOD]) == found.retrieval_quality([GOOD])
+    assert found.reasons([broken, POOR], 1)
+
+
+def test_enormous_scores_stay_probabilities():
+    extreme = replace(GOOD, relevance=1e30, answerable=1e30, span_score=1e30)
+    assert probability(GOOD) <= probability(extreme) < 1
+    assert 0 < quality(replace(POOR, relevance=-1e30)) < quality(POOR, POOR)
+
+
+def test_only_the_best_five_count():
+    crowd = [POOR] * BEST
+    found = load_calibration(READER)
+    assert found.retrieval_quality([*crowd, GOOD]) == found.retrieval_quality(crowd)
+    assert found.best_answer([*crowd, GOOD]) == found.best_answer(crowd)
+
+
+def test_the_choice_follows_its_weights_and_ties_go_to_the_better_ranked():
+    second = replace(POOR, relevance=GOOD.relevance + 1)
+    assert choose([GOOD, second], {"relevance": 1.0}) == 1
+    assert choose([GOOD, second], {"margin": 1.0}) == 0
+    assert choose([GOOD, second], {}) == 0
+    assert choose([GOOD, GOOD], {"relevance": 1.0}) == 0
+
+
+def test_the_lead_is_over_the_third_most_relevant():
+    ranks = [replace(GOOD, relevance=value) for value in (5.0, 1.0, 4.0, -2.0)]
+    assert quality_features(ranks)["lead"] == 4.0
+    assert quality_features(ranks[:2])["lead"] == 4.0
+    assert quality_features(ranks[:1])["lead"] == 17.0
+
+
+def test_agreement_counts_what_both_searches_rank_high():
+    outside = replace(GOOD, lexical_rank=BEST + 1)
+    assert quality_features([GOOD, outside, POOR, GOOD])["agreement"] == 2 / BEST
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        ((1, 2), "both searches rank it high"),
+        ((1, None), "by meaning rather than by words"),
+        ((40, 2), "by words rather than by meaning"),
+        ((40, None), "neither search ranks it high"),
+    ],
+)
+def test_reasons_say_who_found_the_passage(ranks, said):
+    one = replace(GOOD, dense_rank=ranks[0], lexical_rank=ranks[1])
+    assert said in " | ".join(load_calibration(READER).reasons([one], 0))
+
+
+def test_reasons_speak_for_and_against():
+    found = load_calibration(READER)
+    assert found.reasons([GOOD, POOR], 0)[:3] == (
+        "the passage reads as relevant (7.0)",
+        "it holds an answer (+8.5)",
+        "no other passage comes near (+13.0)",
+    )
+    assert found.reasons([POOR, POOR], 0)[:3] == (
+        "the passage does not read as relevant (-6.0)",
+        "it may hold no answer (-9.0)",
+        "another passage reads much alike (+0.0)",
+    )
+
+
+def test_a_fit_finds_the_coefficients_that_made_the_data():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(20_000, 2)) * [1.0, 5.0] + [0.0, 2.0]
+    truth = Logistic(bias=-0.5, weights={"a": 1.5, "b": -0.3})
+    rows = [{"a": float(a), "b": float(b)} for a, b in x]
+    right = [rng.random() < truth.probability(row) for row in rows]
+    found = fit(rows, right, ("a", "b"))
+    assert found.bias == pytest.approx(-0.5, abs=0.08)
+    assert found.weights["a"] == pytest.approx(1.5, abs=0.08)
+    assert found.weights["b"] == pytest.approx(-0.3, abs=0.02)
+    made = [found.probability(row) for row in rows]
+    assert calibration_error(made, right) < 0.02
+
+
+def test_weights_of_a_fit_count_as_copies():
+    rows = [{"a": 0.0}, {"a": 1.0}, {"a": 2.0}, {"a": 3.0}]
+    right = [False, True, False, True]
+    copied = fit(rows + rows[1:2] * 2, right + right[1:2] * 2, ("a",))
+    weighed = fit(rows, right, ("a",), weights=[1, 3, 1, 1])
+    row = {"a": 1.0}
+    assert weighed.probability(row) == pytest.approx(copied.probability(row), abs=0.02)
+
+
+def test_calibration_error_is_the_gap_between_said_and_true():
+    assert calibration_error([0.8] * 10, [True] * 8 + [False] * 2) == pytest.approx(0)
+    assert calibration_error([0.9] * 10, [True] * 5 + [False] * 5) == pytest.approx(0.4)
+    assert calibration_error([1.0, 0.0], [True, False]) == 0
+
+
+def test_the_best_threshold_answers_where_answers_score_more_than_silence():
+    p, answered, withheld = [0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0], [0, 0, 1, 1]
+    assert 0.3 < best_threshold(p, answered, withheld) <= 0.8
+    assert best_threshold(p, [1] * 4, [0] * 4) == 0
+
+
+def test_alarms_stay_within_their_share():
+    good = list(np.random.default_rng(5).random(2_000))
+    threshold = threshold_for_alarms(good, 0.1)
+    assert 0.095 < np.mean(np.array(good) < threshold) <= 0.1
+
+
+def test_articles_are_on_one_side_only_and_reporting_sets_never_calibrate():
+    sides = {calibrates("squad2-dev", name) for name in ("Oxygen", "Rhine")}
+    assert sides == {True, False}
+    assert calibrates("hotpot-train", "anything")
+    assert not any(calibrates(name, "Oxygen") for name in ("hotpot", "scifact", "cranfield"))
