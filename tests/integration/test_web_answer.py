@@ -1,0 +1,87 @@
+"""A question that the library cannot answer, answered from the web, end to end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.app import Secondlook
+from secondlook.library import Library
+from secondlook.retrieval.web import open_web
+from secondlook.settings import Settings
+from tests.support.web_site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from secondlook.answer import Answer
+
+QUESTION = "How high is the tallest lighthouse of the cape?"
+KNOWN = "How deep is the deepest berth at low tide?"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as running:
+        yield running
+
+
+def answers(site: Site, folder: Path, tmp_path: Path, *questions: str) -> list[Answer]:
+    given: dict[str, Any] = {
+        "library": {"path": tmp_path / "library"},
+        "runs": {"path": tmp_path / "runs.db"},
+        "answer": {"workflow": "adaptive"},
+        "web": {
+            "enable_web_search": True,
+            "backend": "searxng",
+            "url": site.url(),
+            "allow_private": True,
+        },
+    }
+    settings = Settings.model_validate(given)
+    with Library.open(tmp_path / "library", settings=settings) as library:
+        library.add([folder])
+    web = open_web(settings.web)
+    library = Library.open(tmp_path / "library", settings=settings)
+    with Secondlook(library, settings=settings, web=web) as secondlook:
+        answered = [secondlook.ask(question) for question in questions]
+    asyncio.run(web.aclose())
+    return answered
+
+
+def test_what_the_library_lacks_is_answered_and_cited_from_the_web(
+    site: Site, folder: Path, tmp_path: Path
+) -> None:
+    site.offer("/article", "/missing", snippet="The lighthouse keeps a garden.")
+    known, answer = answers(site, folder, tmp_path, KNOWN, QUESTION)
+    assert known.status == "answered"
+    assert not known.web_used
+    assert answer.status == "answered"
+    assert answer.web_used
+    assert "43 metres" in str(answer.short)
+    citation = answer.citations[0]
+    assert citation.origin == "web"
+    assert citation.url == site.url("/article")
+    assert citation.fetched is not None
+    passage = next(one for one in answer.passages if one.id == citation.passage)
+    assert passage.text is not None
+    at = citation.start - passage.start
+    assert passage.text[at : at + len(citation.quote)] == citation.quote
+    (step,) = (step for step in answer.steps if step.node == "search_web")
+    assert step.numbers["pages"] == 1
+    assert step.numbers["snippets"] == 1
+
+
+def test_a_web_that_is_down_costs_a_warning_and_nothing_else(
+    site: Site, folder: Path, tmp_path: Path
+) -> None:
+    site.offer("/missing")
+    (answer,) = answers(site, folder, tmp_path, QUESTION)
+    assert answer.status == "abstained"
+    assert not answer.web_used
+    (warning,) = answer.warnings
+    assert warning.node == "search_web"
+    assert warning.consequence == "skipped: the answer rests on the library alone"
