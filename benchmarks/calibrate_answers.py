@@ -77,7 +77,7 @@ def calibrate_answers(known: Readings) -> Answers:
     return Answers(choice, model, threshold, figures)
 
 
-def _best_choice(chosen: dict[str, dict[str, dict[str, float]]]) -> str:
+def _best_choice(chosen: dict[str, dict[str, dict[str, Any]]]) -> str:
     """The rule with the highest F1, the two calibration sets weighing the same."""
 
     def mean(rule: str) -> float:
@@ -118,7 +118,7 @@ def _probabilities(model: Logistic, choice: dict[str, float], group: Sequence[Ca
     return [model.probability(answer_features(_picked(case, choice))) for case in group]
 
 
-def _choices(group: Sequence[Case]) -> dict[str, dict[str, float]]:
+def _choices(group: Sequence[Case]) -> dict[str, dict[str, Any]]:
     held = [case for case in group if case.answerable]
     places = {name: [_at(case, choice) for case in held] for name, choice in CHOICES.items()}
     places[ORACLE] = [int(np.argmax([f1 for _, f1 in case.scores])) for case in held]
@@ -170,5 +170,5 @@ def _auroc(p: Any, positive: Any) -> float | None:
     return round(auroc(p[positive], p[~positive]), 4)
 
 
-def _mean(values: Any) -> Any:
+def _mean(values: Any) -> float | None:
     return round(float(np.mean(values)), 4) if len(values) else None

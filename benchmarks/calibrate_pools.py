@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks import sweep_pools
 from benchmarks.reading_answers import rows
-from benchmarks.sweep_sets import Row, read_lines, shown, shuffled, write_lines
+from benchmarks.sweep_sets import Given, Row, read_lines, shown, shuffled, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ CACHE = Path(__file__).resolve().parent.parent / ".cache" / "calibrate"
 HOTPOT_QUESTIONS = 400
 """Of `hotpot-train`; their corpus is their gold passages and what words alone would find."""
 _DISTRACTORS = 20
-_GIVEN = "context"
+_GIVEN: Given = "context"
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def _figures(
     }
 
 
-def _second(fires: Any, found: Any, again: Any) -> dict[str, float | int]:
+def _second(fires: Any, found: Any, again: Any) -> dict[str, Any]:
     """How often it fires, and what it changes where it does."""
     return {
         "rate": _mean(fires),

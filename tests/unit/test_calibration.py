@@ -68,40 +68,40 @@ def quality(*candidates: Candidate) -> float:
     return found
 
 
-def test_the_shipped_numbers_belong_to_the_shipped_reader():
+def test_the_shipped_numbers_belong_to_the_shipped_reader() -> None:
     assert find_weights("reader").identity == READER
     assert load_calibration(READER).label == "calibrated"
 
 
-def test_the_shipped_numbers_are_those_of_the_saved_results():
+def test_the_shipped_numbers_are_those_of_the_saved_results() -> None:
     saved = (ROOT / "benchmarks" / "results" / "calibration.json").read_text(encoding="utf-8")
     assert json.loads(saved)["made"] == SHIPPED
 
 
-def test_thresholds_are_probabilities_and_the_web_comes_last():
+def test_thresholds_are_probabilities_and_the_web_comes_last() -> None:
     found = load_calibration(READER)
     assert 0 < found.min_web_quality < found.min_quality < 1
     assert 0 < found.min_answer < 1
 
 
-def test_a_clear_answer_is_given_and_a_poor_one_withheld():
+def test_a_clear_answer_is_given_and_a_poor_one_withheld() -> None:
     limit = load_calibration(READER).min_answer
     assert probability(POOR) < limit < probability(GOOD)
 
 
-def test_a_good_search_is_trusted_and_a_poor_one_repeated():
+def test_a_good_search_is_trusted_and_a_poor_one_repeated() -> None:
     found = load_calibration(READER)
     assert quality(GOOD, POOR, POOR) > found.min_quality
     assert quality(POOR, POOR, POOR) < found.min_web_quality
 
 
 @pytest.mark.parametrize("field", ["answerable", "span_score"])
-def test_an_answer_gains_with_what_speaks_for_it(field):
+def test_an_answer_gains_with_what_speaks_for_it(field: str) -> None:
     better = replace(POOR, **{field: getattr(POOR, field) + 3})
     assert probability(better) > probability(POOR)
 
 
-def test_a_search_gains_with_relevance_lead_and_agreement():
+def test_a_search_gains_with_relevance_lead_and_agreement() -> None:
     rest = (POOR, POOR, POOR)
     base = quality(replace(GOOD, relevance=0.0), *rest)
     assert quality(GOOD, *rest) > base
@@ -110,7 +110,7 @@ def test_a_search_gains_with_relevance_lead_and_agreement():
     assert quality(GOOD, *rest) > quality(apart, *rest)
 
 
-def test_another_reader_gets_no_probabilities_but_still_a_choice():
+def test_another_reader_gets_no_probabilities_but_still_a_choice() -> None:
     other = load_calibration("another@000000000000")
     assert other.label == "uncalibrated"
     assert other.answer_probability([GOOD], 0) is None
@@ -120,14 +120,14 @@ def test_another_reader_gets_no_probabilities_but_still_a_choice():
     assert "another@000000000000" in other.reasons([GOOD], 0)[-1]
 
 
-def test_nothing_found_is_no_answer_and_no_quality():
+def test_nothing_found_is_no_answer_and_no_quality() -> None:
     found = load_calibration(READER)
     assert found.best_answer([]) is None
     assert found.retrieval_quality([]) == 0.0
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
-def test_a_passage_whose_scores_are_no_numbers_is_passed_over(wrong):
+def test_a_passage_whose_scores_are_no_numbers_is_passed_over(wrong: float) -> None:
     broken = replace(GOOD, relevance=wrong)
     found = load_calibration(READER)
     assert found.best_answer([broken]) is None
@@ -138,20 +138,20 @@ def test_a_passage_whose_scores_are_no_numbers_is_passed_over(wrong):
     assert found.reasons([broken, POOR], 1)
 
 
-def test_enormous_scores_stay_probabilities():
+def test_enormous_scores_stay_probabilities() -> None:
     extreme = replace(GOOD, relevance=1e30, answerable=1e30, span_score=1e30)
     assert probability(GOOD) <= probability(extreme) < 1
     assert 0 < quality(replace(POOR, relevance=-1e30)) < quality(POOR, POOR)
 
 
-def test_only_the_best_five_count():
+def test_only_the_best_five_count() -> None:
     crowd = [POOR] * BEST
     found = load_calibration(READER)
     assert found.retrieval_quality([*crowd, GOOD]) == found.retrieval_quality(crowd)
     assert found.best_answer([*crowd, GOOD]) == found.best_answer(crowd)
 
 
-def test_the_choice_follows_its_weights_and_ties_go_to_the_better_ranked():
+def test_the_choice_follows_its_weights_and_ties_go_to_the_better_ranked() -> None:
     second = replace(POOR, relevance=GOOD.relevance + 1)
     assert choose([GOOD, second], {"relevance": 1.0}) == 1
     assert choose([GOOD, second], {"margin": 1.0}) == 0
@@ -159,14 +159,14 @@ def test_the_choice_follows_its_weights_and_ties_go_to_the_better_ranked():
     assert choose([GOOD, GOOD], {"relevance": 1.0}) == 0
 
 
-def test_the_lead_is_over_the_third_most_relevant():
+def test_the_lead_is_over_the_third_most_relevant() -> None:
     ranks = [replace(GOOD, relevance=value) for value in (5.0, 1.0, 4.0, -2.0)]
     assert quality_features(ranks)["lead"] == 4.0
     assert quality_features(ranks[:2])["lead"] == 4.0
     assert quality_features(ranks[:1])["lead"] == 17.0
 
 
-def test_agreement_counts_what_both_searches_rank_high():
+def test_agreement_counts_what_both_searches_rank_high() -> None:
     outside = replace(GOOD, lexical_rank=BEST + 1)
     assert quality_features([GOOD, outside, POOR, GOOD])["agreement"] == 2 / BEST
 
@@ -180,12 +180,12 @@ def test_agreement_counts_what_both_searches_rank_high():
         ((40, None), "neither search ranks it high"),
     ],
 )
-def test_reasons_say_who_found_the_passage(ranks, said):
+def test_reasons_say_who_found_the_passage(ranks: tuple[int | None, int | None], said: str) -> None:
     one = replace(GOOD, dense_rank=ranks[0], lexical_rank=ranks[1])
     assert said in " | ".join(load_calibration(READER).reasons([one], 0))
 
 
-def test_reasons_speak_for_and_against():
+def test_reasons_speak_for_and_against() -> None:
     found = load_calibration(READER)
     assert found.reasons([GOOD, POOR], 0)[:3] == (
         "the passage reads as relevant (7.0)",
@@ -199,7 +199,7 @@ def test_reasons_speak_for_and_against():
     )
 
 
-def test_a_fit_finds_the_coefficients_that_made_the_data():
+def test_a_fit_finds_the_coefficients_that_made_the_data() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=(20_000, 2)) * [1.0, 5.0] + [0.0, 2.0]
     truth = Logistic(bias=-0.5, weights={"a": 1.5, "b": -0.3})
@@ -213,7 +213,7 @@ def test_a_fit_finds_the_coefficients_that_made_the_data():
     assert calibration_error(made, right) < 0.02
 
 
-def test_weights_of_a_fit_count_as_copies():
+def test_weights_of_a_fit_count_as_copies() -> None:
     rows = [{"a": 0.0}, {"a": 1.0}, {"a": 2.0}, {"a": 3.0}]
     right = [False, True, False, True]
     copied = fit(rows + rows[1:2] * 2, right + right[1:2] * 2, ("a",))
@@ -222,25 +222,25 @@ def test_weights_of_a_fit_count_as_copies():
     assert weighed.probability(row) == pytest.approx(copied.probability(row), abs=0.02)
 
 
-def test_calibration_error_is_the_gap_between_said_and_true():
+def test_calibration_error_is_the_gap_between_said_and_true() -> None:
     assert calibration_error([0.8] * 10, [True] * 8 + [False] * 2) == pytest.approx(0)
     assert calibration_error([0.9] * 10, [True] * 5 + [False] * 5) == pytest.approx(0.4)
     assert calibration_error([1.0, 0.0], [True, False]) == 0
 
 
-def test_the_best_threshold_answers_where_answers_score_more_than_silence():
+def test_the_best_threshold_answers_where_answers_score_more_than_silence() -> None:
     p, answered, withheld = [0.9, 0.8, 0.3, 0.1], [1, 1, 0, 0], [0, 0, 1, 1]
     assert 0.3 < best_threshold(p, answered, withheld) <= 0.8
     assert best_threshold(p, [1] * 4, [0] * 4) == 0
 
 
-def test_alarms_stay_within_their_share():
+def test_alarms_stay_within_their_share() -> None:
     good = list(np.random.default_rng(5).random(2_000))
     threshold = threshold_for_alarms(good, 0.1)
     assert 0.095 < np.mean(np.array(good) < threshold) <= 0.1
 
 
-def test_articles_are_on_one_side_only_and_reporting_sets_never_calibrate():
+def test_articles_are_on_one_side_only_and_reporting_sets_never_calibrate() -> None:
     sides = {calibrates("squad2-dev", name) for name in ("Oxygen", "Rhine")}
     assert sides == {True, False}
     assert calibrates("hotpot-train", "anything")
