@@ -62,8 +62,7 @@ _NEAR = 0.6
 _SHORTEST_HEAD = 4
 """American is known where America is: so many letters must agree at least."""
 _LONGEST_HEAD = 24
-_FEW_WORDS = 5
-_MANY_CAPITALS = 0.5
+_FEW_WORDS = 3
 
 _STOP_WORDS = frozenset(
     """a about above according after again against all also although am an and any are around as at
@@ -190,15 +189,14 @@ def _missing_names(claim: str, evidence: str) -> list[str]:
 def _names(claim: str) -> list[str]:
     """Words with a capital that no sentence demands, and acronyms anywhere."""
     found: list[str] = []
-    words = 0
+    telling: list[str] = []
     for sentence in _sentences(claim):
         listed = _WORD.findall(sentence)
-        words += len(listed)
+        telling += [word for word in listed if _plain(word) not in _STOP_WORDS]
         found += [word for word in listed[:1] if _is_acronym(word)]
         found += [word for word in listed[1:] if word[0].isupper()]
-    # A heading, or a language that writes its nouns so: capitals tell nothing.
-    if words > _FEW_WORDS and len(found) > words * _MANY_CAPITALS:
-        found = [name for name in found if _is_acronym(name)]
+    if len(telling) > _FEW_WORDS and all(word[0].isupper() for word in telling):
+        found = []  # a heading: its capitals tell nothing
     return [name for name in found if _plain(name) not in _STOP_WORDS and len(name) > 1]
 
 

@@ -1,0 +1,102 @@
+"""`secondlook verify`: does an answer still stand? Offline, and without any model."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from secondlook.cli.call import Call, command
+from secondlook.cli.failure import FAILED
+from secondlook.cli.terminal import counted, one_line, print_json
+
+if TYPE_CHECKING:
+    from secondlook.answer import Answer
+    from secondlook.verify import Problem, Report
+
+EXAMPLES = """\
+\b
+Examples:
+  secondlook ask "how deep is berth 4" --json > answer.json
+  secondlook verify answer.json
+  secondlook ask "how deep is berth 4" --json | secondlook verify -
+  secondlook verify answer.json --json | jq -r ".problems[].message"
+
+\b
+Exit code 0: it stands. 1: one line for each thing that does not.
+2: it is not an answer.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("verify", epilog=EXAMPLES)(verify)
+
+
+@command()
+def verify(
+    call: Call,
+    *,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="An answer as JSON; - is standard input.")
+    ],
+) -> int:
+    """Check an answer against the documents it cites."""
+    answer = _read(file)
+    report = _examined(call, answer)
+    if call.as_json:
+        print_json(_form(answer, report))
+    else:
+        _print(call, answer, report)
+    return FAILED if report.problems else 0
+
+
+def _read(file: str) -> Answer:
+    from secondlook.verify import load_answer, read_answer
+
+    if file == "-":
+        return read_answer(sys.stdin.buffer, name="standard input")
+    return load_answer(file)
+
+
+def _examined(call: Call, answer: Answer) -> Report:
+    from secondlook.verify import examine, needs_library
+
+    loaded = call.load()
+    min_support = loaded.settings.answer.min_support
+    if not needs_library(answer):
+        return examine(answer, None, min_support=min_support)
+    with call.open(loaded) as library:
+        return examine(answer, library, min_support=min_support)
+
+
+def _print(call: Call, answer: Answer, report: Report) -> None:
+    for note in report.notes:
+        call.say(f"note: {one_line(str(note))}")
+    for problem in report.problems:
+        sys.stdout.write(f"{one_line(str(problem))}\n")
+    if not report.problems:
+        sys.stdout.write(f"{_stands(answer)}\n")
+
+
+def _stands(answer: Answer) -> str:
+    if not answer.claims:
+        return f"Nothing to check: the answer is {answer.status} and claims nothing."
+    claims, citations = len(answer.claims), len(answer.citations)
+    return f"It stands: {counted(claims, 'claim')}, {counted(citations, 'citation')}, all in place."
+
+
+def _form(answer: Answer, report: Report) -> dict[str, object]:
+    return {
+        "verified": not report.problems,
+        "run": answer.run,
+        "status": answer.status,
+        "claims": len(answer.claims),
+        "citations": len(answer.citations),
+        "problems": list(map(_problem_form, report.problems)),
+        "notes": list(map(_problem_form, report.notes)),
+    }
+
+
+def _problem_form(problem: Problem) -> dict[str, str]:
+    return {"kind": problem.kind, "where": problem.where, "message": problem.message}

@@ -1,0 +1,56 @@
+"""Does an answer still stand? Checked offline, without any model, against the stored texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.reading.support import DEFAULT_MIN_SUPPORT, load_support
+from secondlook.verify.evidence import check_evidence, evidence_of
+from secondlook.verify.loading import load_answer, parse_answer, read_answer
+from secondlook.verify.places import check_places, needs_library
+from secondlook.verify.report import Kind, Problem, Report
+from secondlook.verify.wording import check_wording
+
+if TYPE_CHECKING:
+    from secondlook.answer import Answer
+    from secondlook.library import Library
+    from secondlook.reading.support import Support
+
+__all__ = [
+    "Kind",
+    "Problem",
+    "Report",
+    "evidence_of",
+    "examine",
+    "load_answer",
+    "needs_library",
+    "parse_answer",
+    "read_answer",
+    "verify",
+]
+
+
+def verify(
+    answer: Answer,
+    library: Library | None,
+    *,
+    min_support: float = DEFAULT_MIN_SUPPORT,
+    support: Support | None = None,
+) -> list[Problem]:
+    """Everything about the answer that does not hold; an empty list when it stands."""
+    return examine(answer, library, min_support=min_support, support=support).problems
+
+
+def examine(
+    answer: Answer,
+    library: Library | None,
+    *,
+    min_support: float = DEFAULT_MIN_SUPPORT,
+    support: Support | None = None,
+) -> Report:
+    """Like `verify`, with notes on what is not wrong but worth knowing."""
+    report = Report()
+    check_wording(answer, report)
+    check_places(answer, library, report)
+    check_evidence(answer, report, support=support or load_support(), min_support=min_support)
+    return report

@@ -1,0 +1,47 @@
+"""Whether what an answer cites carries what it claims: by its numbers and by its words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.reading.numbers import missing_numbers
+from secondlook.reading.support import joined_evidence, without_marks
+from secondlook.verify.report import Report, shown
+
+if TYPE_CHECKING:
+    from secondlook.answer import Answer, Claim
+    from secondlook.reading.support import Support
+
+
+def check_evidence(answer: Answer, report: Report, *, support: Support, min_support: float) -> None:
+    pairs = [(claim.text, evidence_of(claim, answer)) for claim in answer.claims]
+    judged = zip(answer.claims, pairs, support.support(pairs), strict=True)
+    for at, (claim, (_, evidence), score) in enumerate(judged, 1):
+        _check_claim(claim, f"claim {at}", evidence, score, min_support, report)
+
+
+def evidence_of(claim: Claim, answer: Answer) -> str:
+    """The quotes that a claim cites, each under its title."""
+    cited = set(claim.citations)
+    return joined_evidence(
+        (citation.title, citation.quote)
+        for citation in answer.citations
+        if citation.number in cited
+    )
+
+
+def _check_claim(  # noqa: PLR0917
+    claim: Claim, where: str, evidence: str, score: float, min_support: float, report: Report
+) -> None:
+    # A sentence that is marked as unsupported says so itself.
+    tell = report.note if claim.supported is False else report.wrong
+    if missing := missing_numbers(without_marks(claim.text), evidence):
+        listed = ", ".join(dict.fromkeys(missing))
+        tell("number", where, f"{shown(listed)} stands nowhere in what it cites")
+    if score < min_support:
+        tell(
+            "support",
+            where,
+            f"what it cites supports it by {score:.2f}, less than {min_support:.2f}: "
+            f"{shown(claim.text)}",
+        )

@@ -1,0 +1,154 @@
+"""Whether an answer agrees with itself: its status, its text, its claims and their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from secondlook.verify.report import Report, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.answer import Answer, Claim, Status, StopReason
+
+_WITH_CLAIMS: Final[frozenset[Status]] = frozenset({"answered", "partial"})
+_ALWAYS_TOGETHER: Final[dict[Status, StopReason]] = {"answered": "answered", "refused": "refused"}
+_MARK = re.compile(r"\[(\d{1,6}(?:\s?[,;]\s?\d{1,6})*)\]")
+_REMARK = re.compile(r"\([^()]*\)")
+_SPEAKS_IN_CLAIMS: Final = frozenset({"extractive", "generative"})
+"""Methods whose text is claims and nothing between them; an outline has headings too."""
+
+
+def check_wording(answer: Answer, report: Report) -> None:
+    _check_status(answer, report)
+    _check_numbering(answer, report)
+    _check_text(answer, report)
+    _check_short(answer, report)
+    _check_grounded(answer, report)
+
+
+def _check_status(answer: Answer, report: Report) -> None:
+    status, reason = answer.status, answer.stop_reason
+    if status in _WITH_CLAIMS and not any(claim.citations for claim in answer.claims):
+        report.wrong("status", "answer", f"it is {status}, but no claim has a citation")
+    if status not in _WITH_CLAIMS and answer.claims:
+        report.wrong("status", "answer", f"it is {status}, but it makes claims")
+    if _ALWAYS_TOGETHER.get(status, reason) != reason or (
+        status not in _WITH_CLAIMS and reason == "answered"
+    ):
+        report.wrong("status", "answer", f"it is {status}, but it stopped because: {reason}")
+    if status != "refused" and reason == "refused":
+        report.wrong("status", "answer", f"it was refused, but its status is {status}")
+
+
+def _check_numbering(answer: Answer, report: Report) -> None:
+    given = [citation.number for citation in answer.citations]
+    if given != list(range(1, len(given) + 1)):
+        shown_numbers = ", ".join(map(str, given[:20]))
+        report.wrong("numbering", "answer", f"citations are numbered {shown_numbers}, not 1, 2, 3")
+    for at, claim in enumerate(answer.claims, 1):
+        _check_cited(claim, f"claim {at}", set(given), report)
+    used = {number for claim in answer.claims for number in claim.citations}
+    for number in sorted(set(given) - used):
+        report.wrong("numbering", f"citation [{number}]", "no claim rests on it")
+
+
+def _check_cited(claim: Claim, where: str, given: set[int], report: Report) -> None:
+    for number in claim.citations:
+        if number not in given:
+            report.wrong("numbering", where, f"it cites [{number}], which does not exist")
+    for number, times in Counter(claim.citations).items():
+        if times > 1:
+            report.wrong("numbering", where, f"it cites [{number}] {times} times")
+    if not claim.citations:
+        tell = report.note if claim.supported is False else report.wrong
+        tell("numbering", where, "it cites nothing")
+
+
+def _check_text(answer: Answer, report: Report) -> None:
+    text = _flat(answer.text)
+    at = 0
+    marks: list[int] = []
+    for ordinal, claim in enumerate(answer.claims, 1):
+        words = _flat(claim.text)
+        found = text.find(words, at) if words else -1
+        if found < 0:
+            report.wrong("text", f"claim {ordinal}", f"{shown(claim.text)} is not in the text")
+            return
+        _check_between(answer, text[at:found], report)
+        at = found + len(words)
+        following = _marks_at(text, at)
+        marks += following[0]
+        if following[0] and set(following[0]) != set(claim.citations):
+            report.wrong("text", f"claim {ordinal}", _other_marks(following[0], claim))
+        at = following[1]
+        if claim.supported is False and (remark := _REMARK.match(text, at)):
+            at = remark.end()
+    _check_rest(answer, text[at:], marks, report)
+
+
+def _marks_at(text: str, at: int) -> tuple[list[int], int]:
+    """The numbers of the marks that stand from `at` on, and where they end."""
+    numbers: list[int] = []
+    while found := _MARK.match(text, at + (text[at : at + 1] == " ")):
+        numbers += _numbers(found[1])
+        at = found.end()
+    return numbers, at + (text[at : at + 1] == " ")
+
+
+def _check_between(answer: Answer, words: str, report: Report) -> None:
+    if answer.method in _SPEAKS_IN_CLAIMS and _says_something(words):
+        report.wrong("text", "answer", f"{shown(words)} is in the text, but in no claim")
+
+
+def _check_rest(answer: Answer, rest: str, marks: Sequence[int], report: Report) -> None:
+    """After the last claim an answer may speak about itself; of sources only by their numbers."""
+    given = {citation.number for citation in answer.citations}
+    loose = [number for found in _MARK.finditer(rest) for number in _numbers(found[1])]
+    for number in sorted(set(loose) - given):
+        report.wrong("text", "answer", f"the text cites [{number}], which does not exist")
+    used = {number for claim in answer.claims for number in claim.citations}
+    if marks:
+        for number in sorted(used & given - set(marks) - set(loose)):
+            report.wrong("text", "answer", f"the text does not cite [{number}], a claim does")
+    if answer.claims and _says_something(rest):
+        report.note("text", "answer", f"not checked, for it is no claim: {shown(rest)}")
+
+
+def _check_short(answer: Answer, report: Report) -> None:
+    if answer.short is None:
+        return
+    wanted = _flat(answer.short).casefold()
+    places = [answer.text, *(citation.quote for citation in answer.citations)]
+    if not wanted or not any(wanted in _flat(place).casefold() for place in places):
+        report.wrong(
+            "text", "answer", f"the short form {shown(answer.short)} is in no text or quote"
+        )
+
+
+def _check_grounded(answer: Answer, report: Report) -> None:
+    if answer.grounded.value == "yes" and any(not claim.supported for claim in answer.claims):
+        report.wrong("status", "answer", "it calls itself grounded, but not each of its claims")
+    for at, claim in enumerate(answer.claims, 1):
+        if claim.support is not None and not 0 <= claim.support <= 1:
+            report.wrong("claim", f"claim {at}", f"a support of {claim.support} is not from 0 to 1")
+
+
+def _other_marks(found: Sequence[int], claim: Claim) -> str:
+    there = "".join(f"[{number}]" for number in found)
+    meant = "".join(f"[{number}]" for number in claim.citations) or "nothing"
+    return f"the text cites {there} for it, the claim {meant}"
+
+
+def _numbers(listed: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", listed)]
+
+
+def _says_something(words: str) -> bool:
+    return any(sign.isalnum() for sign in _MARK.sub("", words))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

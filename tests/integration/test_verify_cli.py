@@ -1,0 +1,192 @@
+"""`secondlook verify` from the outside: exit codes, lines, JSON and what is no answer at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+from secondlook.cli.verify import register
+from tests.support import answers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from secondlook.library import Library
+
+APP = typer.Typer()
+APP.callback()(lambda: None)
+register(APP)
+
+
+def run(*arguments: object) -> int:
+    code = APP(["verify", *map(str, arguments)], standalone_mode=False)
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    with answers.sample_library(tmp_path_factory.mktemp("verify-cli")) as made:
+        yield made
+
+
+@pytest.fixture
+def file(library: Library, tmp_path: Path) -> Path:
+    made = tmp_path / "answer.json"
+    made.write_text(answers.generative(library).model_dump_json(indent=2), encoding="utf-8")
+    return made
+
+
+def test_a_true_answer_is_one_line(
+    library: Library, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file, "--library", library.path) == 0
+    out, err = capsys.readouterr()
+    assert out == "It stands: 3 claims, 4 citations, all in place.\n"
+    assert err == ""
+
+
+def test_each_problem_is_one_line(
+    library: Library, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = json.loads(file.read_text("utf-8"))
+    answer["citations"][0]["quote"] = "A\nstranger's \x1b[31mquote"
+    answer["citations"][1]["page"] = 44
+    file.write_text(json.dumps(answer), encoding="utf-8")
+    assert run(file, "--library", library.path) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("citation [1]: ") for line in lines)
+    assert "citation [2]: the quote stands on no page, not on page 44" in lines
+    assert all("\x1b" not in line for line in lines)
+
+
+def test_json_says_the_same(
+    library: Library, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file, "--library", library.path, "--json") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert found["verified"] is True
+    assert (found["claims"], found["citations"], found["problems"]) == (3, 4, [])
+    answer = json.loads(file.read_text("utf-8"))
+    answer["citations"][0]["sha256"] = "0" * 64
+    file.write_text(json.dumps(answer), encoding="utf-8")
+    assert run(file, "--library", library.path, "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["verified"] is False
+    assert {"document", "file"} <= {problem["kind"] for problem in found["problems"]}
+    assert all(set(problem) == {"kind", "where", "message"} for problem in found["problems"])
+
+
+def test_standard_input_and_notes(
+    library: Library, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = answers.marked(library).model_dump_json().encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert run("-", "--library", library.path) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("It stands: 2 claims")
+    assert err.count("note: ") == 3
+
+
+def test_no_library_is_needed_where_nothing_is_cited(
+    library: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for made in (answers.from_the_web(), answers.abstained(library, "What does she earn?")):
+        (tmp_path / "a.json").write_text(made.model_dump_json(), encoding="utf-8")
+        assert run(tmp_path / "a.json", "--library", tmp_path / "nowhere") == 0
+    assert "Nothing to check: the answer is abstained" in capsys.readouterr().out
+
+
+def test_a_missing_library_is_told(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file, "--library", tmp_path / "nowhere") == 1
+    assert "there is no library at" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "is empty"),
+        (b"  \n", "is empty"),
+        (b"{", "Invalid JSON"),
+        (b"[1, 2]", "not an object"),
+        (b"null", "not an object"),
+        (b"{}", "'run': field required (and "),
+        (b'{"hits": []}', "is not an answer"),
+        (b'"\xff\xfe"', "not text in UTF-8"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "not text in UTF-8"),
+        (b"\x00" * 100, "Invalid JSON"),
+        (b"[" * 200_000, "Invalid JSON"),
+        (b'{"run": ' * 100_000, "Invalid JSON"),
+        (b'{"run": "\\ud800"}', "Invalid JSON"),
+    ],
+)
+def test_what_is_no_answer_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes, told: str
+) -> None:
+    file = tmp_path / "answer.json"
+    file.write_bytes(data)
+    assert run(file) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 2
+    assert "Traceback" not in err
+
+
+def test_wrong_fields_are_named(
+    library: Library, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = json.loads(file.read_text("utf-8"))
+    for change, told in (
+        ({"status": "sure"}, "'status'"),
+        ({"claims": "many"}, "'claims'"),
+        ({"citations": [3]}, "citations.0 is not an object"),
+        ({"invented": 1}, "'invented'"),
+        ({"confidence": {"value": 7}}, "'confidence.value'"),
+    ):
+        file.write_text(json.dumps(answer | change), encoding="utf-8")
+        assert run(file) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path / "gone.json") == 2
+    assert "there is no file" in capsys.readouterr().err
+    assert run(tmp_path) == 2
+    assert "is a folder" in capsys.readouterr().err
+    assert run("a\0b") == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_huge_file_is_refused_unread(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondlook.verify.loading.LARGEST", 1 << 20)
+    (tmp_path / "big.json").write_bytes(b"[" + b"1," * (1 << 20))
+    assert run(tmp_path / "big.json") == 2
+    assert "larger than 1 MB" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_what_windows_shells_write_is_read(library: Library, file: Path, encoding: str) -> None:
+    file.write_text(file.read_text("utf-8"), encoding=encoding)
+    assert run(file, "--library", library.path) == 0
+
+
+def test_the_threshold_is_the_setting(
+    library: Library,
+    file: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECONDLOOK_ANSWER_MIN_SUPPORT", "1.0")
+    assert run(file, "--library", library.path) == 1
+    assert "less than 1.00" in capsys.readouterr().out

@@ -1,0 +1,116 @@
+"""A source that changes by one sign takes the answers down that rest on it, and no others."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.library import Library
+from secondlook.verify import examine, verify
+from tests.support import answers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from secondlook.answer import Answer
+
+SOURCES = {
+    "council-minutes-2024-06-11.md": ("Who voted against the money?", "Whitlock voted against"),
+    "lighthouse-log-2023.txt": ("When did the mains fail?", "The mains failed at 20:52"),
+    "annual-report-2023.html": ("How much timber was handled in 2023?", "71,000 tonnes"),
+    "dredging-offer.eml": ("What penalty is paid?", "2,500 crowns"),
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    with answers.sample_library(tmp_path_factory.mktemp("sources")) as made:
+        yield made
+
+
+def papers(library: Library) -> Path:
+    return library.path.parent / "papers"
+
+
+def kinds(answer: Answer, library: Library) -> set[str]:
+    return {problem.kind for problem in verify(answer, library)}
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [*((name, "in the quote") for name in SOURCES), ("lighthouse-log-2023.txt", "elsewhere")],
+)
+def test_one_sign_of_the_source(library: Library, name: str, where: str) -> None:
+    file = papers(library) / name
+    question, words = SOURCES[name]
+    answer = answers.extractive(library, question, words)
+    untouched = answers.extractive(library, "How thick is the sheet piling?", "9.5 millimetres")
+    before = file.read_bytes()
+    at = before.index(words.encode() if where == "in the quote" else b"Halvermouth") + 1
+    changed = before[:at] + (b"x" if before[at : at + 1] != b"x" else b"y") + before[at + 1 :]
+
+    file.write_bytes(changed)
+    assert kinds(answer, library) == {"file"}, "the library still holds what was read"
+    library.add([papers(library)])
+    assert {"document", "file"} <= kinds(answer, library)
+    assert verify(untouched, library) == []
+
+    file.write_bytes(before)
+    library.add([papers(library)])
+    assert verify(answer, library) == []
+
+
+def test_a_file_that_moved_or_went_is_a_note(library: Library) -> None:
+    answer = answers.extractive(library, "Which boat sank in the storm?", "Silver Tern")
+    file = papers(library) / "annual-report-2023.html"
+    moved = file.rename(file.with_name("report.html"))
+    report = examine(answer, library)
+    assert (report.problems, [note.kind for note in report.notes]) == ([], ["file"])
+    library.add([papers(library)], prune=True)
+    report = examine(answer, library)
+    assert report.problems == []
+    assert "a copy is at" in report.notes[0].message
+    moved.rename(file)
+    library.add([papers(library)], prune=True)
+    assert examine(answer, library).notes == []
+
+
+def test_a_removed_document_takes_its_answers_down(library: Library) -> None:
+    answer = answers.generative(library)
+    library.remove("dredging-offer.eml")
+    found = verify(answer, library)
+    assert {problem.kind for problem in found} == {"document"}
+    assert [problem.where for problem in found] == ["citation [2]"]
+    library.add([papers(library)])
+    assert verify(answer, library) == []
+
+
+def test_passages_that_are_cut_anew_are_a_note(library: Library, tmp_path: Path) -> None:
+    answer = answers.generative(library)
+    old = answer.model_copy(update={"created": "2020-01-01T00:00:00+00:00"})
+    shifted = tuple(
+        passage.model_copy(update={"start": passage.start - 1}) if passage.start else passage
+        for passage in old.passages
+    )
+    report = examine(old.model_copy(update={"passages": shifted}), library)
+    assert report.problems == []
+    assert any("rebuilt since" in note.message for note in report.notes)
+    assert verify(answer.model_copy(update={"passages": shifted}), library) != []
+    odd = old.model_copy(update={"passages": shifted, "created": "some day"})
+    assert verify(odd, library) != []
+
+
+def test_what_lies_in_no_file_or_in_an_archive_has_none_to_check(tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "bees.txt").write_text("Bees find their way home by polarised light.\n")
+    shutil.make_archive(str(tmp_path / "packed"), "zip", folder)
+    with Library.open(tmp_path / "library") as library:
+        library.add_bytes(b"Wasps build nests of paper and chewed wood.\n", "wasps.txt")
+        library.add([tmp_path / "packed.zip"])
+        for question, words in (("bees", "polarised light"), ("wasps", "nests of paper")):
+            report = examine(answers.extractive(library, question, words), library)
+            assert (report.problems, report.notes) == ([], [])

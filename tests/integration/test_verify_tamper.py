@@ -1,0 +1,96 @@
+"""Every falsification of a real answer is caught, and no true answer is called false."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.verify import examine, verify
+from tests.support import answers
+from tests.support.tampering import cases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secondlook.answer import Answer
+    from secondlook.library import Library
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTIONS: list[dict[str, Any]] = json.loads(
+    (ROOT / "examples" / "questions.json").read_text("utf-8")
+)["answered"]
+TAMPERED_WITH = [0, 8, 11, 13, 17, 19]
+"""One question for each form of document: pdf, docx, md, html, txt, xlsx."""
+AT_LEAST = 200
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    with answers.sample_library(tmp_path_factory.mktemp("verify")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def extracted(library: Library) -> list[Answer]:
+    return [answers.extractive(library, one["question"], one["says"]) for one in QUESTIONS]
+
+
+def test_true_answers_stand(library: Library, extracted: list[Answer]) -> None:
+    names = ("harbour-survey-2024.pdf", "harbour-handbook.docx", "lighthouse-log-2023.txt")
+    others = [
+        answers.generative(library),
+        answers.abstained(library, "What does the harbour master earn?"),
+        *(answers.outline(library, name) for name in names),
+        *(answers.summary(library, name) for name in names),
+    ]
+    for answer in [*extracted, *others]:
+        report = examine(answer, library)
+        assert report.problems == [], answer.text
+        assert report.notes == [] or answer.method == "outline", answer.text
+
+
+def test_what_an_answer_admits_is_a_note(library: Library) -> None:
+    report = examine(answers.marked(library), library)
+    assert report.problems == []
+    assert {note.kind for note in report.notes} == {"number", "support", "text"}
+
+
+@pytest.mark.parametrize("at", TAMPERED_WITH)
+def test_every_falsified_extract_is_caught(
+    library: Library, extracted: list[Answer], at: int
+) -> None:
+    _all_caught(extracted[at], extracted[(at + 9) % len(extracted)], library, at_least=60)
+
+
+def test_every_falsified_model_answer_is_caught(library: Library, extracted: list[Answer]) -> None:
+    _all_caught(answers.generative(library), extracted[18], library, at_least=AT_LEAST)
+
+
+def test_every_falsified_outline_and_summary_is_caught(
+    library: Library, extracted: list[Answer]
+) -> None:
+    made = answers.outline(library, "council-minutes-2024-06-11.md")
+    _all_caught(made, extracted[0], library, at_least=AT_LEAST)
+    made = answers.summary(library, "annual-report-2023.html")
+    _all_caught(made, extracted[0], library, at_least=100)
+
+
+def test_every_falsified_web_answer_is_caught(library: Library, extracted: list[Answer]) -> None:
+    assert verify(answers.from_the_web(), None) == []
+    _all_caught(answers.from_the_web(), extracted[0], library, at_least=60)
+
+
+def _all_caught(answer: Answer, other: Answer, library: Library, *, at_least: int) -> None:
+    assert verify(answer, library) == []
+    tried = 0
+    missed = []
+    for case in cases(answer, other):
+        tried += 1
+        kinds = {problem.kind for problem in verify(case.answer, library)}
+        if not kinds & case.kinds:
+            missed.append((case.name, sorted(kinds)))
+    assert missed == []
+    assert tried >= at_least

@@ -1,0 +1,331 @@
+"""Ways to falsify an answer, each a copy of a true one with something changed.
+
+Every case names the kinds of problem of which a verification must find at least one, so that it
+is caught for what it is and not by accident.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from secondlook.answer import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Draft = dict[str, Any]
+INVENTED = "The harbour was sold to a bank in Tolham for ninety thousand crowns in spring."
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    kinds: frozenset[str]
+    answer: Answer
+
+
+def cases(answer: Answer, other: Answer) -> Iterator[Case]:
+    """Falsifications of `answer`, with pieces of `other`, which cites another document."""
+    whole = answer.model_dump(mode="json")
+    for name, kinds, change in _changes(answer, other.model_dump(mode="json")):
+        draft = copy.deepcopy(whole)
+        change(draft)
+        if draft != whole:
+            yield Case(name, frozenset(kinds.split()), Answer.model_validate(draft))
+
+
+Change = tuple[str, str, "Callable[[Draft], None]"]
+
+
+def _changes(answer: Answer, other: Draft) -> Iterator[Change]:
+    for at in range(len(answer.citations)):
+        for family in (_hashes, _spans, _quotes, _pages, _passages, _sources, _listings):
+            for name, kinds, change in family(at, other):
+                yield f"{name} of citation {at + 1}", kinds, change
+    for at in range(len(answer.claims)):
+        for name, kinds, change in _claims(at):
+            yield f"{name} of claim {at + 1}", kinds, change
+    yield from _wholes(other)
+
+
+def _set(at: int, **values: Any) -> Callable[[Draft], None]:
+    return lambda draft: draft["citations"][at].update(values)
+
+
+def _on(at: int, change: Callable[[Draft], Draft]) -> Callable[[Draft], None]:
+    def apply(draft: Draft) -> None:
+        draft["citations"][at].update(change(draft["citations"][at]))
+
+    return apply
+
+
+def _hashes(at: int, other: Draft) -> Iterator[Change]:
+    for position in (0, 20, 63):
+        yield (
+            f"digit {position} of the hash",
+            "document",
+            _on(at, lambda one, p=position: {"sha256": _other_digit(one["sha256"], p)}),  # type: ignore[misc]
+        )
+    yield "hash of another", "document", _set(at, sha256=other["citations"][0]["sha256"])
+    yield "no hash", "document", _set(at, sha256="")
+    yield (
+        "hash and document alike",
+        "document passage",
+        _on(
+            at,
+            lambda one: {
+                "sha256": _other_digit(one["sha256"], 3),
+                "document": _other_digit(one["document"], 3),
+            },
+        ),
+    )
+    yield "document", "document", _on(at, lambda one: {"document": one["document"][::-1]})
+    yield "document of another", "document", _set(at, document=other["citations"][0]["document"])
+    yield "odd document", "document", _set(at, document="' OR 1=1 --")
+
+
+def _spans(at: int, _: Draft) -> Iterator[Change]:
+    for first, last in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (7, 7), (-9, -9)):
+        yield (
+            f"span {first:+}/{last:+}",
+            "quote passage",
+            _on(
+                at,
+                lambda one, f=first, n=last: {  # type: ignore[misc]
+                    "start": max(0, one["start"] + f),
+                    "end": max(0, one["end"] + n),
+                },
+            ),
+        )
+    yield "span to the start", "quote passage", _set(at, start=0)
+    yield "span to nowhere", "quote passage", _set(at, start=10**9, end=10**9 + 5)
+    yield "empty span", "quote", _on(at, lambda one: {"end": one["start"], "quote": ""})
+    yield "turned span", "quote", _on(at, lambda one: {"start": one["end"], "end": one["start"]})
+    yield (
+        "quote cut with its span",
+        "quote",
+        _on(at, lambda one: {"quote": one["quote"][:-3], "end": one["end"] - 2}),
+    )
+
+
+def _quotes(at: int, other: Draft) -> Iterator[Change]:
+    for share in (0.0, 0.5, 0.999):
+        yield (
+            f"one sign at {share}",
+            "quote",
+            _on(at, lambda one, s=share: {"quote": _one_sign(one["quote"], s)}),  # type: ignore[misc]
+        )
+    yield "sign dropped", "quote", _on(at, lambda one: {"quote": one["quote"][1:]})
+    yield "sign added", "quote", _on(at, lambda one: {"quote": one["quote"] + "!"})
+    yield "case", "quote", _on(at, lambda one: {"quote": one["quote"].swapcase()})
+    yield (
+        "look-alike sign",
+        "quote",
+        _on(at, lambda one: {"quote": one["quote"].replace("e", "\u0435", 1)}),
+    )
+    yield "number", "quote", _on(at, lambda one: {"quote": _other_number(one["quote"])})
+    yield "invented quote", "quote", _set(at, quote=INVENTED)
+    yield (
+        "invented quote of the right length",
+        "quote",
+        _on(at, lambda one: {"quote": (INVENTED * 40)[: len(one["quote"])]}),
+    )
+    stranger = other["citations"][0]
+    yield "quote of another", "quote", _set(at, quote=stranger["quote"])
+    yield (
+        "quote and place of another",
+        "quote passage",
+        _set(at, quote=stranger["quote"], start=stranger["start"], end=stranger["end"]),
+    )
+    yield "stitched from two", "quote", _on(at, lambda one: {"quote": _stitched(one, stranger)})
+    yield (
+        "stitched over a gap",
+        "quote",
+        _on(at, lambda one: {"quote": one["quote"][:9] + one["quote"][14:], "end": one["end"] - 5}),
+    )
+    yield (
+        "words in another order",
+        "quote",
+        _on(at, lambda one: {"quote": " ".join(reversed(one["quote"].split()))}),
+    )
+
+
+def _pages(at: int, _: Draft) -> Iterator[Change]:
+    yield (
+        "page",
+        "page web",
+        _on(at, lambda one: {"page": 1 if one["page"] is None else one["page"] + 1}),
+    )
+    yield "page 0", "page web", _set(at, page=0)
+    yield "far page", "page web", _set(at, page=400)
+    yield "no page", "page", _set(at, page=None)
+
+
+def _passages(at: int, other: Draft) -> Iterator[Change]:
+    for name in ("nowhere.0", "' OR 1=1 --", "", other["citations"][0]["passage"]):
+        yield f"passage {name!r}", "passage web", _set(at, passage=name)
+
+    def neighbour(draft: Draft) -> None:
+        own = draft["citations"][at]
+        listed = [one["id"] for one in draft["passages"] if one["id"] != own["passage"]]
+        own["passage"] = listed[0] if listed else "none.1"
+
+    yield "passage that was seen too", "passage web", neighbour
+
+    def renamed(draft: Draft) -> None:
+        own = draft["citations"][at]
+        if own["origin"] == "web":
+            return  # of a page that was read once nobody can say how it was cut
+        was, own["passage"] = own["passage"], own["passage"].rpartition(".")[0] + ".999"
+        for one in draft["passages"]:
+            one["id"] = own["passage"] if one["id"] == was else one["id"]
+
+    yield "passage renamed throughout", "passage", renamed
+
+
+def _sources(at: int, other: Draft) -> Iterator[Change]:
+    stranger = other["citations"][0]
+    yield "title", "title passage", _set(at, title="Another title")
+    yield "title of another", "title passage", _set(at, title=stranger["title"])
+    yield "address", "web passage", _set(at, url="https://example.com/elsewhere")
+    yield (
+        "all of another but quote and place",
+        "quote passage",
+        _set(at, **{k: stranger[k] for k in ("document", "sha256", "title", "path", "passage")}),
+    )
+
+    def swapped_origin(draft: Draft) -> None:
+        own = draft["citations"][at]
+        own["origin"] = "library" if own["origin"] == "web" else "web"
+
+    yield "origin", "web document passage", swapped_origin
+
+
+def _listings(at: int, other: Draft) -> Iterator[Change]:
+    def listed(**values: Any) -> Callable[[Draft], None]:
+        def apply(draft: Draft) -> None:
+            wanted = draft["citations"][at]["passage"]
+            for one in draft["passages"]:
+                if one["id"] == wanted:
+                    one.update(values)
+
+        return apply
+
+    def dropped(draft: Draft) -> None:
+        wanted = draft["citations"][at]["passage"]
+        draft["passages"] = [one for one in draft["passages"] if one["id"] != wanted]
+
+    yield "passage not listed", "passage web", dropped
+    yield "passage listed elsewhere", "passage quote", listed(start=0, end=1)
+    yield "passage of another document", "passage", listed(document="0123456789abcdef")
+    yield "passage not kept", "passage", listed(kept=False)
+    yield "passage under another title", "passage", listed(title="Another title")
+
+
+def _claims(at: int) -> Iterator[Change]:
+    def edit(change: Callable[[str], str], *, text_too: bool) -> Callable[[Draft], None]:
+        def apply(draft: Draft) -> None:
+            claim = draft["claims"][at]
+            was, claim["text"] = claim["text"], change(claim["text"])
+            if text_too:
+                draft["text"] = " ".join(draft["text"].split()).replace(was, claim["text"], 1)
+
+        return apply
+
+    yield "number", "text", edit(_other_number, text_too=False)
+    yield "number, in the text too", "number", edit(_other_number, text_too=True)
+    yield "number added, in the text too", "number", edit(lambda t: t + " In 1777.", text_too=True)
+    yield "words", "text", edit(lambda text: text + " Indeed.", text_too=False)
+    yield "invented claim", "text", edit(lambda _: INVENTED, text_too=False)
+    yield "invented claim, in the text too", "support", edit(lambda _: INVENTED, text_too=True)
+    yield (
+        "invented name, in the text too",
+        "support text",
+        edit(lambda text: f"Only Zebulon Quarles said this: {text}", text_too=True),
+    )
+
+    def cites(*numbers: int) -> Callable[[Draft], None]:
+        return lambda draft: draft["claims"][at].update(citations=list(numbers))
+
+    yield "no citation", "numbering", cites()
+    yield "unknown citation", "numbering", cites(99)
+    yield "support beyond 1", "claim", lambda draft: draft["claims"][at].update(support=7.5)
+
+    def more(draft: Draft) -> None:
+        draft["claims"][at]["citations"].append(len(draft["citations"]) + 1)
+
+    def twice(draft: Draft) -> None:
+        draft["claims"][at]["citations"] *= 2
+
+    yield "one citation more", "numbering", more
+    yield "a citation twice", "numbering", twice
+
+
+def _wholes(other: Draft) -> Iterator[Change]:
+    def fill(**values: Any) -> Callable[[Draft], None]:
+        return lambda draft: draft.update(values)
+
+    yield "abstained", "status", fill(status="abstained", stop_reason="no_evidence")
+    yield "failed", "status", fill(status="failed", stop_reason="error")
+    yield "refused", "status", fill(status="refused")
+    yield "stop reason", "status", fill(status="answered", stop_reason="budget")
+    yield "refused stop", "status", fill(stop_reason="refused")
+    yield "no claims", "status", fill(claims=[])
+    yield "no citations", "numbering", fill(citations=[])
+    yield "short form", "text", fill(short="eleven hundred barrels")
+    yield "empty text", "text", fill(text="")
+    yield "text of another", "text", fill(text=other["text"])
+
+    def first_dropped(draft: Draft) -> None:
+        draft["citations"] = draft["citations"][1:]
+
+    def last_dropped(draft: Draft) -> None:
+        draft["citations"] = draft["citations"][:-1]
+
+    def padded(draft: Draft) -> None:
+        draft["citations"].append({**draft["citations"][0], "number": len(draft["citations"]) + 1})
+
+    def numbered_twice(draft: Draft) -> None:
+        draft["citations"].append(dict(draft["citations"][0]))
+
+    def renumbered(draft: Draft) -> None:
+        draft["citations"][-1]["number"] += 5
+
+    def loose_mark(draft: Draft) -> None:
+        draft["text"] += " [77]"
+
+    def grounded(draft: Draft) -> None:
+        draft["grounded"]["value"] = "yes"
+        draft["claims"][0]["supported"] = None
+
+    yield "first citation dropped", "numbering", first_dropped
+    yield "last citation dropped", "numbering", last_dropped
+    yield "a citation too many", "numbering", padded
+    yield "a number twice", "numbering", numbered_twice
+    yield "a number skipped", "numbering", renumbered
+    yield "a mark of nothing", "text", loose_mark
+    yield "said to be grounded", "status", grounded
+
+
+def _other_digit(digits: str, at: int) -> str:
+    changed = "0" if digits[at % len(digits)] != "0" else "f"
+    at %= len(digits)
+    return digits[:at] + changed + digits[at + 1 :]
+
+
+def _one_sign(text: str, share: float) -> str:
+    at = int(len(text) * share)
+    return text[:at] + ("x" if text[at] != "x" else "y") + text[at + 1 :]
+
+
+def _other_number(text: str) -> str:
+    """The first digit becomes a number that no sample document holds."""
+    at = next((at for at, sign in enumerate(text) if sign.isdigit()), None)
+    return text if at is None else f"{text[:at]}7713{text[at + 1 :]}"
+
+
+def _stitched(one: Draft, other: Draft) -> str:
+    half = len(one["quote"]) // 2
+    return str(one["quote"][:half] + other["quote"][: len(one["quote"]) - half])
