@@ -1,0 +1,195 @@
+"""`secondlook doctor`: what is installed, what is found, what is missing and how to get it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from secondlook.cli.call import Call, command
+from secondlook.cli.terminal import counted, print_json
+from secondlook.errors import LibraryMissing, SecondlookError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import typer
+
+    from secondlook.settings import Settings
+
+State = Literal["ok", "missing", "broken"]
+EXAMPLES = """\
+\b
+Nothing outside this machine is asked, but for an Ollama that OLLAMA_HOST
+names. Exit code 1 means that something you need is broken. Examples:
+  secondlook doctor
+  secondlook doctor --json | jq -r ".findings[] | select(.fix) | .fix"
+"""
+_MARKS = {"ok": "ok", "missing": "--", "broken": "!!"}
+_GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    area: Literal["settings", "weights", "library", "model", "extra", "found", "ocr"]
+    name: str
+    state: State
+    said: str
+    fix: str | None = None
+    needed: bool = False
+    """Without it the configuration that is in effect does not work."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("doctor", epilog=EXAMPLES)(doctor)
+
+
+@command()
+def doctor(call: Call) -> int:
+    """Say what is installed, found and missing, with the command that fixes it."""
+    found = list(_findings(call))
+    well = not any(finding.needed and finding.state == "broken" for finding in found)
+    if call.as_json:
+        print_json({"ok": well, "findings": [asdict(finding) for finding in found]})
+    else:
+        _print(found)
+        call.say("All that is needed is there." if well else "Something that is needed is broken.")
+    return 0 if well else 1
+
+
+def _findings(call: Call) -> Iterator[Finding]:
+    try:
+        settings = call.load().settings
+        yield Finding("settings", "settings", "ok", "read without a mistake")
+    except SettingsError as error:
+        from secondlook.settings import Settings
+
+        settings = Settings()
+        yield Finding("settings", "settings", "broken", error.message, error.hint, needed=True)
+    yield from _weights()
+    yield _library(settings)
+    yield from _models(settings)
+    yield from _extras()
+    yield from _ocr(settings)
+    yield from _within_reach()
+
+
+def _weights() -> Iterator[Finding]:
+    from secondlook.reading.weights import INSTALL_HINT, ModelName, find_weights, verify_weights
+
+    names: tuple[ModelName, ...] = ("embedder", "reader")
+    for name in names:
+        try:
+            weights = find_weights(name)
+            verify_weights(weights)
+        except SecondlookError as error:
+            yield Finding("weights", name, "broken", error.message, error.hint, needed=True)
+        except OSError as error:
+            said = f"a file of it cannot be read: {error}"
+            yield Finding("weights", name, "broken", said, INSTALL_HINT, needed=True)
+        else:
+            yield Finding("weights", name, "ok", weights.identity)
+
+
+def _library(settings: Settings) -> Finding:
+    from secondlook.library import Library
+
+    path = str(settings.library.path)
+    try:
+        with Library.open(settings.library.path, create=False, settings=settings) as library:
+            status = library.status()
+    except LibraryMissing:
+        return Finding("library", path, "missing", "there is none yet", "secondlook add ~/papers")
+    except SecondlookError as error:
+        return Finding("library", path, "broken", error.message, error.hint, needed=True)
+    held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
+    if status.compact_due:
+        return Finding("library", path, "ok", f"{held}; {status.why_compact}", "secondlook compact")
+    return Finding("library", path, "ok", held)
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    from secondlook.models.fitness import fitness
+    from secondlook.models.roles import ROLES, Cast
+
+    try:
+        cast = Cast(settings.models)
+    except SettingsError as error:
+        yield Finding("model", "models", "broken", error.message, error.hint, needed=True)
+        return
+    specs = {cast.part(role).spec.text: cast.part(role).spec for role in ROLES}
+    for name, spec in specs.items():
+        found = fitness(spec)
+        state: State = "ok" if found.fit else "broken"
+        yield Finding("model", name, state, found.said, found.fix, needed=True)
+
+
+def _extras() -> Iterator[Finding]:
+    from secondlook.models.discover import extras
+
+    for extra in extras():
+        there = [f"{name} {version}" for name, version in extra.packages.items() if version]
+        if extra.installed:
+            yield Finding("extra", extra.name, "ok", ", ".join(there))
+        else:
+            lacking = [name for name, version in extra.packages.items() if version is None]
+            said = f"not installed: {', '.join(lacking)}"
+            yield Finding("extra", extra.name, "missing", said, extra.command)
+
+
+def _ocr(settings: Settings) -> Iterator[Finding]:
+    if settings.ingest.ocr == "off":
+        return
+    place = shutil.which("tesseract")
+    if place:
+        yield Finding("ocr", "tesseract", "ok", place)
+    else:
+        said = "not found: scanned pages are reported, not read"
+        yield Finding("ocr", "tesseract", "missing", said, _tesseract_command())
+
+
+def _tesseract_command() -> str:
+    if sys.platform == "darwin":
+        return "brew install tesseract"
+    if sys.platform == "win32":
+        return "winget install UB-Mannheim.TesseractOCR"
+    return "apt-get install tesseract-ocr"
+
+
+def _within_reach() -> Iterator[Finding]:
+    """Models that could be used, whether or not they are configured."""
+    from secondlook.models.discover import find_gguf, find_ollama, keys_set
+
+    try:
+        ollama = find_ollama()
+    except SettingsError as error:
+        yield Finding("found", "ollama", "broken", error.message, error.hint)
+    else:
+        yield _ollama(ollama.address, ollama.models)
+    for variable in keys_set():
+        yield Finding("found", variable, "ok", "is set")
+    for file in find_gguf():
+        said = f"{file.bytes / _GIB:.1f} GiB, use it as gguf:{file.path}"
+        yield Finding("found", file.path, "ok", said)
+
+
+def _ollama(address: str, models: tuple[str, ...] | None) -> Finding:
+    if models is None:
+        fix = "install it from https://ollama.com, then: ollama serve"
+        return Finding("found", "ollama", "missing", f"nobody answers at {address}", fix)
+    if not models:
+        said = f"answers at {address}, without any model"
+        return Finding("found", "ollama", "missing", said, "ollama pull qwen2.5:1.5b")
+    return Finding("found", "ollama", "ok", f"at {address}: {', '.join(models)}")
+
+
+def _print(found: list[Finding]) -> None:
+    area = ""
+    for finding in found:
+        if finding.area != area:
+            area = finding.area
+            sys.stdout.write(f"{area}\n")
+        sys.stdout.write(f"  {_MARKS[finding.state]}  {finding.name}: {finding.said}\n")
+        if finding.fix and finding.state != "ok":
+            sys.stdout.write(f"      fix: {finding.fix}\n")

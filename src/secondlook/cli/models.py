@@ -1,0 +1,252 @@
+"""`secondlook models`: who serves which role, and what a model was measured to do."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from secondlook.cli.call import Call, command
+from secondlook.cli.terminal import print_json
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from secondlook.models.probe import Progress
+    from secondlook.models.probe_store import Probe
+    from secondlook.models.roles import Cast, Part
+    from secondlook.models.specs import ModelSpec
+    from secondlook.settings import Settings
+
+EXAMPLES = """\
+\b
+Models are named provider:model, in models.default and models.roles
+(docs/chat-models.md); `none` is one of them. Examples:
+  secondlook models                                 who serves which role
+  secondlook models probe                           measure the default model
+  secondlook models probe gguf:~/models/qwen.gguf   measure a file
+  secondlook models probe ollama:qwen2.5 --again
+"""
+_ACTIONS = ("probe",)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("models", epilog=EXAMPLES)(models)
+
+
+@command()
+def models(
+    call: Call,
+    *,
+    action: Annotated[
+        str | None, typer.Argument(metavar="probe", help="Measure instead of listing.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="What to measure, provider:model.")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", min=1, help="Most time for the search of the context.")
+    ] = 120.0,
+    longest: Annotated[
+        int, typer.Option(metavar="N", min=256, help="Longest prompt that is tried, in tokens.")
+    ] = 16_384,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure although it was measured before.")
+    ] = False,
+) -> None:
+    """List roles and what serves each, or measure a model once."""
+    if action is None:
+        _list(call)
+    elif action in _ACTIONS:
+        _probe(call, model, seconds=seconds, longest=longest, again=again)
+    else:
+        raise UsageError(
+            f"{action!r} is nothing that `secondlook models` does",
+            hint=f"To measure a model: secondlook models probe {action}",
+        )
+
+
+def _list(call: Call) -> None:
+    from secondlook.models.roles import ROLES, Cast
+
+    settings = call.load().settings
+    cast = Cast(settings.models)
+    rows = [_row(cast.part(role), None, settings) for role in ROLES]
+    for name in cast.own:
+        workflow, dot, role = name.rpartition(".")
+        if dot:
+            part = cast.part(next(one for one in ROLES if one == role), workflow)
+            rows.append(_row(part, workflow, settings))
+    if call.as_json:
+        print_json({"roles": rows})
+    else:
+        _print_rows(rows)
+        _advise(call, cast)
+
+
+def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:
+    from secondlook.models.modes import ladder
+    from secondlook.models.prices import Prices
+    from secondlook.models.probe_store import stored_probe
+
+    probe = stored_probe(part.spec) if part.spec.named else None
+    mode = part.options.mode or (probe.mode if probe else ladder(part.spec)[0])
+    price = Prices(settings.models.prices).of(part.spec) if part.spec.named else None
+    return {
+        "role": part.role,
+        "workflow": workflow,
+        "model": part.spec.text,
+        "serves": part.spec.named,
+        "local": part.spec.local if part.spec.named else None,
+        "mode": mode if part.spec.named else None,
+        "options": {name: value for name, value in asdict(part.options).items() if value},
+        "price": asdict(price) if price else None,
+        "probed": probe.measured if probe else None,
+    }
+
+
+def _print_rows(rows: list[dict[str, Any]]) -> None:
+    wide = max(len(row["model"]) for row in rows)
+    for row in rows:
+        name = f"{row['workflow']}.{row['role']}" if row["workflow"] else row["role"]
+        about = ", ".join(_about(row))
+        sys.stdout.write(f"{name:<20}  {row['model']:<{wide}}  {about}".rstrip() + "\n")
+
+
+def _about(row: dict[str, Any]) -> Iterator[str]:
+    if not row["serves"]:
+        return
+    yield "on this machine" if row["local"] else "elsewhere"
+    price = row["price"]
+    if price is None:
+        yield "price unknown"
+    elif price["input"] or price["output"]:
+        yield f"${price['input']:g} in, ${price['output']:g} out per million tokens"
+    yield f"objects by {row['mode']}" + ("" if row["probed"] else " (not probed)")
+    yield from (f"{name} {value:g}" for name, value in row["options"].items() if name != "mode")
+
+
+def _advise(call: Call, cast: Cast) -> None:
+    if not cast.part("answer").spec.named:
+        call.say("No model is set: answers are extracted from your documents.")
+        call.say("hint: secondlook doctor shows which models are within reach")
+
+
+def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again: bool) -> None:
+    from secondlook.models.probe_store import store_probe, stored_probe
+
+    settings = call.load({"models.default": model}).settings
+    found: list[Probe] = []
+    for spec in _wanted(settings, model):
+        probe = None if again else stored_probe(spec)
+        if probe is None:
+            probe = _measured(call, spec, settings, seconds=seconds, longest=longest)
+            store_probe(spec, probe)
+        else:
+            call.say(f"{spec.text} was measured on {probe.measured}; --again measures it anew.")
+        found.append(probe)
+    if call.as_json:
+        print_json({"probes": [asdict(probe) for probe in found]})
+        return
+    for probe in found:
+        _print_probe(probe)
+
+
+def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
+    """The model that was named; else every one that serves a role."""
+    from secondlook.models.roles import ROLES, Cast
+    from secondlook.models.specs import parse_spec
+
+    if model is not None:
+        specs = [parse_spec(model, place="MODEL")]
+    else:
+        cast = Cast(settings.models)
+        specs = [cast.part(role).spec for role in ROLES]
+    named = {spec.text: spec for spec in specs if spec.named}
+    if not named:
+        raise UsageError(
+            "there is no model to measure",
+            hint="Name one, such as: secondlook models probe ollama:qwen2.5",
+        )
+    return list(named.values())
+
+
+def _measured(
+    call: Call, spec: ModelSpec, settings: Settings, *, seconds: float, longest: int
+) -> Probe:
+    import asyncio
+
+    from secondlook.models.opening import open_chat
+    from secondlook.models.probe import Prober
+
+    async def measure(listen: Callable[[Progress], None]) -> Probe:
+        chat = open_chat(spec, settings.models)
+        try:
+            return await Prober(chat, spec, listen, seconds=seconds, longest=longest).run()
+        finally:
+            await chat.aclose()
+
+    with _shown(call, spec.text) as listen:
+        return asyncio.run(measure(listen))
+
+
+@contextmanager
+def _shown(call: Call, name: str) -> Iterator[Callable[[Progress], None]]:
+    if not call.shows_progress:
+        call.say(f"Measuring {name} ...")
+        yield lambda _progress: None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    from secondlook.cli.terminal import messages
+
+    columns = (TextColumn("{task.description:<32}"), BarColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=messages(), transient=True) as bar:
+        task = bar.add_task("starting")
+        yield lambda progress: bar.update(
+            task, description=progress.said, completed=progress.done, total=progress.total
+        )
+
+
+def _print_probe(probe: Probe) -> None:
+    for name, value in _facts(probe):
+        sys.stdout.write(f"{name:<12}{value}\n")
+
+
+def _facts(probe: Probe) -> list[tuple[str, str]]:
+    rates = [
+        f"{mode} {'refused' if rate is None else f'{rate:.0%}'}"
+        for mode, rate in probe.json_rates.items()
+    ]
+    return [
+        ("model", probe.spec),
+        ("objects by", f"{probe.mode} (valid: {', '.join(rates)})"),
+        ("context", _context(probe)),
+        ("reading", _rate(probe.prefill_rate)),
+        ("writing", _rate(probe.decode_rate)),
+        ("first token", _seconds(probe.first_token_seconds)),
+        ("logprobs", "yes" if probe.logprobs else "no"),
+        ("measured", f"{probe.measured}, {probe.calls} calls in {probe.seconds:.1f} s"),
+    ]
+
+
+def _context(probe: Probe) -> str:
+    declared = f"{probe.declared_tokens:,} declared" if probe.declared_tokens else "not declared"
+    if probe.context_tokens:
+        return f"{probe.context_tokens:,} tokens; beyond that prompts are cut silently ({declared})"
+    if probe.seen_tokens:
+        return f"beginning seen of {probe.seen_tokens:,} tokens ({declared})"
+    return f"not measurable with this model ({declared})"
+
+
+def _rate(rate: float | None) -> str:
+    return "unknown" if rate is None else f"{rate:,.0f} tokens/s"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "unknown" if seconds is None else f"{seconds:.2f} s"
