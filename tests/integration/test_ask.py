@@ -1,0 +1,319 @@
+"""The real thing: the sample documents, the embedded models, the record of runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import secondlook
+from secondlook.answer import Answer
+from secondlook.app import Secondlook
+from secondlook.errors import LibraryMissing, UsageError
+from secondlook.graphs.registry import WORKFLOWS
+from secondlook.library import Library, samples_folder
+from secondlook.memory.checkpoints import checkpoints_file
+from secondlook.memory.runs import RunStore
+from secondlook.settings import Settings, load
+from tests.support.function_model import FunctionModel, models_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secondlook.events import Event
+    from secondlook.models import ChatRequest
+
+QUESTION = "How thick is the sheet piling of the south quay?"
+SHORT = "9.5 millimetres"
+SAMPLES: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "examples" / "questions.json").read_text("utf-8")
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("samples") / "library"
+    with Library.open(made) as library:
+        assert not library.add([samples_folder()]).failed
+    return made
+
+
+@pytest.fixture
+def settings(folder: Path, tmp_path: Path) -> Settings:
+    return load({"library.path": folder, "runs.path": tmp_path / "runs.db"}).settings
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Secondlook]:
+    with Secondlook.open(settings=settings) as opened:
+        yield opened
+
+
+def same(answer: Answer) -> dict[str, Any]:
+    """What two runs of the same question share."""
+    plain = answer.model_dump(exclude={"run", "created", "usage"})
+    return plain | {"steps": [{**step, "seconds": 0} for step in plain["steps"]]}
+
+
+def test_answers_with_its_evidence(engine: Secondlook) -> None:
+    answer = engine.ask(QUESTION)
+    assert answer.status == "answered"
+    assert answer.short == SHORT
+    (citation,) = answer.citations
+    assert citation.page == 3
+    assert Path(citation.path or "").name == "harbour-survey-2024.pdf"
+    text = engine.library.text(citation.document).text
+    assert text[citation.start : citation.end] == citation.quote
+    assert [step.node for step in answer.steps] == ["retrieve", "rerank", "answer", "finish"]
+    assert all(step.seconds >= 0 for step in answer.steps)
+    assert answer.usage.calls == 0
+    assert answer.usage.seconds > 0
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+
+
+def test_most_sample_questions_are_answered_rightly_and_the_others_withheld(
+    engine: Secondlook,
+) -> None:
+    """Quality is measured elsewhere; this notices when the whole of it is broken."""
+    right = wrong = 0
+    for row in SAMPLES["answered"]:
+        answer = engine.ask(row["question"])
+        if answer.status == "answered":
+            said = row["says"] in " ".join(answer.citations[0].quote.split())
+            right, wrong = right + said, wrong + (not said)
+    withheld = sum(engine.ask(question).status == "abstained" for question in SAMPLES["unanswered"])
+    assert right >= 8
+    assert wrong <= 4
+    assert withheld >= 4
+
+
+def test_the_stream_tells_what_happens_in_order(engine: Secondlook) -> None:
+    events = list(engine.stream(QUESTION))
+    kinds = [event.type for event in events]
+    assert kinds[0] == "run_started"
+    assert kinds[-1] == "answered"
+    assert kinds.count("node_started") == kinds.count("node_finished") == 4
+    assert [event.at for event in events[:-1]] == sorted(event.at for event in events[:-1])
+    tokens = [event.text for event in events if event.type == "token"]
+    assert SHORT in "".join(tokens)
+    found = next(event for event in events if event.type == "passages_found")
+    assert len(found.passages) >= 5
+
+
+def test_is_recorded_with_its_events(engine: Secondlook, settings: Settings) -> None:
+    answer = engine.ask(QUESTION)
+    engine.close()
+    with RunStore.open(settings.runs.path) as store:
+        assert store.get("last").answer == answer
+        assert [event.type for event in store.events(answer.run)][-1] == "answered"
+    assert _checkpoints(settings) == 0
+
+
+def test_several_questions_at_once(engine: Secondlook) -> None:
+    async def ask_all() -> list[Answer]:
+        questions = [row["question"] for row in SAMPLES["answered"][:4]]
+        return list(await asyncio.gather(*(engine.aask(question) for question in questions)))
+
+    together = asyncio.run(ask_all())
+    assert len({answer.run for answer in together}) == 4
+    assert [same(answer) for answer in together] == [
+        same(engine.ask(answer.question)) for answer in together
+    ]
+
+
+def test_the_sync_door_opens_inside_a_running_loop(folder: Path) -> None:
+    """As in a notebook."""
+
+    async def cell() -> Answer:
+        return secondlook.ask(QUESTION, library=folder)
+
+    assert asyncio.run(cell()).short == SHORT
+
+
+def test_the_doors_of_the_package(folder: Path) -> None:
+    async def go() -> tuple[Answer, list[Event]]:
+        answer = await secondlook.aask(QUESTION, library=folder, workflow="adaptive")
+        return answer, [event async for event in secondlook.astream(QUESTION, library=folder)]
+
+    answer, events = asyncio.run(go())
+    assert answer.workflow == "adaptive"
+    assert answer.short == SHORT
+    assert events[-1].type == "answered"
+
+
+def test_documents_and_filters_limit_the_search(engine: Secondlook) -> None:
+    answer = engine.ask(QUESTION, documents=["council-minutes-2024-06-11.md"])
+    assert {seen.title for seen in answer.passages} == {
+        "Minutes of the Halvermouth town council, 11 June 2024"
+    }
+    answer = engine.ask(QUESTION, filters={"kind": "mail"})
+    assert {seen.document for seen in answer.passages} <= {
+        engine.library.document("dredging-offer.eml").id
+    }
+
+
+def test_bad_calls_are_refused_before_a_run_begins(engine: Secondlook, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="question is empty"):
+        engine.ask("  \n")
+    with pytest.raises(UsageError, match="no workflow 'magic'"):
+        engine.ask(QUESTION, workflow="magic")
+    with pytest.raises(UsageError, match="nowhere"):
+        engine.ask(QUESTION, documents=["nowhere.pdf"])
+    with pytest.raises(LibraryMissing):
+        secondlook.ask(QUESTION, library=tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    "question", ["?", "the " * 20_000, "\x00\x1b[31m", "深いバースは?", "$question $$ {x}"]
+)
+def test_strange_questions_end_in_an_answer(engine: Secondlook, question: str) -> None:
+    assert engine.ask(question).stop_reason
+
+
+def test_a_deadline_that_passes_says_so(settings: Settings) -> None:
+    tight = settings.model_copy(
+        update={"budget": settings.budget.model_copy(update={"seconds": 1e-3})}
+    )
+    with Secondlook.open(settings=tight) as engine:
+        answer = engine.ask(QUESTION)
+    assert (answer.status, answer.stop_reason) == ("failed", "deadline")
+    assert answer.exit_code == 1
+
+
+def test_an_index_that_cannot_be_read_is_a_clear_error(
+    folder: Path, settings: Settings, tmp_path: Path
+) -> None:
+    import shutil
+
+    broken = tmp_path / "broken"
+    shutil.copytree(folder, broken)
+    with Secondlook.open(
+        settings=settings.model_copy(
+            update={"library": settings.library.model_copy(update={"path": broken})}
+        )
+    ) as engine:
+        for file in (broken / "g1" / "index").rglob("*"):
+            if file.is_file():
+                file.write_bytes(b"not an index")
+        answer = engine.ask(QUESTION)
+    assert (answer.status, answer.stop_reason) == ("failed", "error")
+    assert answer.warnings[-1].error.startswith("Library")
+    assert "rebuild" in answer.text
+
+
+def test_a_record_that_cannot_be_written_costs_the_record_alone(
+    settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    runs = settings.runs.model_copy(update={"path": tmp_path / "file" / "runs.db"})
+    with Secondlook.open(settings=settings.model_copy(update={"runs": runs})) as engine:
+        answer = engine.ask(QUESTION)
+    assert answer.status == "answered"
+    assert [warning.node for warning in answer.warnings] == ["record"]
+
+
+def test_leaving_the_stream_early_cancels_the_run(settings: Settings) -> None:
+    with Secondlook.open(settings=settings) as engine:
+        events = engine.stream(QUESTION)
+        assert next(events).type == "run_started"
+        events.close()
+        assert engine.ask(QUESTION).status == "answered"
+    with RunStore.open(settings.runs.path) as store:
+        assert sum(run.status != "answered" for run in store.list()) == 1
+
+
+def quoting(request: ChatRequest) -> str:
+    return f"The sheet piling is {SHORT} thick [1]."
+
+
+@pytest.mark.parametrize("name", [name for name in WORKFLOWS if name != "summary"])
+def test_a_run_stopped_after_any_node_is_resumed_to_the_same_answer(
+    name: str, settings: Settings
+) -> None:
+    model = FunctionModel(quoting)
+    chosen = settings.model_copy(
+        update={"adaptive": settings.adaptive.model_copy(update={"min_quality": 1.0})}
+    )
+
+    def opened() -> Secondlook:
+        library = Library.open(settings=chosen, create=False)
+        return Secondlook(library, settings=chosen, models=models_of(model))
+
+    with opened() as engine:
+        whole = engine.ask(QUESTION, workflow=name)
+    nodes = [step.node for step in whole.steps]
+    assert len(model.requests) == 1
+    for stop in nodes[:-1]:
+        with opened() as engine:
+            run = _stopped_after(engine, stop, name)
+        with opened() as engine:
+            resumed = engine.resume(run)
+        assert same(resumed) == same(whole), stop
+        assert resumed.run == run
+        assert resumed.usage.calls == 1, "a reply that was paid for is not paid for again"
+        assert _checkpoints(settings) == 0
+
+
+def _stopped_after(engine: Secondlook, node: str, workflow: str) -> str:
+    events = engine.stream(QUESTION, workflow=workflow)
+    for event in events:
+        if event.type == "node_started" and event.node == _next(node, workflow):
+            events.close()
+            return event.run
+    raise AssertionError(f"{node} never ended")
+
+
+def _next(node: str, workflow: str) -> str:
+    order = {
+        "linear": ["retrieve", "rerank", "answer", "finish"],
+        "adaptive": ["retrieve", "rerank", "assess", "fall_back", "answer", "finish"],
+    }[workflow]
+    return order[order.index(node) + 1]
+
+
+def _checkpoints(settings: Settings) -> int:
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(checkpoints_file(settings.runs.path))) as db:
+        return int(db.execute("SELECT count(*) FROM checkpoints").fetchone()[0])
+
+
+def test_a_finished_run_is_not_resumed(engine: Secondlook) -> None:
+    answer = engine.ask(QUESTION)
+    with pytest.raises(UsageError, match="is finished"):
+        engine.resume(answer.run)
+
+
+def test_the_embedded_default_opens_no_socket_beyond_loopback(folder: Path, tmp_path: Path) -> None:
+    """In a process of its own: every connect but to loopback ends it, names are not resolved."""
+    script = (
+        "import socket, sys\n"
+        "def no(*a, **k): raise SystemExit('reached out: %r' % (a,))\n"
+        "socket.getaddrinfo = no\n"
+        "real = socket.socket.connect\n"
+        "def connect(self, address):\n"
+        "    if self.family in (socket.AF_INET, socket.AF_INET6): no(address)\n"
+        "    return real(self, address)\n"
+        "socket.socket.connect = connect\n"
+        "socket.socket.sendto = no\n"
+        "from secondlook.cli.main import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    environment = os.environ | {"XDG_DATA_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script, "ask", QUESTION, "--library", str(folder), "--json"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert Answer.model_validate_json(done.stdout).short == SHORT
