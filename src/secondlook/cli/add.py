@@ -142,14 +142,17 @@ def _library(call: Call, loaded: Loaded, *, dry_run: bool) -> Iterator[Library]:
 
 @contextmanager
 def passing_library(settings: Settings) -> Iterator[Library]:
-    """An empty library that is gone afterwards."""
+    """An empty library that is gone afterwards, and whose questions are not recorded."""
     from secondlook.library import Library
 
     # ignore_cleanup_errors: Windows keeps files alive that are still mapped
     with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "library"
         own = settings.model_copy(
-            update={"library": settings.library.model_copy(update={"path": path})}
+            update={
+                "library": settings.library.model_copy(update={"path": path}),
+                "runs": settings.runs.model_copy(update={"keep": 0}),
+            }
         )
         with Library.open(path, settings=own) as library:
             yield library

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer, Citation, Usage
 
 _LONGEST_QUOTE = 400
-_NEAREST = 3
 _METHODS = {
     "extractive": "word for word from a passage",
     "outline": "an outline: headings and lead sentences, no model",
@@ -29,8 +28,6 @@ def print_answer(answer: Answer, *, quiet: bool = False) -> None:
     console.print(Text(answer.text))
     for citation in answer.citations:
         _print_citation(console, citation)
-    if answer.status == "abstained":
-        _print_nearest(console, answer)
     if quiet:
         return
     console.print()
@@ -55,15 +52,6 @@ def _print_citation(console: Console, citation: Citation) -> None:
     quote = one_line(citation.quote)
     shown = quote if len(quote) <= _LONGEST_QUOTE else f"{quote[:_LONGEST_QUOTE]}..."
     console.print(Padding(Text(f'"{shown}"'), (0, 0, 0, 4), expand=False))
-
-
-def _print_nearest(console: Console, answer: Answer) -> None:
-    """Where a person would look next."""
-    from rich.text import Text
-
-    for seen in [passage for passage in answer.passages if passage.kept][:_NEAREST]:
-        page = f", p. {seen.page}" if seen.page is not None else ""
-        console.print(Text(f"  - {seen.title}{page}  ({seen.id})", style="dim"))
 
 
 def _confidence(answer: Answer) -> str:

@@ -10,6 +10,8 @@ from secondlook.cli.call import Call, command, parse_pairs
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
+    from secondlook.app import Secondlook
+    from secondlook.library import Library
     from secondlook.settings import Loaded, Settings
 
 EXAMPLES = """\
@@ -91,11 +93,11 @@ def ask(  # one parameter per flag
         call, preset=preset, workflow=workflow, model=model, k=k, web=web, timeout=timeout
     )
     warm_up(loaded.settings)
-    with call.open(loaded) as library:
-        documents = [library.document(name).id for name in doc] if doc else None
+    with opened_engine(call.open(loaded)) as engine:
+        documents = [engine.library.document(name).id for name in doc] if doc else None
         answer = answer_live(
             call,
-            engine_for(library, loaded),
+            engine,
             " ".join(question),
             trace=trace,
             filters=filters or None,
@@ -127,10 +129,10 @@ def load_for_asking(
     )
 
 
-def engine_for(library: Any, loaded: Loaded) -> Any:
+def opened_engine(library: Library) -> Secondlook:
     from secondlook.app import Secondlook
 
-    return Secondlook(library, settings=loaded.settings)
+    return Secondlook(library)
 
 
 def warm_up(settings: Settings) -> None:
@@ -141,15 +143,17 @@ def warm_up(settings: Settings) -> None:
         start(threads=settings.embedding.threads or None, reader=settings.search.rerank)
 
 
-def answer_live(call: Call, engine: Any, question: str, *, trace: bool, **options: Any) -> Answer:
+def answer_live(
+    call: Call, engine: Secondlook, question: str, *, trace: bool, **options: Any
+) -> Answer:
     """The answer; what happens on the way is shown as it happens."""
     from secondlook.cli.watching import watched
 
-    with engine, watched(call, trace=trace) as see:
+    with watched(call, trace=trace) as see:
         for event in engine.stream(question, **options):
             see(event)
             if event.type == "answered":
-                answer: Answer = event.answer
+                answer = event.answer
     return answer
 
 

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from secondlook.cli.add import passing_library, print_failed, summary
+from secondlook.cli.ask import answer_live, opened_engine, show_answer
 from secondlook.cli.call import Call, command
 from secondlook.cli.failure import INTERRUPTED, STOPPED
-from secondlook.cli.search import show_hits
 
 if TYPE_CHECKING:
     import typer
@@ -18,14 +18,14 @@ EXAMPLES = """\
 It works in a temporary library, unless --library names one to keep. Then try
 your own documents:
   secondlook add ~/papers
-  secondlook search "..."
+  secondlook ask "..."
 """
 QUESTIONS = (
-    "how deep is the deepest berth",
-    "what will dredging the harbour cost",
-    "did the light go out in the storm",
+    "how thick is the sheet piling of the south quay",
+    "who voted against the money for dredging",
+    "who designed the lighthouse on Cape Varn",
 )
-_HITS = 2
+"""The documents do not say who designed the lighthouse: that answer is withheld."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,10 +49,10 @@ def demo(call: Call) -> int:
             return INTERRUPTED
         print_failed([(item.path, item.reason) for item in report.failed])
         sys.stdout.write(f"{summary(report)}\n")
-        for question in QUESTIONS:
-            _announce(f'search "{question}" -k {_HITS}')
-            hits = library.search(question, k=_HITS)
-            show_hits(call, library, question, hits)
+        with opened_engine(library) as engine:
+            for question in QUESTIONS:
+                _announce(f'ask "{question}"')
+                show_answer(call, answer_live(call, engine, question, trace=False))
     return 0
 
 

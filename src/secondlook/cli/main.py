@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secondlook import __version__
-from secondlook.cli import add, ask, config, demo, documents, search, upkeep
+from secondlook.cli import (
+    add,
+    ask,
+    config,
+    demo,
+    doctor,
+    documents,
+    models,
+    runs,
+    search,
+    upkeep,
+    verify,
+)
 from secondlook.cli.call import Common, DebugOption, LibraryOption, QuietOption
 from secondlook.cli.failure import INTERRUPTED, STOPPED, usage_error
 from secondlook.cli.terminal import use_utf8
@@ -23,7 +35,9 @@ EXAMPLES = """\
 Start here:
   secondlook demo                       try it on sample documents
   secondlook add ~/papers               make a folder searchable
-  secondlook search "how do bees see"   find the passages that matter
+  secondlook ask "how do bees see"      an answer with its evidence
+  secondlook search "bees and light"    the passages themselves
+  secondlook doctor                     what is installed, found and missing
 
 \b
 `secondlook COMMAND --help` has examples for each command.
@@ -31,7 +45,7 @@ Start here:
 
 app = typer.Typer(
     name=PROGRAM,
-    help="Search your own documents by meaning and by words, and see exactly where it says so.",
+    help="Answers over your own documents, with evidence, checked twice.",
     epilog=EXAMPLES,
     # Plain help: formatting it with rich would double the time that --help takes.
     rich_markup_mode=None,
@@ -39,7 +53,7 @@ app = typer.Typer(
     context_settings={"help_option_names": sorted(HELP_OPTIONS), "max_content_width": 100},
 )
 
-for group in (add, ask, search, documents, upkeep, config, demo):
+for group in (add, ask, search, documents, upkeep, runs, verify, models, doctor, config, demo):
     group.register(app)
 
 

@@ -127,12 +127,17 @@ def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
         said = f"{said} {draft['note']}"
     if not found:
         return f"{said} The search found no passage." if draft["stop"] == "no_evidence" else said
-    documents = list(dict.fromkeys(item["title"] for item in found))
-    nearest = ", ".join(f'"{title}"' for title in documents[:_NEAREST])
+    documents = len({item["document"] for item in found})
+    nearest = ", ".join(list(dict.fromkeys(map(_place, found)))[:_NEAREST])
     return (
-        f"{said} Searched {len(found)} passages of {len(documents)} documents; "
+        f"{said} Searched {len(found)} passages of {documents} documents; "
         f"the nearest are in {nearest}."
     )
+
+
+def _place(item: Found) -> str:
+    page = "" if item["page"] is None else f", p. {item['page']}"
+    return f'"{item["title"]}"{page}'
 
 
 def _status(draft: DraftData, claims: Sequence[Claim]) -> Status:
