@@ -25,6 +25,7 @@ _PROGRAM = (
 )
 _LEAVE_SECONDS = 2.0
 _LOG_BYTES = 8192
+_GRAMMAR_ERROR = re.compile(r"llg error: (.*)")
 _LOG_STAMP = re.compile(r"^[\d.]+ E +")
 
 
@@ -46,7 +47,7 @@ class WorkerProcess:
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
+        self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed by end()
         self._is_doomed = False
         try:
             self._process = _start(self._log)
@@ -72,17 +73,26 @@ class WorkerProcess:
         """The result; pieces of text are passed on as they come. EOFError when the worker died."""
         if self._process.stdin is None or self._process.stdout is None:
             raise EOFError
+        logged = self._log.seek(0, os.SEEK_END)
         send(self._process.stdin, message)
         while (reply := receive(self._process.stdout)).get("kind") == "text":
             on_piece(reply)
         if reply.get("kind") == "failed":
             raise self._failure(reply)
+        if message.get("schema") is not None:
+            self._insist_on_grammar(logged)
         return reply
 
     def _failure(self, reply: dict[str, Any]) -> ModelError:
         if reply.get("reason") == "load":
             reply = {**reply, "why": self._complaint() or reply.get("why")}
         return from_worker(self._launch.spec, reply)
+
+    def _insist_on_grammar(self, since: int) -> None:
+        """A grammar that llama.cpp cannot make leaves the model free, with a note in the log."""
+        self._log.seek(since)
+        if found := _GRAMMAR_ERROR.search(self._log.read().decode("utf-8", "replace")):
+            raise from_worker(self._launch.spec, {"reason": "schema", "why": found[1]})
 
     def _complaint(self) -> str:
         """The first error that llama.cpp wrote down: those after it only repeat that it failed."""

@@ -1,0 +1,250 @@
+"""Stop, deadlines and deaths of a real model's worker: each costs one call, never the next."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from secondlook.errors import ModelTimeout, ModelUnavailable
+from secondlook.models.gguf import GgufChat
+from secondlook.models.port import ChatRequest, ChatResult, Message
+from tests.support.gguf_models import smollm2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUICK = ChatRequest((Message("user", "Say hello."),), max_tokens=3)
+LONG_REPLY = ChatRequest((Message("user", "Tell a long story of the sea."),), max_tokens=1500)
+LONG_PROMPT = ChatRequest((Message("user", "All about the sea. " * 360),), max_tokens=4)
+"""Read for many seconds before the first word comes, and not interruptible while it is read."""
+GONE_SECONDS = 10.0
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[GgufChat]:
+    opened = GgufChat(smollm2(), context_tokens=2048)
+    yield opened
+    asyncio.run(opened.aclose())
+
+
+@pytest.fixture
+def chat(shared: GgufChat) -> GgufChat:
+    """With a process that is loaded and idle."""
+    asyncio.run(shared.count(QUICK.messages))
+    assert shared.worker_pid is not None
+    return shared
+
+
+def assert_gone(pid: int) -> None:
+    if psutil.pid_exists(pid):
+        with_grace = psutil.Process(pid)
+        assert (
+            with_grace.status() == psutil.STATUS_ZOMBIE or with_grace.wait(GONE_SECONDS) is not None
+        )
+
+
+def works_again(chat: GgufChat, *, after: int) -> None:
+    result = asyncio.run(chat.complete(QUICK))
+    assert result.tokens_out == 3
+    assert chat.worker_pid != after
+    assert_gone(after)
+
+
+def pid_of(chat: GgufChat) -> int:
+    pid = chat.worker_pid
+    assert pid is not None
+    return pid
+
+
+async def cancelled(task: asyncio.Task[ChatResult]) -> None:
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_a_call_cancelled_in_the_middle_of_its_reply_is_stopped(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+
+    async def cancel_after_three() -> None:
+        pieces: list[str] = []
+        enough = asyncio.Event()
+
+        def heard(text: str) -> None:
+            pieces.append(text)
+            if len(pieces) == 3:
+                enough.set()
+
+        task = asyncio.create_task(chat.complete(LONG_REPLY, heard))
+        await enough.wait()
+        await cancelled(task)
+
+    asyncio.run(cancel_after_three())
+    works_again(chat, after=pid)
+
+
+def test_a_call_cancelled_while_its_prompt_is_read_is_stopped(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+    busy_from = psutil.Process(pid).cpu_times().user
+
+    async def cancel_while_reading() -> None:
+        task = asyncio.create_task(chat.complete(LONG_PROMPT, lambda _: pytest.fail("too late")))
+        process = psutil.Process(pid)
+        while process.cpu_times().user < busy_from + 0.2:
+            await asyncio.wait([task], timeout=0.02)
+        await cancelled(task)
+
+    asyncio.run(cancel_while_reading())
+    works_again(chat, after=pid)
+
+
+def test_a_deadline_stops_the_reading_of_a_prompt(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+    request = ChatRequest(LONG_PROMPT.messages, max_tokens=4, timeout=0.5)
+    with pytest.raises(ModelTimeout, match=r"did not answer within 0\.5 s"):
+        asyncio.run(chat.complete(request))
+    works_again(chat, after=pid)
+
+
+def test_a_deadline_in_the_line_leaves_the_call_ahead_alone(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+
+    async def both() -> ChatResult:
+        begun = asyncio.Event()
+        ahead = asyncio.create_task(
+            chat.complete(ChatRequest(LONG_REPLY.messages, max_tokens=40), lambda _: begun.set())
+        )
+        await begun.wait()
+        with pytest.raises(ModelTimeout, match="1 other calls to it were still ahead"):
+            await chat.complete(ChatRequest(QUICK.messages, max_tokens=1, timeout=0.01))
+        assert chat.waiting == 0
+        return await ahead
+
+    assert asyncio.run(both()).tokens_out > 1
+    assert chat.worker_pid == pid
+
+
+def test_who_waits_behind_a_cancelled_call_is_served(chat: GgufChat) -> None:
+    async def both() -> ChatResult:
+        begun = asyncio.Event()
+        ahead = asyncio.create_task(chat.complete(LONG_REPLY, lambda _: begun.set()))
+        await begun.wait()
+        behind = asyncio.create_task(chat.complete(QUICK))
+        while not chat.waiting:
+            await asyncio.wait([behind], timeout=0.01)
+        await cancelled(ahead)
+        return await behind
+
+    assert asyncio.run(both()).tokens_out == 3
+
+
+def test_a_listener_that_raises_stops_the_call(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+
+    def broken(_: str) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(chat.complete(LONG_REPLY, broken))
+    works_again(chat, after=pid)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGABRT"])
+def test_a_worker_that_dies_in_a_call_is_a_retryable_error(chat: GgufChat, how: str) -> None:
+    pid = pid_of(chat)
+    with pytest.raises(ModelUnavailable, match=how) as caught:
+        asyncio.run(chat.complete(LONG_REPLY, lambda _: os.kill(pid, signal.Signals[how])))
+    assert caught.value.retryable
+    assert chat.spec in caught.value.message
+    works_again(chat, after=pid)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_worker_that_died_between_calls_is_not_even_noticed(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+    os.kill(pid, signal.SIGKILL)
+    while chat.worker_pid is not None:
+        os.sched_yield()
+    works_again(chat, after=pid)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_in_the_terminal_does_not_reach_the_worker(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+    assert os.getpgid(pid) != os.getpgrp()
+    os.kill(pid, signal.SIGINT)
+    assert asyncio.run(chat.complete(QUICK)).tokens_out == 3
+    assert chat.worker_pid == pid
+
+
+def test_closing_ends_a_busy_worker_and_whoever_waits_for_it() -> None:
+    async def close_in_the_middle() -> int:
+        chat = GgufChat(smollm2(), context_tokens=512)
+        begun = asyncio.Event()
+        running = asyncio.create_task(chat.complete(LONG_REPLY, lambda _: begun.set()))
+        await begun.wait()
+        waiting = asyncio.create_task(chat.complete(QUICK))
+        while not chat.waiting:
+            await asyncio.wait([waiting], timeout=0.01)
+        pid = pid_of(chat)
+        await chat.aclose()
+        for task in (running, waiting):
+            with pytest.raises(ModelUnavailable, match="was closed"):
+                await task
+        await chat.aclose()
+        return pid
+
+    assert_gone(asyncio.run(close_in_the_middle()))
+
+
+def test_a_chat_that_is_forgotten_takes_its_worker_along() -> None:
+    chat = GgufChat(smollm2(), context_tokens=256)
+    asyncio.run(chat.count(QUICK.messages))
+    pid = pid_of(chat)
+    del chat
+    gc.collect()
+    assert_gone(pid)
+
+
+PARENT = """
+import asyncio, sys
+from secondlook.models.gguf import GgufChat
+from secondlook.models.port import ChatRequest, Message
+async def main():
+    chat = GgufChat(sys.argv[1], context_tokens=2048)
+    await chat.count((Message("user", "hi"),))
+    print(chat.worker_pid, flush=True)
+    request = ChatRequest((Message("user", sys.argv[2]),), max_tokens=1000)
+    await chat.complete(request, lambda _: print("busy", flush=True))
+asyncio.run(main())
+"""
+
+
+def orphan(prompt: str, *, wait_for_text: bool) -> int:
+    """The worker of a parent that was killed while the worker was busy."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(smollm2()), prompt], stdout=subprocess.PIPE, text=True
+    )
+    with parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        if wait_for_text:
+            assert parent.stdout.readline() == "busy\n"
+        parent.kill()
+    return pid
+
+
+def test_the_worker_ends_when_its_parent_is_killed_while_it_writes() -> None:
+    assert_gone(orphan("Tell a long story.", wait_for_text=True))
+
+
+def test_the_worker_ends_when_its_parent_is_killed_while_it_reads() -> None:
+    assert_gone(orphan("All about the sea. " * 360, wait_for_text=False))

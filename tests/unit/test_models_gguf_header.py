@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.models.gguf import UnusableModel
+from secondlook.models.gguf.header import control_marks, read_header
+from tests.support.gguf_files import gguf_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LLAMA = {"general.architecture": "llama", "llama.context_length": 2048, "llama.block_count": 2}
+
+
+def written(folder: Path, data: bytes) -> Path:
+    path = folder / "model.gguf"
+    path.write_bytes(data)
+    return path
+
+
+def test_the_head_says_what_the_model_is(tmp_path: Path) -> None:
+    header = read_header(written(tmp_path, gguf_bytes(LLAMA)))
+    assert (header.architecture, header.context_tokens) == ("llama", 2048)
+
+
+@pytest.mark.parametrize(("wanted", "usable"), [(512, 512), (2048, 2048), (8192, 2048)])
+def test_no_more_context_than_the_model_was_trained_for(
+    tmp_path: Path, wanted: int, usable: int
+) -> None:
+    header = read_header(written(tmp_path, gguf_bytes(LLAMA)))
+    assert header.usable_context(wanted) == usable
+
+
+def test_a_head_without_a_context_length_leaves_it_to_the_settings(tmp_path: Path) -> None:
+    header = read_header(written(tmp_path, gguf_bytes({"general.architecture": "llama"})))
+    assert header.context_tokens is None
+    assert header.usable_context(4096) == 4096
+
+
+def test_the_context_length_of_another_architecture_does_not_count(tmp_path: Path) -> None:
+    entries = {"general.architecture": "llama", "clip.context_length": 77}
+    assert read_header(written(tmp_path, gguf_bytes(entries))).context_tokens is None
+
+
+def test_the_vocabulary_is_not_read_for_the_head(tmp_path: Path) -> None:
+    whole = gguf_bytes({**LLAMA, "tokenizer.ggml.tokens": ["a"] * 1000})
+    assert read_header(written(tmp_path, whole[:-500])).context_tokens == 2048
+
+
+def test_control_marks_are_those_that_the_tokenizer_would_obey(tmp_path: Path) -> None:
+    entries = {
+        **LLAMA,
+        "tokenizer.ggml.tokens": ["<unk>", "<|im_end|>", "hello", "<td>", "<|user|>", "\n"],
+        "tokenizer.ggml.token_type": [2, 3, 1, 4, 4, 3],
+    }
+    assert control_marks(written(tmp_path, gguf_bytes(entries))) == ("<|im_end|>", "<|user|>")
+
+
+def test_a_file_without_a_vocabulary_has_no_marks(tmp_path: Path) -> None:
+    assert control_marks(written(tmp_path, gguf_bytes(LLAMA))) == ()
+
+
+def damaged_files() -> dict[str, bytes]:
+    whole = gguf_bytes({**LLAMA, "tokenizer.ggml.token_type": [1, 2, 3]})
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
+    return {
+        "nothing": b"",
+        "a zip": b"PK\x03\x04" + bytes(100),
+        "old version": gguf_bytes(LLAMA, version=1),
+        "other byte order": b"GGUF" + struct.pack(">IQQ", 3, 0, 1),
+        "cut in a number": whole[:10],
+        "cut in a key": whole[:40],
+        "cut in a list": whole[:-5],
+        "endless entries": b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 60),
+        "endless key": head + struct.pack("<Q", 1 << 60),
+        "endless text": head + struct.pack("<Q1sIQ", 1, b"k", 8, 1 << 60),
+        "endless list": head + struct.pack("<Q1sIIQ", 1, b"k", 9, 4, 1 << 60),
+        "unknown kind": head + struct.pack("<Q1sI", 1, b"k", 99),
+        "list of unknown kind": head + struct.pack("<Q1sIIQ", 1, b"k", 9, 99, 1),
+    }
+
+
+@pytest.mark.parametrize("kind", damaged_files())
+def test_what_is_no_gguf_file_is_said_with_its_name(tmp_path: Path, kind: str) -> None:
+    path = written(tmp_path, damaged_files()[kind])
+    with pytest.raises(UnusableModel, match="is no usable GGUF file") as caught:
+        control_marks(path)
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+    assert not caught.value.retryable
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UnusableModel, match="there is no model file"):
+        read_header(tmp_path / "none.gguf")
+
+
+def test_a_folder_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(UnusableModel, match="cannot read the model file"):
+        read_header(tmp_path)
+
+
+def test_random_damage_never_escapes_as_another_error(tmp_path: Path) -> None:
+    import random
+
+    entries: dict[str, Any] = {**LLAMA, "tokenizer.ggml.tokens": ["<s>", "b"], "x": [1, 2]}
+    whole, dice = gguf_bytes(entries), random.Random(7)
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(dice.randint(1, 4)):
+            data[dice.randrange(len(data))] = dice.randrange(256)
+        try:
+            control_marks(written(tmp_path, bytes(data)))
+        except UnusableModel:
+            continue

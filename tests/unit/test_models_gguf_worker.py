@@ -1,0 +1,227 @@
+"""The parts of the worker that need no model: what is asked of llama.cpp, and how it is read."""
+
+from __future__ import annotations
+
+import io
+import json
+import queue
+import threading
+from typing import Any
+
+import pytest
+
+from secondlook.errors import ContextOverflow, ModelError, ModelUnavailable, UnusableReply
+from secondlook.models.gguf import UnusableModel, worker
+from secondlook.models.gguf.failures import died, from_worker, overdue
+from secondlook.models.gguf.llama import (
+    Model,
+    Refused,
+    StreamedReply,
+    closed_objects,
+    completion_body,
+    harmless,
+    json_grammar,
+    mark_pattern,
+)
+from secondlook.models.gguf.wire import receive, send
+
+MARKS = mark_pattern(["<|im_end|>", "<|im_start|>", "<s>"])
+
+
+@pytest.mark.parametrize(
+    "message", [{}, {"text": "é\n\0\ud800"}, {"n": [1, None, {"a": "b" * 99}]}]
+)
+def test_messages_survive_the_wire(message: dict[str, Any]) -> None:
+    stream = io.BytesIO()
+    send(stream, message)
+    stream.seek(0)
+    assert receive(stream) == message
+    with pytest.raises(EOFError):
+        receive(stream)
+
+
+def test_only_objects_travel() -> None:
+    with pytest.raises(ValueError, match="expected an object"):
+        receive(io.BytesIO(b"\x02\0\0\0[]"))
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("plain", "plain"),
+        ("a<|im_end|>b", "a< |im_end|>b"),
+        ("<|im_<|im_end|>end|>", "<|im_< |im_end|>end|>"),
+        ("<s><|im_start|>", "< s>< |im_start|>"),
+        ("half \ud800 pair", "half ? pair"),
+    ],
+)
+def test_control_marks_in_a_text_become_text(content: str, expected: str) -> None:
+    assert harmless(content, MARKS) == expected
+    assert MARKS is not None
+    assert not MARKS.search(expected)
+
+
+def test_without_marks_only_the_encoding_is_mended() -> None:
+    assert mark_pattern([]) is None
+    assert harmless("<|im_end|>\udc80", None) == "<|im_end|>?"
+
+
+def test_objects_are_closed_at_every_depth_unless_they_ask_to_be_open() -> None:
+    inner = {"type": "object", "properties": {"b": {"type": "string"}}}
+    open_one = {"type": "object", "properties": {}, "additionalProperties": True}
+    schema = {"type": "object", "properties": {"a": {"anyOf": [inner, open_one]}}}
+    closed = closed_objects(schema)
+    assert closed["additionalProperties"] is False
+    first, second = closed["properties"]["a"]["anyOf"]
+    assert first["additionalProperties"] is False
+    assert second["additionalProperties"] is True
+    assert "additionalProperties" not in schema
+
+
+def test_the_grammar_holds_the_schema_and_asks_for_compact_json() -> None:
+    head, body = json_grammar({"type": "integer"}).split("%json ")
+    assert head.startswith("%llguidance")
+    assert json.loads(body)["type"] == "integer"
+    assert json.loads(body)["x-guidance"]["whitespace_flexible"] is False
+
+
+def asked(**options: Any) -> dict[str, Any]:
+    request = {"max_tokens": 5, "temperature": 0.0, "stop": [], "seed": None, "schema": None}
+    return completion_body({**request, **options}, [])
+
+
+def test_a_seed_and_a_grammar_are_sent_only_when_asked_for() -> None:
+    assert not {"seed", "grammar"} & asked().keys()
+    assert asked(seed=-1)["seed"] >= 0
+    assert "grammar" in asked(schema={"type": "string"})
+    assert asked(max_tokens=0)["max_tokens"] == 1
+
+
+def chunk(text: str | None, finish: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"delta": {"content": text}, "finish_reason": finish}]}
+
+
+USAGE = {
+    "choices": [],
+    "usage": {
+        "prompt_tokens": 9,
+        "completion_tokens": 2,
+        "prompt_tokens_details": {"cached_tokens": 4},
+    },
+}
+
+
+def test_a_streamed_reply_is_passed_on_and_collected() -> None:
+    pieces: list[dict[str, Any]] = []
+    reply = StreamedReply(pieces.append)
+    for piece in (chunk(None), chunk("a"), chunk("b"), chunk(None, "length"), USAGE):
+        assert reply.take(piece) is False
+    assert [piece["text"] for piece in pieces] == ["a", "b"]
+    assert reply.result(is_json=True) == {
+        "text": "ab", "finish": "length", "tokens_in": 9, "tokens_out": 2, "tokens_cached": 4,
+    }  # fmt: skip
+
+
+def test_a_reply_that_ends_without_a_reason_is_refused() -> None:
+    with pytest.raises(Refused, match="ended without a result"):
+        StreamedReply(print).result(is_json=False)
+
+
+def test_a_finished_reply_that_is_no_json_does_not_pass_for_a_schema() -> None:
+    reply = StreamedReply(lambda _: None)
+    reply.take(chunk("Sure! Here", "stop"))
+    with pytest.raises(Refused) as caught:
+        reply.result(is_json=True)
+    assert caught.value.reason == "schema"
+
+
+def test_an_error_in_the_middle_stops_the_generation() -> None:
+    def gone(_: dict[str, Any]) -> None:
+        raise BrokenPipeError
+
+    reply = StreamedReply(gone)
+    assert reply.take(chunk("a")) is True
+    with pytest.raises(BrokenPipeError):
+        reply.result(is_json=False)
+
+
+def test_too_long_a_prompt_is_told_apart_from_other_refusals() -> None:
+    for kind, reason in (("exceed_context_size_error", "overflow"), ("other", "request")):
+        reply = StreamedReply(print)
+        assert reply.take({"error": {"type": kind, "message": "no"}})
+        with pytest.raises(Refused) as caught:
+            reply.result(is_json=False)
+        assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("overflow", ContextOverflow),
+        ("schema", UnusableReply),
+        ("engine", UnusableModel),
+        ("load", UnusableModel),
+        ("request", ModelError),
+    ],
+)
+def test_refusals_become_our_errors(reason: str, kind: type[ModelError]) -> None:
+    error = from_worker("gguf:m", {"reason": reason, "why": "because"})
+    assert type(error) is kind
+    assert "because" in error.message
+    assert not error.retryable
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(-9, "SIGKILL"), (-6, "SIGABRT"), (3, "exit status 3"), (-250, "signal 250")],
+)
+def test_a_death_says_how_and_may_be_tried_again(status: int, said: str) -> None:
+    error = died("gguf:m", status, "ggml: out of bounds")
+    assert isinstance(error, ModelUnavailable)
+    assert error.retryable
+    assert said in error.message
+    assert "gguf:m" in error.message
+    assert "out of bounds" in error.message
+    assert ("memory" in str(error.hint)) is (status == -9)
+
+
+def test_a_deadline_says_who_was_ahead() -> None:
+    assert "2 other calls" in overdue("gguf:m", 1.5, 2).message
+    assert "within 1.5 s" in overdue("gguf:m", 1.5, 0).message
+
+
+class Parrot(Model):
+    """Says what it is asked, or refuses."""
+
+    def __init__(self) -> None:
+        pass
+
+    def count(self, messages: list[dict[str, str]]) -> int:
+        return len(messages)
+
+    def complete(self, request: dict[str, Any], emit: Any) -> dict[str, Any]:
+        if request["text"] == "no":
+            raise Refused("request", "I will not")
+        emit({"kind": "text", "text": request["text"]})
+        return {"text": request["text"]}
+
+
+def test_the_worker_answers_until_its_input_ends() -> None:
+    requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    for request in (
+        {"kind": "count", "messages": [{}, {}]},
+        {"kind": "complete", "text": "no"},
+        {"kind": "complete", "text": "yes"},
+        None,
+    ):
+        requests.put(request)
+    outbox = io.BytesIO()
+    worker.serve(Parrot(), requests.get, outbox, threading.Event())
+    outbox.seek(0)
+    assert [receive(outbox) for _ in range(4)] == [
+        {"kind": "done", "tokens": 2},
+        {"kind": "failed", "reason": "request", "why": "I will not"},
+        {"kind": "text", "text": "yes"},
+        {"kind": "done", "text": "yes"},
+    ]
+    assert outbox.read() == b""
