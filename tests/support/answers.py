@@ -209,7 +209,12 @@ def from_the_web() -> Answer:
     """An answer on a page that was read while answering."""
     sentence = PAGE_TEXT.split(". ", maxsplit=1)[0] + "."
     document = document_id(PAGE_URL)
-    source = {"document": document, "title": "Tides", "origin": "web", "url": PAGE_URL}
+    source: dict[str, Any] = {
+        "document": document,
+        "title": "Tides",
+        "origin": "web",
+        "url": PAGE_URL,
+    }
     citation = Citation(
         number=1,
         passage=f"{document}.0",

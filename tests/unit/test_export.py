@@ -1,0 +1,261 @@
+"""The Markdown of an answer: complete, and of its own making whatever the documents say."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from secondlook.answer import Answer, Citation, Claim, Confidence, Trouble
+from secondlook.export import to_markdown
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def made(**given_: Any) -> Answer:
+    citation = Citation(
+        number=1,
+        passage="d.0",
+        document="d",
+        sha256="d" * 64,
+        title="Harbour survey",
+        page=2,
+        start=5,
+        end=30,
+        quote="Berth 4 has 7.8 metres.",
+        path="/papers/survey.pdf",
+    )
+    web = Citation(
+        number=2,
+        passage="web-1.0",
+        document="web-1",
+        sha256="e" * 64,
+        title="Tides",
+        start=0,
+        end=10,
+        quote="High water.",
+        origin="web",
+        url="https://example.org/tides?x=1",
+        fetched="2026-01-01T00:00:00+00:00",
+    )
+    values: dict[str, Any] = {
+        "run": "r1",
+        "question": "How deep is berth 4?",
+        "asked": "How deep is berth 4?",
+        "workflow": "linear",
+        "method": "generative",
+        "model": "gguf:small.gguf",
+        "text": "Berth 4 has 7.8 metres. [1][2]",
+        "status": "answered",
+        "stop_reason": "answered",
+        "claims": (Claim(text="Berth 4 has 7.8 metres.", citations=(1, 2)),),
+        "citations": (citation, web),
+        "confidence": Confidence(value=0.824, reasons=("the reader is sure",)),
+        "created": "2026-01-01T00:00:00+00:00",
+        "version": "0.1.0",
+    }
+    return Answer(**values | given_)
+
+
+def flat(tokens: list[Token]) -> list[Token]:
+    return [one for token in tokens for one in (token, *flat(token.children or []))]
+
+
+def parsed(markdown: str) -> list[Token]:
+    return flat(PARSER.parse(markdown))
+
+
+def words(markdown: str) -> str:
+    """All text that a reader sees."""
+    return "".join(
+        token.content if token.type in {"text", "code_inline"} else "\n"
+        for token in parsed(markdown)
+    )
+
+
+def test_says_everything_that_matters() -> None:
+    shown = to_markdown(made())
+    assert shown == (
+        "# How deep is berth 4?\n\n"
+        "Berth 4 has 7.8 metres. \\[1\\]\\[2\\]\n\n"
+        "*Answered (answered). Confidence 0.82 (provisional): the reader is sure.*\n\n"
+        "## References\n\n"
+        "\\[1\\] **Harbour survey**, p. 2, `/papers/survey.pdf`\n\n"
+        "> Berth 4 has 7.8 metres.\n\n"
+        "\\[2\\] **Tides**, <https://example.org/tides?x=1>, read 2026-01-01T00:00:00+00:00\n\n"
+        "> High water.\n\n"
+        "---\n\n"
+        "Run `r1`, linear, generative, `gguf:small.gguf`, 2026-01-01T00:00:00+00:00, "
+        "Secondlook 0.1.0.\n"
+    )
+    assert "Berth 4 has 7.8 metres. [1][2]" in words(shown)
+
+
+def test_references_are_the_citations() -> None:
+    answer = made()
+    shown = to_markdown(answer)
+    references = re.findall(r"^\\\[(\d+)\\\] \*\*(.*?)\*\*", shown, re.MULTILINE)
+    assert references == [(str(one.number), one.title) for one in answer.citations]
+    for citation in answer.citations:
+        assert citation.quote in words(shown)
+        assert str(citation.path or citation.url) in words(shown)
+
+
+def test_warnings_and_doubts_are_told() -> None:
+    shown = to_markdown(
+        made(
+            status="partial",
+            claims=(Claim(text="Berth 4 has 7.8 metres.", citations=(1, 2), supported=False),),
+            warnings=(
+                Trouble(
+                    node="web", error="WebSearchError", message="no reply", consequence="skipped"
+                ),
+            ),
+        )
+    )
+    assert "Answered in part" in shown
+    assert "Sentences without support: 1." in shown
+    assert "## Warnings\n\n- web: no reply (WebSearchError); skipped" in shown
+
+
+def test_an_abstention_has_no_references() -> None:
+    shown = to_markdown(
+        made(
+            text="I don't know.",
+            status="abstained",
+            stop_reason="no_evidence",
+            method="none",
+            model=None,
+            claims=(),
+            citations=(),
+            confidence=Confidence(),
+        )
+    )
+    assert "*Not answered: the evidence is not there (no evidence).*" in shown
+    assert "References" not in shown
+
+
+HOSTILE = [
+    "[click](https://evil.example)",
+    "![x](https://evil.example/pixel.png)",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "https://evil.example and www.evil.example and a@evil.example",
+    "<https://evil.example>",
+    "# Heading\n## Another",
+    "Heading\n=======",
+    "Heading\n---",
+    "- list\n+ list\n* list\n1. list\n2) list",
+    "> quote\n>> quote",
+    "    code\n\tcode",
+    "```\nfence\n```",
+    "~~~\nfence",
+    "`code` ``code``",
+    "**bold** _it_ ~~gone~~ __x__",
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+    "[1]: https://evil.example\n[1]",
+    "[1](https://evil.example)",
+    "\\[x\\](https://evil.example)",
+    "&lt;b&gt; &#60;i&#62; &amp;",
+    "line\u2028# heading\u2029- list\x85x",
+    "***\n---\n___",
+    "trailing #",
+    "\u202egnp.exe",
+    "",
+    "\x1b[31mred",
+]
+OWN = {
+    "heading_open": 2,
+    "link_open": 1,
+    "hr": 1,
+    "blockquote_open": 2,
+    "strong_open": 2,
+    "em_open": 1,
+}
+FORBIDDEN = {
+    "image",
+    "html_inline",
+    "html_block",
+    "code_block",
+    "fence",
+    "table_open",
+    "s_open",
+    "bullet_list_open",
+    "ordered_list_open",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_documents_say_stays_words(text: str) -> None:
+    shown = to_markdown(hostile(text))
+    _is_of_our_own_making(shown, code=3)
+    expected = " ".join(text.translate({0x202E: "", 0x1B: ""}).split())
+    assert expected in " ".join(words(shown).split()).replace("\u2028", " ")
+
+
+@given(st.text(max_size=60) | st.text(alphabet="[]()<>!#*_`~|-=+>&;:/. \n\tab1", max_size=40))
+def test_no_text_makes_markdown(text: str) -> None:
+    _is_of_our_own_making(to_markdown(hostile(text)), code=3)
+
+
+def hostile(text: str) -> Answer:
+    """An answer all of whose strangers' fields say this, and whose addresses are no addresses."""
+    first, second = made().citations
+    return made(
+        question=text,
+        text=f"{text}\n\n{text}",
+        citations=(
+            first.model_copy(update={"title": text, "quote": text, "path": text or "x"}),
+            second.model_copy(update={"title": text, "quote": text, "fetched": text}),
+        ),
+        confidence=Confidence(value=0.5, reasons=(text,)),
+        workflow=text,
+    )
+
+
+def _is_of_our_own_making(markdown: str, *, code: int) -> None:
+    counts: dict[str, int] = {}
+    for token in parsed(markdown):
+        counts[token.type] = counts.get(token.type, 0) + 1
+    assert {kind: counts.get(kind, 0) for kind in OWN} == OWN
+    assert FORBIDDEN & counts.keys() == set()
+    assert counts.get("code_inline", 0) == code
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "http://[", "https:"]
+)
+def test_only_web_addresses_are_links(url: str) -> None:
+    citation = made().citations[1].model_copy(update={"url": url})
+    shown = to_markdown(made(citations=(made().citations[0], citation)))
+    assert "link_open" not in {token.type for token in parsed(shown)}
+    assert url in words(shown)
+
+
+def test_an_address_cannot_end_its_link() -> None:
+    url = "https://example.org/a b>[x](https://evil.example)<\n"
+    citation = made().citations[1].model_copy(update={"url": url})
+    shown = to_markdown(made(citations=(made().citations[0], citation)))
+    links = [token.attrs["href"] for token in parsed(shown) if token.type == "link_open"]
+    assert links == ["https://example.org/a%20b%3E%5Bx%5D%28https://evil.example%29%3C%0A"]
+
+
+def test_sources_without_path_or_address_are_named() -> None:
+    first, second = made().citations
+    shown = to_markdown(
+        made(
+            citations=(
+                first.model_copy(update={"path": None, "title": ""}),
+                second.model_copy(update={"url": None, "fetched": None}),
+            )
+        )
+    )
+    assert "\\[1\\] **Untitled**, p. 2, document `d`" in shown
+    assert "\\[2\\] **Tides**\n" in shown

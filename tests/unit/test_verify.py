@@ -1,0 +1,317 @@
+"""What can be said of an answer without any library: does it agree with itself?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secondlook.answer import Answer, Check, Citation, Claim, SeenPassage
+from secondlook.errors import UsageError
+from secondlook.verify import (
+    Problem,
+    evidence_of,
+    examine,
+    needs_library,
+    parse_answer,
+    verify,
+)
+from secondlook.verify.report import shown
+from tests.support.answers import from_the_web
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FIRST = "Spring tides at Halvermouth reach 4.9 metres."
+SECOND = "Neap tides stay below 3.1 metres."
+
+
+def two_claims(**given_: Any) -> Answer:
+    """A true answer of two sentences on one page of the web, each with its own citation."""
+    answer = from_the_web()
+    one = answer.citations[0]
+    text = answer.passages[0].text or ""
+    start = one.start + text.index(SECOND)
+    two = one.model_copy(
+        update={"number": 2, "quote": SECOND, "start": start, "end": start + len(SECOND)}
+    )
+    claims = (
+        Claim(text=FIRST, citations=(1,), support=1.0, supported=True),
+        Claim(text=SECOND, citations=(2,), support=1.0, supported=True),
+    )
+    values = {
+        "citations": (one, two),
+        "claims": claims,
+        "text": f"{FIRST} [1] {SECOND} [2]",
+        "method": "generative",
+        **given_,
+    }
+    return answer.model_copy(update=values)
+
+
+def lines(answer: Answer, **options: Any) -> list[str]:
+    return [str(problem) for problem in verify(answer, None, **options)]
+
+
+def test_it_stands() -> None:
+    assert lines(from_the_web()) == []
+    assert lines(two_claims()) == []
+    assert not needs_library(two_claims())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{FIRST} [1] {SECOND} [2]",
+        f"{FIRST}[1]\n{SECOND}[2]\n",
+        f"{FIRST} [1]\n\n- {SECOND} [2]",
+        f"{FIRST} {SECOND}",
+        f"{FIRST} [1]\n\n{SECOND} [2]\n\nOne sentence was cut [1].",
+        f"{FIRST.replace(' ', chr(10))} [1] {SECOND} [2]",
+    ],
+)
+def test_texts_may_be_set_out_in_many_ways(text: str) -> None:
+    assert lines(two_claims(text=text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{FIRST} [2] {SECOND} [1]", "claim 1: the text cites [2] for it, the claim [1]"),
+        (f"{FIRST} [1, 2] {SECOND} [2]", "claim 1: the text cites [1][2] for it, the claim [1]"),
+        (f"{FIRST} [1] {SECOND}", "answer: the text does not cite [2], a claim does"),
+        (f"{FIRST} [1] {SECOND} [2][3]", "claim 2: the text cites [2][3] for it, the claim [2]"),
+        (f"{FIRST} [1] {SECOND} [2]\n\nSee [7].", "answer: the text cites [7], which does not"),
+        (f"{SECOND} [2] {FIRST} [1]", "is not in the text"),
+        (f"{FIRST} [1]", "claim 2: 'Neap tides stay below 3.1 metres.' is not in the text"),
+        (f"Listen: {FIRST} [1] {SECOND} [2]", "answer: 'Listen:' is in the text, but in no claim"),
+        (
+            f"{FIRST} [1] It is wet. {SECOND} [2]",
+            "answer: 'It is wet.' is in the text, but in no claim",
+        ),
+    ],
+)
+def test_texts_that_say_something_else(text: str, told: str) -> None:
+    assert any(told in line for line in lines(two_claims(text=text)))
+
+
+def test_an_outline_may_have_words_between_its_claims() -> None:
+    text = f"Outline:\nTides: {FIRST} [1]\nMore: {SECOND} [2]"
+    assert lines(two_claims(text=text, method="outline")) == []
+
+
+def test_words_after_the_last_claim_are_noted() -> None:
+    report = examine(two_claims(text=f"{FIRST} [1] {SECOND} [2]\n\nOne was cut."), None)
+    assert report.problems == []
+    assert [str(note) for note in report.notes] == [
+        "answer: not checked, for it is no claim: 'One was cut.'"
+    ]
+
+
+def test_a_claim_that_admits_its_weakness_is_noted() -> None:
+    weak = Claim(text="It was 9 metres in Paris.", citations=(), support=0.0, supported=False)
+    answer = two_claims(
+        claims=(*two_claims().claims, weak),
+        text=f"{FIRST} [1] {SECOND} [2] {weak.text} (not supported by the evidence)",
+        status="partial",
+    )
+    report = examine(answer, None)
+    assert report.problems == []
+    assert {note.kind for note in report.notes} == {"number", "numbering", "support"}
+
+
+def test_marks_that_stand_in_the_document_itself_are_its_own() -> None:
+    answer = from_the_web()
+    quote = answer.citations[0].quote.replace(".", " [12].", 1)
+    claim = answer.claims[0].model_copy(update={"text": quote})
+    changed = answer.model_copy(update={"claims": (claim,), "text": f"{quote} [1]"})
+    kinds = {problem.kind for problem in verify(changed, None)}
+    assert "text" not in kinds
+    assert "numbering" not in kinds
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "fine"),
+    [
+        ("answered", "answered", True),
+        ("partial", "answered", True),
+        ("partial", "budget", True),
+        ("answered", "deadline", False),
+        ("partial", "refused", False),
+        ("abstained", "no_evidence", False),
+        ("failed", "error", False),
+        ("refused", "refused", False),
+    ],
+)
+def test_status_and_reason_with_claims(status: Any, reason: Any, fine: bool) -> None:
+    answer = two_claims(status=status, stop_reason=reason)
+    assert (verify(answer, None) == []) is fine
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "fine"),
+    [
+        ("abstained", "no_evidence", True),
+        ("abstained", "low_confidence", True),
+        ("failed", "deadline", True),
+        ("refused", "refused", True),
+        ("abstained", "answered", False),
+        ("failed", "answered", False),
+        ("refused", "error", False),
+        ("answered", "answered", False),
+        ("partial", "budget", False),
+    ],
+)
+def test_status_and_reason_without_claims(status: Any, reason: Any, fine: bool) -> None:
+    answer = two_claims(
+        status=status, stop_reason=reason, claims=(), citations=(), text="I don't know."
+    ).model_copy(update={"short": None})
+    assert (verify(answer, None) == []) is fine
+
+
+def test_grounded_must_mean_every_claim() -> None:
+    assert lines(two_claims(grounded=Check(value="yes", score=1.0))) == []
+    claims: Sequence[Claim] = two_claims().claims
+    unsure = (claims[0], claims[1].model_copy(update={"supported": None}))
+    told = lines(two_claims(grounded=Check(value="yes"), claims=unsure))
+    assert told == ["answer: it calls itself grounded, but not each of its claims"]
+
+
+def test_short_forms_stand_in_the_text_or_a_quote() -> None:
+    assert lines(two_claims(short="spring  TIDES")) == []
+    assert lines(two_claims(short=None)) == []
+    assert lines(two_claims(short="high tide")) != []
+    assert lines(two_claims(short=" ")) != []
+
+
+def test_the_threshold_decides() -> None:
+    said = f"{FIRST} It surprises every visiting sailor."
+    claim = Claim(text=said, citations=(1,))
+    answer = two_claims(claims=(claim, two_claims().claims[1]), text=f"{said} [1] {SECOND} [2]")
+    assert lines(answer, min_support=0.3) == []
+    assert "claim 1: what it cites supports it by 0." in lines(answer, min_support=0.9)[0]
+
+
+def test_another_judge_may_decide() -> None:
+    class Never:
+        name = "never"
+
+        def support(self, claims: Sequence[tuple[str, str]]) -> list[float]:
+            assert claims[0] == (FIRST, f"Tides\n\n{FIRST}")
+            return [0.0] * len(claims)
+
+    assert {p.kind for p in verify(two_claims(), None, support=Never())} == {"support"}
+
+
+def test_quotes_of_a_library_need_one() -> None:
+    citation = Citation(
+        number=1,
+        passage="d.0",
+        document="d" * 16,
+        sha256="d" * 64,
+        title="Tides",
+        start=0,
+        end=len(FIRST),
+        quote=FIRST,
+    )
+    passage = SeenPassage(
+        id="d.0", document="d" * 16, title="Tides", start=0, end=90, score=1, kept=True, why=""
+    )
+    answer = from_the_web().model_copy(update={"citations": (citation,), "passages": (passage,)})
+    assert needs_library(answer)
+    assert lines(answer) == ["answer: there is no library to check its quotes against"]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"url": None}, "web"),
+        ({"fetched": None}, "web"),
+        ({"path": "/etc/passwd"}, "web"),
+        ({"url": "https://example.org/other"}, "document"),
+        ({"sha256": "0" * 64}, "document"),
+        ({"page": 3}, "page"),
+        ({"start": 0}, "quote"),
+    ],
+)
+def test_web_citations_stand_on_the_text_as_read(change: dict[str, Any], kind: str) -> None:
+    answer = from_the_web()
+    citation = answer.citations[0].model_copy(update=change)
+    changed = answer.model_copy(update={"citations": (citation,)})
+    assert kind in {problem.kind for problem in verify(changed, None)}
+
+
+def test_a_web_page_whose_text_was_not_kept_proves_nothing() -> None:
+    answer = from_the_web()
+    passage = answer.passages[0].model_copy(update={"text": None})
+    told = lines(answer.model_copy(update={"passages": (passage,)}))
+    assert told == [
+        "citation [1]: the text of the page was not kept, so nothing can be checked",
+    ]
+
+
+def test_a_web_page_whose_text_was_changed_with_its_quote_has_another_hash() -> None:
+    answer = from_the_web()
+    text = (answer.passages[0].text or "").replace("4.9", "5.9")
+    citation = answer.citations[0].model_copy(
+        update={"quote": answer.citations[0].quote.replace("4.9", "5.9")}
+    )
+    claim = answer.claims[0].model_copy(update={"text": citation.quote})
+    changed = answer.model_copy(
+        update={
+            "passages": (answer.passages[0].model_copy(update={"text": text}),),
+            "citations": (citation,),
+            "claims": (claim,),
+            "text": f"{claim.text} [1]",
+            "short": "5.9 metres",
+        }
+    )
+    assert lines(changed) == ["citation [1]: the SHA-256 is not that of the text that was read"]
+
+
+def test_evidence_is_what_a_claim_cites() -> None:
+    answer = two_claims()
+    assert evidence_of(answer.claims[1], answer) == f"Tides\n\n{SECOND}"
+    assert evidence_of(Claim(text="x", citations=()), answer) == ""
+
+
+def test_problems_are_one_line_without_control_signs() -> None:
+    assert shown("a\n b\x1b[31m") == "'a b\\x1b[31m'"
+    assert shown("x" * 99, width=10) == "'xxxxxxx...'"
+    assert shown(None) == "none"
+    assert str(Problem("page", "citation [1]", "m")) == "citation [1]: m"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    text=st.text(max_size=50),
+    citations=st.lists(st.integers(-2, 5), max_size=3).map(tuple),
+    quote=st.text(max_size=50),
+    span=st.tuples(st.integers(0, 300), st.integers(0, 300)),
+)
+def test_no_answer_makes_it_stumble(
+    text: str, citations: tuple[int, ...], quote: str, span: tuple[int, int]
+) -> None:
+    answer = from_the_web()
+    changed = answer.model_copy(
+        update={
+            "text": text,
+            "short": quote,
+            "claims": (Claim(text=text, citations=citations),),
+            "citations": (
+                answer.citations[0].model_copy(
+                    update={"quote": quote, "start": span[0], "end": span[1], "url": quote}
+                ),
+            ),
+        }
+    )
+    assert verify(changed, None) != []
+
+
+def test_an_answer_is_read_from_bytes() -> None:
+    answer = two_claims()
+    assert parse_answer(answer.model_dump_json().encode(), name="x") == answer
+    with pytest.raises(UsageError, match="'x' is empty"):
+        parse_answer(b"", name="x")
