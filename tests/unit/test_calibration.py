@@ -18,6 +18,8 @@ from benchmarks.calibrate_fit import (
     threshold_for_alarms,
 )
 from benchmarks.calibrate_pools import calibrates
+from benchmarks.calibrate_report import RESULTS
+from benchmarks.calibrate_tables import tables
 from secondlook.reading.calibration import (
     BEST,
     Candidate,
@@ -74,8 +76,16 @@ def test_the_shipped_numbers_belong_to_the_shipped_reader() -> None:
 
 
 def test_the_shipped_numbers_are_those_of_the_saved_results() -> None:
-    saved = (ROOT / "benchmarks" / "results" / "calibration.json").read_text(encoding="utf-8")
-    assert json.loads(saved)["made"] == SHIPPED
+    assert json.loads(RESULTS.read_text(encoding="utf-8"))["made"] == SHIPPED
+
+
+def test_the_page_shows_the_tables_and_thresholds_of_the_saved_results() -> None:
+    page = (ROOT / "docs" / "confidence.md").read_text(encoding="utf-8")
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    for lines in tables(results).values():
+        assert "\n".join(lines) in page
+    for threshold in results["made"]["thresholds"].values():
+        assert f"**{threshold}**" in page
 
 
 def test_thresholds_are_probabilities_and_the_web_comes_last() -> None:
@@ -95,10 +105,9 @@ def test_a_good_search_is_trusted_and_a_poor_one_repeated() -> None:
     assert quality(POOR, POOR, POOR) < found.min_web_quality
 
 
-@pytest.mark.parametrize("field", ["answerable", "span_score"])
-def test_an_answer_gains_with_what_speaks_for_it(field: str) -> None:
-    better = replace(POOR, **{field: getattr(POOR, field) + 3})
-    assert probability(better) > probability(POOR)
+@pytest.mark.parametrize("change", [{"span_score": 0.0}, {"null_score": 3.0}])
+def test_an_answer_gains_with_its_distance_from_no_answer(change: dict[str, float]) -> None:
+    assert probability(replace(POOR, **change)) > probability(POOR)
 
 
 def test_a_search_gains_with_relevance_lead_and_agreement() -> None:
@@ -162,8 +171,8 @@ def test_the_choice_follows_its_weights_and_ties_go_to_the_better_ranked() -> No
 def test_the_lead_is_over_the_third_most_relevant() -> None:
     ranks = [replace(GOOD, relevance=value) for value in (5.0, 1.0, 4.0, -2.0)]
     assert quality_features(ranks)["lead"] == 4.0
-    assert quality_features(ranks[:2])["lead"] == 4.0
-    assert quality_features(ranks[:1])["lead"] == 17.0
+    assert quality_features(ranks[:2])["lead"] == 14.0
+    assert quality_features([replace(POOR, relevance=-11.0)])["lead"] == 0.0
 
 
 def test_agreement_counts_what_both_searches_rank_high() -> None:

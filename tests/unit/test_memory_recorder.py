@@ -132,9 +132,11 @@ def test_a_run_that_was_left_is_taken_up_by_another_process(tmp_path: Path) -> N
     start(first)
     live(first)
     first.leave("r")
+    assert first._opened().get("r").status == "interrupted"
     first.close()
     second = recorder_at(tmp_path / "runs.db")
     start(second)
+    assert second._opened().get("r").status == "running"
     assert second.journal("r").get("k") == entry()
     assert second.passages("r", ["w1"]) == {"w1": {"id": "w1", "text": "page"}}
     assert (second.spent("r").calls, second.spent("r").seconds) == (1, 1.5)

@@ -217,7 +217,11 @@ def test_a_control_mark_in_a_value_becomes_plain_text(mark: str) -> None:
     assert without_control_marks(text) == text
 
 
-@pytest.mark.parametrize("bare", ["", "It is 7.8 metres deep.", f"{MARKS.opening(1)} x"])
+def test_no_evidence_needs_no_marks() -> None:
+    assert render("answer", question="Why?", evidence="")[1].content == "Question: Why?\n\n"
+
+
+@pytest.mark.parametrize("bare", [" ", "It is 7.8 metres deep.", f"{MARKS.opening(1)} x"])
 def test_evidence_without_marks_is_refused(bare: str) -> None:
     with pytest.raises(UsageError, match="without marks"):
         render("answer", question="?", evidence=bare)

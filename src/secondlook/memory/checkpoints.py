@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING
 
 from secondlook.errors import RunError
-from secondlook.memory.database import BUSY_SECONDS
+from secondlook.memory.database import BUSY_SECONDS, make_private
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,23 +36,31 @@ async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
 
     # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
     strict = JsonPlusSerializer(allowed_msgpack_modules=None)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
-    except (OSError, sqlite3.Error) as error:
-        raise _unusable(path, error) from error
-    try:
+    opened = _opened(path)
+    # Opened here, not by aiosqlite: where that fails to open a file it leaves a thread behind.
+    async with aiosqlite.Connection(lambda: opened, iter_chunk_size=64) as connection:
         saver = AsyncSqliteSaver(connection, serde=strict)
         try:
-            # A lost last step is done again on resume, and its model calls are in the journal.
-            await connection.execute("PRAGMA synchronous=NORMAL")
-            await connection.execute("PRAGMA secure_delete=ON")
             await saver.setup()
         except sqlite3.Error as error:
             raise _unusable(path, error) from error
         yield saver
-    finally:
-        await connection.close()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        make_private(path)
+        opened = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    except (OSError, sqlite3.Error) as error:
+        raise _unusable(path, error) from error
+    try:
+        # A lost last step is done again on resume, and its model calls are in the journal.
+        opened.execute("PRAGMA synchronous=NORMAL")
+        opened.execute("PRAGMA secure_delete=ON")
+    except sqlite3.Error as error:
+        opened.close()
+        raise _unusable(path, error) from error
+    return opened
 
 
 def forget(path: Path, *runs: str) -> None:

@@ -64,7 +64,7 @@ class Database:
         self.file = file
         self._lock = threading.RLock()
         if create:
-            _make_folder(file)
+            self._make()
         elif not file.exists():
             raise RunMissing(
                 f"no run has been recorded at {str(file)!r}",
@@ -110,6 +110,16 @@ class Database:
             db.executemany("DELETE FROM runs WHERE id = ?", rows)
             for table in PARTS:
                 db.executemany(f"DELETE FROM {table} WHERE run = ?", rows)  # noqa: S608
+
+    def _make(self) -> None:
+        try:
+            make_private(self.file)
+        except OSError as error:
+            raise RunError(
+                f"the record of runs {str(self.file)!r} cannot be written: "
+                f"{error.strerror or error}",
+                hint=_MAKE_ROOM,
+            ) from error
 
     def _connected(self) -> sqlite3.Connection:
         db = sqlite3.connect(
@@ -179,16 +189,10 @@ def _use_wal(db: sqlite3.Connection) -> None:
             return
 
 
-def _make_folder(file: Path) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # Questions and answers are nobody else's business.
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise RunError(
-            f"the record of runs {str(file)!r} cannot be written: {error.strerror or error}",
-            hint=_MAKE_ROOM,
-        ) from error
+def make_private(file: Path) -> None:
+    """Make the file and its folder where they are missing: what it will hold is nobody else's."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _explanation(error: sqlite3.Error, file: Path) -> RunError:

@@ -82,7 +82,7 @@ class Recorder:
 
     def leave(self, run: str) -> None:
         """The run stops here without an answer, and may be taken up again."""
-        self._written(run, lambda store: store.flush(run), None)
+        self._written(run, lambda store: store.leave(run), None)
         self._active.pop(run, None)
 
     def journal(self, run: str) -> Journal:

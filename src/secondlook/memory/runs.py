@@ -139,6 +139,11 @@ class RunStore:
             with self._writing(run, "NORMAL"):
                 pass
 
+    def leave(self, run: str) -> None:
+        """The run stops here without an answer: nobody works on it, though this process lives."""
+        with self._writing(run, "NORMAL") as db:
+            db.execute("UPDATE runs SET process = '' WHERE id = ?", (run,))
+
     def discard(self, run: str) -> None:
         """Let go of the events of a run that wait."""
         self._take(run)

@@ -1,0 +1,231 @@
+"""`secondlook runs`: the questions that were asked, and what became of them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from secondlook.cli.call import Call, Common, command
+from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
+from secondlook.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.events import Event
+    from secondlook.memory.runs import RunStore, RunSummary, StoredRun
+
+EXAMPLES = """\
+\b
+Examples:
+  secondlook runs                      the latest questions
+  secondlook runs show last            the latest answer once more
+  secondlook runs show 20261115-4f     by the start of its id
+  secondlook runs show last --events   every step of it
+  secondlook runs remove 20261115-4f   forget one
+
+\b
+`runs.keep` sets how many are kept; 0 keeps none (docs/settings.md).
+"""
+LIST_EXAMPLES = """\
+\b
+Examples:
+  secondlook runs list
+  secondlook runs list --limit 100 --json | jq -r ".runs[].question"
+"""
+SHOW_EXAMPLES = """\
+\b
+Examples:
+  secondlook runs show last
+  secondlook runs show 20261115-4f --json > answer.json
+  secondlook runs show last --events
+"""
+REMOVE_EXAMPLES = """\
+\b
+Question, answer, steps and replies of the models go; your documents are not
+touched. Examples:
+  secondlook runs remove last
+  secondlook runs remove 20261115-4f 20261115-80 --yes
+"""
+
+LimitOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many, newest first.")
+]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", help="Id of a run or its start, or `last`.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="The questions that were asked, and what became of them.")
+    group.callback(invoke_without_command=True, epilog=EXAMPLES)(_unless_named(list_))
+    group.command("list", epilog=LIST_EXAMPLES)(list_)
+    group.command("show", epilog=SHOW_EXAMPLES)(show)
+    group.command("remove", epilog=REMOVE_EXAMPLES)(remove)
+    app.add_typer(group, name="runs")
+
+
+@command()
+def list_(call: Call, *, limit: LimitOption = 20) -> None:
+    """List the latest questions and what became of them."""
+    path = call.load().settings.runs.path
+    found: list[RunSummary] = []
+    if path.exists():
+        with _opened(call) as store:
+            found = store.list(limit)
+    if call.as_json:
+        print_json({"runs": [asdict(item) for item in found]})
+    elif is_terminal(sys.stdout):
+        _print_table(found)
+    else:
+        _print_lines(found)
+    if not found:
+        call.say('No runs yet: secondlook ask "how do bees see"')
+
+
+@command()
+def show(
+    call: Call,
+    *,
+    run: RunArgument,
+    events: Annotated[
+        bool, typer.Option("--events", help="Show what happened on the way, step by step.")
+    ] = False,
+) -> None:
+    """Show the answer of a run once more."""
+    with _opened(call) as store:
+        found = store.get(run)
+        happened = store.events(found.run) if events else []
+    if events:
+        _show_events(call, found, happened)
+    elif found.answer is None:
+        raise RunError(
+            f"run {found.run!r} has no answer: it is {found.status}",
+            hint=f"secondlook runs show {found.run} --events shows how far it got",
+        )
+    else:
+        from secondlook.cli.ask import show_answer
+
+        if not call.as_json and not call.quiet:
+            call.say(f"{_local(found.created)}  {one_line(found.question)}\n")
+        show_answer(call, found.answer)
+
+
+@command()
+def remove(
+    call: Call,
+    *,
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN", help="Ids of runs or their starts, or `last`.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove runs from the record: question, answer and all."""
+    with _opened(call) as store:
+        # All are looked up before the first goes: a mistyped id removes nothing.
+        found = list({item.run: item for item in map(store.get, runs)}.values())
+        if not yes and not call.as_json and is_terminal(sys.stdin):
+            listed = ", ".join(f"{item.run} ({one_line(item.question)})" for item in found)
+            typer.confirm(f"Remove {listed}?", abort=True, err=True)
+        for item in found:
+            store.remove(item.run)
+    if call.as_json:
+        print_json({"removed": [item.run for item in found]})
+    else:
+        call.say(f"Removed {counted(len(found), 'run')}.")
+
+
+def _unless_named(function: Callable[..., int]) -> Callable[..., int]:
+    """What the group itself does: `function`, unless one of its commands was named."""
+
+    def run(ctx: typer.Context, **given: Any) -> int:
+        if ctx.invoked_subcommand is None:
+            return function(ctx, **given)
+        if given["json"]:  # better told than lost
+            raise typer.BadParameter(f"--json goes after {ctx.invoked_subcommand!r}")
+        before: Common = ctx.obj or Common()
+        ctx.obj = Common(
+            library=given["library"] or before.library,
+            quiet=given["quiet"] or before.quiet,
+            debug=given["debug"] or before.debug,
+        )
+        return 0
+
+    run.__signature__ = function.__signature__  # type: ignore[attr-defined]
+    run.__annotations__ = function.__annotations__
+    return run
+
+
+def _opened(call: Call) -> RunStore:
+    from secondlook.memory.runs import RunStore
+
+    return RunStore.open(call.load().settings.runs.path, create=False)
+
+
+def _show_events(call: Call, found: StoredRun, happened: Sequence[Event]) -> None:
+    if call.as_json:
+        about = {name: getattr(found, name) for name in ("run", "created", "workflow", "status")}
+        told = [event.model_dump(mode="json") for event in happened]
+        print_json({**about, "question": found.question, "events": told})
+        return
+    call.say(f"{_local(found.created)}  {one_line(found.question)}  ({found.status})\n")
+    for event in happened:
+        sys.stdout.write(f"{event.at:8.2f} s  {event.type:<15}{_told(event)}\n")
+
+
+def _told(event: Event) -> str:
+    match event.type:
+        case "run_started":
+            said = f"{event.workflow}: {event.question}"
+        case "node_started":
+            said = event.node
+        case "node_finished":
+            said = f"{event.node}: {event.said}"
+        case "routed":
+            said = f"{event.source} -> {event.to}: {event.why}"
+        case "passages_found":
+            said = f"{counted(len(event.passages), 'passage')} for {event.query!r}"
+        case "token":
+            said = event.text
+        case "warned":
+            trouble = event.trouble
+            said = f"{trouble.node}: {trouble.message}; {trouble.consequence}"
+        case "answered":
+            said = f"{event.answer.status} ({event.answer.stop_reason}): {event.answer.text}"
+    return one_line(said)
+
+
+def _print_lines(runs: Sequence[RunSummary]) -> None:
+    """One run a line, columns separated by tabs, for other programs to cut."""
+    for item in runs:
+        columns = (item.run, item.created, item.workflow, item.status, item.question)
+        sys.stdout.write("\t".join(map(one_line, columns)) + "\n")
+
+
+def _print_table(runs: Sequence[RunSummary]) -> None:
+    from rich.table import Table
+
+    from secondlook.cli.terminal import output
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("time", "id", "workflow", "status"):
+        table.add_column(name, no_wrap=True)  # never cut: the id is what to type
+    table.add_column("question", overflow="ellipsis", no_wrap=True)
+    for item in runs:
+        question = one_line(item.question)
+        table.add_row(_local(item.created), item.run, item.workflow, item.status, question)
+    if runs:
+        output().print(table)
+
+
+def _local(created: str) -> str:
+    """In the reader's own time; as it was written where that is not a time."""
+    from datetime import datetime
+
+    try:
+        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return created

@@ -1,0 +1,263 @@
+"""Checkpoints: a graph that stops goes on where it was, and what it leaves stays small."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import operator
+import os
+import sqlite3
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+
+from secondlook.errors import RunError
+from secondlook.memory.checkpoints import checkpoints, checkpoints_file, forget
+from secondlook.memory.runs import RunStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+    from langgraph.graph.state import CompiledStateGraph
+
+NODES = tuple(f"node{number}" for number in range(10))
+PASSAGES = 40
+LARGEST_RUN = 400_000
+"""Bytes of all checkpoints of a run whose ten nodes each rewrite what they know of forty passages:
+their texts alone would add 40 kB to each of its twenty copies."""
+
+
+class State(TypedDict, total=False):
+    question: str
+    found: list[dict[str, Any]]
+    steps: Annotated[list[dict[str, Any]], operator.add]
+
+
+def found(number: int) -> dict[str, Any]:
+    """What state holds of a passage: where it is, never what it says."""
+    return {
+        "id": f"3f2a9c0d1e5b7a64-{number:05}",
+        "document": "3f2a9c0d1e5b7a64",
+        "title": "Pilotage in the outer harbour",
+        "page": number,
+        "start": number * 900,
+        "end": number * 900 + 880,
+        "heading": ["Approach", "Night"],
+        "score": 0.123456789 * number,
+        "fusion_score": 0.01,
+        "dense_rank": number,
+        "dense_score": 0.4,
+        "lexical_rank": None,
+        "lexical_score": None,
+        "relevance": -3.25,
+        "answerable": 0.3,
+        "span_start": 10,
+        "span_end": 20,
+        "span_score": 4.5,
+        "null_score": 1.0,
+        "origin": "library",
+        "url": None,
+        "fetched": None,
+        "kept": number < 5,
+        "why": "among the best five",
+    }
+
+
+def graph_of(node: Callable[[str], Any], saver: AsyncSqliteSaver) -> CompiledStateGraph[State]:
+    graph = StateGraph(State)
+    for name in NODES:
+        graph.add_node(name, node(name))
+    graph.add_edge(START, NODES[0])
+    for before, after in itertools.pairwise(NODES):
+        graph.add_edge(before, after)
+    graph.add_edge(NODES[-1], END)
+    return graph.compile(checkpointer=saver)
+
+
+def step(name: str) -> Any:
+    async def run(state: State) -> State:
+        made = {"node": name, "said": f"{name} looked at 40 passages", "numbers": {"found": 40}}
+        return {"found": state["found"], "steps": [made]}
+
+    return run
+
+
+def config(run: str) -> Any:
+    return {"configurable": {"thread_id": run}}
+
+
+def start_state() -> State:
+    return {"question": "q", "found": [found(number) for number in range(PASSAGES)], "steps": []}
+
+
+def stored_bytes(path: Path, run: str) -> int:
+    with sqlite3.connect(path) as db:
+        total = 0
+        for table, column in (("checkpoints", "checkpoint"), ("writes", "value")):
+            query = f"SELECT coalesce(sum(length({column})), 0) FROM {table} WHERE thread_id = ?"  # noqa: S608
+            total += db.execute(query, (run,)).fetchone()[0]
+    db.close()
+    return total
+
+
+def test_its_file_lies_beside_the_runs(tmp_path: Path) -> None:
+    assert checkpoints_file(tmp_path / "runs.db") == tmp_path / "runs-checkpoints.db"
+    assert checkpoints_file(tmp_path / "mine") == tmp_path / "mine-checkpoints"
+
+
+def test_a_graph_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "runs-checkpoints.db"
+    visited: list[str] = []
+    broken = [True]
+
+    def node(name: str) -> Any:
+        async def run(state: State) -> State:
+            if name == "node4" and broken:
+                raise ConnectionError("gone")
+            visited.append(name)
+            return {"found": state["found"], "steps": [{"node": name}]}
+
+        return run
+
+    async def first() -> None:
+        async with checkpoints(path) as saver:
+            await graph_of(node, saver).ainvoke(start_state(), config("r"))
+
+    async def second() -> dict[str, Any]:
+        async with checkpoints(path) as saver:
+            return dict(await graph_of(node, saver).ainvoke(None, config("r")))
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(first())
+    broken.clear()
+    state = asyncio.run(second())
+    assert visited == list(NODES)
+    assert state["found"] == start_state()["found"]
+    assert [item["node"] for item in state["steps"]] == list(NODES)
+
+
+def test_state_with_references_stays_small_and_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "runs-checkpoints.db"
+
+    async def run_twice() -> None:
+        async with checkpoints(path) as saver:
+            for run in ("r", "other"):
+                await graph_of(step, saver).ainvoke(start_state(), config(run))
+
+    asyncio.run(run_twice())
+    size = stored_bytes(path, "r")
+    assert 0 < size < LARGEST_RUN
+    forget(path, "r", "never was")
+    assert stored_bytes(path, "r") == 0
+    assert stored_bytes(path, "other") > 0
+
+
+def test_runs_that_are_forgotten_make_room_for_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "runs-checkpoints.db"
+    sizes: list[int] = []
+
+    async def run_many() -> None:
+        async with checkpoints(path) as saver:
+            for number in range(6):
+                await graph_of(step, saver).ainvoke(start_state(), config(f"r{number}"))
+                forget(path, f"r{number}")
+                await saver.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                sizes.append(path.stat().st_size)
+
+    asyncio.run(run_many())
+    assert sizes[-1] <= sizes[0] * 1.25
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
+def test_what_is_written_is_the_owners_alone(tmp_path: Path) -> None:
+    runs = tmp_path / "runs.db"
+
+    def open_to_others() -> set[str]:
+        return {file.name for file in tmp_path.iterdir() if file.stat().st_mode & 0o077}
+
+    async def write() -> set[str]:
+        with RunStore.open(runs) as store:
+            store.start("r", question="q", workflow="linear", created="2026")
+            async with checkpoints(checkpoints_file(runs)) as saver:
+                await graph_of(step, saver).ainvoke(start_state(), config("r"))
+                return open_to_others()
+
+    assert asyncio.run(write()) == set()
+
+
+def test_forgetting_makes_no_file(tmp_path: Path) -> None:
+    forget(tmp_path / "none.db", "r")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "empty.db").touch()
+    forget(tmp_path / "empty.db", "r")
+
+
+def test_forgetting_while_a_graph_of_this_process_runs(tmp_path: Path) -> None:
+    path = tmp_path / "runs-checkpoints.db"
+
+    async def both() -> dict[str, Any]:
+        async with checkpoints(path) as saver:
+            await graph_of(step, saver).ainvoke(start_state(), config("done"))
+            running = asyncio.create_task(
+                graph_of(step, saver).ainvoke(start_state(), config("going"))
+            )
+            await asyncio.to_thread(forget, path, "done")
+            return dict(await running)
+
+    assert len(asyncio.run(both())["steps"]) == len(NODES)
+    assert stored_bytes(path, "done") == 0
+
+
+class Surprise:
+    """Stands for any class that someone who can write the file might name."""
+
+    made = 0
+
+    def __init__(self, value: int) -> None:
+        type(self).made += 1
+        self.value = value
+
+
+def test_only_plain_data_is_read_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    import tests.support.memory_runs as victim
+
+    monkeypatch.setattr(victim, "Surprise", Surprise, raising=False)
+    monkeypatch.setattr(Surprise, "__module__", victim.__name__)
+    monkeypatch.setattr(Surprise, "_asdict", lambda self: {"value": self.value}, raising=False)
+    kind, data = JsonPlusSerializer(allowed_msgpack_modules=True).dumps_typed({"a": Surprise(3)})
+    before = Surprise.made
+
+    async def read() -> Any:
+        async with checkpoints(tmp_path / "c.db") as saver:
+            return saver.serde.loads_typed((kind, data))
+
+    assert not isinstance(asyncio.run(read())["a"], Surprise)
+    assert Surprise.made == before
+    loose = JsonPlusSerializer(allowed_msgpack_modules=True).loads_typed((kind, data))
+    assert isinstance(loose["a"], Surprise)
+
+
+@pytest.mark.parametrize("damage", ["folder", "bytes"])
+def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "runs-checkpoints.db"
+    if damage == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"no database, but as long as one" * 200)
+
+    async def enter() -> None:
+        async with checkpoints(path):
+            pytest.fail("it was opened")
+
+    with pytest.raises(RunError, match="cannot be used") as caught:
+        asyncio.run(enter())
+    assert "can be deleted" in (caught.value.hint or "")
+    with pytest.raises(RunError, match="cannot be used"):
+        forget(path, "r")
