@@ -77,10 +77,10 @@ class Prompt:
             )
 
     def _refuse_bare_evidence(self, values: Mapping[str, str]) -> None:
-        if EVIDENCE in values and not is_wrapped(values[EVIDENCE]):
+        evidence = values.get(EVIDENCE, "")
+        if evidence and not is_wrapped(evidence):
             raise UsageError(
-                f"the prompt {self.name!r} was given evidence without marks: "
-                f"{values[EVIDENCE][:60]!r}",
+                f"the prompt {self.name!r} was given evidence without marks: {evidence[:60]!r}",
                 hint="put it between them with evidence_marks(run).wrap(...)",
             )
 
