@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import ModelError, ModelTimeout, SecondlookError
 from secondlook.models.counting import approximate_tokens, longest_reply
-from secondlook.models.replies import whole_characters
+from secondlook.models.jsonlike import whole_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

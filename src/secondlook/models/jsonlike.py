@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DEEPEST = 40
-_MOST_STARTS = 40
+_MOST_STARTS = 20
 """Places where an object may begin that are tried: a page of braces must not take minutes."""
 _LONGEST = 200_000
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
@@ -33,6 +33,7 @@ _WORDS: dict[str, Any] = {
 }
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _CLOSING = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019"}
+_SPECIAL = {mark: re.compile(rf"[\\{mark}]") for mark in _CLOSING.values()}
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
@@ -48,26 +49,47 @@ def objects(text: str) -> Iterator[dict[str, Any]]:
         if at < 0:
             return
         try:
-            found, at = _Reader(text).object(at, 0)
+            found, at = _object(text, at)
         except _NotJson:
             at += 1
         else:
             yield found
 
 
+def whole_characters(text: str) -> str:
+    """Joins halves of characters (surrogates) that belong together; other halves become `?`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return joined.encode("utf-8", "replace").decode()
+    return text
+
+
 class _NotJson(Exception):
     pass
 
 
+def _object(text: str, at: int) -> tuple[dict[str, Any], int]:
+    """As JSON where it is JSON, else as what was meant."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return _Reader(text).object(at, 0)
+
+
 def _strict(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return _DECODER.decode(text.strip())
     except (ValueError, RecursionError):
         return None
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)  # NaN and the infinities are not JSON
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 class _Reader:
@@ -136,16 +158,16 @@ class _Reader:
         closing = _CLOSING[self._text[at]]
         pieces: list[str] = []
         at += 1
-        while at < len(self._text):
-            character = self._text[at]
-            if character == "\\":
-                piece, at = self._escape(at + 1)
+        while special := _SPECIAL[closing].search(self._text, at):
+            pieces.append(self._text[at : special.start()])
+            at = special.end()
+            if special[0] == "\\":
+                piece, at = self._escape(at)
                 pieces.append(piece)
-            elif character == closing and self._ends(at + 1, closing):
-                return "".join(pieces), at + 1
+            elif self._ends(at, closing):
+                return whole_characters("".join(pieces)), at
             else:
-                pieces.append(character)
-                at += 1
+                pieces.append(closing)
         raise _NotJson
 
     def _ends(self, after: int, closing: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from pydantic import TypeAdapter, ValidationError
 
-from secondlook.models.jsonlike import objects
+from secondlook.models.jsonlike import objects, whole_characters
 from secondlook.models.port import T
 
 if TYPE_CHECKING:
@@ -55,16 +55,6 @@ class Form(Generic[T]):
             except ValidationError as error:
                 problem = _in_words(error)
         raise Misread(problem)
-
-
-def whole_characters(text: str) -> str:
-    """Joins halves of characters (surrogates) that belong together; other halves become `?`."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return joined.encode("utf-8", "replace").decode()
-    return text
 
 
 def repeats_schema(found: dict[str, Any], schema: dict[str, Any]) -> bool:

@@ -1,0 +1,156 @@
+"""Objects in what models say: found, repaired, or left alone, and always in time."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from secondlook.models.jsonlike import objects, whole_characters
+from secondlook.models.replies import Form, Misread, repeats_schema
+
+
+class Verdict(BaseModel):
+    answer: str = Field(description="The answer in a few words.")
+    score: float
+    tags: list[str] = []
+
+
+FORM = Form(Verdict)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"answer": "x", "score": 1}',
+        'Sure! Here it is:\n```json\n{"answer": "x", "score": 1}\n```\nHope that helps.',
+        "{'answer': 'x', 'score': 1}",
+        '{"answer": "x", "score": 1,}',
+        "{answer: 'x', score: +1.0, /* why not */ }",
+        '{"answer": "x", // the answer\n "score": 1 # certain\n}',
+        '[{"answer": "x", "score": 1}]',
+        '{"note": 1} and then {"answer": "x", "score": 1}',
+        '{"answer": {} } no, {"answer": "x", "score": "1"}',
+        "{\u201canswer\u201d: \u201cx\u201d, \u201cscore\u201d: 1}",
+        '<think>{"answer": 3}</think>{"answer": "x", "score": 1e0}',
+        "{ broken { 'answer': 'x', 'score': 1 }",
+    ],
+)
+def test_forms_that_mean_the_same(text: str) -> None:
+    read = FORM.read(text)
+    assert (read.value.answer, read.value.score) == ("x", 1.0)
+    assert Verdict.model_validate_json(read.text) == read.value
+
+
+def test_values_of_python_and_quotes_within_quotes() -> None:
+    (found,) = objects("{'a': True, 'b': None, 'c': 'it's fine', 'd': [False, undefined,],}")
+    assert found == {"a": True, "b": None, "c": "it's fine", "d": [False, None]}
+
+
+def test_line_breaks_and_escapes_in_strings() -> None:
+    (found,) = objects('{"a": "one\ntwo\\n\\u00e9\\q", }')
+    assert found == {"a": "one\ntwo\n\u00e9q"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "it is empty"),
+        ("   ", "it is empty"),
+        ("I cannot help with that.", "it holds no complete JSON object"),
+        ('{"answer": "cut off in the mid', "it holds no complete JSON object"),
+        ('{"answer": "x", "score": NaN}', "it holds no complete JSON object"),
+        ('{"answer": "x", "score": ' + "9" * 5000 + "}", "it holds no complete JSON object"),
+        ('{"answer": "x"}', "score: Field required"),
+        ('{"answer": 5, "score": "high"}', "answer: Input should be a valid string; score: "),
+        (FORM.text, "it repeats the schema"),
+        (json.dumps({"properties": {"answer": "x", "score": 1}}), "it repeats the schema"),
+        ('{"answer": "The answer in a few words.", "score": 1}', "it repeats the schema"),
+        ('{"answer": "string", "score": 0}', "it repeats the schema"),
+        ('{"a": "\\u12', "it holds no complete JSON object"),
+        ('{"a": \\', "it holds no complete JSON object"),
+        ("{5: 1}", "it holds no complete JSON object"),
+        ("{'a' 1}", "it holds no complete JSON object"),
+        ("{'a': 1 'b': 2}", "it holds no complete JSON object"),
+    ],
+)
+def test_what_is_unusable_is_said_to_be(text: str, problem: str) -> None:
+    with pytest.raises(Misread) as caught:
+        FORM.read(text)
+    assert str(caught.value).startswith(problem)
+
+
+def test_many_mistakes_are_told_in_part() -> None:
+    class Wide(BaseModel):
+        a: int
+        b: int
+        c: int
+        d: int
+        e: int
+
+    with pytest.raises(Misread, match="; and 2 more"):
+        Form(Wide).read('{"z": 1}')
+
+
+def test_a_field_may_be_called_like_a_word_of_schemas() -> None:
+    class About(BaseModel):
+        properties: list[str]
+
+    assert Form(About).read('{"properties": ["red"]}').value.properties == ["red"]
+    assert repeats_schema({"properties": {"properties": {}}, "type": "object"}, {}) is True
+
+
+def test_a_field_that_holds_its_own_schema_repeats_it() -> None:
+    class Open(BaseModel):
+        data: dict[str, object]
+
+    form = Form(Open)
+    with pytest.raises(Misread, match="repeats the schema"):
+        form.read(json.dumps({"data": form.schema["properties"]["data"]}))
+    assert form.read('{"data": {"a": ["string", 1]}, "x": "y"}').value.data["a"] == ["string", 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{" * 50_000, "[" * 50_000, '{"a":' * 20_000, "{'" * 25_000, '{"a": "' + "\\" * 50_000],
+)
+def test_hostile_text_takes_no_time(text: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(Misread):
+        FORM.read(text)
+    assert time.monotonic() - started < 2
+
+
+@given(st.text(alphabet=st.sampled_from("{}[]'\":,\\ \nab1.-/*#u")))
+def test_nothing_said_can_break_the_reader(text: str) -> None:
+    for found in objects(text):
+        json.dumps(found)
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner),
+            max_leaves=8,
+        ),
+    )
+)
+def test_json_within_prose_is_read_as_json(value: dict[str, object]) -> None:
+    text = json.dumps(value)
+    try:
+        wanted = json.loads(text, parse_constant=lambda name: 1 / 0)
+    except ZeroDivisionError:
+        return
+    assert next(objects(f"Here: {text} - done")) == wanted
+
+
+def test_halves_of_characters_are_joined_or_replaced() -> None:
+    assert whole_characters("\ud83d\ude00 and \ud83d") == "\U0001f600 and \ufffd"
+    read = FORM.read('{"answer": "\\ud83d alone", "score": 1,}')
+    read.text.encode()
