@@ -138,11 +138,12 @@ def test_text_pdf_and_untyped_pages_are_read(site: Searched) -> None:
 
 
 def test_charsets_are_understood_right_declared_or_not(site: Searched) -> None:
-    site.offer("/mislabelled", "/latin", "/odd", "/cyrillic")
+    site.offer("/mislabelled", "/latin", "/odd", "/cyrillic", "/polish")
     pages = by_path(find(site))
     for path in ("/mislabelled", "/latin", "/odd"):
         assert pages[path][0].text == "Möwen fressen Äpfel über Öl."
         assert pages[path][0].title == "Möwen"
+    assert pages["/polish"][0].text == "Zażółć gęślą jaźń, świeć łodziom."
     assert pages["/cyrillic"][0].text == "Маяк стоит на северном мысе."
 
 
@@ -253,6 +254,11 @@ def test_an_endpoint_that_fails_says_what_to_do(
     with pytest.raises(WebSearchError, match=message) as caught:
         find(site, url=site.url(place))
     assert hint in str(caught.value.hint)
+
+
+def test_an_endpoint_on_this_machine_may_not_lead_into_the_network(site: Searched) -> None:
+    with pytest.raises(WebSearchError, match=r"10\.0\.0\.1 is private"):
+        find(site, url=site.url("/inward"), allow_private=False)
 
 
 def test_an_endpoint_that_is_down_is_a_failure_that_may_pass(site: Searched) -> None:

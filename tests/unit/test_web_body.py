@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import tracemalloc
 import zlib
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,13 @@ def test_a_body_is_cut_at_the_limit_and_says_so(encoding: str, more: int) -> Non
 def test_a_bomb_never_unfolds() -> None:
     packed = gzip.compress(bytes(50_000_000))
     unpacker = Unpacker("gzip", limit=1000)
-    unpacker.feed(packed)
+    tracemalloc.start()
+    try:
+        unpacker.feed(packed)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
     assert unpacker.is_cut
     assert len(unpacker.body) == 1000
 

@@ -12,7 +12,7 @@ from secondlook.answer import Step, Trouble
 from secondlook.errors import WebSearchError
 from secondlook.memory.ledger import Caps
 from secondlook.nodes import ranking
-from secondlook.nodes.search_web import search_web
+from secondlook.nodes.search_web import _seconds, search_web
 from secondlook.retrieval.web.cut import Cutter, snippet
 from secondlook.retrieval.web.port import WebResult
 from secondlook.retrieval.web.rank import best_first
@@ -203,6 +203,13 @@ def test_whatever_fails_the_answer_rests_on_the_library(
     assert warning.consequence == "skipped: the answer rests on the library alone"
     assert update["found"] == state()["found"]
     assert update["steps"][0]["said"] == "The web could not be searched."
+
+
+def test_the_web_leaves_time_to_answer() -> None:
+    left = _seconds(context_of(caps=Caps(seconds=100.0)))
+    assert left is not None
+    assert 45 < left <= 50
+    assert _seconds(context_of()) is None
 
 
 def test_a_run_that_is_stopped_stops_here_too() -> None:
