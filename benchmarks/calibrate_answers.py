@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from benchmarks.calibrate_read import Readings
     from secondlook.reading.calibration import Logistic
 
-FEATURES = ("answerable", "margin")
+FEATURES = ("margin",)
+"""Relevance and the answerable score add nothing beside it: they get weights about zero or below,
+and a probability that falls with relevance would mislead on other kinds of text."""
 RIGHT = 0.5
 """Least F1 with a reference answer for a span to count as right."""
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -34,6 +36,7 @@ CHOICES: dict[str, dict[str, float]] = {
     "score + margin / 50": {"score": 1.0, "margin": 0.02},
     "score + margin / 100": {"score": 1.0, "margin": 0.01},
 }
+_SEED, _RESAMPLES = 20, 400
 ORACLE = "best of five (oracle)"
 CALIBRATION, REPORT = "squad2-dev, calibration half", "squad2-dev, report half"
 TAKEN_OUT = "squad2-dev, report half: answerable, and again with the gold passage taken out"
@@ -81,7 +84,7 @@ def _best_choice(chosen: dict[str, dict[str, dict[str, Any]]]) -> str:
     """The rule with the highest F1, the two calibration sets weighing the same."""
 
     def mean(rule: str) -> float:
-        return sum(rules[rule]["f1"] for rules in chosen.values()) / len(chosen)
+        return float(np.mean([rules[rule]["f1"] for rules in chosen.values()]))
 
     return max(CHOICES, key=mean)
 
@@ -141,6 +144,7 @@ def _figures(
         "n": len(group),
         "answerable": int(held.sum()),
         "auroc_answerable": _auroc(p, held),
+        "auroc_answerable_95": _interval(p, held),
         "auroc_right": _auroc(p, right),
         "ece": round(calibration_error(p.tolist(), right.tolist()), 4),
         "mean_probability": _mean(p),
@@ -168,6 +172,16 @@ def _auroc(p: Any, positive: Any) -> float | None:
     if positive.all() or not positive.any():
         return None
     return round(auroc(p[positive], p[~positive]), 4)
+
+
+def _interval(p: Any, positive: Any) -> list[float] | None:
+    """Bootstrap over the questions."""
+    if _auroc(p, positive) is None:
+        return None
+    rng = np.random.default_rng(_SEED)
+    samples = rng.integers(0, len(p), size=(_RESAMPLES, len(p)))
+    values = [auroc(p[at][positive[at]], p[at][~positive[at]]) for at in samples]
+    return [round(float(edge), 4) for edge in np.quantile(values, (0.025, 0.975))]
 
 
 def _mean(values: Any) -> float | None:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 BEST = 5
 """Only so many of the best passages are looked at, however many are given."""
-_LOGIT = 12.0
+_LOGIT = 20.0
 """Scores beyond it say no more than it; a model gone wrong must not run away with the sum."""
+_ABSENT = -9.0
+"""Relevance of a passage that is not there: what the fifth best typically has."""
 _CLEAR_LEAD = 3.0
 _FIRST = 3
 
@@ -149,13 +151,10 @@ def quality_features(candidates: Sequence[Candidate]) -> dict[str, float]:
     """What the probability of having found what answers is made from."""
     best = [candidates[at] for at in _sound(candidates)]
     relevance = sorted((_bounded(one.relevance) for one in best), reverse=True)
-    third = relevance[min(_FIRST, len(relevance)) - 1] if len(relevance) > 1 else -_LOGIT
+    third = relevance[_FIRST - 1] if len(relevance) >= _FIRST else _ABSENT
     return {
         "relevance": relevance[0],
-        "lead": relevance[0] - third,
-        "answerable": max(_bounded(one.answerable) for one in best),
-        "margin": max(_bounded(one.margin) for one in best),
-        "score": best[0].score,
+        "lead": max(0.0, relevance[0] - third),
         "fusion": best[0].fusion_score,
         "agreement": sum(_in_both(one) for one in best) / BEST,
     }
