@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh Debian machine with Python 3.11 or newer:
-#   make demo   set up, then search the sample documents
+#   make demo   set up, then answer questions over the sample documents
 #   make test   set up, then every check that CI makes
 PYTHON ?= python3
 VENV ?= .venv

@@ -32,7 +32,9 @@ def run(question: str = QUESTION, **given: Any) -> Answer:
 
 
 def blocks(request: ChatRequest) -> dict[int, str]:
-    return {int(number): text.strip() for number, text in _BLOCK.findall(prompt(request))}
+    """The evidence by number, without the title above it."""
+    found = _BLOCK.findall(prompt(request))
+    return {int(number): text.strip().partition("\n")[2] for number, text in found}
 
 
 def prompt(request: ChatRequest) -> str:
@@ -119,7 +121,7 @@ def test_or_it_is_marked() -> None:
     )
     answer = run(model=model, settings=settings_of(answer={"unsupported": "mark"}))
     assert answer.status == "partial"
-    assert "1804 [1] (not supported by the evidence)" in answer.text
+    assert "1804. [1] (not supported by the evidence)" in answer.text
     assert [claim.supported for claim in answer.claims] == [True, False]
     assert answer.grounded.value == "no"
 

@@ -101,7 +101,7 @@ class WordShelf:
         asked = words(query)
         spans = [found.span() for found in re.finditer(r"[\d.:]+\s\w+|[A-Z]\w+", text)]
         start, end = next(
-            ((a, b) for a, b in spans if not words(text[a:b]) <= asked), (0, min(8, len(text)))
+            ((a, b) for a, b in spans if not words(text[a:b]) & asked), (0, min(8, len(text)))
         )
         score = 24 * alike(query, text) - 12
         return Reading(score, score, start, end, span_score=score, null_score=0.0)

@@ -24,6 +24,8 @@ async def cite(
 ) -> tuple[tuple[Citation, ...], tuple[Claim, ...]]:
     """Each sentence with its citations; the same place gets the same number."""
     places = [place for sentence in sentences for place in sentence["cited"]]
+    if not places:  # also the way of a run that failed because the library cannot be read
+        return (), tuple(_claim(sentence, _Numbers({}, {}, {}, {})) for sentence in sentences)
     held = await ranking.texts(context, sorted({place["passage"] for place in places}))
     numbers = _Numbers(
         held=held,
@@ -38,7 +40,11 @@ async def cite(
 
 
 def _claim(sentence: Sentence, numbers: _Numbers) -> Claim:
-    cited = [numbers.of(place) for place in sentence["cited"] if place["passage"] in numbers.held]
+    cited = [
+        numbers.of(place)
+        for place in sentence["cited"]
+        if place["passage"] in numbers.held and place["start"] < place["end"]
+    ]
     return Claim(
         text=sentence["text"],
         citations=tuple(dict.fromkeys(cited)),

@@ -51,15 +51,18 @@ def _too_unsure(context: Context, confidence: float | None, calibrated: float) -
 
 
 def _span(item: Found) -> tuple[int, int]:
-    return item["span_start"] or 0, item["span_end"] or 0
+    """Within the passage, whatever the reader said."""
+    length = item["end"] - item["start"]
+    start = min(max(item["span_start"] or 0, 0), length)
+    return start, min(max(item["span_end"] or 0, start), length)
 
 
 def _tells(question: str, item: Found, held: Mapping[str, Passage]) -> bool:
     """Whether the span is more than the question over again: a passage may hold the question
     itself, as an exam paper or a list of frequent questions does, and reads as very relevant."""
-    start, end = _span(item)
-    said, asked = _words(held[item["id"]].text[start:end]), _words(question)
-    return not said <= asked or len(said) < _MOSTLY * len(asked)
+    text = held[item["id"]].text
+    said, asked = _words(text[slice(*_span(item))]), _words(question)
+    return bool(text.strip()) and (not said <= asked or len(said) < _MOSTLY * len(asked))
 
 
 def _words(text: str) -> set[str]:
@@ -118,13 +121,18 @@ def _word_end(text: str, at: int) -> int:
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:
-    """Where each sentence of `text` lies, without outer white space."""
+    """Where each sentence of `text` lies, without outer white space; what goes on for too long
+    without an end is cut between words."""
     found = []
     for start, end in pairwise([0, *sentence_starts(text), len(text)]):
-        piece = text[start:end]
-        if piece.strip():
-            left = start + len(piece) - len(piece.lstrip())
-            found.append((left, end - len(piece) + len(piece.rstrip())))
+        while start < end:
+            stop = end if end - start <= LONGEST_SENTENCE else start + LONGEST_SENTENCE
+            stop = max(_word_end(text, stop), start + 1) if stop < end else stop
+            piece = text[start:stop]
+            if piece.strip():
+                left = start + len(piece) - len(piece.lstrip())
+                found.append((left, start + len(piece.rstrip())))
+            start = stop  # noqa: PLW2901
     return found
 
 
@@ -155,10 +163,13 @@ async def _unread(context: Context, found: Sequence[Found]) -> DraftData:
     """Without a reading there is no span and no judgement: the best passage's first sentence, and
     only where withholding is switched off."""
     kept = ranking.kept(found)
-    if not kept or context.settings.answer.enable_abstention:
-        reason = "nothing was found" if not kept else "the passages could not be read"
-        return withheld("no_evidence" if not kept else "cannot_proceed", reasons=[reason])
-    passage = (await ranking.texts(context, [kept[0]["id"]])).get(kept[0]["id"])
-    if passage is None:
-        return withheld("no_evidence", reasons=["the passage was removed meanwhile"])
-    return _drafted(passage, (0, 0), confidence=None, reasons=["the passage was not read"])
+    if not kept:
+        return withheld("no_evidence", reasons=["nothing was found"])
+    if context.settings.answer.enable_abstention:
+        return withheld("cannot_proceed", reasons=["the passages could not be read"])
+    held = await ranking.texts(context, [item["id"] for item in kept])
+    for item in kept:
+        if item["id"] in held and held[item["id"]].text.strip():
+            reasons = ["the passage was not read"]
+            return _drafted(held[item["id"]], (0, 0), confidence=None, reasons=reasons)
+    return withheld("no_evidence", reasons=["the passages are empty or gone"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING
 
 from secondlook.reading.calibration import Candidate
@@ -36,6 +37,8 @@ def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
 
 
 def with_reading(item: Found, reading: Reading) -> Found:
+    if not math.isfinite(reading.relevance):  # a model gone wrong: as if it had not been read
+        return item
     return {
         **item,
         "relevance": reading.relevance,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -40,7 +41,9 @@ def where(scope: Scope) -> Filter:
 
 def found_by(hit: Hit) -> Found:
     return {
-        **unread(hit.passage, fusion_score=hit.fusion_score),
+        **unread(
+            hit.passage, fusion_score=hit.fusion_score if math.isfinite(hit.fusion_score) else 0.0
+        ),
         "dense_rank": hit.dense_rank,
         "dense_score": hit.dense_score,
         "lexical_rank": hit.lexical_rank,
