@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from secondlook.app.failing import failed
 from secondlook.app.loop import LoopThread
 from secondlook.app.pages import RunPages
+from secondlook.app.requests import SUMMARY, made_stand_alone, summary_scope
 from secondlook.app.running import Watched
 from secondlook.context import Context
 from secondlook.errors import RunError, UsageError
@@ -21,11 +22,19 @@ from secondlook.memory.checkpoints import checkpoints, checkpoints_file, forget
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.recorder import Recorder
 from secondlook.models import Models, open_models
+from secondlook.nodes.stand_alone import StandAlone
 from secondlook.reading.support import load_support
 from secondlook.settings import Settings, load
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Collection,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from pathlib import Path
     from types import TracebackType
 
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Answer
     from secondlook.library import Library
+    from secondlook.nodes.stand_alone import Turn
     from secondlook.retrieval.web import WebSearch
     from secondlook.state import Scope
 
@@ -46,6 +56,7 @@ class _Run:
     workflow: str
     created: str
     scope: Scope
+    worked_on: StandAlone
     resumed: bool = False
 
 
@@ -144,24 +155,34 @@ class Secondlook:
         workflow: str | None = None,
         filters: Mapping[str, object] | None = None,
         documents: Collection[str] | None = None,
+        earlier: Sequence[Turn] = (),
     ) -> AsyncIterator[Event]:
         """Every event of the run, ending in `Answered`. Leaving early cancels the run.
 
         `filters` limits the search to documents with such metadata, `documents` to those named
-        by id, path, file name or title.
+        by id, path, file name or title. `earlier` turns of a conversation make a follow-up
+        stand-alone. Without a `workflow` a request for a summary is recognised as one.
         """
         if not question.strip():
             raise UsageError("the question is empty", hint="say what you want to know")
         where = self.library.scope(filters=filters, documents=documents)
+        scope: Scope = {
+            "documents": None if where.documents is None else sorted(where.documents),
+            "labels": sorted(where.labels),
+        }
+        worked_on = await made_stand_alone(self._models, self.settings, question, earlier)
+        if workflow in {None, SUMMARY}:
+            certain = workflow == SUMMARY
+            summed = summary_scope(self.library, worked_on.asked, scope, filters, certain=certain)
+            if summed is not None:
+                workflow, scope = SUMMARY, summed
         run = _Run(
             id=f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}",
             question=question,
             workflow=workflow_named(workflow or self.settings.answer.workflow).name,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            scope={
-                "documents": None if where.documents is None else sorted(where.documents),
-                "labels": sorted(where.labels),
-            },
+            scope=scope,
+            worked_on=worked_on,
         )
         async with aclosing(self._run(run)) as events:
             async for event in events:
@@ -191,6 +212,7 @@ class Secondlook:
             workflow=stored.workflow,
             created=stored.created,
             scope=stored.request["scope"],
+            worked_on=StandAlone(stored.request.get("asked", stored.question)),
             resumed=True,
         )
 
@@ -217,11 +239,13 @@ class Secondlook:
             question=run.question,
             workflow=run.workflow,
             created=run.created,
-            request={"scope": run.scope},
+            request={"scope": run.scope, "asked": run.worked_on.asked},
         )
         context = self._context(run)
         watched = Watched(context)
         tell(RunStarted(run=run.id, question=run.question, workflow=run.workflow))
+        for event in run.worked_on.events(run.id):
+            tell(event)
         try:
             answer = await self._answered(run, context, watched, tell)
         except asyncio.CancelledError:
@@ -258,6 +282,8 @@ class Secondlook:
         ledger = Ledger(Caps.of(self.settings.budget))
         if run.resumed:
             ledger.restore(self._recorder.spent(run.id))
+        else:
+            ledger.restore(run.worked_on.usage)
         return Context(
             run=run.id,
             created=run.created,
@@ -310,12 +336,12 @@ async def _given(
     if run.resumed and resumable and (await graph.aget_state(config)).next:
         return None
     return {
-        "question": run.question,
+        "question": run.worked_on.asked,
         "scope": run.scope,
-        "queries": [run.question],
+        "queries": [run.worked_on.asked],
         "found": [],
-        "steps": [],
-        "warnings": [],
+        "steps": [step.model_dump() for step in run.worked_on.steps],
+        "warnings": [warning.model_dump() for warning in run.worked_on.warnings],
     }
 
 

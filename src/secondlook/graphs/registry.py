@@ -32,6 +32,7 @@ WORKFLOWS = {
     for workflow in (
         Workflow("linear", "retrieve, rerank, answer: the baseline"),
         Workflow("adaptive", "search again, by words, then on the web, where a search looks poor"),
+        Workflow("summary", "sum up documents: part by part, or by headings and lead sentences"),
     )
 }
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from secondlook.answer import Step, Trouble
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
-from secondlook.nodes.follow_up import Turn, leans, stand_alone
+from secondlook.nodes.follow_up import leans, stand_alone
+from secondlook.nodes.stand_alone import StandAlone, Turn
 from secondlook.prompts import CONTROL_MARK, EVIDENCE_MARK, load
 from secondlook.retrieval.analyse import query_terms, terms
-from secondlook.state import step, trouble
+from secondlook.state import trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,34 +34,29 @@ _QUOTES = "\"'“”‘’`"  # noqa: RUF001
 _SECOND_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+[^\W\d_a-z]")  # noqa: RUF001
 
 
-@dataclass(frozen=True, slots=True)
-class StandAlone:
-    """A question as it is worked on, and how it became so."""
-
-    asked: str
-    steps: tuple[dict[str, Any], ...] = ()
-    warnings: tuple[dict[str, Any], ...] = ()
-
-
 async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> StandAlone:
-    """The question as it reads without the turns before it. Raises nothing of a model's."""
+    """The question as it reads without the turns before it. A model that fails costs nothing but
+    the time that the run may take."""
     if not turns or not leans(question):
         return StandAlone(question)
-    warnings: tuple[dict[str, Any], ...] = ()
-    if models.serves("condense"):
-        try:
-            return _told(question, await _rewritten(models, question, turns), "a model")
-        except (ModelError, BudgetExceeded) as error:
-            warnings = (trouble(NODE, error, "the question was made stand-alone by rules"),)
-    return _told(question, stand_alone(question, turns), "rules", warnings)
+    warnings: tuple[Trouble, ...] = ()
+    by = "rules"
+    try:
+        if models.serves("condense"):
+            async with asyncio.timeout(models.ledger.remaining_seconds(final=False)):
+                asked, by = await _rewritten(models, question, turns), "a model"
+        else:
+            asked = stand_alone(question, turns)
+    except (ModelError, BudgetExceeded, TimeoutError) as error:
+        told = trouble(NODE, error, "the question was made stand-alone by rules")
+        asked, warnings = stand_alone(question, turns), (Trouble.model_validate(told),)
+    return StandAlone(asked, (_told(question, asked, by),), warnings, models.ledger.usage())
 
 
-def _told(
-    question: str, asked: str, by: str, warnings: tuple[dict[str, Any], ...] = ()
-) -> StandAlone:
+def _told(question: str, asked: str, by: str) -> Step:
     changed = asked != question
     said = f"Took it as: {asked}" if changed else "The question was left as it is."
-    return StandAlone(asked, (step(NODE, said, by=by, changed=changed),), warnings)
+    return Step(node=NODE, said=said, numbers={"by": by, "changed": changed})
 
 
 async def _rewritten(models: Asker, question: str, turns: Sequence[Turn]) -> str:

@@ -5,13 +5,14 @@ from the turns before. English only, and careful: what may be clear already stay
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.retrieval.stopwords import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from secondlook.nodes.stand_alone import Turn
 
 LONGEST = 400
 """Characters. What is longer than this is no question that leans on another."""
@@ -104,18 +105,6 @@ _LEANING = re.compile(
     re.IGNORECASE,
 )
 _FEW_WORDS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One question of a conversation and what came of it."""
-
-    asked: str
-    """Stand-alone, as it was worked on."""
-    short: str | None = None
-    text: str = ""
-    titles: tuple[str, ...] = ()
-    """Of the documents that were cited, in order."""
 
 
 def leans(question: str) -> bool:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from secondlook.nodes.extract import sentence_bounds
+from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.state import Cited, Sentence
 
 if TYPE_CHECKING:
@@ -66,19 +67,20 @@ def of_documents(first: Sequence[Passage], *, left_out: int) -> Outline:
     return Outline(tuple(made), left_out=left_out + len(first) - len(made))
 
 
-def of_places(passages: Sequence[Passage]) -> Outline:
-    """Places in several documents, in the order given, each under its title and heading."""
+def of_places(passages: Sequence[Passage], topic: str) -> Outline:
+    """Places in several documents, in the order given, each under its title and heading and by
+    the sentence that says most of the topic."""
     made = []
     for passage in passages[:MOST_SECTIONS]:
-        if sentence := lead_sentence(passage):
+        if sentence := lead_sentence(passage, topic):
             label = " / ".join(dict.fromkeys([passage.title, *passage.heading[-1:]]))
             made.append(Entry(label, 0, sentence))
     return Outline(tuple(made), left_out=0)
 
 
-def lead_sentence(passage: Passage) -> Sentence | None:
-    """The first whole sentence that is more than a heading; a short first line where the passage
-    has no sentences."""
+def lead_sentence(passage: Passage, topic: str = "") -> Sentence | None:
+    """The first whole sentence that is more than a heading, or the first that has the most words
+    of the topic; a short first line where the passage has no sentences."""
     paragraphs = list(_paragraphs(passage))
     sentences = [
         (start + first, start + last)
@@ -89,7 +91,9 @@ def lead_sentence(passage: Passage) -> Sentence | None:
     # A passage may begin in the midst of a sentence that the one before it has whole.
     whole = [place for place in sentences if not passage.text[place[0]].islower()]
     if found := whole or sentences:
-        return _cited(passage, *found[0])
+        wanted = set(query_terms(topic)) if topic else set()
+        held = [len(wanted.intersection(terms(passage.text[slice(*place)]))) for place in found]
+        return _cited(passage, *found[held.index(max(held))])
     for start, end in paragraphs:
         line = passage.text[start:end].split("\n", 1)[0].rstrip()
         if len(_WORD.findall(line)) >= _FEWEST_WORDS and len(line) <= LONGEST_LEAD:

@@ -27,7 +27,7 @@ from secondlook.nodes.summarise_parts import (
     shown,
 )
 from secondlook.prompts import evidence_marks, load
-from secondlook.state import Draft, DraftData, Evidence, Question, Trace, step, trouble, unread
+from secondlook.state import Draft, DraftData, Evidence, Trace, step, trouble, unread
 from secondlook.state import Sentence as Claimed
 
 if TYPE_CHECKING:
@@ -41,10 +41,6 @@ AT_ONCE = 4
 """Calls to a hosted model at a time; a local one works on one."""
 _NOTES_OF_A_PART = 2
 """Sentences of each part that are given where the whole could not be written."""
-
-
-class Summarising(Question, Overview):
-    pass
 
 
 class Summarised(Draft, Evidence, Layout, Trace):
@@ -65,7 +61,7 @@ class _Work:
     failed: int = 0
 
 
-async def summarise(state: Summarising, runtime: Runtime[Context]) -> Summarised:
+async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
     work = _Work(runtime.context, state["question"], runtime.stream_writer)
     texts = await _texts(state, work.context)
     parts = in_parts(texts, await part_tokens(work.context, work.question))
@@ -99,7 +95,7 @@ def outcome(state: Draft) -> Literal["finish", "outline"]:
 # Part by part
 
 
-async def _texts(state: Summarising, context: Context) -> list[list[Passage]]:
+async def _texts(state: Overview, context: Context) -> list[list[Passage]]:
     if state["extent"] == "documents":
         return [await whole_document(context, document) for document in state["documents"]]
     ids = [item["id"] for item in ranking.kept(state["found"])]
@@ -226,7 +222,7 @@ def _tell(work: _Work, claims: Sequence[Claimed]) -> None:
 # What is said about it
 
 
-def _nothing(state: Summarising, work: _Work, parts: Parts) -> Summarised:
+def _nothing(state: Overview, work: _Work, parts: Parts) -> Summarised:
     refused = work.refused == len(parts.chosen) > 0 and state["extent"] == "places"
     stop: Literal["no_evidence", "cannot_proceed"] = "no_evidence" if refused else "cannot_proceed"
     reason = (

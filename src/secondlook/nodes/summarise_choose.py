@@ -49,8 +49,7 @@ class Choice(Retrieved, Chosen):
 
 async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
     context, scope = runtime.context, state["scope"]
-    asked = summary_request(state["question"])
-    target = state["question"] if asked is None else asked
+    target = target_of(state["question"])
     there = scope["documents"]
     if there is not None and len(there) <= MOST_NAMED:
         firsts = await first_passages(context, there)
@@ -65,6 +64,12 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
     if named:
         return _listed(named[:MOST_DOCUMENTS], len(there or ()) if not target else len(named))
     return await _searched(state, context, target)
+
+
+def target_of(question: str) -> str:
+    """What is to be summarised; "" means whatever there is."""
+    asked = summary_request(question)
+    return question if asked is None else asked
 
 
 def fits(target: str, title: str, paths: Collection[str]) -> bool:

@@ -13,8 +13,17 @@ from secondlook.nodes import outline as outlines
 from secondlook.nodes import ranking
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.finish import Finished  # noqa: TC001
-from secondlook.nodes.summarise_choose import Chosen, first_passages, whole_document
-from secondlook.state import Draft, DraftData, Evidence, Finishing, Trace, step, unread
+from secondlook.nodes.summarise_choose import Chosen, first_passages, target_of, whole_document
+from secondlook.state import (
+    Draft,
+    DraftData,
+    Evidence,
+    Finishing,
+    Question,
+    Trace,
+    step,
+    unread,
+)
 
 if TYPE_CHECKING:
     from secondlook.nodes.outline import Outline
@@ -33,7 +42,7 @@ class Outlined(Draft, Evidence, Layout, Trace):
     pass
 
 
-class Overview(Evidence, Chosen):
+class Overview(Question, Evidence, Chosen):
     """What an outline is made from."""
 
 
@@ -89,7 +98,8 @@ async def _made(state: Overview, context: Context) -> tuple[Outline, str]:
         ids = [item["id"] for item in ranking.kept(state["found"])]
         held = await ranking.texts(context, ids)
         passages = [held[name] for name in ids if name in held]
-        return outlines.of_places(passages), "What was found, by headings and lead sentences:"
+        made = outlines.of_places(passages, target_of(state["question"]))
+        return made, "What was found on it, a sentence from each place:"
     texts = [await whole_document(context, document) for document in state["documents"]]
     parts = [(passages[0].title, outlines.of_document(passages)) for passages in texts if passages]
     titles = ", ".join(f'"{title}"' for title, _ in parts)
