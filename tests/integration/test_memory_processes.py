@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,10 +13,10 @@ import pytest
 from secondlook.events import NodeFinished
 from secondlook.memory.runs import RunStore
 from tests.support.memory_runs import CREATED, full_answer
-from tests.support.unprivileged import environment
+from tests.support.unprivileged import environment, unprivileged, with_small_files
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
 APPEND = """
 import sys
@@ -44,6 +45,27 @@ for number in range(1_000_000):
     store.append(NodeFinished(run="r", at=number, node="n", said=str(number)))
     journal.put(str(number), JournalEntry("t" * 500, "stop", "n", "r", "m", 1, 1))
     print(number, flush=True)
+"""
+
+ANSWER = """
+import sys
+from pathlib import Path
+from secondlook.events import NodeFinished
+from secondlook.memory.recorder import Recorder
+from secondlook.memory.journal import JournalEntry
+from secondlook.settings import RunSettings
+from tests.support.memory_runs import full_answer
+recorder = Recorder(RunSettings(path=Path(sys.argv[1])))
+recorder.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
+journal = recorder.journal("r")
+for number in range(100):
+    recorder.append(NodeFinished(run="r", at=number, node="n", said="x" * 1000))
+    journal.put(str(number), JournalEntry("t" * 1000, "stop", "n", "r", "m", 1, 1))
+    assert journal.get(str(number)).text == "t" * 1000
+answer = recorder.finish(full_answer("r"))
+recorder.close()
+print(answer.text)
+print(answer.warnings[-1].message)
 """
 
 
@@ -116,3 +138,61 @@ def test_a_live_run_of_another_process_is_running(tmp_path: Path) -> None:
         child.communicate()
         assert store.get("last").status == "interrupted"
         assert store.prune(0) == ["r"]
+
+
+def answered(command: Sequence[str | Path]) -> list[str]:
+    root = Path(__file__).parents[2]
+    told = environment()
+    told["PYTHONPATH"] = os.pathsep.join([told["PYTHONPATH"], str(root)])
+    done = subprocess.run(command, capture_output=True, text=True, env=told, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other limits")
+def test_a_disk_that_fills_up_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    said = answered(with_small_files([sys.executable, "-c", ANSWER, path], 100_000))
+    assert said[0] == full_answer("r").text
+    assert "cannot be written" in said[1]
+    with RunStore.open(path) as store:
+        assert store.list()[0].status == "interrupted"
+        assert store.journal("r").get("0") is not None
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="root is let in elsewhere")
+def test_a_folder_without_rights_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    said = answered(unprivileged([sys.executable, "-c", ANSWER, folder / "deep" / "runs.db"]))
+    assert said[0] == full_answer("r").text
+    assert "cannot be written: Permission denied" in said[1]
+
+
+READ = """
+import sys
+from pathlib import Path
+from secondlook.memory.runs import RunStore
+with RunStore.open(Path(sys.argv[1]), create=False) as store:
+    print(store.get("last").answer.text)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="root is let in elsewhere")
+@pytest.mark.parametrize("in_use", [False, True])
+def test_a_record_that_may_only_be_read_is_read(tmp_path: Path, in_use: bool) -> None:
+    folder = tmp_path / "record"
+    store = RunStore.open(folder / "odd ?#name.db")
+    store.start("r", question="q", workflow="linear", created=CREATED)
+    store.finish(full_answer("r"))
+    if not in_use:
+        store.close()
+    folder.chmod(0o500)
+    for file in folder.iterdir():
+        file.chmod(0o400)
+    try:
+        said = answered(unprivileged([sys.executable, "-c", READ, store.path]))
+    finally:
+        folder.chmod(0o700)
+        store.close()
+    assert said == [full_answer("r").text]

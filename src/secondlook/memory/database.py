@@ -71,7 +71,7 @@ class Database:
                 hint='ask something: secondlook ask "..."',
             )
         with self._explained():
-            self._db = self._connected()
+            self._db = self._connected(_address(file, create=create))
 
     def close(self) -> None:
         with self._lock:
@@ -121,9 +121,13 @@ class Database:
                 hint=_MAKE_ROOM,
             ) from error
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connected(self, address: str) -> sqlite3.Connection:
         db = sqlite3.connect(
-            self.file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            address,
+            uri=address.startswith("file:"),
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
         )
         try:
             db.row_factory = sqlite3.Row
@@ -163,6 +167,14 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise _explanation(error, self.file) from error
+
+
+def _address(file: Path, *, create: bool) -> str:
+    """Where nothing may be written the record can still be read, though WAL needs a little help."""
+    if create or os.access(file.parent, os.W_OK):
+        return str(file.absolute())
+    log = file.with_name(f"{file.name}-wal")
+    return f"{file.absolute().as_uri()}?{'mode=ro' if log.exists() else 'immutable=1'}"
 
 
 def _set_up(db: sqlite3.Connection) -> None:
