@@ -181,18 +181,19 @@ def _in_both(one: Candidate) -> bool:
 
 def _about_passage(one: Candidate) -> tuple[str, str]:
     relevant = "reads as relevant" if one.relevance > 0 else "does not read as relevant"
-    found = "holds an answer" if one.margin > 0 else "may hold no answer"
+    found = "seems to hold an answer" if one.margin > 0 else "may hold no answer"
     return f"the passage {relevant} ({one.relevance:.1f})", f"it {found} ({one.margin:+.1f})"
 
 
 def _about_rivals(candidates: Sequence[Candidate], chosen: int) -> tuple[str, ...]:
+    """Nothing where the passage itself is beside the point, or the only one."""
+    own = candidates[chosen].relevance
     rivals = [candidates[at].relevance for at in _sound(candidates) if at != chosen]
-    if not rivals:
+    if not rivals or own <= 0:
         return ()
-    lead = candidates[chosen].relevance - max(rivals)
-    if lead >= _CLEAR_LEAD:
-        return (f"no other passage comes near ({lead:+.1f})",)
-    return (f"another passage reads much alike ({lead:+.1f})",)
+    if own - max(rivals) >= _CLEAR_LEAD:
+        return (f"no other passage comes near it ({max(rivals):.1f})",)
+    return (f"another passage is about as relevant ({max(rivals):.1f})",)
 
 
 def _about_searches(one: Candidate) -> str:
