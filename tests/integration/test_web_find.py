@@ -178,8 +178,19 @@ def test_a_page_that_cannot_be_read_leaves_its_snippet_and_spoils_no_other(site:
 
 def test_a_slow_page_is_left_behind_and_the_others_are_read(site: Searched) -> None:
     site.offer("/slow", "/article", snippet="Slow but tall.")
-    pages = by_path(find(site, timeout=2.0))
-    assert "did not answer within 2 s" in str(pages["/slow"][0].unread)
+    guard = Guard(allow_private=True)
+
+    def impatient(limits: Limits) -> Fetcher:
+        return Fetcher(guard, Limits(1.0, limits.body_bytes))
+
+    web = WebService(
+        site.web,
+        Bounds(5, Limits(20.0, 1 << 20)),
+        open_fetcher=impatient,
+        cutter=Cutter(),
+    )
+    pages = by_path(asyncio.run(found(web)))
+    assert "did not answer within 1 s" in str(pages["/slow"][0].unread)
     assert "43 metres" in pages["/article"][0].text
 
 

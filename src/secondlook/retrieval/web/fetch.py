@@ -11,11 +11,11 @@ import contextlib
 import ssl
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal, Self
 
 import httpx
 
-from secondlook import __version__
 from secondlook.errors import WebSearchError
 from secondlook.retrieval.web.body import read_body
 from secondlook.retrieval.web.guard import Guard, Target, parse_url
@@ -23,7 +23,7 @@ from secondlook.retrieval.web.guard import Guard, Target, parse_url
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-USER_AGENT = f"secondlook/{__version__}"
+USER_AGENT = f"secondlook/{version('secondlook')}"
 _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NO_REUSE = httpx.Limits(max_connections=32, max_keepalive_connections=0)
