@@ -1,0 +1,220 @@
+"""`secondlook chat`: question after question, each of which may lean on those before."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from secondlook.cli.ask import (
+    DocOption,
+    FilterOption,
+    ModelOption,
+    PresetOption,
+    TimeoutOption,
+    WebOption,
+    WorkflowOption,
+    load_for_asking,
+    opened_engine,
+    warm_up,
+)
+from secondlook.cli.call import Call, command, parse_pairs
+from secondlook.cli.failure import STOPPED
+from secondlook.cli.terminal import is_terminal, one_line, output
+from secondlook.errors import SecondlookError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secondlook.answer import Answer
+    from secondlook.app.conversation import Conversation
+    from secondlook.events import Event
+
+EXAMPLES = """\
+\b
+Examples:
+  secondlook chat
+  secondlook chat --doc handbook.docx --model ollama:qwen2.5
+  secondlook chat < questions.txt           a question per line
+  secondlook chat --json < questions.txt    an answer per line, as JSON
+
+\b
+A follow-up such as "and in 2023?" or "who wrote it?" is made whole from the
+questions before it, and the question that was used is shown.
+Ctrl-C stops an answer and keeps the chat; Ctrl-D leaves.
+"""
+PROMPT = "> "
+HELP = """\
+Type a question, or
+  /new      forget the questions so far
+  /sources  show where the last answer stands, with all of its quotes
+  /help     this
+  /quit     leave (or Ctrl-D)
+Ctrl-C stops an answer that is being worked on."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("chat", epilog=EXAMPLES)(chat)
+
+
+@command()
+def chat(
+    call: Call,
+    *,
+    workflow: WorkflowOption = None,
+    model: ModelOption = None,
+    filter_: FilterOption = None,
+    doc: DocOption = None,
+    web: WebOption = None,
+    timeout: TimeoutOption = None,
+    preset: PresetOption = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show each step and what it decided.")
+    ] = False,
+) -> int:
+    """Ask question after question; a later one may lean on those before it."""
+    filters = parse_pairs(filter_, "--filter")
+    loaded = load_for_asking(
+        call, preset=preset, workflow=workflow, model=model, k=None, web=web, timeout=timeout
+    )
+    warm_up(loaded.settings)
+    with opened_engine(call.open(loaded)) as engine:
+        from secondlook.app.conversation import Conversation
+
+        documents = [engine.library.document(name).id for name in doc] if doc else None
+        conversation = Conversation(
+            engine, workflow=workflow, filters=filters or None, documents=documents
+        )
+        _Chat(call, conversation, trace=trace, typed=is_terminal(sys.stdin)).run()
+    return 0
+
+
+@dataclass(slots=True)
+class _Chat:
+    call: Call
+    conversation: Conversation
+    trace: bool
+    typed: bool
+    """By a person, at a terminal."""
+    last: Answer | None = None
+
+    def run(self) -> None:
+        if self.typed:
+            self.call.say("Ask about your documents. /help shows what else there is.")
+        for line in self._lines():
+            said = line.strip()
+            if said.startswith("/"):
+                if not self._obey(said):
+                    return
+            elif said:
+                self._ask(said)
+
+    def _lines(self) -> Iterator[str]:
+        if not self.typed:
+            yield from sys.stdin
+            return
+        _edit_lines()
+        while True:
+            try:
+                yield input(PROMPT)
+            except EOFError:
+                sys.stdout.write("\n")
+                return
+            except KeyboardInterrupt:
+                self.call.say("\n/quit or Ctrl-D leaves.")
+
+    def _obey(self, said: str) -> bool:
+        """Whether the chat goes on."""
+        order = said.split(maxsplit=1)[0].casefold()
+        if order in {"/quit", "/exit", "/q"}:
+            return False
+        if order == "/new":
+            self.conversation.forget()
+            self.last = None
+            self.call.say("Forgotten. The next question stands alone.")
+        elif order == "/sources":
+            self._show_sources()
+        elif order == "/help":
+            typer.echo(HELP)
+        else:
+            sys.stderr.write(f"there is no {one_line(order)}; /help shows what there is\n")
+        return True
+
+    def _ask(self, question: str) -> None:
+        """One question; what goes wrong with it does not end the chat."""
+        if not self.typed and not self.call.as_json and not self.call.quiet:
+            typer.echo(f"{PROMPT}{question}")
+        try:
+            self.last = self._answered(question)
+        except KeyboardInterrupt:
+            if not self.typed:
+                raise
+            self.call.say(f"\n{STOPPED}")
+        except SecondlookError as error:
+            self._show_error(error)
+
+    def _answered(self, question: str) -> Answer | None:
+        from secondlook.cli.watching import watched
+
+        answer: Answer | None = None
+        with watched(self.call, trace=self.trace) as see:
+            for event in self.conversation.stream(question):
+                see(event)
+                self._show_question(event)
+                if event.type == "answered":
+                    answer = event.answer
+        if answer is not None:
+            self._show(answer)
+        return answer
+
+    def _show_question(self, event: Event) -> None:
+        """What is worked on, where that is not what was typed."""
+        if event.type == "node_finished" and event.node == "condense" and not self.call.as_json:
+            from rich.text import Text
+
+            if event.numbers.get("changed"):
+                output().print(Text(event.said, style="dim"))
+
+    def _show(self, answer: Answer) -> None:
+        if self.call.as_json:
+            typer.echo(answer.model_dump_json())
+            return
+        from secondlook.cli.answers import print_answer
+
+        print_answer(answer, quiet=self.call.quiet)
+        typer.echo("")
+        sys.stdout.flush()
+
+    def _show_sources(self) -> None:
+        if self.last is None or not self.last.citations:
+            self.call.say("The last answer has no sources." if self.last else "No answer yet.")
+            return
+        for citation in self.last.citations:
+            page = f", p. {citation.page}" if citation.page is not None else ""
+            typer.echo(f"[{citation.number}] {citation.title}{page}")
+            if place := citation.url or citation.path:
+                typer.echo(f"    {place}")
+            typer.echo(f'    "{one_line(citation.quote)}"')
+
+    def _show_error(self, error: SecondlookError) -> None:
+        sys.stderr.write(f"error: {one_line(error.message)}\n")
+        if error.hint:
+            sys.stderr.write(f"hint: {one_line(error.hint)}\n")
+        if self.call.as_json:
+            about = {
+                "code": type(error).__name__,
+                "message": error.message,
+                "hint": error.hint,
+            }
+            typer.echo(json.dumps({"error": about}))
+
+
+def _edit_lines() -> None:
+    """Arrow keys and the questions before, where the system offers that."""
+    try:
+        import readline  # noqa: F401  # its mere presence changes input()
+    except ImportError:  # Windows edits lines by itself
+        return
