@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Iterator
+    from collections.abc import AsyncGenerator, Coroutine, Iterator
 
 T = TypeVar("T")
 _END = object()
+_PATIENCE = 10.0
+"""Seconds that work may take to end once it is cancelled."""
 
 
 class LoopThread:
@@ -33,18 +36,22 @@ class LoopThread:
             future.cancel()
             raise
 
-    def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
+    def iterate(self, items: AsyncGenerator[T]) -> Iterator[T]:
         """The items one by one; leaving early ends their source."""
         waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        ended = threading.Event()
 
         async def feed() -> None:
             try:
-                async for item in items:
-                    waiting.put(item)
+                async with aclosing(items):
+                    async for item in items:
+                        waiting.put(item)
+                waiting.put((_END, None))
             except BaseException as error:
                 waiting.put((_END, error))
                 raise
-            waiting.put((_END, None))
+            finally:
+                ended.set()
 
         future = asyncio.run_coroutine_threadsafe(feed(), self._started())
         try:
@@ -55,6 +62,8 @@ class LoopThread:
                 yield item
         finally:
             future.cancel()
+            # Whoever leaves early finds everything put away when he has left.
+            ended.wait(_PATIENCE)
         if item[1] is not None:
             raise item[1]
 
@@ -82,8 +91,14 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
     finally:
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
+        loop.run_until_complete(_ended(asyncio.all_tasks(loop)))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
+
+
+async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_PATIENCE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Step, Trouble
@@ -53,12 +54,13 @@ class Watched:
             stream_mode=["tasks", "custom", "values"],
             version="v2",
         )
-        async for part in stream:
-            if part["type"] == "values":
-                self.state = part["data"]
-            else:
-                for event in self._seen(part["type"], part["data"]):
-                    yield event
+        async with aclosing(stream):
+            async for part in stream:
+                if part["type"] == "values":
+                    self.state = part["data"]
+                else:
+                    for event in self._seen(part["type"], part["data"]):
+                        yield event
 
     def _seen(self, kind: str, data: Any) -> Iterator[Event]:
         if kind == "custom":

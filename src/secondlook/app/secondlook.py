@@ -156,7 +156,7 @@ class Secondlook:
         filters: Mapping[str, object] | None = None,
         documents: Collection[str] | None = None,
         earlier: Sequence[Turn] = (),
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """Every event of the run, ending in `Answered`. Leaving early cancels the run.
 
         `filters` limits the search to documents with such metadata, `documents` to those named
