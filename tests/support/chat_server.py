@@ -55,7 +55,9 @@ class ChatServer:
         """A client went away in the middle of a stream."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -89,7 +91,8 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901 
             self._answer(json.loads(self.rfile.read(length) or b"{}"))
 
         def _answer(self, body: Body) -> None:
-            server.requests.append(Request(self.path, body, dict(self.headers)))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            server.requests.append(Request(self.path, body, headers))
             try:
                 if self.path in server.facts:
                     self._json(200, server.facts[self.path])

@@ -171,6 +171,9 @@ class LangChainChat:
                 if heard.length >= limit:
                     heard.finish = "length"
                     return
+                # Of a server that is faster than we are every read is ready at once: without a
+                # turn for the others nobody could stop it.
+                await asyncio.sleep(0)
         if self._spec.provider in _SAY_WHY and not heard.ended:
             raise ModelUnavailable(f"{self.spec!r} broke off in the middle of its reply")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import (
@@ -28,6 +29,7 @@ _NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 500, 501})
 _TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _OUT_OF_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _LONGEST_MESSAGE = 300
+_HTTP_CLIENTS = ("httpx", "httpx2")
 
 
 def translated(error: Exception, spec: ModelSpec, mode: OutputMode) -> SecondlookError:
@@ -110,23 +112,23 @@ def _is_mode_trouble(error: Exception) -> bool:
 
 
 def _is_timeout(error: Exception) -> bool:
-    import httpx
     from langchain_core.exceptions import ModelTimeoutError
 
-    return any(
-        isinstance(one, ModelTimeoutError | httpx.TimeoutException | TimeoutError)
-        for one in _chain(error)
-    )
+    kinds = (ModelTimeoutError, TimeoutError, *_of_http("TimeoutException"))
+    return any(isinstance(one, kinds) for one in _chain(error))
 
 
 def _is_connection(error: Exception) -> bool:
-    import httpx
     from langchain_core.exceptions import ModelConnectionError
 
-    return any(
-        isinstance(one, ModelConnectionError | httpx.TransportError | OSError)
-        for one in _chain(error)
-    )
+    kinds = (ModelConnectionError, OSError, *_of_http("TransportError"))
+    return any(isinstance(one, kinds) for one in _chain(error))
+
+
+def _of_http(name: str) -> list[type[BaseException]]:
+    """An error class of the HTTP clients that providers use, as far as they are in use."""
+    loaded = [sys.modules[client] for client in _HTTP_CLIENTS if client in sys.modules]
+    return [getattr(client, name) for client in loaded if hasattr(client, name)]
 
 
 def _retry_after(error: Exception) -> float | None:
