@@ -8,7 +8,6 @@ import sys
 from datetime import date  # noqa: TC003 - pydantic reads it
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import psutil
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
@@ -17,6 +16,7 @@ from secondlook.models.gguf import GgufChat, UnusableModel
 from secondlook.models.port import Chat, ChatRequest, Message
 from tests.support.gguf_files import gguf_bytes
 from tests.support.gguf_models import smollm2
+from tests.support.gguf_processes import is_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def chat() -> Iterator[GgufChat]:
     yield opened
     pid = opened.worker_pid
     asyncio.run(opened.aclose())
-    assert pid is None or not psutil.pid_exists(pid)
+    assert pid is None or not is_running(pid)
 
 
 def test_it_is_a_chat_as_the_port_wants_it(chat: GgufChat) -> None:
@@ -317,4 +317,4 @@ asyncio.run(main())
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
-    assert not psutil.pid_exists(int(done.stdout))
+    assert not is_running(int(done.stdout))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+import os
 import queue
+import subprocess
+import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.errors import ContextOverflow, ModelError, ModelUnavailable, UnusableReply
-from secondlook.models.gguf import UnusableModel, worker
+from secondlook.models.gguf import GgufChat, UnusableModel, worker
+from secondlook.models.gguf.chat import available_cores
 from secondlook.models.gguf.failures import died, from_worker, overdue
 from secondlook.models.gguf.llama import (
     Model,
@@ -24,6 +29,11 @@ from secondlook.models.gguf.llama import (
     mark_pattern,
 )
 from secondlook.models.gguf.wire import receive, send
+from secondlook.models.port import Message
+from tests.support.gguf_files import gguf_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MARKS = mark_pattern(["<|im_end|>", "<|im_start|>", "<s>"])
 
@@ -225,3 +235,49 @@ def test_the_worker_answers_until_its_input_ends() -> None:
         {"kind": "done", "text": "yes"},
     ]
     assert outbox.read() == b""
+
+
+def test_a_missing_engine_is_told_apart_from_a_bad_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(Refused) as caught:
+        Model.load({"path": "any.gguf", "context_tokens": 64, "threads": 1})
+    assert caught.value.reason == "engine"
+
+
+def test_a_bad_model_is_refused_before_anything_loads_it(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="there is no model file") as caught:
+        Model.load({"path": str(tmp_path / "no.gguf"), "context_tokens": 64, "threads": 1})
+    assert caught.value.reason == "load"
+
+
+@pytest.mark.parametrize("told", [b"", b"\xff\xff", b"\x02\0\0\0[]"])
+def test_a_worker_that_is_told_nothing_sensible_leaves_in_silence(told: bytes) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "secondlook.models.gguf.worker"],
+        input=told, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_an_interpreter_that_cannot_be_started_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(gguf_bytes({"general.architecture": "llama"}))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
+
+    async def use() -> None:
+        chat = GgufChat(path)
+        try:
+            await chat.count((Message("user", "hi"),))
+        finally:
+            await chat.aclose()
+
+    with pytest.raises(ModelUnavailable, match="cannot start the model"):
+        asyncio.run(use())
+
+
+def test_without_a_limit_on_cores_all_of_them_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert available_cores() == 6
