@@ -29,7 +29,7 @@ def run(question: str, *, name: str = "adaptive", **given: Any) -> tuple[Answer,
     graph = workflow(name).build(context.settings).compile()
 
     async def go() -> dict[str, Any]:
-        return await graph.ainvoke(state_of(question), context=context)  # type: ignore[no-any-return]
+        return await graph.ainvoke(state_of(question), context=context)
 
     state = asyncio.run(go())
     return Answer.model_validate(state["answer"]), [Step.model_validate(s) for s in state["steps"]]

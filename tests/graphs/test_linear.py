@@ -26,7 +26,7 @@ def run(question: str = QUESTION, **given: Any) -> Answer:
     graph = workflow(context.workflow).build(context.settings).compile()
 
     async def go() -> dict[str, Any]:
-        return await graph.ainvoke(state_of(question), context=context)  # type: ignore[no-any-return]
+        return await graph.ainvoke(state_of(question), context=context)
 
     return Answer.model_validate(asyncio.run(go())["answer"])
 

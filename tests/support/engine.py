@@ -48,7 +48,8 @@ def alike(question: str, text: str) -> float:
 
 def passages_of(pieces: Sequence[tuple[str, str]] = HARBOUR) -> list[Passage]:
     """Pieces of documents, each document's text its pieces joined by blank lines."""
-    made, ends = [], dict[str, int]()
+    made: list[Passage] = []
+    ends: dict[str, int] = {}
     for document, text in pieces:
         start = ends.get(document, 0)
         ends[document] = start + len(text) + 2
@@ -103,7 +104,7 @@ class WordShelf:
         start, end = next(
             ((a, b) for a, b in spans if not words(text[a:b]) & asked), (0, min(8, len(text)))
         )
-        score = 24 * alike(query, text) - 12
+        score = 36 * alike(query, text) - 14
         return Reading(score, score, start, end, span_score=score, null_score=0.0)
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:

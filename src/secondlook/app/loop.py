@@ -13,7 +13,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Coroutine, Iterator
+    from collections.abc import AsyncGenerator, Coroutine, Generator
 
 T = TypeVar("T")
 _END = object()
@@ -36,7 +36,7 @@ class LoopThread:
             future.cancel()
             raise
 
-    def iterate(self, items: AsyncGenerator[T]) -> Iterator[T]:
+    def iterate(self, items: AsyncGenerator[T]) -> Generator[T]:
         """The items one by one; leaving early ends their source."""
         waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
         ended = threading.Event()

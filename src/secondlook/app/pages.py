@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class RunPages:
     recorder: Recorder
 
     def put(self, passages: Sequence[WebPassage]) -> None:
-        self.recorder.put_passages(self.run, [asdict(passage) for passage in passages])
+        self.recorder.put_passages(self.run, [passage.as_dict() for passage in passages])
 
     def get(self, ids: Sequence[str]) -> dict[str, WebPassage]:
         wanted = [name for name in ids if name.startswith("web-")]
@@ -27,7 +27,4 @@ class RunPages:
         from secondlook.retrieval.web import WebPassage
 
         held = self.recorder.passages(self.run, wanted)
-        return {
-            name: WebPassage(**{**item, "heading": tuple(item["heading"])})
-            for name, item in held.items()
-        }
+        return {name: WebPassage.from_dict(item) for name, item in held.items()}

@@ -31,12 +31,12 @@ class Watched:
         self.context = context
         self.state: dict[str, Any] = {}
         self.steps: list[Step] = []
-        self._began = time.monotonic()
         self._started: dict[str, float] = {}
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self._began
+        """Of the whole run, with what an earlier part of it took."""
+        return self.context.ledger.seconds()
 
     def all_steps(self) -> tuple[Step, ...]:
         """Those that an earlier part of the run left in its state, then those seen here."""

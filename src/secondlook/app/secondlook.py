@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         AsyncGenerator,
         AsyncIterator,
         Collection,
-        Iterator,
+        Generator,
         Mapping,
         Sequence,
     )
@@ -112,17 +112,22 @@ class Secondlook:
         return cls(Library.open(library, create=False, settings=chosen), settings=chosen)
 
     def close(self) -> None:
-        """Let go of models, record and library."""
-        self._loop.run(self._models.aclose())
+        """Let go of models, web search, record and library."""
+        self._loop.run(self._let_go())
         self._loop.close()
         self._recorder.close()
         self.library.close()
 
     async def aclose(self) -> None:
-        await self._models.aclose()
+        await self._let_go()
         await asyncio.to_thread(self._loop.close)
         self._recorder.close()
         self.library.close()
+
+    async def _let_go(self) -> None:
+        await self._models.aclose()
+        if self._web is not None:
+            await self._web.aclose()
 
     def __enter__(self) -> Self:
         return self
@@ -141,7 +146,7 @@ class Secondlook:
         """The answer, with its evidence. Options are those of `astream`."""
         return self._loop.run(self.aask(question, **options))
 
-    def stream(self, question: str, **options: Any) -> Iterator[Event]:
+    def stream(self, question: str, **options: Any) -> Generator[Event]:
         """What happens on the way to the answer, which comes last. Options as of `astream`."""
         return self._loop.iterate(self.astream(question, **options))
 
@@ -165,6 +170,7 @@ class Secondlook:
         """
         if not question.strip():
             raise UsageError("the question is empty", hint="say what you want to know")
+        self._web_search()  # a setting that cannot work is told before a run begins
         where = self.library.scope(filters=filters, documents=documents)
         scope: Scope = {
             "documents": None if where.documents is None else sorted(where.documents),
@@ -305,9 +311,16 @@ class Secondlook:
 
     def _web_search(self) -> WebSearch | None:
         if self._web is None and self.settings.web.enable_web_search:
+            from secondlook.retrieval.chunk import ChunkOptions
             from secondlook.retrieval.web import open_web
 
-            self._web = open_web(self.settings.web)
+            settings = self.settings.chunking
+            self._web = open_web(
+                self.settings.web,
+                token_starts=self.library.embedder().token_starts,
+                chunking=ChunkOptions(tokens=settings.tokens, overlap=settings.overlap),
+                language=self.library.language,
+            )
         return self._web
 
     async def _saver(self, run: _Run, held: AsyncExitStack) -> BaseCheckpointSaver[Any] | None:

@@ -100,10 +100,15 @@ def _run(given: list[str]) -> object:
     if _asks_for_help(given):
         # typer imports pydantic to check the options before a command's name, which would
         # triple the time that its help takes; there are none here.
-        group: Any = typer.main.get_command(app)
-        if given[0] in group.commands:
-            chosen = group.commands[given[0]]
-            return chosen.main(["--help"], prog_name=f"{PROGRAM} {given[0]}", standalone_mode=False)
+        chosen: Any = typer.main.get_command(app)
+        names = [PROGRAM]
+        for name in given:
+            if name not in getattr(chosen, "commands", {}):
+                break
+            chosen = chosen.commands[name]
+            names.append(name)
+        if len(names) > 1:
+            return chosen.main(["--help"], prog_name=" ".join(names), standalone_mode=False)
     return app(given, prog_name=PROGRAM, standalone_mode=False)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
-from secondlook import __version__
 from secondlook.answer import (
     Answer,
     Check,
@@ -79,7 +79,7 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         web_used=any(item["origin"] == "web" for item in ranking.kept(found)),
         warnings=tuple(Trouble.model_validate(item) for item in state["warnings"]),
         created=context.created,
-        version=__version__,
+        version=version("secondlook"),
     )
 
 

@@ -91,6 +91,7 @@ _ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
 _LISTS = frozenset({"ingest.exclude", "models.roles", "models.options"})
 _SENDING = frozenset({"embedding", "models", "web"})
 """Sections that say where a person's text may be sent."""
+_OPENING = frozenset({"web.enable_web_search", "web.allow_private"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -200,6 +201,8 @@ def _from_file(file: Path) -> Iterator[_Given]:
                 raise _unknown(f"{file}: unknown setting {key!r}", key)
             if section in _SENDING and file.name == PROJECT_FILE:
                 _refuse_foreign_service(file, key, value)
+            if key in _OPENING and value is True and file.name == PROJECT_FILE:
+                raise _not_from_a_project(file, key, value, "may not open the way to the network")
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
 
 
@@ -221,12 +224,15 @@ def _refuse_foreign_service(file: Path, key: str, value: object) -> None:
     """A file that came with a folder must not choose where a person's text and key are sent."""
     # Also within a model's name: openai:MODEL@http://HOST/v1
     if any(_host(address) not in _LOOPBACK for address in _ADDRESS.findall(str(value))):
-        variable = f"{ENV_PREFIX}{key.replace('.', '_').upper()}"
-        raise SettingsError(
-            f"{file}: {key} is {value!r}, but a project file may name only a service on this "
-            "machine",
-            hint=f"If you trust it, set it in {user_file()} or as {variable}.",
-        )
+        raise _not_from_a_project(file, key, value, "may name only a service on this machine")
+
+
+def _not_from_a_project(file: Path, key: str, value: object, why: str) -> SettingsError:
+    variable = f"{ENV_PREFIX}{key.replace('.', '_').upper()}"
+    return SettingsError(
+        f"{file}: {key} is {value!r}, but a project file {why}",
+        hint=f"If you trust it, set it in {user_file()} or as {variable}.",
+    )
 
 
 def _host(address: str) -> str | None:

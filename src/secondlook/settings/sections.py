@@ -191,9 +191,7 @@ class WebSettings(Section):
     results: int = Field(default=5, ge=1, le=50, description="Pages that are read.")
     timeout: float = Field(default=10.0, gt=0, description="Seconds for the search and each page.")
     max_kb: int = Field(default=2048, ge=1, description="Of a larger page only the start is read.")
-    allow_private: bool = Field(
-        default=False, description="Allow pages and servers on private addresses."
-    )
+    allow_private: bool = Field(default=False, description="Read pages on private addresses too.")
 
 
 class ModelSettings(Section):

@@ -1,0 +1,409 @@
+"""Summaries: what is chosen, what is written from it, and what stands when a model does not."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import Answer, Step
+from secondlook.errors import ModelError
+from secondlook.graphs.registry import workflow
+from secondlook.memory.ledger import Caps
+from secondlook.nodes.outline import MOST_SECTIONS, lead_sentence, of_document
+from secondlook.nodes.summarise_choose import fits
+from secondlook.nodes.summarise_parts import MOST_PARTS
+from secondlook.passage import Passage
+from secondlook.verify.report import Report
+from secondlook.verify.wording import check_wording
+from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
+from tests.support.function_model import FunctionModel
+
+if TYPE_CHECKING:
+    from secondlook.models import ChatRequest
+
+DOCUMENTS = ("survey", "minutes", "log", "handbook")
+_BLOCK = re.compile(r"<<evidence-\w+ (\d+)>> (.*?)(?=\n<<)", re.DOTALL)
+_FIRST = re.compile(r"(?:\([^)]*\) )?(?:[A-Z][^.]*\n\n)?(?P<said>[^.]*\.)", re.DOTALL)
+
+
+def sectioned(name: str = "survey", *, sections: int = 3, passages: int = 2) -> list[Passage]:
+    """A document of numbered sections, each begun by its heading."""
+    made, start = [], 0
+    for section in range(1, sections + 1):
+        for at in range(passages):
+            title = f"Part {section}"
+            said = f"Berth {section} is {section}.{at} metres deep in spring. Boats lie there."
+            text = f"{title}\n\n{said}" if at == 0 else said
+            made.append(
+                Passage(
+                    id=f"{name}.{len(made)}",
+                    document=name,
+                    sha256=f"{name:0<64}",
+                    title="Harbour survey",
+                    text=text,
+                    start=start,
+                    end=start + len(text),
+                    heading=("Harbour survey", title),
+                )
+            )
+            start += len(text) + 2
+    return made
+
+
+def run(
+    question: str,
+    *,
+    documents: tuple[str, ...] | None = DOCUMENTS,
+    **given: Any,
+) -> tuple[Answer, list[Step]]:
+    context = context_of(question=question, workflow="summary", **given)
+    graph = workflow("summary").build(context.settings).compile()
+    scope = {"documents": None if documents is None else list(documents), "labels": []}
+
+    async def go() -> dict[str, Any]:
+        state = state_of(question, scope=scope)
+        return await graph.ainvoke(state, context=context)  # type: ignore[no-any-return]
+
+    state = asyncio.run(go())
+    answer = Answer.model_validate(state["answer"])
+    report = Report()
+    check_wording(answer, report)
+    assert not report.problems
+    return answer, [Step.model_validate(item) for item in state["steps"]]
+
+
+def nodes(steps: list[Step]) -> list[str]:
+    return [step.node for step in steps]
+
+
+def obedient(request: ChatRequest) -> str:
+    """The first sentence of each piece of evidence, with its number."""
+    prompt = request.messages[-1].content
+    said = []
+    for number, block in _BLOCK.findall(prompt):
+        found = _FIRST.match(block)
+        assert found, block
+        said.append(f"{' '.join(found['said'].split())} [{number}]")
+    assert said, prompt
+    return " ".join(said)
+
+
+# Without a model
+
+
+def test_one_document_is_outlined_by_its_headings() -> None:
+    shelf = WordShelf(sectioned())
+    answer, steps = run("summarise the harbour survey", shelf=shelf, documents=("survey",))
+    assert nodes(steps) == ["choose", "outline", "finish"]
+    assert (answer.status, answer.method, answer.model) == ("answered", "outline", None)
+    assert answer.text.splitlines() == [
+        'Outline of "Harbour survey", by headings and lead sentences:',
+        "",
+        "- Part 1: Berth 1 is 1.0 metres deep in spring. [1]",
+        "- Part 2: Berth 2 is 2.0 metres deep in spring. [2]",
+        "- Part 3: Berth 3 is 3.0 metres deep in spring. [3]",
+    ]
+    for claim, citation in zip(answer.claims, answer.citations, strict=True):
+        assert citation.quote == claim.text
+        assert citation.passage in {passage.id for passage in answer.passages}
+
+
+def test_many_documents_are_listed_by_their_first_sentences() -> None:
+    answer, _ = run("what is this about?")
+    assert answer.text.startswith("The documents, each by its first sentence:\n\n- Survey: Berth 4")
+    assert len(answer.claims) == len(DOCUMENTS)
+    assert answer.status == "answered"
+
+
+def test_of_very_many_documents_the_rest_is_counted() -> None:
+    names = tuple(f"letter{at}" for at in range(90))
+    shelf = WordShelf(passages_of([(name, f"This is the letter of {name}.") for name in names]))
+    answer, _ = run("what is this about?", shelf=shelf, documents=names)
+    assert len(answer.claims) == 20
+    assert answer.text.endswith("(70 more documents are not shown.)")
+    assert answer.status == "partial"
+
+
+def test_documents_are_found_by_title_and_by_file_name() -> None:
+    for question in ("summarise the handbook", "summarise handbook.txt"):
+        answer, _ = run(question)
+        assert {citation.document for citation in answer.citations} == {"handbook"}
+
+
+def test_a_few_documents_of_that_name_are_outlined_together() -> None:
+    pieces = [*sectioned("survey"), *sectioned("other")]
+    answer, _ = run("summarise the surveys", shelf=WordShelf(pieces), documents=("survey", "other"))
+    assert answer.text.count("Harbour survey / Part 1:") == 2
+    assert len(answer.claims) == 6
+
+
+def test_many_documents_of_that_name_are_listed() -> None:
+    names = tuple(f"letter{at}" for at in range(5))
+    shelf = WordShelf(passages_of([(name, f"This is what {name} says.") for name in names]))
+    shelf.held = [replace(item, title=f"Letter {item.document[-1]}") for item in shelf.held]
+    answer, _ = run("summarise the letters", shelf=shelf, documents=names)
+    assert len(answer.claims) == 5
+    assert answer.text.startswith("The documents")
+
+
+def test_what_no_document_is_called_is_searched_for() -> None:
+    answer, steps = run("give me an overview of the dredging")
+    assert steps[0].said == "No document is called so: took 1 passages of 1 documents about it."
+    assert answer.text.splitlines()[-1] == "- Minutes: The council voted 7 to 2 for dredging. [1]"
+
+
+def test_a_scope_that_was_never_listed_is_searched() -> None:
+    answer, _ = run("overview of dredging", documents=None)
+    assert {citation.document for citation in answer.citations} == {"minutes"}
+
+
+def test_what_is_nowhere_is_withheld() -> None:
+    for documents in (DOCUMENTS, ()):
+        answer, _ = run("summarise the genetics of unicorns", documents=documents)
+        assert (answer.status, answer.stop_reason) == ("abstained", "no_evidence")
+    empty, _ = run("what is this about?", documents=())
+    assert empty.status == "abstained"
+
+
+def test_a_workflow_chosen_by_name_takes_the_question_as_the_topic() -> None:
+    answer, _ = run("dredging")
+    assert {citation.document for citation in answer.citations} == {"minutes"}
+
+
+def test_an_outline_has_room_for_so_many_sections() -> None:
+    made = of_document(sectioned(sections=50, passages=1))
+    assert (len(made.entries), made.left_out) == (MOST_SECTIONS, 10)
+    answer, _ = run("summarise it", shelf=WordShelf(sectioned(sections=50)), documents=("survey",))
+    assert answer.text.endswith("(10 more sections are not shown.)")
+
+
+def test_deeper_headings_give_way_to_higher_ones() -> None:
+    passages = [
+        replace(item, heading=(*item.heading, f"Point {at}") if at % 3 else item.heading)
+        for at, item in enumerate(sectioned(sections=60, passages=1))
+    ]
+    made = of_document(passages)
+    assert len(made.entries) == 20
+    assert all(entry.label.startswith("Part") for entry in made.entries)
+
+
+def test_a_text_without_headings_is_shown_at_places_spread_over_it() -> None:
+    pieces = [("log", f"Entry {at} was written in the night.") for at in range(30)]
+    made = of_document(passages_of(pieces))
+    said = [entry.sentence["text"] for entry in made.entries]
+    assert len(said) == 6
+    assert said[0].startswith("Entry 0 ")
+    assert said[-1].startswith("Entry 29 ")
+
+
+@pytest.mark.parametrize(
+    ("text", "lead"),
+    [
+        ("# Title\n\nThe quay was built in 1931. More.", "The quay was built in 1931."),
+        (
+            "From: a@b.c\nTo: d\n\nWe offer to dredge the basin. Yours",
+            "We offer to dredge the basin.",
+        ),
+        ("and so it ended there. The storm came at night. x", "The storm came at night."),
+        ("and so it ended there without more", "and so it ended there without more"),
+        ("all in small letters it is written. so too.", "all in small letters it is written."),
+        ("Month | High | Low | Days\n1 | 2 | 3 | 4", "Month | High | Low | Days"),
+        ("short\n\n...\n\n12", None),
+    ],
+)
+def test_lead_sentences_are_sentences(text: str, lead: str | None) -> None:
+    (passage,) = passages_of([("title", text)])
+    found = lead_sentence(passage)
+    assert (found["text"] if found else None) == lead
+    if found:
+        place = found["cited"][0]
+        assert " ".join(text[place["start"] : place["end"]].split()) == lead
+
+
+def test_names_fit_by_all_of_their_words() -> None:
+    assert fits("the harbour survey", "Halvermouth Harbour Surveys 2024", ())
+    assert fits("dredging-offer.eml", "An offer", ("/mail/dredging-offer.eml",))
+    assert fits("annual_report", "x", ("/a/annual_report.pdf",))
+    assert not fits("harbour budget", "Harbour survey", ("/a/survey.pdf",))
+    assert not fits("", "Harbour survey", ())
+
+
+# With a model
+
+
+def test_a_model_sums_up_part_by_part_and_then_the_whole() -> None:
+    model = FunctionModel(obedient)
+    shelf = WordShelf(sectioned(sections=6, passages=2))
+    settings = settings_of(answer={"evidence_tokens": 64})
+    answer, steps = run(
+        "summarise the survey", shelf=shelf, model=model, settings=settings, documents=("survey",)
+    )
+    assert nodes(steps) == ["choose", "summarise", "finish"]
+    assert (answer.status, answer.method, answer.model) == (
+        "answered",
+        "summary",
+        "ollama:function",
+    )
+    parts, whole = model.requests[:-1], model.requests[-1]
+    assert len(parts) == steps[1].numbers["parts"] > 1
+    assert "notes on the parts" in whole.messages[0].content
+    assert all("one part" in request.messages[0].content for request in parts)
+    assert answer.claims
+    assert all(claim.supported and claim.citations for claim in answer.claims)
+    assert answer.grounded.value == "yes"
+
+
+def test_a_short_text_takes_one_call() -> None:
+    model = FunctionModel(obedient)
+    answer, _ = run("summarise the handbook", model=model)
+    assert len(model.requests) == 1
+    assert answer.text == "The harbour office listens on channel 12. [1]"
+
+
+def test_a_long_text_is_read_at_places_evenly_spread_and_says_so() -> None:
+    model = FunctionModel(obedient)
+    shelf = WordShelf(sectioned(sections=40, passages=1))
+    settings = settings_of(answer={"evidence_tokens": 64})
+    answer, steps = run(
+        "summarise the survey", shelf=shelf, model=model, settings=settings, documents=("survey",)
+    )
+    assert steps[1].numbers["parts"] == MOST_PARTS
+    assert int(steps[1].numbers["parts_of_all"] or 0) > MOST_PARTS
+    assert f"{MOST_PARTS} of {steps[1].numbers['parts_of_all']} parts were read" in answer.text
+    assert answer.status == "partial"
+    read = {passage.id for passage in answer.passages}
+    assert {"survey.0", "survey.39"} <= read
+
+
+def test_a_sentence_that_the_text_does_not_carry_is_cut() -> None:
+    def inventive(request: ChatRequest) -> str:
+        return f"{obedient(request)} The mayor stole nine golden dolphins from Lisbon. [1]"
+
+    answer, steps = run("summarise the handbook", model=FunctionModel(inventive))
+    assert "dolphins" not in answer.text
+    assert "1 sentence was cut" in answer.text
+    assert steps[1].numbers["cut"] == 1
+    assert answer.status == "partial"
+
+
+def test_citations_are_of_the_passages_behind_the_notes() -> None:
+    model = FunctionModel(obedient)
+    answer, _ = run(
+        "summarise the harbour survey",
+        shelf=WordShelf(sectioned()),
+        model=model,
+        documents=("survey",),
+        settings=settings_of(answer={"evidence_tokens": 64}),
+    )
+    for claim in answer.claims:
+        (number,) = claim.citations
+        assert answer.citations[number - 1].quote in claim.text
+
+
+def test_a_topic_is_summed_up_from_what_was_found() -> None:
+    model = FunctionModel(obedient)
+    answer, _ = run("summarise the dredging", model=model)
+    assert answer.method == "summary"
+    assert {citation.document for citation in answer.citations} == {"minutes"}
+
+
+def test_a_topic_in_which_the_model_finds_nothing_is_withheld() -> None:
+    model = FunctionModel(lambda _: "NOT IN THE EVIDENCE")
+    answer, steps = run("summarise the dredging", model=model)
+    assert (answer.status, answer.stop_reason) == ("abstained", "no_evidence")
+    assert nodes(steps) == ["choose", "summarise", "finish"]
+
+
+@pytest.mark.parametrize("reply", ["", "NOT IN THE EVIDENCE", "Blue whales sing operas. [1]"])
+def test_a_document_of_which_a_model_makes_nothing_is_outlined(reply: str) -> None:
+    answer, steps = run("summarise the handbook", model=FunctionModel(lambda _: reply))
+    assert nodes(steps) == ["choose", "summarise", "outline", "finish"]
+    assert (answer.method, answer.status) == ("outline", "answered")
+
+
+def test_a_model_that_fails_leaves_an_outline_and_a_warning() -> None:
+    def broken(_: ChatRequest) -> str:
+        raise ModelError("it broke")
+
+    answer, _ = run("summarise the handbook", model=FunctionModel(broken))
+    assert answer.method == "outline"
+    assert [(item.node, item.error) for item in answer.warnings] == [("summarise", "ModelError")]
+
+
+def test_parts_that_fail_are_left_out_and_counted() -> None:
+    def moody(request: ChatRequest) -> str:
+        if (
+            "Berth 2 is" in request.messages[-1].content
+            and "one part" in request.messages[0].content
+        ):
+            raise ModelError("not this one")
+        return obedient(request)
+
+    settings = settings_of(answer={"evidence_tokens": 32})
+    shelf = WordShelf(sectioned(passages=1))
+    answer, _ = run(
+        "summarise the survey",
+        shelf=shelf,
+        model=FunctionModel(moody),
+        settings=settings,
+        documents=("survey",),
+    )
+    assert "Berth 2" not in answer.text
+    assert "Berth 3" in answer.text
+    assert "could not be summarised" in answer.text
+
+
+def test_where_the_whole_cannot_be_written_the_parts_are_given() -> None:
+    def tired(request: ChatRequest) -> str:
+        if "one part" not in request.messages[0].content:
+            raise ModelError("no more")
+        return obedient(request)
+
+    settings = settings_of(answer={"evidence_tokens": 32})
+    answer, _ = run(
+        "summarise the survey",
+        shelf=WordShelf(sectioned(passages=1)),
+        model=FunctionModel(tired),
+        settings=settings,
+        documents=("survey",),
+    )
+    assert "one after the other" in answer.text
+    assert len(answer.claims) == 3
+    assert answer.method == "summary"
+
+
+def test_a_budget_bounds_the_calls() -> None:
+    model = FunctionModel(obedient)
+    settings = settings_of(answer={"evidence_tokens": 32})
+    answer, _ = run(
+        "summarise the survey",
+        shelf=WordShelf(sectioned(passages=1)),
+        model=model,
+        settings=settings,
+        documents=("survey",),
+        caps=Caps(calls=2),
+    )
+    assert len(model.requests) == 2
+    assert answer.status == "partial"
+    assert "BudgetExceeded" in {item.error for item in answer.warnings}
+
+
+def test_unchecked_sentences_must_still_cite() -> None:
+    settings = settings_of(answer={"enable_sentence_check": False})
+    model = FunctionModel(lambda _: "The office listens. [1] Whales sing.")
+    answer, _ = run("summarise the handbook", model=model, settings=settings)
+    assert [claim.text for claim in answer.claims] == ["The office listens."]
+    assert answer.grounded.value == "not checked"
+    assert "the sentences were not checked" in answer.confidence.reasons
+
+
+def test_a_small_context_gets_small_parts() -> None:
+    model = FunctionModel(obedient, context=1024, local=True)
+    shelf = WordShelf(sectioned(sections=12, passages=2))
+    answer, steps = run("summarise the survey", shelf=shelf, model=model, documents=("survey",))
+    assert answer.method == "summary"
+    assert int(steps[1].numbers["parts"] or 0) > 1
