@@ -229,7 +229,7 @@ def _claims(at: int) -> Iterator[Change]:
         def apply(draft: Draft) -> None:
             claim = draft["claims"][at]
             was, claim["text"] = claim["text"], change(claim["text"])
-            if text_too:
+            if text_too and claim["text"] != was:
                 draft["text"] = " ".join(draft["text"].split()).replace(was, claim["text"], 1)
 
         return apply

@@ -21,13 +21,10 @@ def check_evidence(answer: Answer, report: Report, *, support: Support, min_supp
 
 
 def evidence_of(claim: Claim, answer: Answer) -> str:
-    """The quotes that a claim cites, each under its title."""
-    cited = set(claim.citations)
-    return joined_evidence(
-        (citation.title, citation.quote)
-        for citation in answer.citations
-        if citation.number in cited
-    )
+    """The quotes that a claim cites, in its order, each under its title."""
+    given = {citation.number: citation for citation in answer.citations}
+    cited = [given[number] for number in claim.citations if number in given]
+    return joined_evidence((citation.title, citation.quote) for citation in cited)
 
 
 def _check_claim(  # noqa: PLR0917
