@@ -25,6 +25,7 @@ imports: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
 
 suite: $(VENV)/.dev
+	$(BIN)/python scripts/fetch_test_model.py smollm2
 	rm -f .coverage .coverage.*
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine -q
@@ -32,7 +33,8 @@ suite: $(VENV)/.dev
 
 # The full counts of what `make test` samples: hundreds of kills, thousands of random histories.
 soak: $(VENV)/.dev
-	SECONDLOOK_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" tests/contracts tests/integration
+	$(BIN)/python scripts/fetch_test_model.py smollm2
+	SECONDLOOK_SOAK=1 $(BIN)/python -m pytest -rP -m "slow or not slow" tests/graphs tests/contracts tests/integration
 
 $(VENV)/bin/python:
 	bash scripts/make-venv "$(PYTHON)" "$(VENV)"
@@ -45,7 +47,7 @@ $(VENV)/.base: requirements/base.txt pyproject.toml weights/pyproject.toml | $(V
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.base
 	bash scripts/install-debian-packages
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --no-deps -e ./weights -e ".[ocr]"
+	$(BIN)/python -m pip install --quiet --no-deps -e ./weights -e ".[ocr,gguf,openai,ollama,web]"
 	touch $@
 
 # Versions and hashes of everything we install, without the address of any registry.
