@@ -281,3 +281,19 @@ def test_without_a_limit_on_cores_all_of_them_count(monkeypatch: pytest.MonkeyPa
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     assert available_cores() == 6
+
+
+def test_a_mistake_of_ours_ends_the_call_and_not_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that died would leave everyone waiting for ever."""
+    monkeypatch.setattr("secondlook.models.gguf.engine.read_header", lambda path: 1 // 0)
+
+    async def use() -> None:
+        chat = GgufChat(tmp_path / "m.gguf")
+        for _ in range(2):
+            with pytest.raises(ModelUnavailable, match="by zero"):
+                await chat.count((Message("user", "hi"),))
+        await chat.aclose()
+
+    asyncio.run(use())

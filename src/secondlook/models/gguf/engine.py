@@ -77,7 +77,7 @@ class Engine:
             elif job is self._current and self._process is not None:
                 self._process.kill()
 
-    def close(self, *, wait: bool = True) -> None:
+    def close(self) -> None:
         """Ends the process, busy or not. Safe to call twice."""
         with self._changed:
             self._is_closed = True
@@ -87,7 +87,7 @@ class Engine:
                 self._process.kill()
             self._changed.notify()
             thread = self._thread
-        if wait and thread is not None and thread is not threading.current_thread():
+        if thread is not None and thread is not threading.current_thread():
             thread.join(_JOIN_SECONDS)
 
     def _tell_places(self) -> None:
@@ -124,7 +124,9 @@ class Engine:
         """The result of the call; pieces of text are delivered on the way."""
         try:
             return self._ready_process(job).converse(job.message, job.deliver)
-        except (EOFError, OSError, ValueError) as error:
+        except ModelError:
+            raise
+        except Exception as error:  # whatever it was, the next call gets a fresh process
             raise self._broken(error) from error
 
     def _broken(self, error: Exception) -> ModelUnavailable:
@@ -182,7 +184,7 @@ def lease(launch: Launch) -> Engine:
         return _engines.setdefault(launch, Engine(launch))
 
 
-def give_back(launch: Launch, *, wait: bool = True) -> None:
+def give_back(launch: Launch) -> None:
     """The last one to give an engine back ends its process."""
     with _registry:
         _users[launch] -= 1
@@ -190,4 +192,4 @@ def give_back(launch: Launch, *, wait: bool = True) -> None:
             return
         del _users[launch]
         engine = _engines.pop(launch)
-    engine.close(wait=wait)
+    engine.close()

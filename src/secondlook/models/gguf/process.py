@@ -24,7 +24,7 @@ _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from secondlook.models.gguf.worker import main; main()"
 )
 _LEAVE_SECONDS = 2.0
-_LOG_BYTES = 8192
+_LOG_BYTES = 1 << 16
 _GRAMMAR_ERROR = re.compile(r"llg error: (.*)")
 _LOG_STAMP = re.compile(r"^[\d.]+ E +")
 
@@ -48,6 +48,8 @@ class WorkerProcess:
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
         self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed by end()
+        self._logged = 0
+        """Where the log ended when the worker was last told something."""
         self._is_doomed = False
         try:
             self._process = _start(self._log)
@@ -73,14 +75,14 @@ class WorkerProcess:
         """The result; pieces of text are passed on as they come. EOFError when the worker died."""
         if self._process.stdin is None or self._process.stdout is None:
             raise EOFError
-        logged = self._log.seek(0, os.SEEK_END)
+        self._logged = self._log.seek(0, os.SEEK_END)
         send(self._process.stdin, message)
         while (reply := receive(self._process.stdout)).get("kind") == "text":
             on_piece(reply)
         if reply.get("kind") == "failed":
             raise self._failure(reply)
         if message.get("schema") is not None:
-            self._insist_on_grammar(logged)
+            self._insist_on_grammar()
         return reply
 
     def _failure(self, reply: dict[str, Any]) -> ModelError:
@@ -88,19 +90,20 @@ class WorkerProcess:
             reply = {**reply, "why": self._complaint() or reply.get("why")}
         return from_worker(self._launch.spec, reply)
 
-    def _insist_on_grammar(self, since: int) -> None:
+    def _insist_on_grammar(self) -> None:
         """A grammar that llama.cpp cannot make leaves the model free, with a note in the log."""
-        self._log.seek(since)
-        if found := _GRAMMAR_ERROR.search(self._log.read().decode("utf-8", "replace")):
+        if found := _GRAMMAR_ERROR.search(self._new_log()):
             raise from_worker(self._launch.spec, {"reason": "schema", "why": found[1]})
 
     def _complaint(self) -> str:
         """The first error that llama.cpp wrote down: those after it only repeat that it failed."""
-        size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, size - _LOG_BYTES))
-        lines = self._log.read().decode("utf-8", "replace").splitlines()
+        lines = self._new_log().splitlines()
         errors = [line for line in lines if _LOG_STAMP.match(line)] or lines[-1:]
         return _LOG_STAMP.sub("", errors[0]).strip() if errors else ""
+
+    def _new_log(self) -> str:
+        self._log.seek(self._logged)
+        return self._log.read(_LOG_BYTES).decode("utf-8", "replace")
 
     def kill(self) -> None:
         self._is_doomed = True
