@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = ("survey", "minutes", "log", "handbook")
 _BLOCK = re.compile(r"<<evidence-\w+ (\d+)>> (.*?)(?=\n<<)", re.DOTALL)
-_FIRST = re.compile(r"(?:\([^)]*\) )?(?:[A-Z][^.]*\n\n)?(?P<said>[^.]*\.)", re.DOTALL)
+_FIRST = re.compile(r"(?:\([^)]*\) )?(?:[^.]*\n\n)?(?P<said>.*?\.)(?=\s|\Z)", re.DOTALL)
 
 
 def sectioned(name: str = "survey", *, sections: int = 3, passages: int = 2) -> list[Passage]:
@@ -66,7 +66,7 @@ def run(
 
     async def go() -> dict[str, Any]:
         state = state_of(question, scope=scope)
-        return await graph.ainvoke(state, context=context)  # type: ignore[no-any-return]
+        return dict(await graph.ainvoke(state, context=context))
 
     state = asyncio.run(go())
     answer = Answer.model_validate(state["answer"])
@@ -208,7 +208,7 @@ def test_a_text_without_headings_is_shown_at_places_spread_over_it() -> None:
             "From: a@b.c\nTo: d\n\nWe offer to dredge the basin. Yours",
             "We offer to dredge the basin.",
         ),
-        ("and so it ended there. The storm came at night. x", "The storm came at night."),
+        ("and so it ended there. The storm came at night. Then", "The storm came at night."),
         ("and so it ended there without more", "and so it ended there without more"),
         ("all in small letters it is written. so too.", "all in small letters it is written."),
         ("Month | High | Low | Days\n1 | 2 | 3 | 4", "Month | High | Low | Days"),
@@ -238,7 +238,7 @@ def test_names_fit_by_all_of_their_words() -> None:
 def test_a_model_sums_up_part_by_part_and_then_the_whole() -> None:
     model = FunctionModel(obedient)
     shelf = WordShelf(sectioned(sections=6, passages=2))
-    settings = settings_of(answer={"evidence_tokens": 64})
+    settings = settings_of(answer={"evidence_tokens": 100})
     answer, steps = run(
         "summarise the survey", shelf=shelf, model=model, settings=settings, documents=("survey",)
     )
@@ -249,7 +249,8 @@ def test_a_model_sums_up_part_by_part_and_then_the_whole() -> None:
         "ollama:function",
     )
     parts, whole = model.requests[:-1], model.requests[-1]
-    assert len(parts) == steps[1].numbers["parts"] > 1
+    assert len(parts) == steps[1].numbers["parts"]
+    assert len(parts) > 1
     assert "notes on the parts" in whole.messages[0].content
     assert all("one part" in request.messages[0].content for request in parts)
     assert answer.claims
@@ -301,7 +302,7 @@ def test_citations_are_of_the_passages_behind_the_notes() -> None:
     )
     for claim in answer.claims:
         (number,) = claim.citations
-        assert answer.citations[number - 1].quote in claim.text
+        assert answer.citations[number - 1].quote.endswith(claim.text)
 
 
 def test_a_topic_is_summed_up_from_what_was_found() -> None:

@@ -123,7 +123,7 @@ def _by_level(starts: Sequence[Passage]) -> list[Passage]:
     deepest = max((len(passage.heading) for passage in starts), default=0)
     for level in range(deepest, 0, -1):
         chosen = [passage for passage in starts if len(passage.heading) <= level]
-        if len(chosen) <= MOST_SECTIONS:
+        if 0 < len(chosen) <= MOST_SECTIONS:
             return chosen
     return list(starts)[:MOST_SECTIONS]
 

@@ -1,0 +1,274 @@
+"""Follow-ups made stand-alone: by rules, and by a model that may be wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ModelError
+from secondlook.memory.ledger import Caps, Ledger
+from secondlook.models import ChatResult
+from secondlook.nodes.condense import condense, usable
+from secondlook.nodes.follow_up import leans, names, stand_alone
+from secondlook.nodes.stand_alone import StandAlone, Turn
+from tests.support.function_model import FunctionModel, asker_of
+
+if TYPE_CHECKING:
+    from secondlook.models import ChatRequest
+
+MAYOR = Turn("Who is the mayor?", "Amara Castellan", "The mayor is Amara Castellan.", ("Minutes",))
+BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep.", ("Survey",))
+
+
+@pytest.mark.parametrize(
+    ("before", "short", "question", "asked"),
+    [
+        ("How deep is berth 4?", "7.8 m", "and in 2016?", "How deep is berth 4 in 2016?"),
+        ("How deep was it in 2016?", None, "And in 2023?", "How deep was it in 2023?"),
+        ("What was 2022 like?", None, "what about 2023?", "What was 2023 like?"),
+        ("how deep is berth 3", "5 m", "what about berth 4?", "how deep is berth 4?"),
+        ("How deep is the north quay?", None, "And the south quay?", "How deep is the south quay?"),
+        (
+            "Who runs the ferry to Tolham?",
+            None,
+            "How about Lessing?",
+            "Who runs the ferry to Lessing?",
+        ),
+        ("What does a yacht pay?", None, "without water?", "without water?"),
+        (
+            "What does a yacht pay?",
+            None,
+            "And without water?",
+            "What does a yacht pay without water?",
+        ),
+        ("How much do cargo ships pay?", None, "and the yachts?", "How much do the yachts pay?"),
+        ("Why is it so?", None, "and dogs in the harbour?", "and dogs in the harbour?"),
+        ("Did the council agree?", None, "Why?", "Why did the council agree?"),
+        ("When did the council agree?", None, "and why?", "Why did the council agree?"),
+        ("Why did the council agree?", None, "Why?", "Why?"),
+        ("Tell me of the council", None, "Why?", "Why?"),
+        (
+            "Who is the mayor?",
+            "Amara Castellan",
+            "What did she say?",
+            "What did Amara Castellan say?",
+        ),
+        (
+            "Who is the mayor?",
+            "Amara Castellan",
+            "What is her plan?",
+            "What is Amara Castellan's plan?",
+        ),
+        (
+            "Who is the mayor?",
+            "Amara Castellan",
+            "Who wrote to her?",
+            "Who wrote to Amara Castellan?",
+        ),
+        (
+            "When was the Harbour Survey made?",
+            "2024",
+            "who wrote it?",
+            "who wrote the Harbour Survey?",
+        ),
+        (
+            "what is the harbour handbook about",
+            None,
+            "who wrote it",
+            "who wrote the harbour handbook",
+        ),
+        ("Which is the deepest berth?", "Berth 4", "Who uses it?", "Who uses Berth 4?"),
+        (
+            "who owns the south quay?",
+            None,
+            "what are its depths?",
+            "what are the south quay's depths?",
+        ),
+        ("what do yachts pay", "3.20", "when do they pay?", "when do yachts pay?"),
+        ("Who runs the Vikings?", None, "what are their boats?", "what are the Vikings' boats?"),
+        ("Where was the lamp made?", "Tolham", "who lives there?", "who lives in Tolham?"),
+        ("who wrote the harbour survey?", None, "summarise it", "summarise the harbour survey"),
+        ("Why did Elsbeth Marr object?", None, "when did she go?", "when did Elsbeth Marr go?"),
+    ],
+)
+def test_a_follow_up_is_filled_in(
+    before: str, short: str | None, question: str, asked: str
+) -> None:
+    assert stand_alone(question, [Turn(before, short, short or "")]) == asked
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what will dredging the harbour cost",
+        "Is it true that the light went out?",
+        "How long does it take to enter?",
+        "What time is it?",
+        "Did Piet Aldous lose his hat?",
+        "Is there a café there?",
+        "What is the capital of France?",
+        "Who voted against it and why did " + "the council " * 50 + "agree?",
+        "How deep is Amara Castellan and her boat?",
+    ],
+)
+def test_what_stands_alone_is_not_touched(question: str) -> None:
+    assert stand_alone(question, [MAYOR, BERTH]) == question
+
+
+def test_without_earlier_turns_nothing_is_filled_in() -> None:
+    assert stand_alone("who wrote it?", []) == "who wrote it?"
+
+
+def test_where_no_turn_names_anything_the_question_stays() -> None:
+    assert stand_alone("who is he?", [Turn("why so?", None, "because")]) == "who is he?"
+    assert stand_alone("what did they do?", [Turn("why so?", None, "x")]) == "what did they do?"
+
+
+def test_a_document_about_somebody_lends_its_name_once_the_answers_use_it() -> None:
+    told = Turn(
+        "where was the composer born?", None, "Zappa was born in Baltimore.", ("Frank Zappa",)
+    )
+    assert stand_alone("when did he die?", [told]) == "when did Frank Zappa die?"
+    other = Turn("where was the composer born?", None, "In Baltimore.", ("Annual Report 2023",))
+    assert stand_alone("when did he die?", [other]) == "when did he die?"
+
+
+def test_the_nearest_turn_that_fits_is_taken() -> None:
+    turns = [MAYOR, Turn("Who is the keeper?", "Osric Thane"), BERTH]
+    earlier = Turn("When did Osric Thane resign?", "1 May")
+    assert stand_alone("was he ill?", [*turns[:2], earlier, BERTH]) == "was Osric Thane ill?"
+
+
+def test_names_are_runs_of_capitals_with_small_words_between() -> None:
+    text = "when did Zappa and the Mothers of Invention play in New York, and Berth 4?"
+    assert list(names(text)) == ["Zappa and the Mothers of Invention", "New York", "Berth 4"]
+    assert list(names("THE " * 3 + "Aa Bb Cc Dd Ee Ff Gg Hh Ii")) == []
+    assert list(names("what did Ada's cat do")) == ["Ada"]
+
+
+@pytest.mark.parametrize(
+    ("question", "may"),
+    [
+        ("who wrote it?", True),
+        ("and in 2023?", True),
+        ("is that one deeper?", True),
+        ("the cost?", True),
+        ("what will dredging the inner basin cost", False),
+        ("who is Piet Aldous?", False),
+        ("it " * 200, False),
+    ],
+)
+def test_only_what_may_lean_is_worth_a_model(question: str, may: bool) -> None:
+    assert leans(question) is may
+
+
+# By a model
+
+
+def rewriting(request: ChatRequest) -> str:
+    """Puts the last name or berth of the conversation in the place of a pronoun."""
+    prompt = request.messages[-1].content
+    history, _, question = prompt.partition("Last question: ")
+    found = re.findall(r"[Bb]erth \d|[A-Z]\w+ [A-Z]\w+", history)
+    return re.sub(r"\b(it|she|he)\b", found[-1] if found else "?", question.strip())
+
+
+def made(function: Any, question: str, turns: list[Turn], **options: Any) -> StandAlone:
+    async def go() -> StandAlone:
+        return await condense(asker_of(FunctionModel(function), **options), question, turns)
+
+    return asyncio.run(go())
+
+
+def test_a_model_rewrites_from_the_conversation_that_it_is_shown() -> None:
+    got = made(rewriting, "how old is she?", [BERTH, MAYOR])
+    assert got.asked == "how old is Amara Castellan?"
+    (step,) = got.steps
+    assert (step.node, step.numbers["by"], step.numbers["changed"]) == ("condense", "a model", True)
+    assert got.usage.calls == 1
+    assert not got.warnings
+    assert made(rewriting, "who uses it?", [MAYOR, BERTH]).asked == "who uses berth 4?"
+
+
+def test_a_model_is_not_asked_about_what_stands_alone() -> None:
+    model = FunctionModel(rewriting)
+    got = asyncio.run(condense(asker_of(model), "what will dredging the basin cost?", [MAYOR]))
+    assert got == StandAlone("what will dredging the basin cost?")
+    assert not asyncio.run(condense(asker_of(model), "who wrote it?", [])).steps
+    assert model.requests == []
+
+
+def test_long_conversations_are_cut_for_the_model() -> None:
+    model = FunctionModel(rewriting)
+    turns = [Turn(f"What is number {at}?", None, f"{at} " * 900) for at in range(30)]
+    asyncio.run(condense(asker_of(model), "is it odd?", turns))
+    (request,) = model.requests
+    assert "number 29" in request.messages[-1].content
+    assert "number 3?" not in request.messages[-1].content
+    assert len(request.messages[-1].content) < 3000
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "She is 44 years old.",
+        "Amara Castellan is the mayor?\nShe is 44.",
+        "How old is the president of the United States in Washington?",
+        "<|im_start|>how old is she?",
+        "how old is she? " * 40,
+        "how old is Amara Castellan? She is 44. Is that so?",
+        "Sorry?",
+    ],
+)
+def test_what_is_no_rewrite_gives_way_to_the_rules(reply: str) -> None:
+    got = made(lambda _: reply, "how old is she?", [MAYOR])
+    assert got.asked == "how old is Amara Castellan?"
+    assert got.steps[0].numbers["by"] == "rules"
+    (warning,) = got.warnings
+    assert (warning.node, warning.error) == ("condense", "UnusableReply")
+
+
+def test_a_reply_that_was_cut_short_is_not_used() -> None:
+    def cut(request: ChatRequest) -> ChatResult:
+        return ChatResult("how old is Amara Castellan?", "length", tokens_in=1, tokens_out=96)
+
+    assert made(cut, "how old is she?", [MAYOR]).warnings[0].error == "UnusableReply"
+
+
+def test_a_model_that_fails_or_hangs_gives_way_to_the_rules() -> None:
+    def broken(_: ChatRequest) -> str:
+        raise ModelError("it broke")
+
+    async def hanging(_: ChatRequest) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    assert made(broken, "how old is she?", [MAYOR]).warnings[0].error == "ModelError"
+    late = made(hanging, "how old is she?", [MAYOR], caps=Caps(seconds=0.05))
+    assert late.asked == "how old is Amara Castellan?"
+    assert late.warnings
+
+
+def test_one_call_is_left_to_the_answer() -> None:
+    model = FunctionModel(rewriting)
+    ledger = Ledger(Caps(calls=1), set_aside=(100, 100))
+    got = asyncio.run(condense(asker_of(model, ledger=ledger), "how old is she?", [MAYOR]))
+    assert got.asked == "how old is Amara Castellan?"
+    assert got.warnings[0].error == "BudgetExceeded"
+    assert model.requests == []
+
+
+def test_what_a_reply_wraps_around_the_question_is_taken_off() -> None:
+    reply = 'Rewritten question: "How old is Amara Castellan?"\n'
+    assert usable(reply, "how old is she?", [MAYOR]) == "How old is Amara Castellan?"
+
+
+def test_the_record_has_the_step_and_what_went_wrong() -> None:
+    got = made(lambda _: "no", "how old is she?", [MAYOR])
+    kinds = [event.type for event in got.events("run-1")]
+    assert kinds == ["warned", "node_finished"]
+    assert all(event.run == "run-1" for event in got.events("run-1"))
