@@ -97,7 +97,8 @@ def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
     if last - first > LONGEST_SENTENCE:
         first, last = _lines_around(text, start, end, within=(first, last))
     piece = text[first:last]
-    return first + len(piece) - len(piece.lstrip()), last - len(piece) + len(piece.rstrip())
+    left = first + len(piece) - len(piece.lstrip())
+    return left, max(left, first + len(piece.rstrip()))
 
 
 def _lines_around(text: str, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:

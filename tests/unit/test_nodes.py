@@ -1,0 +1,298 @@
+"""Each node alone, with the services it is given."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langgraph.runtime import Runtime
+
+from secondlook.errors import LibraryDamaged
+from secondlook.nodes.answer import answer
+from secondlook.nodes.assess import assess, assess_again
+from secondlook.nodes.citing import cite
+from secondlook.nodes.claims import Checker
+from secondlook.nodes.extract import LONGEST_SENTENCE, sentence_around, sentence_bounds
+from secondlook.nodes.fall_back import fall_back
+from secondlook.nodes.finish import finish
+from secondlook.nodes.ranking import kept, ranked
+from secondlook.nodes.rerank import rerank
+from secondlook.nodes.retrieve import retrieve
+from secondlook.nodes.sentences import Sentence
+from secondlook.reading.support import load_support
+from secondlook.state import Found, unread
+from tests.support.engine import (
+    QUESTION,
+    WordShelf,
+    context_of,
+    passages_of,
+    settings_of,
+    state_of,
+)
+
+if TYPE_CHECKING:
+    from secondlook.context import Context
+
+
+def visit(node: Any, context: Context, **state: Any) -> dict[str, Any]:
+    tokens: list[Any] = []
+    runtime = Runtime(context=context, stream_writer=tokens.append)
+    given_state = state_of(**state)
+    update: dict[str, Any] = asyncio.run(node(given_state, runtime))
+    return {**update, "tokens": tokens}
+
+
+def found(context: Context, question: str = QUESTION) -> list[Found]:
+    first = visit(retrieve, context, question=question)
+    return cast("list[Found]", visit(rerank, context, question=question, **_only(first))["found"])
+
+
+def _only(update: dict[str, Any]) -> dict[str, Any]:
+    return {"found": update["found"]}
+
+
+def test_retrieve_finds_and_tells() -> None:
+    update = visit(retrieve, context_of())
+    assert [item["id"] for item in update["found"]][0] == "survey.0"  # noqa: RUF015
+    assert all(item["relevance"] is None for item in update["found"])
+    (step,) = update["steps"]
+    assert step["said"] == "Found 5 passages in 4 documents."
+    assert step["numbers"]["passages"] == 5
+
+
+def test_retrieve_looks_where_it_is_told_to() -> None:
+    scope = {"documents": ["log"], "labels": []}
+    update = visit(retrieve, context_of(), scope=scope)
+    assert {item["document"] for item in update["found"]} == {"log"}
+
+
+def test_retrieve_uses_the_last_query() -> None:
+    shelf = WordShelf()
+    visit(retrieve, context_of(shelf=shelf), queries=["first", "second"])
+    assert shelf.finds[0][0] == "second"
+
+
+def test_rerank_keeps_as_many_as_an_answer_may_rest_on() -> None:
+    context = context_of(settings=settings_of(answer={"k": 2}))
+    items = found(context)
+    assert [item["id"] for item in kept(items)] == [item["id"] for item in items[:2]]
+    assert items[0]["why"] == "among the best"
+    assert items[-1]["why"] == "others fit better"
+
+
+def test_rerank_reads_the_candidates_only() -> None:
+    shelf = WordShelf()
+    context = context_of(shelf=shelf, settings=settings_of(search={"candidates": 3}))
+    items = found(context)
+    assert shelf.reads == [3]
+    assert sum(item["relevance"] is not None for item in items) == 3
+
+
+def test_rerank_switched_off_keeps_the_order_of_the_searches() -> None:
+    shelf = WordShelf()
+    items = found(context_of(shelf=shelf, settings=settings_of(search={"rerank": False})))
+    assert shelf.reads == []
+    assert [item["fusion_score"] for item in items] == sorted(
+        (item["fusion_score"] for item in items), reverse=True
+    )
+
+
+def test_a_passage_that_repeats_a_better_one_is_not_kept() -> None:
+    whole, *_ = passages_of()
+    part = replace(whole, id="survey.9", end=whole.end - 5, text=whole.text[:-5])
+    items = [
+        unread(whole, fusion_score=1.0),
+        unread(part, fusion_score=0.9),
+    ]
+    first, second = ranked(items, blend=0.7, k=5)
+    assert (first["kept"], second["kept"]) == (True, False)
+    assert second["why"] == "repeats a better passage"
+
+
+@pytest.mark.parametrize(
+    ("settings", "way"),
+    [
+        ({}, "answer"),
+        ({"adaptive": {"min_quality": 1.0}}, "fall_back"),
+        ({"adaptive": {"min_quality": 0.0}}, "answer"),
+        ({"adaptive": {"check": "min_rerank_score", "min_rerank_score": 99.0}}, "fall_back"),
+        (
+            {
+                "adaptive": {"min_quality": 1.0, "enable_adaptive_retrieval": False},
+                "web": {"enable_web_search": True, "min_quality": 1.0},
+            },
+            "search_web",
+        ),
+    ],
+)
+def test_assess_decides_by_numbers(settings: dict[str, Any], way: str) -> None:
+    context = context_of(settings=settings_of(**settings))
+    update = visit(assess, context, found=found(context))
+    assert update["route"] == way
+    (step,) = update["steps"]
+    assert step["route"]["to"] == way
+    assert 0 <= update["quality"] <= 1
+
+
+def test_assess_of_nothing_read_is_weak() -> None:
+    context = context_of(settings=settings_of(search={"rerank": False}))
+    assert visit(assess, context, found=found(context))["route"] == "fall_back"
+
+
+def test_assess_again_asks_for_the_web_only_where_it_is_allowed() -> None:
+    closed = context_of()
+    assert visit(assess_again, closed, found=found(closed))["route"] == "answer"
+    opened = context_of(settings=settings_of(web={"enable_web_search": True, "min_quality": 1.0}))
+    assert visit(assess_again, opened, found=found(opened))["route"] == "search_web"
+
+
+def test_fall_back_stops_reading_once_the_evidence_is_good_enough() -> None:
+    """The answer is the first thing that the second search brings."""
+    many = [*((f"p{at}", f"Nothing to see in part {at}.") for at in range(60))]
+    many.append(("z", "Berth 4 is how deep: the deepest, at 7.8 metres."))
+    shelf = WordShelf(held=passages_of(many))
+    context = context_of(shelf=shelf)
+    first = [item for item in found(context) if item["document"] != "z"]
+    shelf.reads.clear()
+    update = visit(fall_back, context, found=first)
+    assert kept(update["found"])[0]["document"] == "z"
+    assert shelf.reads == [4]
+
+
+def test_answer_streams_what_it_takes_from_a_passage() -> None:
+    context = context_of()
+    update = visit(answer, context, found=found(context))
+    assert update["tokens"] == [{"token": "Berth 4 remains the deepest berth, at 7.8 metres."}]
+    assert update["draft"]["short"] == "7.8 metres"
+
+
+def test_a_passage_that_only_repeats_the_question_is_no_answer() -> None:
+    pieces = [
+        ("exam", "How deep is the deepest berth 4"),
+        ("survey", "How deep the berth 4 is: the deepest, 7.8 m."),
+    ]
+
+    class Echo(WordShelf):
+        def read_text(self, query: str, text: str) -> Any:
+            reading = WordShelf.read_text(self, query, text)
+            whole = text.startswith("How")
+            return replace(reading, start=0, end=len(text)) if whole else reading
+
+    context = context_of(shelf=Echo(held=passages_of(pieces)))
+    update = visit(answer, context, found=found(context))
+    assert [item["cited"][0]["passage"] for item in update["draft"]["sentences"]] == ["survey.0"]
+
+
+def test_finish_says_what_was_searched_when_it_withholds() -> None:
+    context = context_of(question="which composer wrote the opera")
+    items = found(context, "which composer wrote the opera")
+    draft = visit(answer, context, question="which composer wrote the opera", found=items)["draft"]
+    update = visit(finish, context, found=items, draft=draft)
+    assert update["answer"]["status"] == "abstained"
+    assert '"Log"' in update["answer"]["text"]
+
+
+def test_citing_numbers_places_once() -> None:
+    context = context_of()
+    place = {"passage": "survey.0", "start": 0, "end": 10}
+    other = {"passage": "log.0", "start": 0, "end": 5}
+    gone = {"passage": "nowhere.0", "start": 0, "end": 5}
+    sentences: Any = [
+        {"text": "One.", "cited": [place, other], "support": 1.0, "supported": True},
+        {"text": "Two.", "cited": [other, gone], "support": 1.0, "supported": True},
+    ]
+    citations, claims = asyncio.run(cite(context, sentences, []))
+    assert [citation.number for citation in citations] == [1, 2]
+    assert [claim.citations for claim in claims] == [(1, 2), (2,)]
+    assert citations[1].quote == "The m"
+
+
+def test_a_node_lets_an_index_that_cannot_be_read_through() -> None:
+    """The run as a whole then ends with an answer that says so."""
+
+    class Broken(WordShelf):
+        def find(self, *_: Any) -> Any:
+            raise LibraryDamaged("no index")
+
+    with pytest.raises(LibraryDamaged):
+        visit(retrieve, context_of(shelf=Broken()))
+
+
+# Claims
+
+
+def checker(**options: Any) -> Checker:
+    given_options = {"passages": passages_of(), "support": load_support(), "min_support": 0.5}
+    return Checker(**{**given_options, **options})
+
+
+def test_the_quote_is_the_sentence_that_carries_the_claim() -> None:
+    claim = checker().check(Sentence("Berth 4 is 7.8 metres deep.", (1,)))
+    assert claim["supported"] is True
+    (cited,) = claim["cited"]
+    text = passages_of()[0].text
+    assert text[cited["start"] : cited["end"]].startswith("Berth 4 remains")
+    assert "60 centimetres" not in text[cited["start"] : cited["end"]]
+
+
+def test_a_claim_over_two_sentences_gets_both() -> None:
+    claim = checker().check(
+        Sentence("Berth 4, the deepest berth at 7.8 metres, has lost 60 centimetres.", (1,))
+    )
+    text = passages_of()[0].text
+    (cited,) = claim["cited"]
+    assert text[cited["start"] : cited["end"]] == text
+
+
+def test_a_wrong_citation_is_replaced_by_the_passage_that_carries_the_claim() -> None:
+    claim = checker().check(Sentence("The light never went out.", (1,)))
+    assert claim["supported"] is True
+    assert [cited["passage"] for cited in claim["cited"]] == ["log.0"]
+
+
+def test_a_claim_without_a_citation_finds_its_passage() -> None:
+    claim = checker().check(Sentence("Ms Orr voted against the money.", ()))
+    assert [cited["passage"] for cited in claim["cited"]] == ["minutes.0"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Berth 4 is 9.9 metres deep.",
+        "In the end Napoleon voted against the money.",
+        "The light went out.",
+    ],
+)
+def test_what_no_passage_says_is_not_supported(text: str) -> None:
+    assert checker().check(Sentence(text, (1,)))["supported"] is False
+
+
+def test_unchecked_claims_keep_what_was_cited() -> None:
+    claim = checker(enabled=False).check(Sentence("Anything at all.", (2,)))
+    assert (claim["supported"], claim["support"]) == (None, None)
+    assert [cited["passage"] for cited in claim["cited"]] == ["survey.1"]
+
+
+# Sentences of passages
+
+
+@given(st.text(alphabet="ab .!?\n4", max_size=1500), st.integers(0, 1500), st.integers(0, 30))
+def test_the_sentence_around_a_span_holds_it(text: str, start: int, length: int) -> None:
+    start = min(start, len(text))
+    end = min(start + length, len(text))
+    first, last = sentence_around(text, start, end)
+    assert 0 <= first <= last <= len(text)
+    assert last - first <= max(LONGEST_SENTENCE, end - start)
+    if text[start:end].strip():
+        assert text[start:end].strip() in text[first:last]
+
+
+@given(st.text(alphabet="ab .!?\n4", max_size=2500))
+def test_sentences_cover_everything_but_white_space(text: str) -> None:
+    bounds = sentence_bounds(text)
+    assert "".join("".join(text[a:b].split()) for a, b in bounds) == "".join(text.split())
+    assert all(0 < b - a <= LONGEST_SENTENCE for a, b in bounds)
