@@ -232,7 +232,7 @@ def test_two_calls_at_once_run_one_after_the_other_and_the_second_sees_it(chat: 
             order.append("first")
             started.set()
 
-        running = asyncio.create_task(chat.complete(ChatRequest(SKY, max_tokens=12), first))
+        running = asyncio.create_task(chat.complete(ChatRequest(SKY, max_tokens=32), first))
         await started.wait()
         await other.complete(ChatRequest(SKY, max_tokens=2), lambda _: order.append("second"))
         await running
@@ -240,7 +240,7 @@ def test_two_calls_at_once_run_one_after_the_other_and_the_second_sees_it(chat: 
 
     asyncio.run(both())
     assert order.index("second") > len(order) - 1 - order[::-1].index("first")
-    assert order[1] == "second has 1 ahead, 1 waiting"
+    assert order.index("second has 1 ahead, 1 waiting") < order.index("second")
     assert "second has 0 ahead, 0 waiting" in order
     assert chat.waiting == 0
 

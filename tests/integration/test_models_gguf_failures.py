@@ -86,7 +86,7 @@ def test_a_call_cancelled_while_its_prompt_is_read_is_stopped(chat: GgufChat) ->
 
     async def cancel_while_reading() -> None:
         task = asyncio.create_task(chat.complete(LONG_PROMPT, lambda _: pytest.fail("too late")))
-        await asyncio.wait([task], timeout=0.3)
+        await asyncio.wait([task], timeout=0.15)
         assert not task.done()
         await cancelled(task)
 
@@ -96,8 +96,8 @@ def test_a_call_cancelled_while_its_prompt_is_read_is_stopped(chat: GgufChat) ->
 
 def test_a_deadline_stops_the_reading_of_a_prompt(chat: GgufChat) -> None:
     pid = pid_of(chat)
-    request = ChatRequest(LONG_PROMPT.messages, max_tokens=4, timeout=0.5)
-    with pytest.raises(ModelTimeout, match=r"did not answer within 0\.5 s"):
+    request = ChatRequest(LONG_PROMPT.messages, max_tokens=4, timeout=0.15)
+    with pytest.raises(ModelTimeout, match=r"did not answer within 0\.15 s"):
         asyncio.run(chat.complete(request))
     works_again(chat, after=pid)
 
