@@ -12,6 +12,7 @@ from secondlook.memory.journal import Journal, MemoryJournal
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.models import Asker, ChatRequest, ChatResult, Message, Models, ModelSpec
 from secondlook.models.counting import approximate_prompt, approximate_tokens
+from secondlook.models.probe_store import Probe
 from secondlook.settings import ModelSettings, Settings
 
 Said = str | ChatResult | Iterator[str]
@@ -120,3 +121,24 @@ def asker_of(
         ledger=ledger or Ledger(caps or Caps()),
         journal=journal or MemoryJournal(),
     )
+
+
+def probe_of(spec: str, **measured: Any) -> Probe:
+    """A measurement of a model, with what a test wants to be different."""
+    values: dict[str, Any] = {
+        "mode": "prompted",
+        "json_rates": {},
+        "context_tokens": 1000,
+        "seen_tokens": 1000,
+        "declared_tokens": 8192,
+        "logprobs": False,
+        "prefill_rate": None,
+        "decode_rate": None,
+        "first_token_seconds": None,
+        "calls": 1,
+        "tokens_in": 1,
+        "tokens_out": 1,
+        "seconds": 1.0,
+        "measured": "2026-01-01T00:00:00+00:00",
+    }
+    return Probe(spec=spec, **{**values, **measured})

@@ -24,9 +24,8 @@ from secondlook.memory.journal import JournalEntry, MemoryJournal
 from secondlook.memory.ledger import Caps, Ledger, SetAside
 from secondlook.models import ChatRequest, ChatResult, Message, ModelBusy, Models, ModeRefused
 from secondlook.models import bounded as bounded_module
-from secondlook.models.probe_store import Probe
 from secondlook.settings import ModelSettings, Settings
-from tests.support.function_model import FunctionModel, asker_of, models_of
+from tests.support.function_model import FunctionModel, asker_of, models_of, probe_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -661,26 +660,6 @@ def test_models_are_opened_once_and_closed_together() -> None:
     asyncio.run(main())
     assert [chat.spec for chat in opened] == ["ollama:a", "ollama:b"]
     assert all(chat.closed for chat in opened)
-
-
-def probe_of(spec: str, **measured: Any) -> Probe:
-    values: dict[str, Any] = {
-        "mode": "prompted",
-        "json_rates": {},
-        "context_tokens": 1000,
-        "seen_tokens": 1000,
-        "declared_tokens": 8192,
-        "logprobs": False,
-        "prefill_rate": None,
-        "decode_rate": None,
-        "first_token_seconds": None,
-        "calls": 1,
-        "tokens_in": 1,
-        "tokens_out": 1,
-        "seconds": 1.0,
-        "measured": "2026-01-01T00:00:00+00:00",
-    }
-    return Probe(spec=spec, **{**values, **measured})
 
 
 def test_what_was_probed_is_used() -> None:

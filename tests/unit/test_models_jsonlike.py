@@ -119,10 +119,10 @@ def test_a_field_that_holds_its_own_schema_repeats_it() -> None:
     ["{" * 50_000, "[" * 50_000, '{"a":' * 20_000, "{'" * 25_000, '{"a": "' + "\\" * 50_000],
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(Misread):
         FORM.read(text)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 @given(st.text(alphabet=st.sampled_from("{}[]'\":,\\ \nab1.-/*#u")))

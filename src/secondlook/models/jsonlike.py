@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _DEEPEST = 40
 _MOST_STARTS = 20
 """Places where an object may begin that are tried: a page of braces must not take minutes."""
+_MOST_QUOTES = 20_000
+"""Single quotes that are weighed whether they end something, over all places."""
 _LONGEST = 200_000
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
 _BARE = re.compile(r"[A-Za-z_$][\w$-]*")
@@ -44,12 +46,13 @@ def objects(text: str) -> Iterator[dict[str, Any]]:
         yield whole
         return
     at = 0
+    reader = _Reader(text)
     for _ in range(_MOST_STARTS):
         at = text.find("{", at)
         if at < 0:
             return
         try:
-            found, at = _object(text, at)
+            found, at = _object(reader, text, at)
         except _NotJson:
             at += 1
         else:
@@ -70,12 +73,12 @@ class _NotJson(Exception):
     pass
 
 
-def _object(text: str, at: int) -> tuple[dict[str, Any], int]:
+def _object(reader: _Reader, text: str, at: int) -> tuple[dict[str, Any], int]:
     """As JSON where it is JSON, else as what was meant."""
     try:
         return _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
-        return _Reader(text).object(at, 0)
+        return reader.object(at, 0)
 
 
 def _strict(text: str) -> Any:
@@ -97,6 +100,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._patience = _MOST_QUOTES
 
     def object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
@@ -174,6 +178,9 @@ class _Reader:
         """An apostrophe within single quotes ends nothing: what ends is followed by `, : } ]`."""
         if closing == '"':
             return True
+        self._patience -= 1
+        if self._patience < 0:
+            raise _NotJson
         following = self._skip(after)
         return self._text[following : following + 1] in {",", ":", "}", "]"}
 

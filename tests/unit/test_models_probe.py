@@ -1,0 +1,258 @@
+"""Measuring a model: what it does in each mode, what it sees, and that this is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ContextOverflow, ModelUnavailable
+from secondlook.models import ChatRequest, ChatResult, Message, Models, ModeRefused
+from secondlook.models.canary import Sight, look
+from secondlook.models.counting import approximate_prompt
+from secondlook.models.probe import Prober, Progress, best_mode
+from secondlook.models.probe_store import identity, probes_folder, store_probe, stored_probe
+from secondlook.models.specs import parse_spec
+from secondlook.settings import ModelSettings, Settings
+from tests.support.function_model import FunctionModel, probe_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from secondlook.models.probe_store import Probe
+
+SPEC = parse_spec("ollama:function")
+SHIP = json.dumps({"name": "Marit", "year": 1987, "kind": "ferry", "ports": ["Bergen"]})
+
+
+@pytest.fixture(autouse=True)
+def _clean() -> Iterator[None]:
+    yield
+    for file in probes_folder().glob("*"):
+        file.unlink()
+
+
+def able(request: ChatRequest, *, sees: int = 10**9) -> Any:
+    """A model that does what it is asked, on the last `sees` characters of the prompt."""
+    said = request.messages[-1].content[-sees:]
+    if "code word?" in said:
+        found = re.search(r"The code word is (\S+)\.", said)
+        return found[1] if found else "I do not know."
+    return SHIP if request.schema else "one, two, three, four"
+
+
+def probe_with(function: Callable[[ChatRequest], Any], **options: Any) -> Probe:
+    model = FunctionModel(function, **options)
+    said: list[Progress] = []
+    probe = asyncio.run(Prober(model, SPEC, said.append, seconds=20, longest=4096).run())
+    assert said
+    assert all(0 < step.done <= step.total for step in said)
+    assert any("JSON by" in step.said for step in said)
+    return probe
+
+
+def test_an_able_model() -> None:
+    probe = probe_with(able)
+    assert probe.mode == "json_schema"
+    assert probe.json_rates == {"json_schema": 1.0, "tool": 1.0, "prompted": 1.0}
+    assert (probe.seen_tokens, probe.context_tokens) == (4096, None)
+    assert probe.declared_tokens == 8192
+    assert not probe.logprobs
+    assert probe.first_token_seconds is not None
+    assert probe.prefill_rate is not None
+    assert probe.decode_rate is not None
+    assert probe.calls == 2 + 18 + 5
+    assert probe.tokens_in > 4096
+
+
+def test_a_server_that_cuts_silently_is_found_out() -> None:
+    probe = probe_with(lambda request: able(request, sees=5000), context=None)
+    assert probe.declared_tokens is None
+    assert probe.seen_tokens == 1024
+    assert probe.context_tokens in {1024, 1536}
+
+
+def test_modes_are_told_apart() -> None:
+    def function(request: ChatRequest) -> str:
+        if request.mode == "json_schema":
+            raise ModeRefused("no")
+        if request.mode == "tool":
+            return "Let me call a tool."
+        return str(able(request))
+
+    probe = probe_with(function)
+    assert probe.json_rates == {"json_schema": None, "tool": 0.0, "prompted": 1.0}
+    assert probe.mode == "prompted"
+
+
+def test_a_weak_model_is_not_taken_for_a_short_one() -> None:
+    probe = probe_with(lambda request: "I am a small model.")
+    assert (probe.seen_tokens, probe.context_tokens) == (None, None)
+    assert probe.json_rates["prompted"] == 0.0
+    assert probe.mode == "json_schema"  # the strongest hold on it that there is
+
+
+def test_a_model_that_is_not_there_is_no_probe() -> None:
+    def away(request: ChatRequest) -> str:
+        raise ModelUnavailable("away")
+
+    with pytest.raises(ModelUnavailable):
+        probe_with(away)
+
+
+def test_logprobs_are_asked_of_those_who_can_say() -> None:
+    class Telling(FunctionModel):
+        async def has_logprobs(self) -> bool:
+            return True
+
+    prober = Prober(Telling(able), SPEC, lambda progress: None, seconds=5, longest=256)
+    assert asyncio.run(prober.run()).logprobs
+
+
+@pytest.mark.parametrize(
+    ("rates", "mode"),
+    [
+        ({"json_schema": 1.0, "tool": 1.0, "prompted": 1.0}, "json_schema"),
+        ({"json_schema": 0.5, "tool": 1.0, "prompted": 1.0}, "tool"),
+        ({"json_schema": None, "tool": 0.5, "prompted": 0.5}, "tool"),
+        ({"json_schema": 0.1, "tool": None, "prompted": 0.9}, "prompted"),
+        ({"json_schema": None, "tool": None, "prompted": None}, "prompted"),
+    ],
+)
+def test_the_mode_that_works_is_chosen(rates: Any, mode: str) -> None:
+    assert best_mode(rates) == mode
+
+
+# The canary
+
+
+def sight(
+    complete: Callable[[FunctionModel, ChatRequest], ChatResult], *, seconds: float = 20.0
+) -> Sight:
+    model = FunctionModel(able)
+
+    async def call(request: ChatRequest) -> ChatResult:
+        return complete(model, request)
+
+    return asyncio.run(look(model, call, longest=3000, seconds=seconds, on_size=lambda size: None))
+
+
+def result(request: ChatRequest, *, sees: int = 10**9, tokens: float = 0.7) -> ChatResult:
+    read = int(approximate_prompt(request.messages) * tokens)
+    return ChatResult(str(able(request, sees=sees)), "stop", read, 5)
+
+
+def test_a_server_that_reads_all_has_a_forgetful_model() -> None:
+    found = sight(lambda model, request: result(request, sees=5000))
+    assert found == Sight(seen=1024, limit=None)
+
+
+def test_a_server_that_reports_less_than_it_was_sent_cuts() -> None:
+    def complete(model: FunctionModel, request: ChatRequest) -> ChatResult:
+        made = result(request, sees=5000)
+        return ChatResult(made.text, "stop", min(made.tokens_in, 900), 5)
+
+    assert sight(complete) in {Sight(1024, 1024), Sight(1024, 1536)}
+
+
+def test_a_refusal_ends_the_search() -> None:
+    def complete(model: FunctionModel, request: ChatRequest) -> ChatResult:
+        if approximate_prompt(request.messages) > 1500:
+            raise ContextOverflow("too long")
+        return result(request)
+
+    assert sight(complete) == Sight(seen=1024, limit=None)
+
+
+def test_the_search_ends_in_time() -> None:
+    assert sight(lambda model, request: result(request), seconds=-1.0) == Sight(None, None)
+
+
+def test_the_longest_prompt_is_tried_too() -> None:
+    assert sight(lambda model, request: result(request)) == Sight(seen=3000, limit=None)
+
+
+def test_prompts_have_about_the_size_they_should() -> None:
+    sizes: list[int] = []
+
+    def complete(model: FunctionModel, request: ChatRequest) -> ChatResult:
+        sizes.append(approximate_prompt(request.messages))
+        return result(request)
+
+    sight(complete)
+    for size, wanted in zip(sizes, (256, 512, 1024, 2048, 3000), strict=True):
+        assert 0.7 * wanted < size < 1.15 * wanted
+
+
+# Remembering
+
+
+def a_probe(spec: str = "ollama:function") -> Probe:
+    return probe_of(spec, mode="tool", json_rates={"tool": 1.0, "json_schema": None})
+
+
+def test_a_probe_is_stored_and_used() -> None:
+    assert stored_probe(SPEC) is None
+    file = store_probe(SPEC, a_probe())
+    assert stored_probe(SPEC) == a_probe()
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    settings = Settings(models=ModelSettings(default="ollama:function"))
+    models = Models(settings, open_chat=lambda spec: FunctionModel(able))
+    part = models.cast.part("answer")
+    assert models.modes(part) == ("tool", "prompted")
+    assert asyncio.run(models.context_tokens(part)) == 1000
+
+
+def test_another_address_is_another_model() -> None:
+    store_probe(SPEC, a_probe())
+    assert stored_probe(parse_spec("ollama:function@http://10.0.0.1:1")) is None
+
+
+def test_a_changed_file_is_another_model(tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    spec = parse_spec(f"gguf:{file}")
+    assert identity(spec) == f"gguf:{file}"
+    file.write_bytes(b"GGUF one")
+    store_probe(spec, a_probe(spec.text))
+    assert stored_probe(spec) is not None
+    file.write_bytes(b"GGUF another")
+    assert stored_probe(spec) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"format": 99}', '{"format": 1, "identity": "?"}', b"\xff"],
+)
+def test_what_is_no_probe_of_ours_is_as_if_it_were_not_there(content: str | bytes) -> None:
+    file = store_probe(SPEC, a_probe())
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert stored_probe(SPEC) is None
+
+
+def test_a_probe_with_other_fields_is_not_used() -> None:
+    file = store_probe(SPEC, a_probe())
+    content = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps(content | {"more": 1}), "utf-8")
+    assert stored_probe(SPEC) is None
+
+
+def test_a_store_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object, **given: object) -> None:
+        raise OSError(28, "no space left")
+
+    file = store_probe(SPEC, a_probe())
+    with monkeypatch.context() as patched:
+        patched.setattr("secondlook.models.probe_store.json.dump", full)
+        with pytest.raises(OSError, match="no space"):
+            store_probe(SPEC, a_probe("other"))
+    assert list(file.parent.iterdir()) == [file]
+    assert stored_probe(SPEC) == a_probe()
+
+
+def test_counting_is_on_the_safe_side() -> None:
+    messages: Sequence[Message] = [Message("user", "word " * 100)]
+    assert 100 < approximate_prompt(messages) < 200
