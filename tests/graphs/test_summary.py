@@ -32,7 +32,8 @@ _FIRST = re.compile(r"(?:\([^)]*\) )?(?:[^.]*\n\n)?(?P<said>.*?\.)(?=\s|\Z)", re
 
 def sectioned(name: str = "survey", *, sections: int = 3, passages: int = 2) -> list[Passage]:
     """A document of numbered sections, each begun by its heading."""
-    made, start = [], 0
+    made: list[Passage] = []
+    start = 0
     for section in range(1, sections + 1):
         for at in range(passages):
             title = f"Part {section}"
