@@ -11,6 +11,7 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.cli.main import main
+from secondlook.memory.runs import RunStore
 from secondlook.verify import verify
 from tests.support import answers
 from tests.support.json_schema import mistakes
@@ -114,3 +115,26 @@ def test_one_sign_of_the_source_and_it_falls(
     source.write_text(before, encoding="utf-8")
     assert main(["add", "-q", str(source.parent), "--library", str(library.path)]) == 0
     assert main(command) == 0
+
+
+def test_a_stored_answer_is_named_by_its_run(
+    library: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, answer = asked(library, ANSWERED[0], tmp_path / "answer.json", capsys)
+    for name in ("last", answer["run"]):
+        assert main(["verify", name, "--library", str(library.path)]) == 0
+        assert "It stands" in capsys.readouterr().out
+    assert main(["verify", "20010101-ffffffffffff"]) == 2
+    assert "20010101-ffffffffffff" in capsys.readouterr().err
+
+
+def test_without_a_record_no_run_can_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "runs.db"))
+    assert main(["verify", "last"]) == 2
+    assert "no run has been stored yet" in capsys.readouterr().err
+    with RunStore.open(tmp_path / "runs.db") as store:
+        store.start("20260101-abc", question="q", workflow="linear", created="now", request={})
+        assert main(["verify", "20260101-abc"]) == 2
+    assert "it was not finished" in capsys.readouterr().err

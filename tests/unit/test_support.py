@@ -178,6 +178,8 @@ def test_numbers_have_one_form(text: str, readings: set[str]) -> None:
         ("hundreds of people, a million stars", "many people"),
         ("in 2024", "the code HM-2024-07"),
         ("1 386 000", "1\u00a0386\u00a0000"),
+        ("twenty five", "twenty\u2003five"),
+        ("25", "twenty\n   five"),
         ("channel 12", "VHF-12"),
     ],
 )
@@ -197,6 +199,7 @@ def test_the_same_number_is_found_in_another_form(claim: str, evidence: str) -> 
         ("HM-2024-08", "HM-2024-07", ["HM-2024-08"]),
         ("10:15", "10 and 15", ["10:15"]),
         ("twenty-five", "twenty and five", ["twenty-five"]),
+        ("twenty-five", "Twenty. Five came.", ["twenty-five"]),
         ("1.2.4", "1.2.3", ["1.2.4"]),
     ],
 )

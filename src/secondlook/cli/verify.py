@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +12,7 @@ import typer
 from secondlook.cli.call import Call, command
 from secondlook.cli.failure import FAILED
 from secondlook.cli.terminal import counted, one_line, print_json
+from secondlook.errors import RunMissing, UsageError
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
@@ -20,6 +23,7 @@ EXAMPLES = """\
 Examples:
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json
+  secondlook verify last                the latest answer of all
   secondlook ask "how deep is berth 4" --json | secondlook verify -
   secondlook verify answer.json --json | jq -r ".problems[].message"
 
@@ -27,6 +31,8 @@ Examples:
 Exit code 0: it stands. 1: one line for each thing that does not.
 2: it is not an answer.
 """
+
+_RUN_ID = re.compile(r"last|\d{8}(?:-[0-9a-f]*)?")
 
 
 def register(app: typer.Typer) -> None:
@@ -38,11 +44,14 @@ def verify(
     call: Call,
     *,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="An answer as JSON; - is standard input.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="An answer as JSON, - for standard input, or the id of a run."
+        ),
     ],
 ) -> int:
     """Check an answer against the documents it cites."""
-    answer = _read(file)
+    answer = _read(call, file)
     report = _examined(call, answer)
     if call.as_json:
         print_json(_form(answer, report))
@@ -51,12 +60,27 @@ def verify(
     return FAILED if report.problems else 0
 
 
-def _read(file: str) -> Answer:
+def _read(call: Call, file: str) -> Answer:
     from secondlook.verify import load_answer, read_answer
 
     if file == "-":
         return read_answer(sys.stdin.buffer, name="standard input")
+    if _RUN_ID.fullmatch(file) and not Path(file).exists():
+        return _stored(call, file)
     return load_answer(file)
+
+
+def _stored(call: Call, run: str) -> Answer:
+    from secondlook.memory.runs import RunStore
+
+    path = call.load().settings.runs.path
+    if not path.exists():
+        raise RunMissing("no run has been stored yet", hint="secondlook ask makes one")
+    with RunStore.open(path, create=False) as store:
+        found = store.get(run)
+    if found.answer is None:
+        raise UsageError(f"run {found.run!r} has no answer: it was not finished")
+    return found.answer
 
 
 def _examined(call: Call, answer: Answer) -> Report:

@@ -64,9 +64,10 @@ _WRITTEN_DATES = (
     re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b", re.IGNORECASE),
     re.compile(rf"\b{_MONTH}\s+{_DAY},?\s+{_YEAR}\b", re.IGNORECASE),
 )
-_WHITE = re.compile(r"[ \t\r\n\f\v]+")
+_WHITE = re.compile(rf"[^\S{_NARROW}]+")
 """White space that tells nothing; narrow spaces stay, they group digits."""
 _NOON = 12
+_TEN = 10
 _TWENTY = 20
 
 
@@ -177,23 +178,30 @@ def _in_words(
     tokens: Sequence[re.Match[str]], at: int, text: str
 ) -> tuple[int, tuple[Number, ...]]:
     """How many tokens from `at` on make a number in words, and that number."""
-    words = [token["word"].lower() if token["word"] else "" for token in tokens[at : at + 3]]
-    first = words[0]
+    first = tokens[at]["word"].lower()
     if first in _SCALES and first not in {"mn", "bn"}:
         loose = Number(tokens[at][0], frozenset({str(_SCALES[first])}), required=False)
         return 1, (loose,)
     if first not in _WORDS:
         return 0, ()
     value, used = _WORDS[first], 1
-    following = _WORDS.get(words[1]) if len(words) > 1 else None
-    if value >= _TWENTY and following is not None and 0 < following < 10:  # noqa: PLR2004
-        value, used = value + following, 2
+    if value >= _TWENTY and (unit := _unit_after(tokens, at + 1, text)):
+        value, used = value + unit, 2
     scale = _scale_after(tokens, at + used, text)
     if scale in _SCALES:
         value, used = value * _SCALES[scale], used + 1
     written = text[tokens[at].start() : tokens[at + used - 1].end()]
     required = used > 1 or first not in _LOOSE
     return used, (Number(written, frozenset({str(value)}), required=required),)
+
+
+def _unit_after(tokens: Sequence[re.Match[str]], at: int, text: str) -> int:
+    """The four of twenty-four; 0 when none follows."""
+    if at >= len(tokens) or not tokens[at]["word"]:
+        return 0
+    gap = text[tokens[at - 1].end() : tokens[at].start()]
+    unit = _WORDS.get(tokens[at]["word"].lower(), 0)
+    return unit if unit < _TEN and not gap.strip(f" -{_NARROW}") else 0
 
 
 def _time(written: str, half: str | None) -> Number:

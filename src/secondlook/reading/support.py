@@ -62,6 +62,8 @@ _NEAR = 0.6
 _SHORTEST_HEAD = 4
 """American is known where America is: so many letters must agree at least."""
 _LONGEST_HEAD = 24
+_WORTH_REMEMBERING = 1000
+"""Characters: longer texts are not sentences and do not come back."""
 _FEW_WORDS = 3
 
 _STOP_WORDS = frozenset(
@@ -214,7 +216,16 @@ def _sentences(text: str) -> list[str]:
 
 
 def _terms(text: str) -> frozenset[str]:
-    """The telling words of a text, as stems."""
+    """The telling words of a text, as stems. The same sentences are asked for again and again."""
+    return _remembered_terms(text) if len(text) < _WORTH_REMEMBERING else _new_terms(text)
+
+
+@lru_cache(maxsize=4096)
+def _remembered_terms(text: str) -> frozenset[str]:
+    return _new_terms(text)
+
+
+def _new_terms(text: str) -> frozenset[str]:
     found: set[str] = set()
     for word in _WORD.findall(text):
         if _RUN.match(word):

@@ -29,12 +29,12 @@ def load_answer(path: str | Path) -> Answer:
     """The answer in this file."""
     file = Path(path).expanduser()
     try:
+        if file.is_dir():  # Windows would say that access is denied
+            raise UsageError(f"{str(path)!r} is a folder, not an answer", hint=_HINT)
         with file.open("rb") as stream:
             return read_answer(stream, name=str(path))
     except FileNotFoundError:
         raise UsageError(f"there is no file {str(path)!r}", hint=_HINT) from None
-    except IsADirectoryError:
-        raise UsageError(f"{str(path)!r} is a folder, not an answer", hint=_HINT) from None
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         raise UsageError(f"{str(path)!r} cannot be read: {error}") from error
 
