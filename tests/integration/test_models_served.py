@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field
 from secondlook.errors import ContextOverflow, ModelError
 from secondlook.memory.journal import NoJournal
 from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import Message, open_models
+from secondlook.models import Message, open_models, parse_spec
+from secondlook.models.langchain import LangChainChat
 from secondlook.settings import ModelSettings, Settings
 from tests.support.gguf_models import smollm2
 from tests.support.gguf_server import LocalServer, ollama_server, openai_server
@@ -103,6 +104,15 @@ def test_the_window_is_the_servers(openai: LocalServer, ollama: LocalServer) -> 
     assert run(told, lambda asker: asker.room("answer", max_tokens=24)) == CONTEXT - 24 - 16
     trained = f"ollama:{ollama.model}@{ollama.base_url}"
     assert run(trained, lambda asker: asker.room("answer", max_tokens=24)) == 8192 - 24 - 16
+
+
+def test_log_probabilities_are_there(openai: LocalServer) -> None:
+    async def work(asker: Asker) -> bool:
+        chat = asker.models.chat(parse_spec(asker.name("answer")))
+        assert isinstance(chat, LangChainChat)
+        return await chat.has_logprobs()
+
+    assert run(f"openai:{openai.model}@{openai.base_url}", work)
 
 
 def test_a_server_that_wants_a_key_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ class Said:
     error: Body | str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     breaks: bool = False
+    logprobs: bool = False
     silent: bool = False
     """Accepts the request and then says nothing until the server is closed."""
 
@@ -115,6 +116,9 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901 
             if said.error is not None:
                 self._json(said.status, said.error, said.headers)
                 return
+            if lines is _openai and not body.get("stream"):
+                self._json(200, _whole(said))
+                return
             self.send_response(200)
             kind = "text/event-stream" if lines is _openai else "application/x-ndjson"
             self.send_header("content-type", kind)
@@ -163,6 +167,15 @@ def _openai(body: Body, said: Said) -> Iterator[str]:
         details = {"prompt_tokens_details": {"cached_tokens": said.cached}}
         yield _sse({"choices": [], "usage": counts | details})
     yield "data: [DONE]\n\n"
+
+
+def _whole(said: Said) -> Body:
+    """A reply to a request that does not want a stream."""
+    told = {"content": [{"token": "yes", "logprob": -0.1, "bytes": None, "top_logprobs": []}]}
+    message = {"role": "assistant", "content": "".join(said.pieces)}
+    choice = {"index": 0, "message": message, "finish_reason": said.finish}
+    choice["logprobs"] = told if said.logprobs else None
+    return {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
 
 def _sse(content: Body) -> str:

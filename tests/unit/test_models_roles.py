@@ -166,8 +166,9 @@ def test_every_role_judges_coolly_by_default() -> None:
     ],
 )
 def test_a_mistake_in_roles_or_options_says_what_is_right(field: str, line: str, told: str) -> None:
+    given: dict[str, Any] = {field: (line,)}
     with pytest.raises(SettingsError) as caught:
-        Cast(ModelSettings(**{field: (line,)}))
+        Cast(ModelSettings(**given))
     assert told in f"{caught.value.message} {caught.value.hint}"
 
 

@@ -114,14 +114,18 @@ def _is_mode_trouble(error: Exception) -> bool:
 def _is_timeout(error: Exception) -> bool:
     from langchain_core.exceptions import ModelTimeoutError
 
-    kinds = (ModelTimeoutError, TimeoutError, *_of_http("TimeoutException"))
-    return any(isinstance(one, kinds) for one in _chain(error))
+    kinds = (ModelTimeoutError, TimeoutError)
+    return _is_any(error, (*kinds, *_of_http("TimeoutException")))
 
 
 def _is_connection(error: Exception) -> bool:
     from langchain_core.exceptions import ModelConnectionError
 
-    kinds = (ModelConnectionError, OSError, *_of_http("TransportError"))
+    kinds = (ModelConnectionError, OSError)
+    return _is_any(error, (*kinds, *_of_http("TransportError")))
+
+
+def _is_any(error: Exception, kinds: tuple[type[BaseException], ...]) -> bool:
     return any(isinstance(one, kinds) for one in _chain(error))
 
 

@@ -1,0 +1,345 @@
+"""The one door when something goes wrong, when it is stopped, and when it is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import (
+    BudgetExceeded,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    SecondlookError,
+)
+from secondlook.memory.journal import JournalEntry, MemoryJournal
+from secondlook.memory.ledger import Caps, Ledger
+from secondlook.models import ChatRequest, ModelBusy, Models
+from secondlook.models import bounded as bounded_module
+from secondlook.settings import ModelSettings, Settings
+from tests.support.asking import ASKED, GOOD, Grade, ask, replies, spent
+from tests.support.function_model import FunctionModel, asker_of, probe_of
+
+if TYPE_CHECKING:
+    from secondlook.models import Asker
+
+
+# Failures
+
+
+def test_a_model_that_was_away_is_asked_again() -> None:
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    model = FunctionModel(
+        replies(ModelUnavailable("away"), ModelBusy("busy", wait=3.5), "back again")
+    )
+    asker = asker_of(model)
+    asker.models.pause = pause
+    assert ask(asker).text == "back again"
+    assert pauses == [0.5, 3.5]
+    assert (spent(asker).calls, spent(asker).retries) == (3, 2)
+
+
+def test_retries_end() -> None:
+    model = FunctionModel(replies(ModelUnavailable("away for good")))
+    with pytest.raises(ModelUnavailable, match="away for good"):
+        ask(asker_of(model, retries=1))
+    assert len(model.requests) == 2
+
+
+def test_a_model_that_wants_minutes_is_not_waited_for() -> None:
+    model = FunctionModel(replies(ModelBusy("come back in an hour", wait=3600), "here"))
+    with pytest.raises(ModelBusy):
+        ask(asker_of(model))
+    assert len(model.requests) == 1
+
+
+def test_what_another_try_cannot_mend_is_not_tried_again() -> None:
+    class Missing(ModelUnavailable):
+        retryable = False
+
+    for error in (Missing("no such file"), ModelError("wrong key")):
+        model = FunctionModel(replies(error, "here"))
+        with pytest.raises(type(error)):
+            ask(asker_of(model))
+        assert len(model.requests) == 1
+
+
+def test_no_retry_beyond_the_budget_or_the_deadline() -> None:
+    model = FunctionModel(replies(ModelUnavailable("away"), "here"))
+    with pytest.raises(ModelUnavailable, match="away"):
+        ask(asker_of(model, caps=Caps(calls=1)))
+    ledger = Ledger(Caps(seconds=0.4), clock=lambda: 0.0)
+    with pytest.raises(ModelUnavailable, match="away"):
+        ask(asker_of(FunctionModel(replies(ModelUnavailable("away"), "x")), ledger=ledger))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("boom"),
+        ValueError(),
+        KeyError("choices"),
+        OSError("reset"),
+        MemoryError(),
+        RecursionError(),
+        asyncio.CancelledError(),
+        json.JSONDecodeError("x", "y", 0),
+    ],
+)
+def test_whatever_a_backend_raises_becomes_a_model_error(error: BaseException) -> None:
+    asker = asker_of(FunctionModel(replies(error)))
+    with pytest.raises(ModelError):
+        ask(asker)
+    assert spent(asker).calls == 1
+
+
+def test_a_count_that_fails_is_a_model_error_too() -> None:
+    class Broken(FunctionModel):
+        async def count(self, messages: Any) -> int:
+            raise LookupError("no tokenizer")
+
+    with pytest.raises(ModelError, match="LookupError: no tokenizer"):
+        ask(asker_of(Broken(replies("x"))))
+
+
+def test_a_count_that_fails_for_once_is_repeated() -> None:
+    class Starting(FunctionModel):
+        started = False
+
+        async def count(self, messages: Any) -> int:
+            if not self.started:
+                self.started = True
+                raise ModelUnavailable("starting")
+            return await super().count(messages)
+
+    assert ask(asker_of(Starting(replies("x")))).text == "x"
+
+
+async def forever(request: ChatRequest) -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+@pytest.fixture
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_module, "_GRACE_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_a_model_that_never_answers_is_given_up() -> None:
+    asker = asker_of(FunctionModel(forever), timeout=0.02, retries=1)
+    with pytest.raises(ModelTimeout, match=re.escape("did not answer within 0.02 s")):
+        ask(asker)
+    assert (spent(asker).calls, spent(asker).retries) == (2, 1)
+    assert spent(asker).tokens_in > 0  # it may have been read, and billed
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_a_count_that_never_ends_is_given_up() -> None:
+    class Stuck(FunctionModel):
+        async def count(self, messages: Any) -> int:
+            await asyncio.Event().wait()
+            return 0
+
+    with pytest.raises(ModelTimeout, match="was not ready within"):
+        ask(asker_of(Stuck(replies("x")), timeout=0.02, retries=0))
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_the_end_of_the_run_is_called_by_its_name() -> None:
+    asker = asker_of(FunctionModel(forever), caps=Caps(seconds=0.05))
+    with pytest.raises(BudgetExceeded) as caught:
+        ask(asker)
+    assert caught.value.reason == "deadline"
+    assert asker.ledger.usage().calls == 1
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_one_that_refuses_to_stop_is_left_behind() -> None:
+    async def stubborn(request: ChatRequest) -> str:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if stop:
+                    raise
+
+    stop: list[bool] = []
+
+    async def main() -> None:
+        asker = asker_of(FunctionModel(stubborn), timeout=0.02, retries=0)
+        with pytest.raises(ModelTimeout):
+            await asker.ask("grade", ASKED, node="n")
+        stop.append(True)
+
+    asyncio.run(main())
+
+
+def test_stopping_the_run_stops_the_model() -> None:
+    stopped: list[bool] = []
+    begun = asyncio.Event()
+
+    async def working(request: ChatRequest) -> str:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.append(True)
+        return "never"
+
+    async def main() -> Asker:
+        asker = asker_of(FunctionModel(working))
+        asking = asyncio.ensure_future(asker.ask("grade", ASKED, node="n"))
+        await begun.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        return asker
+
+    asker = asyncio.run(main())
+    assert stopped == [True]
+    assert spent(asker).calls == 1
+    assert spent(asker).tokens_in > 0
+
+
+def test_nobody_hears_a_reply_twice() -> None:
+    def function(request: ChatRequest) -> Any:
+        if len(model.requests) == 1:
+            return broken()
+        return "The quay is seven metres deep."
+
+    def broken() -> Any:
+        yield "The quay is "
+        raise ModelUnavailable("the line broke")
+
+    model = FunctionModel(function)
+    heard: list[str] = []
+    reply = ask(asker_of(model), on_text=heard.append)
+    assert reply.text == "The quay is seven metres deep."
+    assert heard == ["The quay is "]
+    assert reply.usage.tokens_in > 30  # both tries were read
+
+
+# Roles, options, journal
+
+
+def test_no_model_serves_none() -> None:
+    asker = asker_of(FunctionModel(replies("x")), default="none", roles=("answer=ollama:x",))
+    assert not asker.serves("grade")
+    assert (asker.serves("answer"), asker.name("answer")) == (True, "ollama:x")
+    assert asker.name("grade") == "none"
+    assert not asker.local("grade")
+    with pytest.raises(ModelError, match="no model serves the role 'grade'"):
+        ask(asker)
+
+
+def test_options_of_a_role_reach_the_model() -> None:
+    model = FunctionModel(replies("x"))
+    options = ("grade.temperature=0.3", "grade.max_tokens=7", "grade.seed=5", "grade.timeout=9")
+    ask(asker_of(model, options=options), max_tokens=100, stop=("\n",))
+    (request,) = model.requests
+    assert (request.temperature, request.max_tokens, request.seed) == (0.3, 7, 5)
+    assert (request.timeout, request.stop) == (9.0, ("\n",))
+
+
+def test_the_time_left_bounds_each_call() -> None:
+    model = FunctionModel(replies("x"))
+    ask(asker_of(model, ledger=Ledger(Caps(seconds=30), clock=lambda: 0.0)))
+    assert model.requests[0].timeout == 30
+    ask(asker_of(model))
+    assert model.requests[1].timeout == ModelSettings().timeout
+
+
+@pytest.mark.parametrize("schema", [None, Grade])
+def test_a_call_of_the_same_run_is_paid_once(schema: Any) -> None:
+    model = FunctionModel(lambda request: GOOD)
+    journal = MemoryJournal()
+    first = ask(asker_of(model, journal=journal), schema)
+    resumed = asker_of(model, journal=journal)
+    assert ask(resumed, schema) == first
+    assert len(model.requests) == 1
+    assert resumed.ledger.usage().calls == 0
+    ask(resumed, schema, node="another")
+    ask(resumed, schema, max_tokens=100)
+    assert len(model.requests) == 3
+
+
+def test_what_a_journal_holds_in_another_form_is_asked_anew() -> None:
+    class Old:
+        def get(self, key: str) -> JournalEntry | None:
+            return JournalEntry("[1]", "stop", "grade", "grade", "m", 1, 1)
+
+        def put(self, key: str, entry: JournalEntry) -> None:
+            self.stored = entry
+
+    journal = Old()
+    assert ask(asker_of(FunctionModel(lambda request: GOOD), journal=journal), Grade).value.relevant
+    assert journal.stored.node == "grade"
+
+
+def test_a_failed_call_is_not_journaled() -> None:
+    journal = MemoryJournal()
+    with pytest.raises(SecondlookError):
+        ask(asker_of(FunctionModel(replies(ModelError("x"))), journal=journal))
+    assert ask(asker_of(FunctionModel(replies("y")), journal=journal)).text == "y"
+
+
+def test_models_are_opened_once_and_closed_together() -> None:
+    opened: list[FunctionModel] = []
+
+    def open_chat(spec: Any) -> FunctionModel:
+        opened.append(FunctionModel(replies("x"), spec=spec.text))
+        return opened[-1]
+
+    settings = Settings(models=ModelSettings(default="ollama:a", roles=("plan=ollama:b",)))
+    models = Models(settings, open_chat=open_chat, probes=lambda spec: None)
+    assert opened == []
+    asker = models.asker(run="r", workflow="linear", ledger=Ledger(Caps()), journal=MemoryJournal())
+
+    async def main() -> None:
+        await asker.ask("answer", ASKED, node="n")
+        await asker.ask("grade", ASKED, node="n")
+        await asker.ask("plan", ASKED, node="n")
+        await models.aclose()
+        await models.aclose()
+
+    asyncio.run(main())
+    assert [chat.spec for chat in opened] == ["ollama:a", "ollama:b"]
+    assert all(chat.closed for chat in opened)
+
+
+def test_what_was_probed_is_used() -> None:
+    model = FunctionModel(lambda request: GOOD)
+
+    def models(**options: Any) -> Models:
+        return Models(
+            Settings(models=ModelSettings(default="ollama:function", **options)),
+            open_chat=lambda spec: model,
+            probes=lambda spec: probe_of(spec.text),
+        )
+
+    async def contexts() -> list[int | None]:
+        told = models(context_tokens=4096)
+        option = models(options=("grade.context_tokens=500",))
+        return [
+            await which.context_tokens(which.cast.part("grade"))
+            for which in (models(), told, option)
+        ]
+
+    assert asyncio.run(contexts()) == [1000, 4096, 500]
+    asker = models().asker(
+        run="r", workflow="linear", ledger=Ledger(Caps()), journal=MemoryJournal()
+    )
+    assert ask(asker, Grade).value.relevant
+    assert model.requests[0].mode == "prompted"
+    assert models(options=("grade.mode=tool",)).modes(
+        models(options=("grade.mode=tool",)).cast.part("grade")
+    ) == ("tool", "prompted")
