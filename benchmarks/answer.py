@@ -1,7 +1,7 @@
 """From question to answer without a model: how long, where the time goes, and what must be paid.
 
-Questions of `squad2-dev` over its 594 passages. Each is answered by `linear`, by `adaptive`, and its
-candidates are read by the bare reader, one after the other, so that a busy moment hits all three.
+Questions of `squad2-dev` over its 594 passages. Each is answered by `linear` and `adaptive`, and
+its candidates are read by the bare reader, by turns, so that a busy moment hits all three.
 The figure that counts is the ratio of the whole answer to the reader's forward passes alone.
 
     SECONDLOOK_DATA=FOLDER python -m benchmarks.answer [--questions 150] [--output FILE]
@@ -148,12 +148,12 @@ def summary(measured: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _median_ratio(measured: list[dict[str, Any]], above: str, below: str) -> float:
-    return statistics.median(row[above] / row[below] for row in measured)
+    return float(statistics.median(row[above] / row[below] for row in measured))
 
 
 def _share(measured: list[dict[str, Any]], key: str, *, answerable: bool) -> float:
     chosen = [row[key] for row in measured if row["answerable"] is answerable]
-    return round(sum(chosen) / len(chosen), 3)
+    return round(float(sum(chosen) / len(chosen)), 3)
 
 
 def main() -> None:

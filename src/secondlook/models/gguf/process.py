@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.models.gguf.failures import died, from_worker
 from secondlook.models.gguf.wire import receive, send
-from secondlook.retrieval.parse.pool import _APART as APART
+from secondlook.processes import APART
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.models.gguf.llama import Model, Refused
 from secondlook.models.gguf.wire import receive, send
-from secondlook.retrieval.parse.worker import _die_with_parent as die_with_parent
+from secondlook.processes import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

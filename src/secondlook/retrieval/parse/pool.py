@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded
+from secondlook.processes import APART
 from secondlook.retrieval.parse.limits import DEFAULT_LIMITS, Parsed, ParseLimits
 from secondlook.retrieval.parse.worker import receive, send
 
@@ -37,12 +38,6 @@ _START_SECONDS = 60.0
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from secondlook.retrieval.parse.worker import main; main()"
 )
-
-_NEW_GROUP_ON_WINDOWS = 0x00000200 | 0x08000000  # CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW
-_APART: dict[str, Any] = (
-    {"creationflags": _NEW_GROUP_ON_WINDOWS} if sys.platform == "win32" else {"process_group": 0}
-)
-"""Ctrl-C in the terminal reaches this process alone, which then decides about its workers."""
 
 
 @dataclass(slots=True)
@@ -149,7 +144,7 @@ def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
     program = _PROGRAM.format(path=sys.path)
     process = subprocess.Popen(  # noqa: S603 - this very interpreter
         [sys.executable, "-X", "utf8", "-c", program],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **_APART,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
     )  # fmt: skip
     if process.stdin is not None:
         with contextlib.suppress(OSError):  # it died at once; reading its answer will tell

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from secondlook.processes import die_with_parent
 from secondlook.retrieval.parse.extract import as_extraction_error, extract
 from secondlook.retrieval.parse.limits import Parsed, ParseLimits
 
@@ -98,16 +99,7 @@ def confine(limits: ParseLimits) -> None:
     )
     with contextlib.suppress(ValueError, OSError):  # macOS knows the limit but refuses it
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
-    if sys.platform == "linux":
-        _die_with_parent()
-
-
-def _die_with_parent() -> None:
-    import ctypes
-
-    set_parent_death_signal = 1
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+    die_with_parent()
 
 
 def serve(next_job: Callable[[], object], outbox: IO[bytes], limits: ParseLimits) -> None:
