@@ -182,6 +182,7 @@ def test_grounded_must_mean_every_claim() -> None:
 def test_short_forms_stand_in_the_text_or_a_quote() -> None:
     assert lines(two_claims(short="spring  TIDES")) == []
     assert lines(two_claims(short=None)) == []
+    assert lines(two_claims(short="4.9 metres. Neap tides")) == [], "a mark stands between"
     assert lines(two_claims(short="high tide")) != []
     assert lines(two_claims(short=" ")) != []
 

@@ -121,7 +121,8 @@ def _check_short(answer: Answer, report: Report) -> None:
     if answer.short is None:
         return
     wanted = _flat(answer.short).casefold()
-    places = [answer.text, *(citation.quote for citation in answer.citations)]
+    unmarked = " ".join(claim.text for claim in answer.claims)
+    places = [answer.text, unmarked, *(citation.quote for citation in answer.citations)]
     if not wanted or not any(wanted in _flat(place).casefold() for place in places):
         report.wrong(
             "text", "answer", f"the short form {shown(answer.short)} is in no text or quote"
