@@ -343,3 +343,14 @@ def test_what_was_probed_is_used() -> None:
     assert models(options=("grade.mode=tool",)).modes(
         models(options=("grade.mode=tool",)).cast.part("grade")
     ) == ("tool", "prompted")
+
+
+def test_a_search_for_the_window_keeps_to_the_time() -> None:
+    class Slow(FunctionModel):
+        async def context_tokens(self) -> int | None:
+            await asyncio.Event().wait()
+            return None
+
+    with pytest.raises(BudgetExceeded) as caught:
+        ask(asker_of(Slow(replies("x")), caps=Caps(seconds=0.02)))
+    assert caught.value.reason == "deadline"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from dataclasses import dataclass
@@ -128,10 +129,18 @@ class Asker:
         if known is not None and (replayed := _replayed(known, form)):
             return replayed
         chat = self._chat(part)
-        context = await self.models.context_tokens(part)
+        context = await self._context(part, final=final)
         reply = await Exchange(Tries(self.models, self.ledger, chat, terms, context, on_text)).run()
         self.journal.put(key, _entry(reply))
         return reply
+
+    async def _context(self, part: Part, *, final: bool) -> int | None:
+        """Within the time of the run; where that ends meanwhile, the ledger will say so."""
+        try:
+            async with asyncio.timeout(self.ledger.remaining_seconds(final=final)):
+                return await self.models.context_tokens(part)
+        except TimeoutError:
+            return None
 
     def _part(self, role: Role) -> Part:
         return self.models.cast.part(role, self.workflow)

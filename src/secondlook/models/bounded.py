@@ -91,16 +91,23 @@ async def counted(chat: Chat, messages: Sequence[Message], timeout: float) -> in
 
 def _result(chat: Chat, answering: asyncio.Future[ChatResult]) -> ChatResult:
     try:
-        return answering.result()
-    except SecondlookError:
+        result = answering.result()
+        if not isinstance(result.text, str):
+            raise TypeError(f"its text is {result.text!r}")  # noqa: TRY301  # told as its failure
+        return replace(
+            result,
+            tokens_in=max(0, int(result.tokens_in)),
+            tokens_out=max(0, int(result.tokens_out)),
+            tokens_cached=max(0, int(result.tokens_cached)),
+        )
+    except (SecondlookError, KeyboardInterrupt, SystemExit):
         raise
-    except asyncio.CancelledError as unexpected:  # it ended itself: nobody here cancelled it
-        raise ModelError(f"{chat.spec!r} gave up") from unexpected
-    except Exception as unexpected:
+    # Also what is no Exception: it cancelled itself, for nobody here did.
+    except BaseException as unexpected:
         raise _failed(chat, unexpected) from unexpected
 
 
-def _failed(chat: Chat, unexpected: Exception) -> ModelError:
+def _failed(chat: Chat, unexpected: BaseException) -> ModelError:
     return ModelError(f"{chat.spec!r} failed: {type(unexpected).__name__}: {unexpected}")
 
 

@@ -84,6 +84,8 @@ class LangChainChat:
         self._told_window = settings.context_tokens or None
         self._models: WeakKeyDictionary[Any, asyncio.Future[BaseChatModel]] = WeakKeyDictionary()
         self._window: int | None = None
+        self._has_answered = False
+        """A server that answers and does not tell its window is not asked for it each time."""
         self._unwanted: set[str] = set()
         self._tokens_per_estimate = 1.0
 
@@ -116,7 +118,7 @@ class LangChainChat:
         return int(approximate_prompt(messages) * self._tokens_per_estimate) + 1
 
     async def context_tokens(self) -> int | None:
-        if self._window is None:
+        if self._window is None and not self._has_answered:
             self._window = await self._find_window()
         return self._window
 
@@ -187,6 +189,7 @@ class LangChainChat:
         return {name: value for name, value in given.items() if name not in self._unwanted}
 
     def _result(self, request: ChatRequest, heard: _Heard, started: float) -> ChatResult:
+        self._has_answered = True
         estimate = approximate_prompt(request.messages)
         usage = heard.usage or {}
         tokens_in = usage.get("input_tokens") or estimate

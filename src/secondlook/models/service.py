@@ -41,6 +41,7 @@ class Models:
         self._prices = Prices(settings.models.prices)
         self._chats: dict[str, Chat] = {}
         self._refused: dict[str, set[OutputMode]] = {}
+        self._probed: dict[str, Probe | None] = {}
 
     def asker(self, *, run: str, workflow: str, ledger: Ledger, journal: Journal) -> Asker:
         return Asker(self, run, workflow, ledger, journal)
@@ -70,7 +71,7 @@ class Models:
         """How much the model can see: the least of what is set, measured and said by itself."""
         known = [part.options.context_tokens, self.settings.context_tokens]
         known.append(await self.chat(part.spec).context_tokens())
-        if not self.settings.context_tokens and (probe := self._probes(part.spec)):
+        if not self.settings.context_tokens and (probe := self._probe(part.spec)):
             known.append(probe.context_tokens)
         return min(filter(None, known), default=None)
 
@@ -80,8 +81,13 @@ class Models:
             await chat.aclose()
 
     def _probed_mode(self, spec: ModelSpec) -> OutputMode | None:
-        probe = self._probes(spec)
+        probe = self._probe(spec)
         return probe.mode if probe else None
+
+    def _probe(self, spec: ModelSpec) -> Probe | None:
+        if spec.text not in self._probed:
+            self._probed[spec.text] = self._probes(spec)
+        return self._probed[spec.text]
 
     def _open(self, spec: ModelSpec) -> Chat:
         from secondlook.models.opening import open_chat
