@@ -245,7 +245,11 @@ class Secondlook:
             question=run.question,
             workflow=run.workflow,
             created=run.created,
-            request={"scope": run.scope, "asked": run.worked_on.asked},
+            request={
+                "scope": run.scope,
+                "asked": run.worked_on.asked,
+                "settings": self.settings.model_dump(mode="json"),
+            },
         )
         context = self._context(run)
         watched = Watched(context)

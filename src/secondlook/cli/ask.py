@@ -149,11 +149,16 @@ def answer_live(
     """The answer; what happens on the way is shown as it happens."""
     from secondlook.cli.watching import watched
 
-    with watched(call, trace=trace) as see:
-        for event in engine.stream(question, **options):
-            see(event)
-            if event.type == "answered":
-                answer = event.answer
+    try:
+        with watched(call, trace=trace) as see:
+            for event in engine.stream(question, **options):
+                see(event)
+                if event.type == "answered":
+                    answer = event.answer
+    except KeyboardInterrupt:
+        if engine.settings.runs.keep:
+            call.say("hint: secondlook runs resume last goes on where it stopped")
+        raise
     return answer
 
 

@@ -11,10 +11,12 @@ from secondlook import __version__
 from secondlook.cli import (
     add,
     ask,
+    chat,
     config,
     demo,
     doctor,
     documents,
+    graph,
     models,
     runs,
     search,
@@ -53,7 +55,22 @@ app = typer.Typer(
     context_settings={"help_option_names": sorted(HELP_OPTIONS), "max_content_width": 100},
 )
 
-for group in (add, ask, search, documents, upkeep, runs, verify, models, doctor, config, demo):
+_GROUPS = (
+    add,
+    ask,
+    chat,
+    search,
+    documents,
+    upkeep,
+    verify,
+    runs,
+    models,
+    doctor,
+    graph,
+    config,
+    demo,
+)
+for group in _GROUPS:
     group.register(app)
 
 

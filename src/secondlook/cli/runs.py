@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +26,7 @@ Examples:
   secondlook runs show last            the latest answer once more
   secondlook runs show 20261115-4f     by the start of its id
   secondlook runs show last --events   every step of it
+  secondlook runs resume last          take up one that was stopped
   secondlook runs remove 20261115-4f   forget one
 
 \b
@@ -42,6 +44,13 @@ Examples:
   secondlook runs show last
   secondlook runs show 20261115-4f --json > answer.json
   secondlook runs show last --events
+"""
+RESUME_EXAMPLES = """\
+\b
+It goes on where it stopped, with the library, model and settings it began
+with; replies that were paid for are not asked for again. Examples:
+  secondlook runs resume last
+  secondlook runs resume 20261115-4f --json
 """
 REMOVE_EXAMPLES = """\
 \b
@@ -64,6 +73,7 @@ def register(app: typer.Typer) -> None:
     group.callback(invoke_without_command=True, epilog=EXAMPLES)(_unless_named(list_))
     group.command("list", epilog=LIST_EXAMPLES)(list_)
     group.command("show", epilog=SHOW_EXAMPLES)(show)
+    group.command("resume", epilog=RESUME_EXAMPLES)(resume)
     group.command("remove", epilog=REMOVE_EXAMPLES)(remove)
     app.add_typer(group, name="runs")
 
@@ -104,7 +114,7 @@ def show(
     elif found.answer is None:
         raise RunError(
             f"run {found.run!r} has no answer: it is {found.status}",
-            hint=f"secondlook runs show {found.run} --events shows how far it got",
+            hint=f"secondlook runs resume {found.run} takes it up where it stopped",
         )
     else:
         from secondlook.cli.ask import show_answer
@@ -112,6 +122,24 @@ def show(
         if not call.as_json and not call.quiet:
             call.say(f"{_local(found.created)}  {one_line(found.question)}\n")
         show_answer(call, found.answer)
+
+
+@command()
+def resume(call: Call, *, run: RunArgument) -> int:
+    """Take up a run that was stopped, where it stopped."""
+    from secondlook.app import Secondlook
+    from secondlook.cli.ask import show_answer
+    from secondlook.settings import Settings
+
+    with _opened(call) as store:
+        found = store.get(run)
+    settings = Settings.model_validate_json(json.dumps(found.request.get("settings", {})))
+    settings = settings.model_copy(update={"runs": call.load().settings.runs})
+    call.say(f"{_local(found.created)}  {one_line(found.question)}\n")
+    with Secondlook.open(settings=settings) as engine:
+        answer = engine.resume(found.run)
+    show_answer(call, answer)
+    return answer.exit_code
 
 
 @command()
