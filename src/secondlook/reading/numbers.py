@@ -84,13 +84,12 @@ class Number:
 
 def missing_numbers(claim: str, evidence: str) -> list[str]:
     """The numbers of `claim`, as it writes them, that stand nowhere in `evidence`."""
+    wanted = [number for number in numbers(claim) if number.required]
+    if not wanted:
+        return []
     held = {reading for number in numbers(evidence) for reading in number.readings}
     held |= {reading.removeprefix("-") for reading in held}
-    return [
-        number.written
-        for number in numbers(claim)
-        if number.required and not number.readings & held
-    ]
+    return [number.written for number in wanted if not number.readings & held]
 
 
 def numbers(text: str) -> list[Number]:

@@ -116,7 +116,9 @@ def _support(claim: str, evidence: str) -> float:
         score = _coverage(wanted, evidence)
     else:  # no telling word: its numbers must be there, or the very signs
         score = float(bool(numbers(claim)) or _stands_in(claim, evidence))
-    return round(min(score, *_caps(claim, evidence)), 4)
+    if score > MISSING_NUMBER:  # no cap is lower than that
+        score = min(score, *_caps(claim, evidence))
+    return round(score, 4)
 
 
 def _stands_in(claim: str, evidence: str) -> bool:
