@@ -409,3 +409,13 @@ def test_a_small_context_gets_small_parts() -> None:
     answer, steps = run("summarise the survey", shelf=shelf, model=model, documents=("survey",))
     assert answer.method == "summary"
     assert int(steps[1].numbers["parts"] or 0) > 1
+
+
+def test_nothing_is_said_twice() -> None:
+    def repeating(request: ChatRequest) -> str:
+        said = obedient(request)
+        return f"{said} {said.replace('channel 12', 'the channel 12')}"
+
+    answer, _ = run("summarise the handbook", model=FunctionModel(repeating))
+    assert len(answer.claims) == 1
+    assert answer.status == "answered"

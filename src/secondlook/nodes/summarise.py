@@ -27,6 +27,7 @@ from secondlook.nodes.summarise_parts import (
     shown,
 )
 from secondlook.prompts import evidence_marks, load
+from secondlook.retrieval.analyse import terms
 from secondlook.state import Draft, DraftData, Evidence, Trace, step, trouble, unread
 from secondlook.state import Sentence as Claimed
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 NODE = "summarise"
 AT_ONCE = 4
 """Calls to a hosted model at a time; a local one works on one."""
+_MUCH_ALIKE = 0.8
+"""Share of the words of two sentences that both have: they say the same."""
 _NOTES_OF_A_PART = 2
 """Sentences of each part that are given where the whole could not be written."""
 
@@ -100,11 +103,7 @@ async def _texts(state: Overview, context: Context) -> list[list[Passage]]:
         return [await whole_document(context, document) for document in state["documents"]]
     ids = [item["id"] for item in ranking.kept(state["found"])]
     held = await ranking.texts(context, ids)
-    by_document: dict[str, list[Passage]] = {}
-    for name in ids:
-        if name in held:
-            by_document.setdefault(held[name].document, []).append(held[name])
-    return [sorted(group, key=lambda item: item.start) for group in by_document.values()]
+    return [[held[name] for name in ids if name in held]]
 
 
 async def _noted(work: _Work, parts: Parts) -> list[list[Claimed]]:
@@ -143,10 +142,23 @@ async def _part(work: _Work, passages: Sequence[Passage]) -> list[Claimed]:
     if not said:
         raise UnusableReply(f"the model wrote nothing that can be used: {reply.text[:80]!r}")
     checker = _checker(work.context, passages)
-    checked = [checker.check(sentence) for sentence in said]
-    standing = [claim for claim in checked if claim["supported"] is not False and claim["cited"]]
-    work.cut += len(checked) - len(standing)
-    return standing
+    return _standing(work, [checker.check(sentence) for sentence in said])
+
+
+def _standing(work: _Work, checked: Sequence[Claimed]) -> list[Claimed]:
+    """What the text carries, each thing said once."""
+    carried = [claim for claim in checked if claim["supported"] is not False and claim["cited"]]
+    work.cut += len(checked) - len(carried)
+    kept: list[Claimed] = []
+    for claim in carried:
+        if not any(_alike(claim["text"], other["text"]) for other in kept):
+            kept.append(claim)
+    return kept
+
+
+def _alike(one: str, other: str) -> bool:
+    mine, theirs = set(terms(one)), set(terms(other))
+    return len(mine & theirs) >= _MUCH_ALIKE * len(mine | theirs)
 
 
 def _checker(context: Context, passages: Sequence[Passage]) -> Checker:
@@ -195,10 +207,9 @@ async def _whole(work: _Work, parts: Parts, notes: Sequence[Claimed]) -> list[Cl
     passages = [passage for part in parts.chosen for passage in part]
     checker = _checker(work.context, passages)
     checked = [checker.check(_behind(sentence, notes, passages)) for sentence in said]
-    standing = [claim for claim in checked if claim["supported"] is not False and claim["cited"]]
+    standing = _standing(work, checked)
     if not standing:
         raise UnusableReply(f"no sentence of the whole stands: {reply.text[:80]!r}")
-    work.cut += len(checked) - len(standing)
     _tell(work, standing)
     return standing
 
@@ -286,5 +297,5 @@ def _note(work: _Work, parts: Parts, *, joined: bool) -> str | None:
         said.append("The parts are given one after the other.")
     if work.cut:
         word = "sentence was" if work.cut == 1 else "sentences were"
-        said.append(f"{work.cut} {word} cut: the text did not support them.")
+        said.append(f"{work.cut} {word} cut, which the text did not support.")
     return f"({' '.join(said)})" if said else None

@@ -45,7 +45,7 @@ async def part_tokens(context: Context, question: str) -> int:
 
 
 def in_parts(texts: Sequence[Sequence[Passage]], tokens: int) -> Parts:
-    """Passages in a row, packed until a part is full. A part is of one document."""
+    """Passages in a row, packed until a part is full. A part is of one text."""
     made: list[tuple[Passage, ...]] = []
     for passages in texts:
         held: list[Passage] = []
