@@ -142,7 +142,7 @@ def test_a_refusal_after_a_cited_sentence_is_cut_and_the_answer_stays() -> None:
 def test_our_own_prompt_is_cut() -> None:
     text = (
         "You answer a question from numbered evidence and nothing else. It is deep [1]. "
-        "I will end each with the number of the evidence. Question:"
+        "After each put the number of its evidence. Question:"
     )
     found = review(text, 3, own_words=OWN)
     assert [sentence.text for sentence in found.sentences] == ["It is deep."]

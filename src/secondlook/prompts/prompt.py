@@ -164,8 +164,8 @@ def _check_holes(name: str, declared: list[Any], parts: tuple[Part, ...]) -> Non
         raise _fault(
             name, f"it declares {_listed(declared)} and uses {_listed(set().union(*used))}"
         )
-    if used[0]:
-        raise _fault(name, f"its system message must stay the same: {_listed(used[0])}")
+    if early := set().union(*used[:-1]):
+        raise _fault(name, f"all but its last message must stay the same: {_listed(early)}")
     if EVIDENCE in declared and not parts[-1].template.endswith(f"${EVIDENCE}"):
         raise _fault(name, f"${EVIDENCE} does not come last")
 
