@@ -15,6 +15,7 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from secondlook.errors import ModelError, ModelTimeout, ModelUnavailable
 from secondlook.models import ChatRequest, ModeRefused
+from secondlook.models.forms_of_reply import response_format
 from secondlook.models.langchain import LangChainChat
 from secondlook.models.opening import open_chat
 from secondlook.models.providers import install_hint
@@ -247,3 +248,20 @@ def test_what_a_package_raises_becomes_ours(
         complete(of_some_package(monkeypatch, Failing(messages=iter([]))))
     assert type(caught.value) is kind
     assert len(caught.value.message) < 400
+
+
+def test_what_openai_itself_refuses_is_left_out_for_it_alone() -> None:
+    schema = {
+        "title": "Name",
+        "type": "object",
+        "properties": {"maxLength": {"type": "string", "maxLength": 5}},
+    }
+    request = ChatRequest(ASKED, max_tokens=5, schema=schema, mode="json_schema")
+
+    def sent(spec: str) -> Any:
+        form = response_format(parse_spec(spec), request)["response_format"]["json_schema"]
+        return form["schema"]["properties"]["maxLength"]
+
+    assert sent("openai:gpt-4o") == {"type": "string"}
+    assert sent("openai:m@http://127.0.0.1:1/v1") == {"type": "string", "maxLength": 5}
+    assert response_format(parse_spec("mistralai:small"), request) == {}

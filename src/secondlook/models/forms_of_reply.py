@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 60
+_UNSUPPORTED = frozenset(
+    {"default", "minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties"}
+)
+"""What OpenAI's own strict mode refuses; other servers hold a model to it. We validate it all."""
 
 
 def bound(model: BaseChatModel, spec: ModelSpec, request: ChatRequest) -> Runnable[Any, Any]:
@@ -40,7 +44,8 @@ def response_format(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     if not native or spec.provider not in {"openai", "azure_openai"}:
         return {}
     schema = cast("dict[str, Any]", request.schema)
-    form = {"name": schema_name(schema), "schema": strict(schema), "strict": True}
+    without = _UNSUPPORTED if spec.base_url is None else frozenset({"default"})
+    form = {"name": schema_name(schema), "schema": strict(schema, without), "strict": True}
     return {"response_format": {"type": "json_schema", "json_schema": form}}
 
 
@@ -48,17 +53,17 @@ def schema_name(schema: dict[str, Any]) -> str:
     return _NOT_A_NAME.sub("_", str(schema.get("title") or "Reply"))[:_LONGEST_NAME]
 
 
-def strict(schema: Any) -> Any:
+def strict(schema: Any, without: frozenset[str] = frozenset({"default"})) -> Any:
     """Every field required and no others, as OpenAI's strict mode wants it."""
     if isinstance(schema, list):
-        return [strict(item) for item in schema]
+        return [strict(item, without) for item in schema]
     if not isinstance(schema, dict):
         return schema
     fields = schema.get("properties")
-    made = {name: strict(value) for name, value in schema.items() if name != "default"}
+    made = {name: strict(value, without) for name, value in schema.items() if name not in without}
     if isinstance(fields, dict):
-        # Here `default` may be the name of a field.
-        made["properties"] = {name: strict(value) for name, value in fields.items()}
+        # Here a word of schemas may be the name of a field.
+        made["properties"] = {name: strict(value, without) for name, value in fields.items()}
         made |= {"required": list(fields), "additionalProperties": False}
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from secondlook.models.port import Chat, ChatResult, OutputMode
     from secondlook.models.specs import ModelSpec
 
-_JSON_TOKENS = 120
+_JSON_TOKENS = 160
 _SPEED_TOKENS = 64
 _CALL_SECONDS = 120.0
 _GOOD_ENOUGH = 0.95
@@ -39,10 +39,12 @@ _LONGEST = 16_384
 class Ship(BaseModel):
     """A ship as a sentence describes it."""
 
-    name: str = Field(description="Name of the ship.")
-    year: int = Field(description="Year in which it was built.")
+    name: str = Field(max_length=40, description="Name of the ship.")
+    year: int = Field(ge=1000, le=2100, description="Year in which it was built.")
     kind: Literal["ferry", "tug", "trawler"]
-    ports: list[str] = Field(description="Ports it calls at.")
+    ports: list[Annotated[str, Field(max_length=30)]] = Field(
+        max_length=4, description="Ports it calls at."
+    )
 
 
 _SENTENCES = (
