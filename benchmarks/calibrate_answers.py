@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 FEATURES = ("margin",)
 """Relevance and the answerable score add nothing beside it: they get weights about zero or below,
 and a probability that falls with relevance would mislead on other kinds of text."""
+COMPARED = (
+    ("margin",),
+    ("relevance",),
+    ("answerable",),
+    ("margin", "answerable"),
+    ("margin", "relevance"),
+    ("margin", "relevance", "answerable"),
+)
 RIGHT = 0.5
 """Least F1 with a reference answer for a span to count as right."""
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -75,6 +83,7 @@ def calibrate_answers(known: Readings) -> Answers:
         "right": f"F1 of at least {RIGHT} with a reference answer",
         "rule": rule,
         "choice": chosen | {REPORT: _choices(held_out), "hotpot": _choices(hotpot)},
+        "features": _compared(made, choice),
         "sets": {name: _figures(model, choice, threshold, sets[name]) for name in sets},
     }
     return Answers(choice, model, threshold, figures)
@@ -87,6 +96,24 @@ def _best_choice(chosen: dict[str, dict[str, dict[str, Any]]]) -> str:
         return float(np.mean([rules[rule]["f1"] for rules in chosen.values()]))
 
     return max(CHOICES, key=mean)
+
+
+def _compared(made: Sequence[Case], choice: dict[str, float]) -> dict[str, Any]:
+    """Log loss on each article by a model made from the other ones, and the weights from all."""
+    rows = [answer_features(_picked(case, choice)) for case in made]
+    right = np.array([_right(case, choice) for case in made])
+    articles = np.array([case.article for case in made])
+    found = {}
+    for names in COMPARED:
+        p = np.zeros(len(made))
+        for article in np.unique(articles):
+            others, here = np.flatnonzero(articles != article), np.flatnonzero(articles == article)
+            model = fit([rows[at] for at in others], right[others].tolist(), names)
+            p[here] = [model.probability(rows[at]) for at in here]
+        loss = -np.mean(np.log(np.where(right, p, 1 - p)))
+        weights = dict(fit(rows, right.tolist(), names).weights)
+        found[" + ".join(names)] = {"log_loss": round(float(loss), 4), "weights": weights}
+    return found
 
 
 def _with_and_without(held_out: list[Case], known: Readings) -> list[Case]:

@@ -24,6 +24,7 @@ FALLBACK_DENSE, FALLBACK_LEXICAL, FALLBACK_DEPTH = 0.3, 0.7, 40
 class Case:
     set: str
     id: str
+    article: str
     answerable: bool
     calibrates: bool
     candidates: tuple[Candidate, ...]
@@ -68,6 +69,7 @@ def _case(question: Asked, entries: list[Fused], seen: dict[str, Seen]) -> Case:
     return Case(
         set=question.set,
         id=question.id,
+        article=question.article,
         answerable=held,
         calibrates=question.calibrates,
         candidates=tuple(_candidate(entry, score, seen[entry.id]) for entry, score in best),

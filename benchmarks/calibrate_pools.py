@@ -41,6 +41,8 @@ class Asked:
     answerable: bool
     answers: tuple[str, ...]
     gold: frozenset[str]
+    article: str
+    """Title of the gold passage, or of the first of them."""
     calibrates: bool
     """On this side thresholds and coefficients are made; on the other they are reported."""
     dense: list[tuple[str, float]]
@@ -53,6 +55,7 @@ def asked(name: str) -> Iterator[Asked]:
     found = {row["query"]: row for file in _pool_files(name) for row in read_lines(file)}
     for row in sorted(rows(name, "queries"), key=lambda row: shuffled(str(row["id"]))):
         if pool := found.get(str(row["id"])):
+            article = articles.get(row["gold"][0], "")
             yield Asked(
                 set=name,
                 id=str(row["id"]),
@@ -60,7 +63,8 @@ def asked(name: str) -> Iterator[Asked]:
                 answerable=row["answerable"],
                 answers=tuple(row["answers"]),
                 gold=frozenset(map(str, row["gold"])),
-                calibrates=calibrates(name, articles.get(row["gold"][0], "")),
+                article=article,
+                calibrates=calibrates(name, article),
                 dense=[(passage, score) for passage, score in pool["dense"]],
                 lexical=[(passage, score) for passage, score in pool["lexical"]],
             )

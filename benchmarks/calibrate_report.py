@@ -72,6 +72,8 @@ def _print(shipped: dict[str, Any], answers: dict[str, Any], searches: dict[str,
         print(f"\nWhich span to answer with: {name}")
         for choice in (*CHOICES, ORACLE):
             print(f"  {choice:24} {choices[choice]}")
+    print("\nWhat a probability could be made from: log loss over left-out articles")
+    _print_figures(answers["features"])
     for name, figures in answers["sets"].items():
         print(f"\nAnswers: {name}")
         _print_figures(figures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,14 +105,23 @@ def _figures(
 
 def _second(fires: Any, found: Any, again: Any) -> dict[str, Any]:
     """How often it fires, and what it changes where it does."""
+    gained, lost = int((fires & ~found & again).sum()), int((fires & found & ~again).sum())
     return {
         "rate": _mean(fires),
         "of_found": _mean(fires[found]),
         "of_missed": _mean(fires[~found]),
         "found_then": _mean(np.where(fires, again, found)),
-        "gained": int((fires & ~found & again).sum()),
-        "lost": int((fires & found & ~again).sum()),
+        "gained": gained,
+        "lost": lost,
+        "sign_test_p": round(_sign_test(gained, lost), 4),
     }
+
+
+def _sign_test(gained: int, lost: int) -> float:
+    """Two-sided: how likely so uneven a split would be if gains and losses were equally likely."""
+    total, fewer = gained + lost, min(gained, lost)
+    tail = sum(math.comb(total, at) for at in range(fewer + 1)) / 2**total
+    return min(1.0, 2 * tail)
 
 
 def _auroc(positive: Any, negative: Any) -> float | None:
