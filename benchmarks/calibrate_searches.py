@@ -121,7 +121,7 @@ def _sign_test(gained: int, lost: int) -> float:
     """Two-sided: how likely so uneven a split would be if gains and losses were equally likely."""
     total, fewer = gained + lost, min(gained, lost)
     tail = sum(math.comb(total, at) for at in range(fewer + 1)) / 2**total
-    return min(1.0, 2 * tail)
+    return float(min(1.0, 2 * tail))
 
 
 def _auroc(positive: Any, negative: Any) -> float | None:

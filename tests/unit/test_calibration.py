@@ -105,9 +105,10 @@ def test_a_good_search_is_trusted_and_a_poor_one_repeated() -> None:
     assert quality(POOR, POOR, POOR) < found.min_web_quality
 
 
-@pytest.mark.parametrize("change", [{"span_score": 0.0}, {"null_score": 3.0}])
-def test_an_answer_gains_with_its_distance_from_no_answer(change: dict[str, float]) -> None:
-    assert probability(replace(POOR, **change)) > probability(POOR)
+@pytest.mark.parametrize(("span", "null"), [(0.0, POOR.null_score), (POOR.span_score, 3.0)])
+def test_an_answer_gains_with_its_distance_from_no_answer(span: float, null: float) -> None:
+    better = replace(POOR, span_score=span, null_score=null)
+    assert probability(better) > probability(POOR)
 
 
 def test_a_search_gains_with_relevance_lead_and_agreement() -> None:
