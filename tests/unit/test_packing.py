@@ -159,6 +159,20 @@ def test_a_sentence_that_neighbours_share_is_shown_once() -> None:
     assert found.left_out == (LeftOut("c", "duplicate"),)
 
 
+def test_the_whole_must_fit_even_where_its_parts_do() -> None:
+    """A tokenizer need not make of a whole what it makes of its parts."""
+
+    def count(text: str) -> int:
+        return words(text) ** 2
+
+    items = [item("a", "It is deep."), item("b", "It is wide.")]
+    alone = pack("?", items[:1], mode="sentences", budget_tokens=10_000, count=count).tokens
+    found = pack("?", items, mode="sentences", budget_tokens=2 * alone, count=count)
+    assert [block.passage for block in found.blocks] == ["a"]
+    assert found.left_out == (LeftOut("b", "budget"),)
+    assert found.tokens == alone
+
+
 def test_no_evidence_no_blocks() -> None:
     assert packed() == Packed((), 0, ())
     assert packed(item("a", " ")) == Packed((), 0, (LeftOut("a", "empty"),))
