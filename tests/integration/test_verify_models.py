@@ -69,11 +69,11 @@ def test_answers_of_an_unreliable_model_stand_or_admit_it(
     library = Library.open(settings=chosen, create=False)
     written = claims = 0
     with Secondlook(library, settings=chosen, models=models_of(FunctionModel(half_true))) as engine:
-        for asked in QUESTIONS[::3]:
+        for asked in QUESTIONS[::6]:
             answer = engine.ask(asked["question"])
             report = examine(answer, library, min_support=chosen.answer.min_support)
             assert [str(problem) for problem in report.problems] == [], answer.text
             written += answer.method == "generative"
             claims += len(answer.claims)
-    assert written >= 4
+    assert written >= 2
     assert claims >= 2 * written

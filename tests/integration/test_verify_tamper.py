@@ -74,7 +74,7 @@ def test_every_falsified_model_answer_is_caught(library: Library, extracted: lis
 def test_every_falsified_outline_and_summary_is_caught(
     library: Library, extracted: list[Answer]
 ) -> None:
-    made = answers.outline(library, "council-minutes-2024-06-11.md")
+    made = answers.outline(library, "lighthouse-log-2023.txt")
     _all_caught(made, extracted[0], library, at_least=AT_LEAST)
     made = answers.summary(library, "annual-report-2023.html")
     _all_caught(made, extracted[0], library, at_least=100)

@@ -168,8 +168,9 @@ def _passages(at: int, other: Draft) -> Iterator[Change]:
         yield f"passage {name!r}", "passage web", _set(at, passage=name)
 
     def neighbour(draft: Draft) -> None:
+        """Passages overlap: one that holds the quote as well would be as true."""
         own = draft["citations"][at]
-        listed = [one["id"] for one in draft["passages"] if one["id"] != own["passage"]]
+        listed = [one["id"] for one in draft["passages"] if not _holds(one, own)]
         own["passage"] = listed[0] if listed else "none.1"
 
     yield "passage that was seen too", "passage web", neighbour
@@ -307,6 +308,11 @@ def _wholes(other: Draft) -> Iterator[Change]:
     yield "a number skipped", "numbering", renumbered
     yield "a mark of nothing", "text", loose_mark
     yield "said to be grounded", "status", grounded
+
+
+def _holds(passage: Draft, citation: Draft) -> bool:
+    same = bool(passage["document"] == citation["document"])
+    return same and passage["start"] <= citation["start"] <= citation["end"] <= passage["end"]
 
 
 def _other_digit(digits: str, at: int) -> str:
