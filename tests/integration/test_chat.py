@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -109,7 +110,7 @@ def test_a_question_that_was_left_was_never_asked(engine: Secondlook) -> None:
     talk = Conversation(engine)
     events = talk.stream(FIRST)
     assert next(events).type == "run_started"
-    events.close()  # type: ignore[attr-defined]
+    events.close()
     assert talk.turns == ()
     assert [event.type for event in talk.stream(FIRST)][-1] == "answered"
     assert len(talk.turns) == 1
@@ -248,6 +249,58 @@ def test_a_summary_by_a_model_stands_too(opened: Callable[[FunctionModel], Secon
         assert answer.usage.calls > 1
         assert len(answer.claims) > 2
         assert verify(answer, engine.library) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "order"),
+    [
+        (FunctionModel(noting), ["choose", "summarise", "finish"]),
+        (FunctionModel(lambda _: ""), ["choose", "summarise", "outline", "finish"]),
+    ],
+    ids=["summary", "outline"],
+)
+def test_a_summary_stopped_after_any_node_is_resumed_to_the_same(
+    model: FunctionModel, order: list[str], opened: Callable[[FunctionModel], Secondlook]
+) -> None:
+    question = "summarise the harbour handbook"
+
+    async def stopped_before(node: str) -> str:
+        engine = opened(model)
+        async with aclosing(engine.astream(question)) as events:
+            async for event in events:
+                if event.type == "node_started" and event.node == node:
+                    break
+        await engine.aclose()
+        return event.run
+
+    with opened(model) as engine:
+        whole = engine.ask(question)
+    assert [step.node for step in whole.steps] == order
+    for node in order[1:]:
+        run = asyncio.run(stopped_before(node))
+        asked = len(model.requests)
+        with opened(model) as engine:
+            resumed = engine.resume(run)
+        assert (resumed.text, resumed.claims) == (whole.text, whole.claims)
+        assert [step.node for step in resumed.steps] == order
+        assert len(model.requests) == asked or node == "summarise"
+
+
+def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:
+    async def resumed() -> Answer:
+        engine = Secondlook.open(settings=settings)
+        talk = Conversation(engine)
+        await talk.aask(WHO)
+        async with aclosing(talk.astream("when did he join?")) as events:
+            async for event in events:
+                if event.type == "node_started":
+                    break
+        answer = await engine.aresume(event.run)
+        await engine.aclose()
+        return answer
+
+    answer = asyncio.run(resumed())
+    assert (answer.question, answer.asked) == ("when did he join?", "when did Piet Aldous join?")
 
 
 # At the terminal

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from secondlook.nodes.stand_alone import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, Generator
 
     from secondlook.answer import Answer
     from secondlook.app.secondlook import Secondlook
@@ -41,19 +42,21 @@ class Conversation:
         """The answer to a question or a follow-up."""
         return self._remembered(self.engine.ask(text, **self._with(options)))
 
-    def stream(self, text: str, **options: Any) -> Iterator[Event]:
+    def stream(self, text: str, **options: Any) -> Generator[Event]:
         """What happens on the way to the answer. Left early, the question was never asked."""
-        for event in self.engine.stream(text, **self._with(options)):
-            self._see(event)
-            yield event
+        with closing(self.engine.stream(text, **self._with(options))) as events:
+            for event in events:
+                self._see(event)
+                yield event
 
     async def aask(self, text: str, **options: Any) -> Answer:
         return self._remembered(await self.engine.aask(text, **self._with(options)))
 
-    async def astream(self, text: str, **options: Any) -> AsyncIterator[Event]:
-        async for event in self.engine.astream(text, **self._with(options)):
-            self._see(event)
-            yield event
+    async def astream(self, text: str, **options: Any) -> AsyncGenerator[Event]:
+        async with aclosing(self.engine.astream(text, **self._with(options))) as events:
+            async for event in events:
+                self._see(event)
+                yield event
 
     def _with(self, options: dict[str, Any]) -> dict[str, Any]:
         return {**self._options, **options, "earlier": self.turns}
