@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from scripts import fetch_test_model as script
 
 DATA = (b"GGUF first ", b"second ", b"third")

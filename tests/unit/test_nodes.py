@@ -138,9 +138,16 @@ def test_assess_decides_by_numbers(settings: dict[str, Any], way: str) -> None:
     assert 0 <= update["quality"] <= 1
 
 
-def test_assess_of_nothing_read_is_weak() -> None:
-    context = context_of(settings=settings_of(search={"rerank": False}))
-    assert visit(assess, context, found=found(context))["route"] == "fall_back"
+def test_what_nobody_has_read_cannot_be_judged() -> None:
+    sections: dict[str, Any] = {"search": {"rerank": False}, "web": {"enable_web_search": True}}
+    context = context_of(settings=settings_of(**sections))
+    update = visit(assess, context, found=found(context))
+    assert (update["route"], update["quality"]) == ("answer", None)
+    assert "nothing was read" in update["steps"][0]["route"]["why"]
+
+
+def test_nothing_found_is_worth_another_search() -> None:
+    assert visit(assess, context_of(), found=[])["route"] == "fall_back"
 
 
 def test_assess_again_asks_for_the_web_only_where_it_is_allowed() -> None:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from secondlook.library.manifest import Manifest
     from secondlook.passage import Hit
     from secondlook.reading.port import Embedder, Reader
+    from secondlook.retrieval.index.port import Index
     from secondlook.retrieval.search import Ranked, Searcher
     from secondlook.settings import Settings
 
@@ -233,6 +234,11 @@ class Library:
             language=self._manifest.language,
             titles=self._titles,
         )
+
+    @property
+    def index(self) -> Index:
+        """The passages themselves; no model is loaded for it."""
+        return self._stores.index
 
     def shelf(self) -> Shelf:
         """What the workflows ask of this library: find, read, fetch, each by itself."""

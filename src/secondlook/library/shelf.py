@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from secondlook.passage import Hit, Passage
     from secondlook.reading.port import Reading
     from secondlook.retrieval.index.port import Filter
-    from secondlook.retrieval.search import Ranked, Searcher, SearchOptions
+    from secondlook.retrieval.search import Ranked, SearchOptions
     from secondlook.settings import SearchSettings
 
 _REMEMBERED = 512
@@ -58,7 +58,7 @@ class Shelf:
 
     def find(self, query: str, options: SearchOptions, where: Filter = EVERYTHING) -> list[Hit]:
         """What both searches together found, in the order of fusion, not yet read."""
-        hits = self._following(lambda searcher: searcher.find(query, options, where))
+        hits = self._following(lambda library: library.searcher().find(query, options, where))
         self._remember([hit.passage for hit in hits])
         return hits
 
@@ -81,7 +81,7 @@ class Shelf:
         remembered = self._remembered
         held = {name: remembered[name] for name in ids if name in remembered}
         if missing := [name for name in ids if name not in held]:
-            hits = self._following(lambda searcher: _fetched(searcher, missing))
+            hits = self._following(lambda library: _fetched(library, missing))
             self._remember([hit.passage for hit in hits])
             held.update((hit.passage.id, hit.passage) for hit in hits)
         return held
@@ -98,20 +98,20 @@ class Shelf:
 
     def size(self) -> tuple[int, int]:
         """How many documents and passages there are to search."""
-        counts = self._library.searcher().index.documents()
+        counts = self._library.index.documents()
         return len(counts), sum(counts.values())
 
-    def _following(self, work: Callable[[Searcher], list[Ranked]]) -> list[Hit]:
+    def _following(self, work: Callable[[Library], list[Ranked]]) -> list[Hit]:
         if self._library.refresh():
             self._remembered = {}
         try:
-            return self._library.hits(work(self._library.searcher()))
+            return self._library.hits(work(self._library))
         except LibraryError:
             if not self._library.refresh():
                 raise
             # A rebuild took the place of what was being searched.
             self._remembered = {}
-            return self._library.hits(work(self._library.searcher()))
+            return self._library.hits(work(self._library))
 
     def _remember(self, passages: Sequence[Passage]) -> None:
         if len(self._remembered) > _REMEMBERED:
@@ -119,7 +119,7 @@ class Shelf:
         self._remembered.update((passage.id, passage) for passage in passages)
 
 
-def _fetched(searcher: Searcher, ids: Sequence[str]) -> list[Ranked]:
+def _fetched(library: Library, ids: Sequence[str]) -> list[Ranked]:
     from secondlook.retrieval.search import Ranked
 
-    return [Ranked(entry, score=0.0, fusion_score=0.0) for entry in searcher.index.fetch(ids)]
+    return [Ranked(entry, score=0.0, fusion_score=0.0) for entry in library.index.fetch(ids)]

@@ -47,7 +47,9 @@ class Asker:
         return self._part(role).spec.text
 
     def local(self, role: Role) -> bool:
-        return self._part(role).spec.local
+        """Whether it runs on this machine: then little fits, and reading takes long."""
+        part = self._part(role)
+        return part.spec.named and self._chat(part).local
 
     async def room(
         self, role: Role, *, max_tokens: int, schema: type[Any] | None = None

@@ -14,7 +14,6 @@ from secondlook.state import Asked, Found, Quality, Trace, step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.reading.calibration import Candidate
     from secondlook.settings import Settings
 
 Way = Literal["answer", "fall_back", "search_web"]
@@ -26,64 +25,66 @@ class Judged(Quality, Trace):
 
 async def assess(state: Asked, runtime: Runtime[Context]) -> Judged:
     """After the first search: good enough, or look again?"""
-    context = runtime.context
-    settings = context.settings
-    quality = measured(state["found"], context.shelf.reader_name)
-    limit, value = _limit(settings, context.shelf.reader_name), _judged(state["found"], settings)
-    value = quality if settings.adaptive.check == "calibrated" else value
-    weak = value is None or value < limit
+    settings, reader = runtime.context.settings, runtime.context.shelf.reader_name
+    quality = measured(state["found"], reader)
+    calibrated = settings.adaptive.check == "calibrated"
+    value = quality if calibrated else _worst_of_the_best(state["found"])
+    limit = min_quality(settings, reader) if calibrated else settings.adaptive.min_rerank_score
     way: Way = "answer"
-    if weak and settings.adaptive.enable_adaptive_retrieval:
+    # Where nothing could be read there is nothing to judge by, and a second search would not help.
+    if settings.adaptive.enable_adaptive_retrieval and value is not None and value < limit:
         way = "fall_back"
-    elif web_wanted(quality, settings):
+    elif _web_wanted(quality, settings, reader):
         way = "search_web"
     return _decided("assess", way, quality, value=value, limit=limit, check=settings.adaptive.check)
 
 
 async def assess_again(state: Asked, runtime: Runtime[Context]) -> Judged:
     """After the second search: the web, if that is allowed and the library looks empty-handed."""
-    settings = runtime.context.settings
-    quality = measured(state["found"], runtime.context.shelf.reader_name)
-    way: Way = "search_web" if web_wanted(quality, settings) else "answer"
-    return _decided(
-        "assess_again", way, quality, value=quality, limit=settings.web.min_quality, check="web"
-    )
+    settings, reader = runtime.context.settings, runtime.context.shelf.reader_name
+    quality = measured(state["found"], reader)
+    way: Way = "search_web" if _web_wanted(quality, settings, reader) else "answer"
+    limit = _min_web_quality(settings, reader)
+    return _decided("assess_again", way, quality, value=quality, limit=limit, check="web")
 
 
 def measured(found: Sequence[Found], reader: str) -> float | None:
-    """Probability that the passage which answers is among the best."""
-    return load_calibration(reader).retrieval_quality(read_candidates(found))
+    """Probability that the passage which answers is among the best; None when nobody can tell."""
+    read = [one for item in found if (one := ranking.candidate(item)) is not None]
+    return None if found and not read else load_calibration(reader).retrieval_quality(read)
 
 
-def read_candidates(found: Sequence[Found]) -> list[Candidate]:
-    return [one for item in found if (one := ranking.candidate(item)) is not None]
+def min_quality(settings: Settings, reader: str) -> float:
+    """Below it a search is worth another one."""
+    chosen = settings.adaptive.min_quality
+    return chosen if chosen >= 0 else load_calibration(reader).min_quality
 
 
-def web_wanted(quality: float | None, settings: Settings) -> bool:
-    return settings.web.enable_web_search and (
-        quality is None or quality < settings.web.min_quality
-    )
+def _min_web_quality(settings: Settings, reader: str) -> float:
+    chosen = settings.web.min_quality
+    return chosen if chosen >= 0 else load_calibration(reader).min_web_quality
 
 
-def _limit(settings: Settings, reader: str) -> float:
-    chosen = settings.adaptive
-    if chosen.check == "min_rerank_score":
-        return chosen.min_rerank_score
-    return chosen.min_quality if chosen.min_quality >= 0 else load_calibration(reader).min_quality
+def _web_wanted(quality: float | None, settings: Settings, reader: str) -> bool:
+    """Never on a mere suspicion: what nobody could judge stays on this machine."""
+    if not settings.web.enable_web_search or quality is None:
+        return False
+    return quality < _min_web_quality(settings, reader)
 
 
-def _judged(found: Sequence[Found], settings: Settings) -> float | None:
+def _worst_of_the_best(found: Sequence[Found]) -> float | None:
     """Lowest relevance among the kept; None when nothing was read."""
-    kept = ranking.kept(found)[: settings.answer.k]
-    return min((item["relevance"] for item in kept if item["relevance"] is not None), default=None)
+    read = [item["relevance"] for item in ranking.kept(found) if item["relevance"] is not None]
+    return min(read, default=None)
 
 
 def _decided(
     node: str, way: Way, quality: float | None, *, value: float | None, limit: float, check: str
 ) -> Judged:
-    shown = "unknown" if value is None else f"{value:.2f}"
-    relation = "below" if value is None or value < limit else "not below"
-    why = f"{check} is {shown}, {relation} {limit:.2f}"
+    if value is None:
+        why = "nothing was read, so nothing can be judged"
+    else:
+        why = f"{check} is {value:.2f}, {'below' if value < limit else 'not below'} {limit:.2f}"
     said = {
         "answer": "The search looks good enough.",
         "fall_back": "The search looks poor: looking again, by words.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -81,18 +82,24 @@ class _Numbers:
     def _citation(self, number: int, place: Cited) -> Citation:
         passage = self.held[place["passage"]]
         found = self.found.get(passage.id)
+        origin = found["origin"] if found else "library"
         return Citation(
             number=number,
             passage=passage.id,
             document=passage.document,
-            sha256=passage.sha256,
+            sha256=_hash(passage, web=origin == "web"),
             title=passage.title,
             page=self.pages.get((passage.document, place["start"])),
             start=place["start"],
             end=place["end"],
             quote=passage.text[place["start"] - passage.start : place["end"] - passage.start],
             path=next(iter(self.paths.get(passage.document, ())), None),
-            origin=found["origin"] if found else "library",
+            origin=origin,
             url=found["url"] if found else None,
             fetched=found["fetched"] if found else None,
         )
+
+
+def _hash(passage: Passage, *, web: bool) -> str:
+    """Of the document; of a web page only the passage is kept to be checked against."""
+    return hashlib.sha256(passage.text.encode()).hexdigest() if web else passage.sha256

@@ -10,9 +10,8 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.context import Context  # noqa: TC001
 from secondlook.library.shelf import search_options
 from secondlook.nodes import ranking
-from secondlook.nodes.assess import measured
+from secondlook.nodes.assess import measured, min_quality
 from secondlook.nodes.retrieve import Retrieved, found_by, where
-from secondlook.reading.calibration import load_calibration
 from secondlook.state import Asked, Found, step, trouble
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ async def _read_on(context: Context, query: str, pool: list[Found]) -> tuple[lis
     Never more than the first search read: a second look costs at most as much as the first.
     """
     search, k = context.settings.search, context.settings.answer.k
-    limit = load_calibration(context.shelf.reader_name).min_quality
+    limit = min_quality(context.settings, context.shelf.reader_name)
     unread = [item for item in pool if item["relevance"] is None]
     done = [item for item in pool if item["relevance"] is not None]
     unread.sort(key=lambda item: (-item["fusion_score"], item["id"]))

@@ -14,6 +14,7 @@ from secondlook.nodes.packing import EvidenceItem, Packed, pack
 from secondlook.nodes.sentences import Sentences
 from secondlook.prompts import evidence_marks, load
 from secondlook.reading.calibration import load_calibration
+from secondlook.retrieval.sentences import sentence_starts
 from secondlook.state import DraftData, Found
 from secondlook.state import Sentence as Claimed
 
@@ -205,7 +206,8 @@ def _short(context: Context, question: str, standing: Sequence[Claimed]) -> str 
         reading = context.shelf.read_text(question, text)
     except Exception:  # noqa: BLE001 - a short form is a convenience
         return None
-    return text[reading.start : reading.end].strip() or None
+    span = text[reading.start : reading.end]
+    return span[: min(sentence_starts(span), default=len(span))].strip() or None
 
 
 def _confidence(

@@ -186,7 +186,10 @@ class WebSettings(Section):
         default=None, pattern=r"^https?://[^\s/]+", description="Address of the SearXNG server."
     )
     min_quality: float = Field(
-        default=0.2, ge=0, le=1, description="Quality below which the web is searched."
+        default=-1.0,
+        ge=-1,
+        le=1,
+        description="Quality below which the web is searched; -1 = as calibrated.",
     )
     results: int = Field(default=5, ge=1, le=50, description="Pages that are read.")
     timeout: float = Field(default=10.0, gt=0, description="Seconds for the search and each page.")
