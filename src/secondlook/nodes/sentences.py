@@ -27,6 +27,9 @@ REPEATS_OF_A_LOOP = 3
 GRAM = 6
 """Words in a row that a sentence must share with the prompt to be taken for a copy of it."""
 
+OPENING = 3
+"""A small model also begins as a sentence of the prompt does, and goes on in its own words."""
+
 _STOPS = ".!?…"
 _CLOSERS = "\"'”’»)"  # noqa: RUF001
 _STOPS_WITHOUT_SPACE = "。！？｡।॥؟۔።։」』）】》"  # noqa: RUF001
@@ -105,12 +108,14 @@ class Sentences:
         self.dropped: Counter[str] = Counter()
         """What was cut, by reason: citation, prompt, question, control, repeated, not_found,
         endless, unfinished, surplus."""
+        self.begun = False
         self.stopped = False
         """Nothing that follows can be part of the answer."""
         self._numbers = numbers
         self._own = _grams(own_words) - _grams(evidence)
         lines = map(_words, own_words.splitlines())
         self._own_lines = {line for line in lines if len(line) < GRAM}
+        self._own_openings = _openings(own_words) - _grams(evidence, OPENING)
         self._question = _words(question)
         self._pending = ""
         self._scanned = 0
@@ -203,13 +208,20 @@ class Sentences:
             return "control"
         if _says_not_found(text, words, citations):
             return "not_found"
-        if words in self._own_lines or not self._own.isdisjoint(_grams(text)):
+        if self._copies_prompt(text, words):
             return "prompt"
         if words == self._question:
             return "question"
         if words in self._seen or _goes_round(words):
             return "repeated"
         return "surplus" if len(self._seen) >= MOST_SENTENCES else None
+
+    def _copies_prompt(self, text: str, words: tuple[str, ...]) -> bool:
+        return (
+            words in self._own_lines
+            or words[:OPENING] in self._own_openings
+            or not self._own.isdisjoint(_grams(text))
+        )
 
     def _cut(self, reason: str) -> None:
         self.dropped[reason] += 1
@@ -341,9 +353,17 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold()))
 
 
-def _grams(text: str) -> set[tuple[str, ...]]:
+def _grams(text: str, size: int = GRAM) -> set[tuple[str, ...]]:
     words = _words(text)
-    return {words[at : at + GRAM] for at in range(len(words) - GRAM + 1)}
+    return {words[at : at + size] for at in range(len(words) - size + 1)}
+
+
+def _openings(text: str) -> set[tuple[str, ...]]:
+    """The first words of each sentence."""
+    lines = (line for line in text.splitlines() if line.strip())
+    starts = ((line, [0, *sentence_starts(line)]) for line in lines)
+    opening = {_words(line[at:])[:OPENING] for line, found in starts for at in found}
+    return {words for words in opening if len(words) == OPENING}
 
 
 def _says_not_found(text: str, words: tuple[str, ...], citations: tuple[int, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from secondlook.models.counting import approximate_prompt, approximate_tokens
 from secondlook.nodes import ranking
 from secondlook.nodes.claims import Checker
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.packing import EvidenceItem, Packed, pack
+from secondlook.nodes.packing import EvidenceItem, Mode, Packed, pack
 from secondlook.nodes.sentences import Sentences
 from secondlook.prompts import evidence_marks, load
 from secondlook.reading.calibration import load_calibration
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Scalar
     from secondlook.context import Context
     from secondlook.models import Message, Reply
+    from secondlook.nodes.sentences import Sentence
     from secondlook.passage import Passage
 
 NODE = "answer"
@@ -61,7 +63,8 @@ async def write(
             if (budget := budget // 2) < _SMALLEST:
                 raise
             continue
-        return _drafted(context, writing, reply, found, packed)
+        writing.hear_out(reply.text)
+        return await asyncio.to_thread(_drafted, context, writing, reply, found, packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +110,19 @@ class _Writing:
 
     def hear(self, text: str) -> None:
         """Passes on what is complete and stands; the rest is never seen."""
-        for sentence in self.preview.feed(text):
+        self._pass_on(self.preview.feed(text))
+
+    def _pass_on(self, sentences: Sequence[Sentence]) -> None:
+        for sentence in sentences:
             claimed = self.checker.check(sentence)
             if self.stays(claimed):
                 self.emit({"token": f"{claimed['text']} "})
+
+    def hear_out(self, text: str) -> None:
+        """The rest of a reply that is complete; all of it where a journal had it."""
+        if not self.preview.begun:
+            self.hear(text)
+        self._pass_on(self.preview.finish())
 
     def stays(self, claimed: Claimed) -> bool:
         return claimed["supported"] is not False or self.unsupported == "mark"
@@ -150,14 +162,15 @@ def _drafted(
         return withheld("no_evidence", reasons=[reason], model=model), numbers
     if not standing:
         raise UnusableReply(f"{model} wrote nothing that can be used: {reply.text[:80]!r}")
+    confidence, reasons = _judged(context, found, standing)
     draft = DraftData(
         method="generative",
         model=model,
         sentences=standing,
         short=_short(context, writing.question, standing),
         stop="answered",
-        confidence=_confidence(context, found, standing),
-        reasons=_reasons(context, found, standing),
+        confidence=confidence,
+        reasons=reasons,
         note=_note(len(claimed) - len(standing), standing),
     )
     return draft, numbers
@@ -180,7 +193,7 @@ def _item(item: Found, passage: Passage) -> EvidenceItem:
     )
 
 
-def _mode(context: Context) -> Any:
+def _mode(context: Context) -> Mode:
     chosen = context.settings.answer.packing
     if chosen != "auto":
         return chosen
@@ -210,31 +223,23 @@ def _short(context: Context, question: str, standing: Sequence[Claimed]) -> str 
     return span[: min(sentence_starts(span), default=len(span))].strip() or None
 
 
-def _confidence(
+def _judged(
     context: Context, found: Sequence[Found], standing: Sequence[Claimed]
-) -> float | None:
-    """That the evidence holds an answer, times how well it carries what was said."""
+) -> tuple[float | None, list[str]]:
+    """How sure: that the evidence holds an answer, times how well it carries what was said."""
     candidates = [one for item in ranking.kept(found) if (one := ranking.candidate(item))]
     calibration = load_calibration(context.shelf.reader_name)
     best = calibration.best_answer(candidates)
-    held = calibration.answer_probability(candidates, best) if best is not None else None
     supports = [claim["support"] for claim in standing if claim["support"] is not None]
-    if held is None or not supports:
-        return None
-    return round(held * sum(supports) / len(supports), 4)
-
-
-def _reasons(context: Context, found: Sequence[Found], standing: Sequence[Claimed]) -> list[str]:
-    supports = [claim["support"] for claim in standing if claim["support"] is not None]
-    told = (
-        [f"the evidence covers {sum(supports) / len(supports):.0%} of what is said"]
-        if supports
-        else ["the sentences were not checked"]
-    )
-    candidates = [one for item in ranking.kept(found) if (one := ranking.candidate(item))]
-    calibration = load_calibration(context.shelf.reader_name)
-    best = calibration.best_answer(candidates)
-    return [*told, *(calibration.reasons(candidates, best) if best is not None else ())]
+    if not supports:
+        return None, ["the sentences were not checked"]
+    covered = sum(supports) / len(supports)
+    reasons = [f"the evidence covers {covered:.0%} of what is said"]
+    if best is None:
+        return None, reasons
+    held = calibration.answer_probability(candidates, best)
+    reasons += calibration.reasons(candidates, best)
+    return None if held is None else round(held * covered, 4), reasons
 
 
 def _note(cut: int, standing: Sequence[Claimed]) -> str | None:
