@@ -237,6 +237,8 @@ def test_no_model_serves_none() -> None:
     assert (asker.serves("answer"), asker.name("answer")) == (True, "ollama:x")
     assert asker.name("grade") == "none"
     assert not asker.local("grade")
+    assert not asker.local("answer")
+    assert asker_of(FunctionModel(replies("x"), local=True)).local("answer")
     with pytest.raises(ModelError, match="no model serves the role 'grade'"):
         ask(asker)
 

@@ -14,13 +14,13 @@ from secondlook.models import ChatRequest, ChatResult, Message, Models, ModeRefu
 from secondlook.models.canary import Sight, look
 from secondlook.models.counting import approximate_prompt
 from secondlook.models.probe import Prober, Progress, best_mode
-from secondlook.models.probe_store import identity, probes_folder, store_probe, stored_probe
+from secondlook.models.probe_store import identity, store_probe, stored_probe
 from secondlook.models.specs import parse_spec
 from secondlook.settings import ModelSettings, Settings
 from tests.support.function_model import FunctionModel, probe_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from secondlook.models.probe_store import Probe
@@ -30,10 +30,8 @@ SHIP = json.dumps({"name": "Marit", "year": 1987, "kind": "ferry", "ports": ["Be
 
 
 @pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    yield
-    for file in probes_folder().glob("*"):
-        file.unlink()
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secondlook.models.probe_store.probes_folder", lambda: tmp_path / "probes")
 
 
 def able(request: ChatRequest, *, sees: int = 10**9) -> Any:
