@@ -419,3 +419,21 @@ def test_nothing_is_said_twice() -> None:
     answer, _ = run("summarise the handbook", model=FunctionModel(repeating))
     assert len(answer.claims) == 1
     assert answer.status == "answered"
+
+
+def test_a_whole_that_says_less_than_its_parts_gives_way_to_them() -> None:
+    def terse(request: ChatRequest) -> str:
+        said = obedient(request)
+        return said if "one part" in request.messages[0].content else said.split("]")[0] + "]"
+
+    settings = settings_of(answer={"evidence_tokens": 32})
+    shelf = WordShelf(sectioned(passages=1))
+    answer, _ = run(
+        "summarise the survey",
+        shelf=shelf,
+        model=FunctionModel(terse),
+        settings=settings,
+        documents=("survey",),
+    )
+    assert len(answer.claims) == 3
+    assert "one after the other" in answer.text

@@ -42,6 +42,8 @@ AT_ONCE = 4
 """Calls to a hosted model at a time; a local one works on one."""
 _MUCH_ALIKE = 0.8
 """Share of the words of two sentences that both have: they say the same."""
+_FEWEST = 2
+"""A whole of fewer sentences says less than its parts."""
 _NOTES_OF_A_PART = 2
 """Sentences of each part that are given where the whole could not be written."""
 
@@ -208,8 +210,8 @@ async def _whole(work: _Work, parts: Parts, notes: Sequence[Claimed]) -> list[Cl
     checker = _checker(work.context, passages)
     checked = [checker.check(_behind(sentence, notes, passages)) for sentence in said]
     standing = _standing(work, checked)
-    if not standing:
-        raise UnusableReply(f"no sentence of the whole stands: {reply.text[:80]!r}")
+    if len(standing) < min(_FEWEST, len(notes)):
+        raise UnusableReply(f"too little of the whole stands: {reply.text[:80]!r}")
     _tell(work, standing)
     return standing
 
