@@ -16,9 +16,12 @@ SecondlookError
 │   └── LibraryDamaged   its parts contradict each other beyond repair
 ├── ModelError           a model, local or hosted, failed
 │   ├── ModelUnavailable it is missing, died or did not answer (retryable)
-│   │   └── ModelTimeout it did not answer in the time it was given
+│   │   ├── ModelTimeout it did not answer in the time it was given
+│   │   ├── ModelBusy    it asks to wait (models.port)
+│   │   └── UnusableModel a file that no worker can load; trying again is no use (models.gguf)
 │   ├── ContextOverflow  the prompt is longer than the model can see
 │   └── UnusableReply    it answered, but not in the form that was asked for
+│       └── ModeRefused  it does not know this way of giving a form (models.port)
 ├── BudgetExceeded       the next call would break a cap on calls, tokens, money or seconds
 ├── WebSearchError       a web search or a page of it failed (retryable)
 └── RunError             the record of runs

@@ -278,5 +278,5 @@ def test_every_run_ends_with_an_answer(workflow: str, caplog: pytest.LogCaptureF
 
     asyncio.run(go())
     print(workflow, dict(ends.most_common()))  # noqa: T201  # shown by make soak
-    assert len(ends) >= 8, "hostility should end in many ways"
+    assert len(ends) >= 5, "hostility should end in many ways"
     assert ends.total() == RUNS
