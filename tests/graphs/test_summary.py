@@ -437,3 +437,11 @@ def test_a_whole_that_says_less_than_its_parts_gives_way_to_them() -> None:
     )
     assert len(answer.claims) == 3
     assert "one after the other" in answer.text
+
+
+def test_one_sentence_out_of_many_is_no_summary() -> None:
+    def inventive(request: ChatRequest) -> str:
+        return f"{obedient(request)} Whales sing in Lisbon. [1] Napoleon dug it in 1804. [1]"
+
+    answer, _ = run("summarise the handbook", model=FunctionModel(inventive))
+    assert answer.method == "outline"

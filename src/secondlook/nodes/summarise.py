@@ -43,7 +43,8 @@ AT_ONCE = 4
 _MUCH_ALIKE = 0.8
 """Share of the words of two sentences that both have: they say the same."""
 _FEWEST = 2
-"""A whole of fewer sentences says less than its parts."""
+"""A whole of fewer sentences says less than its parts, and where most of what a model wrote had to
+be cut, less than an outline."""
 _NOTES_OF_A_PART = 2
 """Sentences of each part that are given where the whole could not be written."""
 
@@ -72,6 +73,8 @@ async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
     parts = in_parts(texts, await part_tokens(work.context, work.question))
     notes = await _noted(work, parts)
     if not any(notes):
+        return _nothing(state, work, parts)
+    if sum(map(len, notes)) < min(_FEWEST, work.cut):
         return _nothing(state, work, parts)
     sentences, joined = await _joined(work, parts, [note for note in notes if note])
     draft = DraftData(
@@ -241,7 +244,7 @@ def _nothing(state: Overview, work: _Work, parts: Parts) -> Summarised:
     reason = (
         "the model found nothing on it in the passages"
         if refused
-        else "the model wrote nothing that stands"
+        else "too little of what the model wrote stands"
     )
     draft = withheld(stop, reasons=[reason], model=work.context.models.name(ROLE))
     return _result(work, parts, draft, state["found"], f"No summary: {reason}.")
