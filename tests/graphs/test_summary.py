@@ -445,3 +445,15 @@ def test_one_sentence_out_of_many_is_no_summary() -> None:
 
     answer, _ = run("summarise the handbook", model=FunctionModel(inventive))
     assert answer.method == "outline"
+
+
+def test_a_sentence_may_rest_on_several_places() -> None:
+    wide = "Berth 1, Berth 2 and Berth 3 are deep in spring. [1]"
+    shelf = WordShelf(sectioned(passages=1))
+    model = FunctionModel(lambda _: f"{wide} The mayor of Lisbon owns whales and dolphins.")
+    answer, _ = run("summarise the survey", shelf=shelf, model=model, documents=("survey",))
+    (claim,) = answer.claims
+    assert claim.text == wide[:-4]
+    assert len(claim.citations) == 3
+    assert claim.supported
+    assert "1 sentence was cut" in answer.text

@@ -15,6 +15,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.claims import Checker
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.sentences import Sentence, Sentences
+from secondlook.nodes.summarise_check import check
 from secondlook.nodes.summarise_choose import whole_document
 from secondlook.nodes.summarise_outline import Layout, Overview
 from secondlook.nodes.summarise_parts import (
@@ -147,7 +148,7 @@ async def _part(work: _Work, passages: Sequence[Passage]) -> list[Claimed]:
     if not said:
         raise UnusableReply(f"the model wrote nothing that can be used: {reply.text[:80]!r}")
     checker = _checker(work.context, passages)
-    return _standing(work, [checker.check(sentence) for sentence in said])
+    return _standing(work, [check(checker, sentence) for sentence in said])
 
 
 def _standing(work: _Work, checked: Sequence[Claimed]) -> list[Claimed]:
@@ -211,7 +212,7 @@ async def _whole(work: _Work, parts: Parts, notes: Sequence[Claimed]) -> list[Cl
     said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
     passages = [passage for part in parts.chosen for passage in part]
     checker = _checker(work.context, passages)
-    checked = [checker.check(_behind(sentence, notes, passages)) for sentence in said]
+    checked = [check(checker, _behind(sentence, notes, passages)) for sentence in said]
     standing = _standing(work, checked)
     if len(standing) < min(_FEWEST, len(notes)):
         raise UnusableReply(f"too little of the whole stands: {reply.text[:80]!r}")
