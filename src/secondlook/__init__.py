@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.app import Secondlook, aask, ask, astream
+    from secondlook.app import Conversation, Secondlook, aask, ask, astream
     from secondlook.library import Library
 
-__all__ = ["Answer", "Library", "Secondlook", "__version__", "aask", "ask", "astream"]
+__all__ = [
+    "Answer",
+    "Conversation",
+    "Library",
+    "Secondlook",
+    "__version__",
+    "aask",
+    "ask",
+    "astream",
+]
 __version__ = "0.1.0"
 
 _ROOMS = {
     "Answer": "secondlook.answer",
+    "Conversation": "secondlook.app",
     "Library": "secondlook.library",
     "Secondlook": "secondlook.app",
     "aask": "secondlook.app",

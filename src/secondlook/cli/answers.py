@@ -26,8 +26,11 @@ def print_answer(answer: Answer, *, quiet: bool = False) -> None:
     if answer.short and answer.short not in {answer.text, answer.text.strip()}:
         console.print(Text(answer.short, style="bold"))
     console.print(Text(answer.text))
-    for citation in answer.citations:
-        _print_citation(console, citation)
+    if answer.method == "outline":  # its lines are the quotes
+        _print_sources(console, answer)
+    else:
+        for citation in answer.citations:
+            _print_citation(console, citation)
     if quiet:
         return
     console.print()
@@ -52,6 +55,20 @@ def _print_citation(console: Console, citation: Citation) -> None:
     quote = one_line(citation.quote)
     shown = quote if len(quote) <= _LONGEST_QUOTE else f"{quote[:_LONGEST_QUOTE]}..."
     console.print(Padding(Text(f'"{shown}"'), (0, 0, 0, 4), expand=False))
+
+
+def _print_sources(console: Console, answer: Answer) -> None:
+    """Each document once, with the pages that are quoted."""
+    from rich.text import Text
+
+    console.print()
+    for document in dict.fromkeys(citation.document for citation in answer.citations):
+        quoted = [citation for citation in answer.citations if citation.document == document]
+        pages = sorted({citation.page for citation in quoted if citation.page is not None})
+        listed = f", p. {', '.join(map(str, pages))}" if pages else ""
+        console.print(Text.assemble((quoted[0].title, "bold"), listed))
+        if place := quoted[0].url or quoted[0].path:
+            console.print(Text(f"    {place}", style="dim"))
 
 
 def _confidence(answer: Answer) -> str:

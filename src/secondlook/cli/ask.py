@@ -38,7 +38,7 @@ ModelOption = Annotated[
     typer.Option(metavar="MODEL", help="Who writes: provider:model, gguf:PATH, or none."),
 ]
 WorkflowOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="How to answer: linear or adaptive.")
+    str | None, typer.Option(metavar="NAME", help="How to answer: linear, adaptive or summary.")
 ]
 WebOption = Annotated[
     bool | None,
@@ -100,6 +100,7 @@ def ask(  # one parameter per flag
             engine,
             " ".join(question),
             trace=trace,
+            workflow=workflow,
             filters=filters or None,
             documents=documents,
         )

@@ -22,6 +22,10 @@ DOING = {
     "assess_again": "judging the search",
     "search_web": "searching the web",
     "answer": "answering",
+    "choose": "choosing what to sum up",
+    "summarise": "summing up, part by part",
+    "outline": "making an outline",
+    "condense": "making the question stand alone",
     "finish": "putting the answer together",
 }
 _WIDTH = 100

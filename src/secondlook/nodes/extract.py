@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from secondlook.passage import Passage
 
 _WORD = re.compile(r"\w+")
+_PARAGRAPH = re.compile(r"\n\s*\n\s*")
 _MOSTLY = 0.6
 LONGEST_SENTENCE = 600
 """Characters. What has no sentences, such as a table, is shown around the span."""
@@ -91,7 +92,7 @@ def withheld(
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
     """The sentence or sentences of `text` that hold [start, end), without outer white space."""
-    bounds = [0, *sentence_starts(text), len(text)]
+    bounds = [0, *_starts(text), len(text)]
     first = max((at for at in bounds if at <= start), default=0)
     last = min((at for at in bounds if at >= max(end, start + 1)), default=len(text))
     if last - first > LONGEST_SENTENCE:
@@ -99,6 +100,12 @@ def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[first:last]
     left = first + len(piece) - len(piece.lstrip())
     return left, max(left, first + len(piece.rstrip()))
+
+
+def _starts(text: str) -> list[int]:
+    """Where sentences begin; a heading above a paragraph is none of its first sentence."""
+    breaks = (found.end() for found in _PARAGRAPH.finditer(text))
+    return sorted({*sentence_starts(text), *(at for at in breaks if at < len(text))})
 
 
 def _lines_around(text: str, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:
@@ -125,7 +132,7 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
     """Where each sentence of `text` lies, without outer white space; what goes on for too long
     without an end is cut between words."""
     found = []
-    for start, end in pairwise([0, *sentence_starts(text), len(text)]):
+    for start, end in pairwise([0, *_starts(text), len(text)]):
         while start < end:
             stop = end if end - start <= LONGEST_SENTENCE else start + LONGEST_SENTENCE
             stop = max(_word_end(text, stop), start + 1) if stop < end else stop
