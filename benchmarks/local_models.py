@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
-from scripts.fetch_test_model import MODELS, default_folder
 
+from scripts.fetch_test_model import MODELS, default_folder
 from secondlook.models.gguf import GgufChat
 from secondlook.models.gguf.chat import available_cores
 from secondlook.models.port import ChatRequest, Message

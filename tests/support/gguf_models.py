@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from scripts.fetch_test_model import MODELS
 
 _ROOT = Path(__file__).resolve().parents[2]
