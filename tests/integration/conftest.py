@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.library import Library
+from tests.support.answers import sample_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,13 @@ BAKERY = """# Bakery handbook
 
 Sourdough rests for eighteen hours at 21 degrees before it is shaped and baked.
 """
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """The sample documents in a library that all tests share: look, do not change."""
+    with sample_library(tmp_path_factory.mktemp("samples")) as made:
+        yield made
 
 
 @pytest.fixture

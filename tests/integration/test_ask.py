@@ -17,7 +17,7 @@ from secondlook.answer import Answer
 from secondlook.app import Secondlook
 from secondlook.errors import LibraryMissing, UsageError
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.library import Library, samples_folder
+from secondlook.library import Library
 from secondlook.memory.checkpoints import checkpoints_file
 from secondlook.memory.runs import RunStore
 from secondlook.settings import Settings, load
@@ -37,11 +37,8 @@ SAMPLES: dict[str, Any] = json.loads(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("samples") / "library"
-    with Library.open(made) as library:
-        assert not library.add([samples_folder()]).failed
-    return made
+def folder(samples: Library) -> Path:
+    return samples.path
 
 
 @pytest.fixture

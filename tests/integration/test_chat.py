@@ -20,7 +20,7 @@ from secondlook.app import Secondlook
 from secondlook.app.conversation import MOST_TURNS, Conversation
 from secondlook.cli import chat, graph
 from secondlook.cli.failure import usage_error
-from secondlook.library import Library, samples_folder
+from secondlook.library import Library
 from secondlook.memory.runs import RunStore
 from secondlook.settings import Settings, load
 from secondlook.verify import verify
@@ -37,11 +37,8 @@ WHO = "Who is the harbour master?"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("samples") / "library"
-    with Library.open(made) as library:
-        assert not library.add([samples_folder()]).failed
-    return made
+def folder(samples: Library) -> Path:
+    return samples.path
 
 
 @pytest.fixture

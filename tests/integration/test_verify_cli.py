@@ -14,7 +14,6 @@ from secondlook.cli.verify import register
 from tests.support import answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from secondlook.library import Library
@@ -31,9 +30,8 @@ def run(*arguments: object) -> int:
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    with answers.sample_library(tmp_path_factory.mktemp("verify-cli")) as made:
-        yield made
+def library(samples: Library) -> Library:
+    return samples
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from secondlook.app import Secondlook
 from secondlook.library import Library
 from secondlook.settings import load
 from secondlook.verify import examine
-from tests.support import answers
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
@@ -50,9 +49,8 @@ def half_true(request: ChatRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with answers.sample_library(tmp_path_factory.mktemp("verify-models")) as library:
-        return library.path
+def folder(samples: Library) -> Path:
+    return samples.path
 
 
 @pytest.mark.parametrize("unsupported", ["cut", "mark"])

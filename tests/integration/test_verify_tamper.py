@@ -15,8 +15,6 @@ from tests.support import answers
 from tests.support.tampering import cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from secondlook.answer import Answer
     from secondlook.library import Library
 
@@ -30,9 +28,8 @@ AT_LEAST = 200
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    with answers.sample_library(tmp_path_factory.mktemp("verify")) as made:
-        yield made
+def library(samples: Library) -> Library:
+    return samples
 
 
 @pytest.fixture(scope="module")
