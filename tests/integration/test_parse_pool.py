@@ -178,10 +178,19 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
     assert done.returncode == 9, done.stderr
     worker = int(done.stdout)
     for _ in range(200):
-        if not Path(f"/proc/{worker}").exists():
+        if _has_ended(worker):
             return
         select_briefly()
     pytest.fail("the worker outlived its parent")
+
+
+def _has_ended(pid: int) -> bool:
+    """Gone, or dead and not yet cleared away by whoever inherited it."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state in {"Z", "X"}
 
 
 def select_briefly() -> None:

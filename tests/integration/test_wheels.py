@@ -152,8 +152,9 @@ def test_packages_come_from_the_wheels(installed: Installed) -> None:
 def test_demo_works_outside_the_clone(installed: Installed) -> None:
     said = installed.run("secondlook", "demo")
     assert "7 added" in said
-    assert said.count("$ secondlook search") == 3
-    assert "Halvermouth Harbour Survey 2024, p. 2" in said
+    assert said.count("$ secondlook ask") == 3
+    assert "[1] Halvermouth Harbour Survey 2024, p. 3" in said
+    assert "I don't know" in said
 
 
 def test_add_and_search_work_outside_the_clone(installed: Installed) -> None:

@@ -164,7 +164,7 @@ def test_a_run_without_an_answer_says_how_far_it_got(secondlook: Callable[..., R
     code, out, err = secondlook("runs", "show", "last")
     assert (code, out) == (1, "")
     assert "has no answer: it is interrupted" in err
-    assert "runs show 20260102-bb33 --events" in err
+    assert "secondlook runs resume 20260102-bb33" in err
     assert "retrieve" in secondlook("runs", "show", "last", "--events")[1]
 
 

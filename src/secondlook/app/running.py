@@ -52,6 +52,8 @@ class Watched:
             config,
             context=self.context,
             stream_mode=["tasks", "custom", "values"],
+            # What a node has done is on disk before the next one starts.
+            durability="sync" if graph.checkpointer else None,
             version="v2",
         )
         async with aclosing(stream):
@@ -61,6 +63,8 @@ class Watched:
                 else:
                     for event in self._seen(part["type"], part["data"]):
                         yield event
+        if given is None and "answer" not in self.state:  # it had ended before it was resumed
+            self.state = (await graph.aget_state(config)).values
 
     def _seen(self, kind: str, data: Any) -> Iterator[Event]:
         if kind == "custom":

@@ -18,7 +18,12 @@ from secondlook.context import Context
 from secondlook.errors import RunError, UsageError
 from secondlook.events import Answered, Event, RunStarted
 from secondlook.graphs.registry import workflow as workflow_named
-from secondlook.memory.checkpoints import checkpoints, checkpoints_file, forget
+from secondlook.memory.checkpoints import (
+    begin_step_again,
+    checkpoints,
+    checkpoints_file,
+    forget,
+)
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.recorder import Recorder
 from secondlook.models import Models, open_models
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     from secondlook.answer import Answer
     from secondlook.library import Library
@@ -276,6 +281,8 @@ class Secondlook:
                 AsyncExitStack() as held,
             ):
                 saver = await self._saver(run, held)
+                if saver is not None and run.resumed:
+                    await begin_step_again(saver, run.id)
                 graph = (
                     workflow_named(run.workflow).build(self.settings).compile(checkpointer=saver)
                 )
@@ -285,7 +292,9 @@ class Secondlook:
                     tell(event)
             self._forget(run)
             return Answer.model_validate(watched.state["answer"])
-        except Exception as error:  # noqa: BLE001 - every run ends with an answer
+        except Exception as error:
+            if _is_cancelled():  # what a cancelled graph raises instead is no failure of the run
+                raise asyncio.CancelledError from error
             return await failed(context, watched.state, error, run.scope)
 
     def _context(self, run: _Run) -> Context:
@@ -327,7 +336,7 @@ class Secondlook:
             )
         return self._web
 
-    async def _saver(self, run: _Run, held: AsyncExitStack) -> BaseCheckpointSaver[Any] | None:
+    async def _saver(self, run: _Run, held: AsyncExitStack) -> AsyncSqliteSaver | None:
         """A checkpointer where runs are recorded; an answer matters more than its record."""
         if not self.settings.runs.keep or self._recorder.trouble(run.id):
             return None
@@ -346,11 +355,16 @@ class Secondlook:
                 return
 
 
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 async def _given(
     run: _Run, graph: Any, config: Mapping[str, Any], *, resumable: bool
 ) -> dict[str, Any] | None:
     """The first state of a run, or None to go on from where it stopped."""
-    if run.resumed and resumable and (await graph.aget_state(config)).next:
+    if run.resumed and resumable and (await graph.aget_state(config)).values:
         return None
     return {
         "question": run.worked_on.asked,

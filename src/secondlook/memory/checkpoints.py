@@ -6,19 +6,22 @@ LangGraph holds to be safe are read back: whoever can write the file cannot have
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import asynccontextmanager, closing
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.errors import RunError
 from secondlook.memory.database import BUSY_SECONDS, make_private
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Coroutine
     from pathlib import Path
 
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+T = TypeVar("T")
 _TABLES = ("checkpoints", "writes")
 
 
@@ -32,19 +35,21 @@ async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
     """A checkpointer on that file, which is made where there is none. `thread_id` is the run."""
     import aiosqlite
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
     strict = JsonPlusSerializer(allowed_msgpack_modules=None)
     opened = _opened(path)
     # Opened here, not by aiosqlite: where that fails to open a file it leaves a thread behind.
-    async with aiosqlite.Connection(lambda: opened, iter_chunk_size=64) as connection:
-        saver = AsyncSqliteSaver(connection, serde=strict)
+    connection = await aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
+    saver = _saver_class()(connection, serde=strict)
+    try:
         try:
             await saver.setup()
         except sqlite3.Error as error:
             raise _unusable(path, error) from error
         yield saver
+    finally:
+        await asyncio.shield(saver.aclose())
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -61,6 +66,56 @@ def _opened(path: Path) -> sqlite3.Connection:
         opened.close()
         raise _unusable(path, error) from error
     return opened
+
+
+async def begin_step_again(saver: AsyncSqliteSaver, run: str) -> None:
+    """Forget what the step in which a run stopped had written.
+
+    A node that is cancelled may leave its values and not where they lead, and the graph would then
+    take the run for finished. The whole step is done again; replies of models are in the journal.
+    """
+    statement = (
+        "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id = "
+        "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"
+    )
+    async with saver.conn.execute(statement, (run, run)):
+        await saver.conn.commit()
+
+
+@cache
+def _saver_class() -> type[Any]:
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    class WholeWrites(AsyncSqliteSaver):
+        """LangGraph's checkpointer; what it begins to write it writes.
+
+        LangGraph neither waits for its writes when a run is cancelled nor lets them end. A write
+        that stops half-way leaves a cursor behind, and SQLite keeps a closed connection, its
+        transaction and its lock alive for as long as anyone holds one.
+        """
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.writing: set[asyncio.Task[Any]] = set()
+
+        async def aput(self, *arguments: Any, **options: Any) -> Any:
+            return await self._whole(super().aput(*arguments, **options))
+
+        async def aput_writes(self, *arguments: Any, **options: Any) -> None:
+            await self._whole(super().aput_writes(*arguments, **options))
+
+        async def aclose(self) -> None:
+            while self.writing:
+                await asyncio.wait(self.writing)
+            await self.conn.close()
+
+        async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+            task = asyncio.ensure_future(work)
+            self.writing.add(task)
+            task.add_done_callback(self.writing.discard)
+            return await asyncio.shield(task)
+
+    return WholeWrites
 
 
 def forget(path: Path, *runs: str) -> None:
