@@ -57,8 +57,7 @@ class OnnxModel:
 
 
 def _open(file: Path) -> Any:
-    import onnxruntime
-
+    onnxruntime = _engine()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -75,3 +74,16 @@ def _open(file: Path) -> Any:
             f"{file.name!r} does not load: {failure}",
             hint="pip install --force-reinstall secondlook-weights onnxruntime",
         ) from failure
+
+
+def _engine() -> Any:
+    """onnxruntime, which may not report to its makers: nothing leaves this machine unasked.
+
+    Its telemetry is on unless this variable is set before it is imported, and leaves files in the
+    home folder; the call is for programs that have imported it before us.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
