@@ -215,7 +215,7 @@ def test_without_a_reader_the_order_of_the_searches_stays_and_a_model_still_answ
 
 def test_without_reader_and_model_nothing_is_claimed() -> None:
     answer = run(shelf=_BlindShelf())
-    assert (answer.status, answer.stop_reason) == ("abstained", "cannot_proceed")
+    assert (answer.status, answer.stop_reason) == ("failed", "cannot_proceed")
 
 
 def test_the_evidence_is_kept_apart_by_marks_of_the_run() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -277,7 +277,7 @@ class Secondlook:
 
         try:
             async with (
-                asyncio.timeout(context.ledger.remaining_seconds()),
+                asyncio.timeout(self._remaining(context)),
                 AsyncExitStack() as held,
             ):
                 saver = await self._saver(run, held)
@@ -297,8 +297,13 @@ class Secondlook:
                 raise asyncio.CancelledError from error
             return await failed(context, watched.state, error, run.scope)
 
+    def _remaining(self, context: Context) -> float | None:
+        """Seconds until the run must have ended; None = it may take its time."""
+        cap = self.settings.budget.seconds
+        return max(0.0, cap - context.ledger.seconds()) if cap else None
+
     def _context(self, run: _Run) -> Context:
-        ledger = Ledger(Caps.of(self.settings.budget))
+        ledger = Ledger(_caps(self.settings))
         if run.resumed:
             ledger.restore(self._recorder.spent(run.id))
         else:
@@ -358,6 +363,12 @@ class Secondlook:
 def _is_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _caps(settings: Settings) -> Caps:
+    """Models get a little less than all the time: what they do not answer, the reader still can."""
+    caps = Caps.of(settings.budget)
+    return replace(caps, seconds=max(0.8 * caps.seconds, caps.seconds - 1.0))
 
 
 async def _given(

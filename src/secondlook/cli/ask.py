@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secondlook.cli.call import Call, command, parse_pairs
+from secondlook.cli.search import explain_nothing
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
@@ -105,6 +106,8 @@ def ask(  # one parameter per flag
             documents=documents,
         )
         show_answer(call, answer, markdown=markdown)
+        if not answer.passages:
+            explain_nothing(call, engine.library, filters)
     return answer.exit_code
 
 
@@ -120,7 +123,8 @@ def load_for_asking(
 ) -> Loaded:
     return call.load(
         {
-            "answer.workflow": workflow,
+            # The web is part of one workflow: who asks for it means that one.
+            "answer.workflow": workflow or ("adaptive" if web else None),
             "models.default": model,
             "answer.k": k,
             "web.enable_web_search": web,

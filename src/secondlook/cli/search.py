@@ -92,8 +92,8 @@ def search(  # one parameter per flag
             documents=[library.document(name).id for name in doc] if doc else None,
         )
         show_hits(call, library, words, hits)
-        if filters and not hits:
-            _explain_filters(call, library, filters)
+        if not hits:
+            explain_nothing(call, library, filters)
 
 
 def _warm_up(settings: Settings) -> None:
@@ -115,7 +115,7 @@ def show_hits(call: Call, library: Library, query: str, hits: Sequence[Hit]) -> 
     elif hits:
         _print_hits(query, hits, paths, library.language)
     else:
-        _print_nothing_found(call, library, query)
+        _print_nothing_found(library, query)
 
 
 def _print_hits(
@@ -161,17 +161,19 @@ def _place(passage: Passage, path: str | None) -> str:
     return f"{path or passage.document}  {headings}".rstrip()
 
 
-def _print_nothing_found(call: Call, library: Library, query: str) -> None:
+def _print_nothing_found(library: Library, query: str) -> None:
     if library.status().documents == 0:
         typer.echo("The library is empty.")
-        call.say("hint: Add documents first: secondlook add ~/papers")
     else:
         typer.echo(f"Nothing found for {query!r}.")
 
 
-def _explain_filters(call: Call, library: Library, filters: Mapping[str, str]) -> None:
+def explain_nothing(call: Call, library: Library, filters: Mapping[str, str]) -> None:
     """A filter that no document passes is most likely a typo, whatever the query."""
-    if library.documents(filters=filters) or not library.documents():
+    if not library.documents():
+        call.say("hint: Add documents first: secondlook add ~/papers")
+        return
+    if not filters or library.documents(filters=filters):
         return
     alone = [item for item in filters.items() if not library.documents(filters=dict([item]))]
     told = " and ".join(f"{key}={value}" for key, value in alone or filters.items())

@@ -66,6 +66,10 @@ class Cast:
             options = replace(options, **self._options.get(name, {}))
         return Part(role, spec, options)
 
+    def specs(self) -> tuple[ModelSpec, ...]:
+        """Every model that some role is served by."""
+        return (self._default, *self._specs.values())
+
     @property
     def own(self) -> tuple[str, ...]:
         """The roles, and roles of workflows, that have a model of their own."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from secondlook.errors import SettingsError
 from secondlook.models.asker import Asker
 from secondlook.models.modes import ladder
 from secondlook.models.prices import Prices
@@ -97,7 +99,19 @@ class Models:
 
 def open_models(settings: Settings) -> Models:
     """The models that the settings name. Nothing is loaded or reached until one is asked."""
-    return Models(settings)
+    models = Models(settings)
+    for spec in models.cast.specs():
+        _refuse_missing_file(spec)
+    return models
+
+
+def _refuse_missing_file(spec: ModelSpec) -> None:
+    """A path that was mistyped is told at once, not by a run that goes on without the model."""
+    if spec.provider == "gguf" and not Path(spec.model).expanduser().is_file():
+        raise SettingsError(
+            f"there is no model file {spec.model!r}",
+            hint="name one as gguf:PATH; secondlook doctor lists those within reach",
+        )
 
 
 def _stored_probe(spec: ModelSpec) -> Probe | None:

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from secondlook.state import DraftData
 
 FAILED: frozenset[StopReason] = frozenset(
-    {"budget", "deadline", "cancelled", "model_unavailable", "error"}
+    {"budget", "deadline", "cancelled", "cannot_proceed", "model_unavailable", "error"}
 )
 _NEAREST = 3
 _WHY: dict[StopReason, str] = {
     "low_confidence": "no passage answers this well enough",
     "no_evidence": "nothing that was found holds the answer",
-    "cannot_proceed": "the passages could not be read",
-    "model_unavailable": "the model did not answer",
+    "cannot_proceed": "the passages could not be read (secondlook doctor says why)",
+    "model_unavailable": "a model is not available",
     "budget": "the budget ran out",
     "deadline": "the time ran out",
     "cancelled": "the run was stopped",
@@ -130,9 +130,14 @@ def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
     documents = len({item["document"] for item in found})
     nearest = ", ".join(list(dict.fromkeys(map(_place, found)))[:_NEAREST])
     return (
-        f"{said} Searched {len(found)} passages of {documents} documents; "
+        f"{said} Searched {_counted(len(found), 'passage')} of "
+        f"{_counted(documents, 'document')}; "
         f"the nearest are in {nearest}."
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _place(item: Found) -> str:

@@ -32,6 +32,9 @@ NODE = "answer"
 SENTENCES_TOKENS = 500
 """Evidence for a local model: its prefill is what a person waits for."""
 PASSAGES_TOKENS = 6000
+_DOUBT = 0.5
+"""Share of the confidence that an extracted answer needs, below which a written one says so. It is
+not withheld: a model can answer from passages what the reader cannot."""
 _SMALLEST = 64
 """Less evidence than this is not worth asking about."""
 
@@ -171,7 +174,7 @@ def _drafted(
         stop="answered",
         confidence=confidence,
         reasons=reasons,
-        note=_note(len(claimed) - len(standing), standing),
+        note=_note(len(claimed) - len(standing), standing, confidence, context),
     )
     return draft, numbers
 
@@ -242,12 +245,17 @@ def _judged(
     return None if held is None else round(held * covered, 4), reasons
 
 
-def _note(cut: int, standing: Sequence[Claimed]) -> str | None:
+def _note(
+    cut: int, standing: Sequence[Claimed], confidence: float | None, context: Context
+) -> str | None:
     marked = sum(claim["supported"] is False for claim in standing)
+    doubtful = load_calibration(context.shelf.reader_name).min_answer * _DOUBT
     if cut:
         return f"({cut} more {_sentences_word(cut)} cut: the evidence did not support it.)"
     if marked:
         return f"({marked} {_sentences_word(marked)} marked: the evidence does not support it.)"
+    if confidence is not None and confidence < doubtful:
+        return "(Confidence is low: look at the evidence yourself.)"
     return None
 
 

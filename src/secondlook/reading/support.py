@@ -18,7 +18,7 @@ from secondlook.reading.numbers import MONTHS, missing_numbers, numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-DEFAULT_MIN_SUPPORT: Final = 0.5
+DEFAULT_MIN_SUPPORT: Final = 0.6
 """Below it a sentence counts as unsupported; measured in docs/verify.md."""
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ModelName: TypeAlias = Literal["embedder", "reader"]
-INSTALL_HINT = "pip install secondlook-weights"
+INSTALL_HINT = "install the distribution secondlook-weights: pip install ./weights in a clone"
 _SHORT_HASH = 12
 
 

@@ -129,7 +129,7 @@ class AnswerSettings(Section):
         default=0, ge=0, description="Most tokens of evidence for a model; 0 = what fits."
     )
     min_support: float = Field(
-        default=0.5, ge=0, le=1, description="Support a sentence needs to stay in an answer."
+        default=0.6, ge=0, le=1, description="Support a sentence needs to stay in an answer."
     )
     min_confidence: float = Field(
         default=-1.0,
