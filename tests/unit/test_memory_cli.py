@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
+from rich.console import Console
 
 from secondlook.answer import Answer, Trouble
 from secondlook.cli import runs as runs_commands
@@ -125,6 +127,43 @@ def test_the_list_for_people(
     assert "20260102-bb33" in out[1]
     assert "interrupted" in out[1]
     assert len(out) == 4
+
+
+LONG = "how thick is the sheet piling of the south quay where it was measured in the autumn of 2024"
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (160, ["time", "id", "workflow", "status", "question"]),
+        (80, ["time", "id", "status", "question"]),
+        (60, ["id", "status", "question"]),
+    ],
+)
+def test_a_narrow_terminal_loses_the_least_important(
+    secondlook: Callable[..., Run],
+    monkeypatch: pytest.MonkeyPatch,
+    path: Path,
+    columns: int,
+    shown: list[str],
+) -> None:
+    moment = datetime(2026, 1, 1, 8, 5, tzinfo=UTC)
+    run = "20261115-4fa0c2d81b7e"
+    with RunStore.open(path) as store:
+        store.start(run, question=LONG, workflow="adaptive", created=moment.isoformat())
+        store.leave(run)
+    monkeypatch.setattr(runs_commands, "is_terminal", lambda stream: True)
+    monkeypatch.setattr(
+        "secondlook.cli.terminal.output", lambda: Console(file=sys.stdout, width=columns)
+    )
+    head, row = secondlook("runs")[1].splitlines()
+    assert head.split() == shown
+    assert f"{run}  " in row
+    assert "  interrupted  how thick is" in row.replace("  adaptive", "")
+    time = {160: "%Y-%m-%d %H:%M", 80: "%m-%d %H:%M"}.get(columns)
+    assert row.startswith(moment.astimezone().strftime(time) if time else run)
+    assert len(row) <= columns
+    assert row.rstrip().endswith("…" if columns < 120 else "2024")
 
 
 @pytest.mark.usefixtures("recorded")

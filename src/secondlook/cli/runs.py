@@ -60,6 +60,16 @@ touched. Examples:
   secondlook runs remove 20261115-4f 20261115-80 --yes
 """
 
+_LAYOUTS = (
+    ("time", "id", "workflow", "status", "question"),
+    ("time", "id", "status", "question"),
+    ("id", "status", "question"),
+)
+"""Columns of the table, for a wide terminal and for narrower ones; times without a year where
+there is no workflow."""
+_ENOUGH_QUESTION = 60
+_LEAST_QUESTION = 20
+
 LimitOption = Annotated[
     int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many, newest first.")
 ]
@@ -238,22 +248,57 @@ def _print_table(runs: Sequence[RunSummary]) -> None:
 
     from secondlook.cli.terminal import output
 
+    if not runs:
+        return
+    console = output()
+    columns, room = _fitting(runs, console.width)
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("time", "id", "workflow", "status"):
-        table.add_column(name, no_wrap=True)  # never cut: the id is what to type
-    table.add_column("question", overflow="ellipsis", no_wrap=True)
+    for name in columns[:-1]:
+        table.add_column(name, no_wrap=True)
+    table.add_column("question", overflow="ellipsis", no_wrap=True, max_width=room)
     for item in runs:
-        question = one_line(item.question)
-        table.add_row(_local(item.created), item.run, item.workflow, item.status, question)
-    if runs:
-        output().print(table)
+        table.add_row(*(_cell(item, name, columns) for name in columns))
+    console.print(table)
 
 
-def _local(created: str) -> str:
+def _fitting(runs: Sequence[RunSummary], width: int) -> tuple[tuple[str, ...], int]:
+    """The columns that fit, the most complete first, and the room for the question.
+
+    Id and status are never cut: the one is what to type, the other what to know.
+    """
+    from rich.cells import cell_len
+
+    longest = max(cell_len(one_line(item.question)) for item in runs)
+    wanted = min(longest, _ENOUGH_QUESTION)
+    for columns in _LAYOUTS:
+        others = (
+            max(map(cell_len, [name, *(_cell(item, name, columns) for item in runs)]))
+            for name in columns[:-1]
+        )
+        room = width - sum(taken + 2 for taken in others)  # two blanks between columns
+        if room >= (wanted if columns == _LAYOUTS[0] else _LEAST_QUESTION):
+            break
+    return columns, max(room, 1)
+
+
+def _cell(item: RunSummary, column: str, columns: Sequence[str]) -> str:
+    match column:
+        case "time":
+            return _local(item.created, year="workflow" in columns)
+        case "id":
+            return item.run
+        case "question":
+            return one_line(item.question)
+        case _:
+            return str(getattr(item, column))
+
+
+def _local(created: str, *, year: bool = True) -> str:
     """In the reader's own time; as it was written where that is not a time."""
     from datetime import datetime
 
+    form = "%Y-%m-%d %H:%M" if year else "%m-%d %H:%M"
     try:
-        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
+        return datetime.fromisoformat(created).astimezone().strftime(form)
     except ValueError:
         return created
