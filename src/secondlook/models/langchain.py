@@ -114,7 +114,11 @@ class LangChainChat:
         return self._result(request, heard, started)
 
     async def count(self, messages: Sequence[Message]) -> int:
-        """Rather high; raised further where a reply has shown that it was too low."""
+        """Rather high; raised further where a reply has shown that it was too low.
+
+        What cannot be opened fails here, before a call is paid for: it was never made.
+        """
+        await self._model()
         return int(approximate_prompt(messages) * self._tokens_per_estimate) + 1
 
     async def context_tokens(self) -> int | None:

@@ -7,6 +7,7 @@ switched it on in their environment.
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import ModelError
@@ -30,6 +31,7 @@ _NAMES_OF_MAX_TOKENS = {
 def build(spec: ModelSpec) -> BaseChatModel:
     """The chat model that `init_chat_model` makes of a spec, or an error with the way out."""
     try:
+        _require_packages(spec.provider)
         from langchain.chat_models import init_chat_model
 
         model: BaseChatModel = init_chat_model(
@@ -38,8 +40,10 @@ def build(spec: ModelSpec) -> BaseChatModel:
     except ModelError:
         raise
     except ImportError as missing:
+        # The command is part of the message: a run that goes on without the model tells no hints.
+        command = install_hint(spec.provider)
         raise ModelError(
-            f"{spec.text!r} needs a package that is not installed", hint=install_hint(spec.provider)
+            f"{spec.text!r} needs a package that is not installed: {command}", hint=command
         ) from missing
     except Exception as refused:
         raise ModelError(
@@ -60,6 +64,13 @@ def install_hint(provider: str) -> str:
     if provider in _EXTRAS:
         return f'pip install "secondlook[{provider}]"'
     return f"pip install langchain {PACKAGES[provider]}"
+
+
+def _require_packages(provider: str) -> None:
+    """Before the key is looked for, which we do for the providers of our own extras ourselves."""
+    package = PACKAGES[provider].replace("-", "_")
+    if provider in _EXTRAS and find_spec(package) is None:
+        raise ImportError(package)
 
 
 def call_arguments(spec: ModelSpec, request: ChatRequest, *, num_ctx: int | None) -> dict[str, Any]:
