@@ -33,6 +33,7 @@ _CONTROL = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 """Control characters, and those that turn the direction of writing."""
+_BULLET = re.compile(r"( *)- ")
 _SAFE_SCHEMES = frozenset({"http", "https"})
 _URL_SIGNS = "/:?#@!$&'*+,;=%~-._"
 
@@ -41,6 +42,7 @@ def to_markdown(answer: Answer) -> str:
     """Question, answer, how sure it is, what went wrong, and the numbered references."""
     parts = [
         f"# {_line(answer.question)}",
+        _short(answer),
         _text(answer),
         _standing(answer),
         _warnings(answer),
@@ -50,13 +52,33 @@ def to_markdown(answer: Answer) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _short(answer: Answer) -> str:
+    short = _line(answer.short or "")
+    return f"**{short}**" if short and short != _line(answer.text) else ""
+
+
 def _text(answer: Answer) -> str:
-    return "\n\n".join(map(_words, re.split(r"\n\s*\n", answer.text.strip())))
+    shown = _outlined if answer.method == "outline" else _words
+    return "\n\n".join(map(shown, re.split(r"\n\s*\n", answer.text.strip())))
+
+
+def _outlined(text: str) -> str:
+    """Bullets are the outline's own, what stands behind them is not."""
+    lines: list[str] = []
+    deepest = 0
+    for line in text.splitlines():
+        bullet = _BULLET.match(line)
+        # Indented further than one step from the bullet above it, a line would be code.
+        depth = min(len(bullet[1]) // 2, deepest) if bullet else 0
+        deepest = depth + 1 if bullet else 0
+        lines.append(f"{'  ' * depth}- {_line(line[bullet.end() :])}" if bullet else _words(line))
+    return "\n".join(lines)
 
 
 def _standing(answer: Answer) -> str:
     """`*Answered. Confidence 0.82 (provisional): the reader is sure.*`"""
-    said = f"{_STATUS[answer.status]} ({answer.stop_reason.replace('_', ' ')})."
+    reason = f" ({answer.stop_reason.replace('_', ' ')})"
+    said = f"{_STATUS[answer.status]}{'' if answer.stop_reason == answer.status else reason}."
     if answer.confidence.value is not None:
         said += f" Confidence {answer.confidence.value:.2f} ({answer.confidence.label})"
         reasons = "; ".join(map(_line, answer.confidence.reasons))

@@ -85,7 +85,7 @@ def test_says_everything_that_matters() -> None:
     assert shown == (
         "# How deep is berth 4?\n\n"
         "Berth 4 has 7.8 metres. \\[1\\]\\[2\\]\n\n"
-        "*Answered (answered). Confidence 0.82 (provisional): the reader is sure.*\n\n"
+        "*Answered. Confidence 0.82 (provisional): the reader is sure.*\n\n"
         "## References\n\n"
         "\\[1\\] **Harbour survey**, p. 2, `/papers/survey.pdf`\n\n"
         "> Berth 4 has 7.8 metres.\n\n"
@@ -96,6 +96,35 @@ def test_says_everything_that_matters() -> None:
         "Secondlook 0.1.0.\n"
     )
     assert "Berth 4 has 7.8 metres. [1][2]" in words(shown)
+
+
+def test_the_answer_in_few_words_comes_first() -> None:
+    shown = to_markdown(made(short="7.8 metres"))
+    assert "\n\n**7.8 metres**\n\nBerth 4 has" in shown
+    assert "**Berth" not in to_markdown(made(short=made().text))
+
+
+def outline(text: str) -> Answer:
+    return made(method="outline", model=None, text=text)
+
+
+def test_an_outline_is_a_list_that_nests() -> None:
+    text = "Outline:\n\n- Dues: *All* pay. [1]\n  - Yachts: 3 crowns. [2]\n- 1. Storms\nand more"
+    shown = to_markdown(outline(text))
+    assert "\n- Dues: \\*All\\* pay. \\[1\\]\n  - Yachts: 3 crowns." in shown
+    kinds = [token.type for token in parsed(shown)]
+    assert kinds.count("bullet_list_open") == 2
+    assert kinds.count("list_item_open") == 3
+    assert "ordered_list_open" not in kinds
+
+
+@pytest.mark.parametrize(
+    "text", ["        - deep\n    code", "- a\n            - b", "- - - -\n- # x"]
+)
+def test_an_outline_has_nothing_but_bullets(text: str) -> None:
+    kinds = {token.type for token in parsed(to_markdown(outline(f"Outline:\n\n{text}")))}
+    assert kinds & FORBIDDEN <= {"bullet_list_open"}
+    assert "code_block" not in kinds
 
 
 def test_references_are_the_citations() -> None:
@@ -176,7 +205,7 @@ OWN = {
     "link_open": 1,
     "hr": 1,
     "blockquote_open": 2,
-    "strong_open": 2,
+    "strong_open": 3,
     "em_open": 1,
 }
 FORBIDDEN = {
@@ -210,6 +239,7 @@ def hostile(text: str) -> Answer:
     first, second = made().citations
     return made(
         question=text,
+        short=f"short {text}",
         text=f"{text}\n\n{text}",
         citations=(
             first.model_copy(update={"title": text, "quote": text, "path": text or "x"}),
