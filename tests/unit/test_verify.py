@@ -187,6 +187,19 @@ def test_short_forms_stand_in_the_text_or_a_quote() -> None:
     assert lines(two_claims(short=" ")) != []
 
 
+@pytest.mark.parametrize("short", ["9 metres", "1 metres", "reach 4", "4.8 metres"])
+def test_short_forms_have_their_numbers_whole(short: str) -> None:
+    told = f"answer: the short form '{short}' is in no text or quote"
+    assert lines(two_claims(short=short)) == [told]
+
+
+def test_a_number_may_end_a_sentence_or_stand_in_a_date() -> None:
+    ended = "The survey of 2024-10-14 was the first since 2016."
+    for short in ("2016", "2024", "14"):
+        answer = two_claims(short=short, text=f"{FIRST} [1] {SECOND} [2] {ended}")
+        assert lines(answer) == []
+
+
 def test_the_threshold_decides() -> None:
     said = f"{FIRST} It surprises every visiting sailor."
     claim = Claim(text=said, citations=(1,))

@@ -123,10 +123,17 @@ def _check_short(answer: Answer, report: Report) -> None:
     wanted = _flat(answer.short).casefold()
     unmarked = " ".join(claim.text for claim in answer.claims)
     places = [answer.text, unmarked, *(citation.quote for citation in answer.citations)]
-    if not wanted or not any(wanted in _flat(place).casefold() for place in places):
+    if not wanted or not any(_stands_in(_flat(place).casefold(), wanted) for place in places):
         report.wrong(
             "text", "answer", f"the short form {shown(answer.short)} is in no text or quote"
         )
+
+
+def _stands_in(place: str, wanted: str) -> bool:
+    """With its numbers whole: "5 metres" does not stand in "9.5 metres", nor "12" in "12,500"."""
+    before = r"(?<!\d)(?<!\d[.,])" if wanted[0].isdigit() else ""
+    after = r"(?!\d)(?![.,]\d)" if wanted[-1].isdigit() else ""
+    return re.search(f"{before}{re.escape(wanted)}{after}", place) is not None
 
 
 def _check_grounded(answer: Answer, report: Report) -> None:
