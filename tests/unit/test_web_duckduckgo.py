@@ -62,10 +62,26 @@ def test_whatever_the_package_raises_is_ours_and_may_be_tried_again() -> None:
     def fail() -> list[Any]:
         raise KeyError("rate\n limited")
 
-    with pytest.raises(WebSearchError, match="rate") as caught:
+    with pytest.raises(WebSearchError, match=r"rate.* limited.*\(KeyError\)$") as caught:
         search(Client(fail))
     assert caught.value.retryable
     assert "SearXNG" in str(caught.value.hint)
+
+
+def test_what_an_http_client_prints_of_its_insides_is_not_told() -> None:
+    dumped = (
+        "DDGSException: DNSError('error sending request for url (https://html.duckduckgo.com/)', "
+        'ProtoError { kind: NoRecordsFound { query: Query { name: Name("x.") } } })'
+    )
+    for said, name in ((dumped, "DNSError"), ("no luck " * 40, "RuntimeError")):
+        with pytest.raises(WebSearchError) as caught:
+            search(Client(lambda said=said: raise_(RuntimeError(said))))
+        told = f"the search engine could not be reached ({name})"
+        assert str(caught.value) == f"the search with DuckDuckGo failed: {told}"
+
+
+def raise_(error: Exception) -> list[Any]:
+    raise error
 
 
 def test_an_error_without_words_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 1.0
 """The package has its own limit and a better reason to tell; ours is for when it hangs."""
+_LONGEST_REASON = 100
+_DUMPED = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\(|error sending request|\w+ \{ ")
+"""An error of another one's printed with its fields; the first group is its class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,21 @@ class DuckDuckGoEngine:
         try:
             return list(client.text(query, max_results=results, backend="duckduckgo"))
         except Exception as error:  # the package and its HTTP client raise what they like
-            reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise WebSearchError(
-                f"the search with DuckDuckGo failed: {reason}",
+                f"the search with DuckDuckGo failed: {_reason(error)}",
                 # The package says "No results found." for this as well.
                 hint="it may be limiting this address; try later, or use a SearXNG server",
             ) from error
+
+
+def _reason(error: Exception) -> str:
+    """In a few words; the package passes on what its HTTP client prints of its own insides."""
+    said = " ".join(str(error).split())
+    dumped = _DUMPED.search(said)
+    if dumped or len(said) > _LONGEST_REASON:
+        name = dumped[1] if dumped and dumped[1] else type(error).__name__
+        return f"the search engine could not be reached ({name})"
+    return f"{said} ({type(error).__name__})" if said else type(error).__name__
 
 
 def _real_client(seconds: float) -> Any:
