@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
 from typing import TYPE_CHECKING
 
 from secondlook.cli.terminal import counted, one_line, output
@@ -9,9 +12,12 @@ from secondlook.cli.terminal import counted, one_line, output
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from secondlook.answer import Answer, Citation, Usage
+    from secondlook.answer import Answer, Citation, Trouble, Usage
 
 _LONGEST_QUOTE = 400
+_LEAST_COST = 0.0001
+_WRITING = frozenset({"answer", "summarise"})
+"""Steps in which a model writes the answer."""
 _METHODS = {
     "extractive": "word for word from a passage",
     "outline": "an outline: headings and lead sentences, no model",
@@ -32,13 +38,35 @@ def print_answer(answer: Answer, *, quiet: bool = False) -> None:
         for citation in answer.citations:
             _print_citation(console, citation)
     if quiet:
+        _tell_other_method(answer)
         return
     console.print()
     for warning in answer.warnings:
-        said = f"warning: {warning.node}: {one_line(warning.message)}; {warning.consequence}"
-        console.print(Text(said, style="yellow"))
+        console.print(Text(_warned(warning), style="yellow"))
     console.print(Text(_confidence(answer), style="dim"))
     console.print(Text(footer(answer), style="dim"))
+    if answer.status == "abstained" and answer.passages:
+        hint = f"hint: secondlook search {_quoted(answer.asked)} shows the nearest passages"
+        sys.stderr.write(f"{hint}\n")
+
+
+def _tell_other_method(answer: Answer) -> None:
+    """An answer that another than the model asked for has made is not passed off as its own."""
+    if answer.method in {"generative", "summary"}:
+        return
+    failed = [warning for warning in answer.warnings if warning.node in _WRITING]
+    if failed:
+        sys.stderr.write(f"{_warned(failed[-1])}\n")
+
+
+def _warned(warning: Trouble) -> str:
+    return f"warning: {warning.node}: {one_line(warning.message)}; {warning.consequence}"
+
+
+def _quoted(question: str) -> str:
+    """As one word of a command, in the quotes that every shell knows where they suffice."""
+    flat = one_line(question)
+    return shlex.quote(flat) if re.search(r'["$`\\!%]', flat) else f'"{flat}"'
 
 
 def _print_citation(console: Console, citation: Citation) -> None:
@@ -74,10 +102,12 @@ def _print_sources(console: Console, answer: Answer) -> None:
 def _confidence(answer: Answer) -> str:
     confidence = answer.confidence
     how = _METHODS.get(answer.method, answer.model or "")
+    # Nothing is 0, from whichever side it came.
+    reasons = [reason.replace("(-0.0)", "(0.0)") for reason in confidence.reasons[:1]]
     if confidence.value is None:
-        return " · ".join(part for part in (how, *confidence.reasons[:1]) if part)
+        return " · ".join(part for part in (how, *reasons) if part)
     sure = f"confidence {confidence.value:.2f} ({confidence.label})"
-    return " · ".join(part for part in (sure, how, *confidence.reasons[:1]) if part)
+    return " · ".join(part for part in (sure, how, *reasons) if part)
 
 
 def footer(answer: Answer) -> str:
@@ -85,9 +115,14 @@ def footer(answer: Answer) -> str:
     usage = answer.usage
     parts = [f"{usage.seconds:.1f} s", counted(usage.calls, "model call")]
     if usage.calls:
-        parts += [f"{usage.tokens_in + usage.tokens_out:,} tokens", _cost(usage)]
+        parts += [f"{usage.tokens_in + usage.tokens_out:,} tokens", *_cost(usage)]
     return " · ".join([*parts, answer.workflow, f"run {answer.run}"])
 
 
-def _cost(usage: Usage) -> str:
-    return "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
+def _cost(usage: Usage) -> list[str]:
+    """Nothing about what costs nothing, such as a model on this machine."""
+    if usage.cost is None:
+        return ["cost unknown"]
+    if usage.cost == 0:
+        return []
+    return [f"${usage.cost:.4f}" if usage.cost >= _LEAST_COST else f"under ${_LEAST_COST}"]

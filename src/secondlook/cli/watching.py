@@ -51,7 +51,9 @@ def _show(event: Event, update: Callable[[str], None]) -> None:
 
 
 def _trace(event: Event) -> None:
-    if event.type == "node_finished":
+    if event.type == "node_started":  # one that asks a model may take half a minute
+        _say(f"{event.at:7.2f} s  {event.node} ...")
+    elif event.type == "node_finished":
         numbers = ", ".join(f"{name} {_shown(value)}" for name, value in event.numbers.items())
         _say(f"{event.at:7.2f} s  {event.node:<12} {event.said}")
         if numbers:
@@ -64,7 +66,8 @@ def _trace(event: Event) -> None:
 
 
 def _shown(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    # Nothing is 0, from whichever side it came.
+    return f"{value or 0.0:.3g}" if isinstance(value, float) else str(value)
 
 
 def _say(line: str) -> None:
