@@ -130,7 +130,7 @@ async def forever(request: ChatRequest) -> str:
 
 @pytest.fixture
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_module, "_GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(bounded_module, "_PATIENCE", 0.01)
 
 
 @pytest.mark.usefixtures("no_grace")

@@ -63,7 +63,7 @@ HOSTILE: list[Callable[[ChatRequest], Any]] = [
 def test_whatever_a_model_does_an_answer_or_a_typed_error_comes_of_it(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded, "_GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(bounded, "_PATIENCE", 0.01)
     chance = random.Random(seed)
 
     async def one() -> str:

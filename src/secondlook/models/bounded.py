@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
     from secondlook.models.port import Chat, ChatRequest, ChatResult, Message
 
-_GRACE_SECONDS = 2.0
-"""Backends keep the time themselves and clean up; only one that does not is cut here."""
+_GRACE_SHARE = 0.1
+"""Backends keep the time themselves and clean up; only one that does not is cut here, this much
+later: a run that has a deadline must not pass it for the sake of one call."""
+_PATIENCE = 2.0
+"""Seconds that a call may take to end once it is cancelled."""
 
 
 class Stream:
@@ -56,7 +59,7 @@ async def complete(
     started = time.monotonic()
     answering = asyncio.ensure_future(chat.complete(request, stream))
     overflowing = asyncio.ensure_future(stream.overflowed.wait())
-    limit = None if request.timeout is None else request.timeout + _GRACE_SECONDS
+    limit = None if request.timeout is None else request.timeout * (1 + _GRACE_SHARE)
     try:
         await asyncio.wait(
             {answering, overflowing}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
@@ -130,7 +133,7 @@ async def _stop(*tasks: asyncio.Future[Any]) -> None:
     """Cancel what still runs and let it clean up, but do not wait for one that refuses to."""
     for task in tasks:
         task.cancel()
-    await asyncio.wait(tasks, timeout=_GRACE_SECONDS)
+    await asyncio.wait(tasks, timeout=_PATIENCE)
     for task in tasks:
         if task.done() and not task.cancelled():
             task.exception()  # seen, so that nobody is told it was never looked at
