@@ -207,6 +207,15 @@ def test_a_run_without_an_answer_says_how_far_it_got(secondlook: Callable[..., R
     assert "retrieve" in secondlook("runs", "show", "last", "--events")[1]
 
 
+def test_a_run_that_goes_on_is_not_taken_up(secondlook: Callable[..., Run], path: Path) -> None:
+    with RunStore.open(path) as store:
+        created = "2026-01-01T08:05:00+00:00"
+        store.start("20260101-aa11", question="What?", workflow="linear", created=created)
+        code, out, err = secondlook("runs", "resume", "last")
+    assert (code, out) == (2, "")
+    assert "'20260101-aa11' is still being worked on" in err
+
+
 @pytest.mark.usefixtures("recorded")
 def test_a_run_that_is_not_there(secondlook: Callable[..., Run]) -> None:
     code, _, err = secondlook("runs", "show", "nope")

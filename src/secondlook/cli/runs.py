@@ -11,7 +11,7 @@ import typer
 
 from secondlook.cli.call import Call, Common, command
 from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
-from secondlook.errors import RunError
+from secondlook.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,6 +143,10 @@ def resume(call: Call, *, run: RunArgument) -> int:
 
     with _opened(call) as store:
         found = store.get(run)
+    if found.status == "running":  # two at once would pay twice and spoil each other's record
+        raise UsageError(
+            f"run {found.run!r} is still being worked on", hint="secondlook runs shows when it ends"
+        )
     settings = Settings.model_validate_json(json.dumps(found.request.get("settings", {})))
     settings = settings.model_copy(update={"runs": call.load().settings.runs})
     call.say(f"{_local(found.created)}  {one_line(found.question)}\n")
