@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import Answer, Confidence, Trouble, Usage
+from secondlook.answer import Answer, Confidence, Scalar, Trouble, Usage
 from secondlook.cli.answers import footer, print_answer
 from secondlook.cli.call import Call
 from secondlook.cli.watching import watched
@@ -96,6 +96,6 @@ def test_a_trace_tells_when_a_step_begins(capsys: pytest.CaptureFixture[str]) ->
     with watched(Call(quiet=True), trace=True) as see:
         see(NodeStarted(run="r", at=0.5, node="answer"))
         assert capsys.readouterr().err == "   0.50 s  answer ...\n"
-        numbers = {"best": -0.0, "kept": 5}
+        numbers: dict[str, Scalar] = {"best": -0.0, "kept": 5}
         see(NodeFinished(run="r", at=20.0, node="answer", said="Done.", numbers=numbers))
     assert capsys.readouterr().err == (f"  20.00 s  answer       Done.\n{'':24}best 0, kept 5\n")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_what_an_http_client_prints_of_its_insides_is_not_told() -> None:
     )
     for said, name in ((dumped, "DNSError"), ("no luck " * 40, "RuntimeError")):
         with pytest.raises(WebSearchError) as caught:
-            search(Client(lambda said=said: raise_(RuntimeError(said))))
+            search(Client(partial(raise_, RuntimeError(said))))
         told = f"the search engine could not be reached ({name})"
         assert str(caught.value) == f"the search with DuckDuckGo failed: {told}"
 
