@@ -2,27 +2,100 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import re
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING, Literal
 
 from secondlook.nodes import ranking
 from secondlook.reading.calibration import load_calibration
+from secondlook.reading.support import ONE_SIDED_NOT, denies
+from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.retrieval.sentences import sentence_starts
+from secondlook.retrieval.stopwords import STOP_WORDS
 from secondlook.state import Cited, DraftData, Found, Sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from secondlook.answer import StopReason
     from secondlook.context import Context
     from secondlook.passage import Passage
+    from secondlook.reading.calibration import Calibration
+    from secondlook.reading.port import Reading
+
+_Kind = Literal["text", "heading", "item", "record", "cells", "field"]
 
 _WORD = re.compile(r"\w+")
 _PARAGRAPH = re.compile(r"\n\s*\n\s*")
 _MOSTLY = 0.6
 LONGEST_SENTENCE = 600
 """Characters. What has no sentences, such as a table, is shown around the span."""
+
+_LINE = re.compile(r"[^\n]+")
+_KINDS: tuple[tuple[_Kind, re.Pattern[str]], ...] = (
+    ("heading", re.compile(r"\s{0,3}#{1,6}\s+\S")),
+    ("item", re.compile(r"\s*(?:[-*+\u2022\u25e6\u25aa\u2013]|\d{1,3}[.)])\s+\S")),
+    ("record", re.compile(r"\s*[^:;]{1,80}: [^;]*; [^:;]{1,80}: ")),
+    ("cells", re.compile(r".*? \| |[^;]*; [^;]*; ")),
+    ("field", re.compile(r"\s*[^\W\d_][\w -]{0,30}: \S")),
+)
+_FIGURE = re.compile(r"(?:; |\| )[^;|\w]*\d[\d.,:%\s-]*(?:$|[;|])")
+"""A cell that is a number and nothing else."""
+_WHO_IS = re.compile(
+    r"\W*who(?:\s+(?:is|was|are|were)|['\u2019]s)\s+([^?'\u2019]+?)[\s?.!]*", re.IGNORECASE
+)
+_LONGEST_NAME = 5
+_IN_NAMES = frozenset("of the van von der den de la le da di du bin ibn al el y".split())  # noqa: SIM905
+_PRONOUN = re.compile(r"\W*(?:he|she|they)\b", re.IGNORECASE)
+_APPOSED = re.compile(r"\W*|\W*(?:is|was|as|became)(?:\s\w+){0,3}\s|[^.]*[:|][^.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    start: int
+    end: int
+    kind: _Kind
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A record of a table or an item of a list, and the words of the question that it has."""
+
+    passage: Passage
+    start: int
+    end: int
+    kind: _Kind
+    above: str
+    """The first line of a table whose cells have no names of their own."""
+    shared: frozenset[str]
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pick:
+    """An answer in the making."""
+
+    item: Found
+    passage: Passage
+    span: tuple[int, int]
+    confidence: float | None
+    reasons: tuple[str, ...]
+    most: float = 1.0
+    """The most that it can be trusted, also where the reader's scores have no known worth."""
+
+    def doubted(self, most: float, why: str) -> _Pick:
+        return replace(
+            self,
+            confidence=None if self.confidence is None else min(self.confidence, most),
+            most=min(self.most, most),
+            reasons=(*self.reasons, why),
+        )
 
 
 async def extract(context: Context, question: str, found: Sequence[Found]) -> DraftData:
@@ -32,23 +105,212 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
         return await _unread(context, found)
     held = await ranking.texts(context, [item["id"] for item in read])
     telling = [item for item in read if item["id"] in held and _tells(question, item, held)]
-    candidates = [one for item in telling if (one := ranking.candidate(item)) is not None]
+    if name := _who(question):
+        telling = [
+            item for item in telling if _tells_of(name, held[item["id"]].text, _span(item))
+        ] or telling
     calibration = load_calibration(context.shelf.reader_name)
+    pick = _picked(calibration, telling, held)
+    if pick is None:
+        return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
+    if not _too_unsure(context, pick, calibration.min_answer):
+        pick = await _from_its_row(context, question, pick, held.values())
+        pick = _questioned(question, pick)
+    if _too_unsure(context, pick, calibration.min_answer):
+        return withheld("low_confidence", confidence=pick.confidence, reasons=pick.reasons)
+    return _drafted(pick.passage, pick.span, confidence=pick.confidence, reasons=pick.reasons)
+
+
+def _picked(
+    calibration: Calibration, telling: Sequence[Found], held: Mapping[str, Passage]
+) -> _Pick | None:
+    candidates = [one for item in telling if (one := ranking.candidate(item)) is not None]
     chosen = calibration.best_answer(candidates)
     if chosen is None:
-        return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
-    confidence = calibration.answer_probability(candidates, chosen)
-    reasons = list(calibration.reasons(candidates, chosen))
-    if _too_unsure(context, confidence, calibration.min_answer):
-        return withheld("low_confidence", confidence=confidence, reasons=reasons)
+        return None
     item = telling[chosen]
-    return _drafted(held[item["id"]], _span(item), confidence=confidence, reasons=reasons)
+    return _Pick(
+        item,
+        held[item["id"]],
+        _span(item),
+        confidence=calibration.answer_probability(candidates, chosen),
+        reasons=calibration.reasons(candidates, chosen),
+    )
 
 
-def _too_unsure(context: Context, confidence: float | None, calibrated: float) -> bool:
+def _too_unsure(context: Context, pick: _Pick, calibrated: float) -> bool:
     settings = context.settings.answer
     limit = settings.min_confidence if settings.min_confidence >= 0 else calibrated
-    return settings.enable_abstention and confidence is not None and confidence < limit
+    sure = pick.most if pick.confidence is None else pick.confidence
+    return settings.enable_abstention and sure < limit
+
+
+def _questioned(question: str, pick: _Pick) -> _Pick:
+    """What the scores do not show: that the sentence is about somebody else, or says "not"."""
+    name, text = _who(question), pick.passage.text
+    if name and not _tells_of(name, text, pick.span):
+        pick = pick.doubted(0.0, f"it does not say who {name} is")
+    start, end = sentence_around(text, *pick.span)
+    if denies(text[start:end], (pick.span[0] - start, pick.span[1] - start), question):
+        pick = pick.doubted(ONE_SIDED_NOT, 'the sentence says "not" where the question does not')
+    return pick
+
+
+# Rows: the reader takes a value from the wrong record as surely as from the right one.
+
+
+async def _from_its_row(
+    context: Context, question: str, pick: _Pick, passages: Iterable[Passage]
+) -> _Pick:
+    """The pick, taken from the row that has most of the question's words if it is in a row."""
+    asked = frozenset(query_terms(question))
+    same = (one for one in passages if one.document == pick.passage.document)
+    rows = [row for passage in same for row in _rows(passage, asked)]
+    first, last = pick.span
+    inside = (row for row in rows if row.passage.id == pick.passage.id)
+    own = [row for row in inside if row.start < last and first < row.end]
+    most = max((len(row.shared) for row in rows), default=0)
+    if not own or not most:
+        return pick
+    shared = own[0].shared if len(own) == 1 else frozenset[str]()
+    best = list({row.text: row for row in rows if len(row.shared) == most}.values())
+    if len(best) == 1 and most > len(shared):
+        loose = "item" in {own[0].kind, best[0].kind}
+        return await _moved(context, question, pick, best[0], before=shared, loose=loose)
+    if own[0].kind == "item":
+        return pick
+    said = pick.passage.text[slice(*pick.span)]
+    others = sum(said not in row.text for row in best)
+    if not others or len(best) == 1:
+        return pick
+    worth = 1 / (others + 1) if len(shared) == most else 0.0
+    return pick.doubted(worth, f"{len(best)} rows fit the question equally well")
+
+
+async def _moved(
+    context: Context,
+    question: str,
+    pick: _Pick,
+    row: _Row,
+    *,
+    before: frozenset[str],
+    loose: bool,
+) -> _Pick:
+    """The span that the reader finds in this row alone. An item of a list may say it in other
+    words than the question, so it must have all that the other one has."""
+    if loose and not before < row.shared:
+        return pick
+    reading = await asyncio.to_thread(context.shelf.read_text, question, row.above + row.text)
+    start, end = (row.start - len(row.above) + at for at in (reading.start, reading.end))
+    named = _named(question, row.shared - before)
+    if not (row.start <= start <= end <= row.end and _is_found(question, reading, row, start, end)):
+        why = f"the row that names {named} does not seem to tell"
+        return pick if loose else pick.doubted(0.0, why)
+    scores = ranking.candidate(ranking.with_reading(pick.item, reading))
+    calibration = load_calibration(context.shelf.reader_name)
+    worth = calibration.answer_probability([scores], 0) if scores else None
+    moved = replace(pick, passage=row.passage, span=(start, end))
+    return moved.doubted(1.0 if worth is None else worth, f"taken from the row that names {named}")
+
+
+def _is_found(question: str, reading: Reading, row: _Row, start: int, end: int) -> bool:
+    """Whether the reader sees an answer in the row: one cell, and not the question over again."""
+    said = row.passage.text[start:end]
+    one = row.kind == "item" or not re.search(r"; | \| ", said)
+    margin = reading.span_score - reading.null_score
+    return one and 0 < margin < math.inf and not _words(said) <= _words(question)
+
+
+def _named(question: str, shared: frozenset[str]) -> str:
+    return " ".join(word for word in _WORD.findall(question) if shared.intersection(terms(word)))
+
+
+def _rows(passage: Passage, asked: frozenset[str]) -> Iterator[_Row]:
+    text, lines = passage.text, _lines(passage.text)
+    stops = sorted(
+        {line.start for line in lines if line.kind != "text"}
+        | {gap.start() for gap in _PARAGRAPH.finditer(text)}
+        | {len(text)}
+    )
+    above = ""
+    for line, after in zip_longest(lines, lines[1:]):
+        above = above if line.kind == "cells" else ""
+        if line.kind in {"item", "record", "cells"}:
+            end = line.end
+            if line.kind == "item":  # it may go on in the lines below
+                end = next((at for at in stops if at > line.start), end)
+            heads = line.kind == "cells" and not above and after and _is_head(text, line, after)
+            shared = asked.intersection(() if heads else terms(text[line.start : end]))
+            yield _Row(passage, line.start, end, line.kind, above, shared)
+        if line.kind == "cells" and not above:
+            above = text[line.start : line.end] + "\n"
+
+
+def _is_head(text: str, line: _Line, below: _Line) -> bool:
+    """Whether the first line of a table names its columns, by what stands below it."""
+    first, second = text[line.start : line.end], text[below.start : below.end]
+    return below.kind == "record" or bool(_FIGURE.search(second) and not _FIGURE.search(first))
+
+
+def _lines(text: str) -> list[_Line]:
+    """The lines of a text, and which of them stand by themselves."""
+    found = [_Line(*line.span(), _kind(line[0])) for line in _LINE.finditer(text)]
+    items = sum(line.kind == "item" for line in found)
+    padded = [None, *found, None]
+    near = zip(padded[:-2], found, padded[2:], strict=True)
+    return [
+        line if _stands_alone(line, before, after, items) else replace(line, kind="text")
+        for before, line, after in near
+    ]
+
+
+def _kind(line: str) -> _Kind:
+    return next((kind for kind, form in _KINDS if form.match(line)), "text")
+
+
+def _stands_alone(line: _Line, before: _Line | None, after: _Line | None, items: int) -> bool:
+    """One line that looks like a cell, an item or a field may be prose that was wrapped there."""
+    if line.kind == "item":
+        return items > 1
+    above = before is not None and before.end + 1 == line.start and before.kind
+    below = after is not None and line.end + 1 == after.start and after.kind
+    needy = line.kind in {"cells", "field"}
+    return not needy or not {above, below}.isdisjoint({line.kind, "record"})
+
+
+# Who somebody is
+
+
+def _who(question: str) -> str:
+    """The name that a question of the form "who is NAME" asks about; "" for any other."""
+    asked = _WHO_IS.fullmatch(question)
+    name = asked[1] if asked else ""
+    words = _WORD.findall(name)
+    if not 0 < len(words) <= _LONGEST_NAME:
+        return ""
+    if all(map(str.islower, words)):  # typed in haste: two words that are no phrase
+        return name if len(words) > 1 and STOP_WORDS["english"].isdisjoint(words) else ""
+    return name if words[0][0].isupper() and all(map(_in_name, words)) else ""
+
+
+def _in_name(word: str) -> bool:
+    return word[0].isupper() or word in _IN_NAMES
+
+
+def _tells_of(name: str, text: str, span: tuple[int, int]) -> bool:
+    """Whether the span is more than the name or another one, and its sentence holds the name or
+    goes on from one that does with "she"."""
+    start, end = sentence_around(text, *span)
+    if start and _PRONOUN.match(text[start:end]):
+        before = len(text[:start].rstrip())
+        start = sentence_around(text, max(0, before - 1), before)[0]
+    wanted, said = frozenset(terms(name)), frozenset(terms(text[slice(*span)]))
+    if said <= wanted or not wanted.issubset(terms(text[start:end])):
+        return False
+    return not all(map(_in_name, _WORD.findall(text[slice(*span)]))) or any(
+        _APPOSED.fullmatch(text[min(at.end(), span[1]) : max(at.start(), span[0])])
+        for at in re.finditer(r"\W+".join(map(re.escape, _WORD.findall(name))), text, re.IGNORECASE)
+    )
 
 
 def _span(item: Found) -> tuple[int, int]:
@@ -103,9 +365,12 @@ def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _starts(text: str) -> list[int]:
-    """Where sentences begin; a heading above a paragraph is none of its first sentence."""
-    breaks = (found.end() for found in _PARAGRAPH.finditer(text))
-    return sorted({*sentence_starts(text), *(at for at in breaks if at < len(text))})
+    """Where sentences begin; a heading above a paragraph is none of its first sentence, and each
+    row and each item is one of its own."""
+    alone = [line for line in _lines(text) if line.kind != "text"]
+    breaks = {found.end() for found in _PARAGRAPH.finditer(text)}
+    breaks |= {line.start for line in alone} | {line.end for line in alone if line.kind != "item"}
+    return sorted({*sentence_starts(text), *(at for at in breaks if 0 < at < len(text))})
 
 
 def _lines_around(text: str, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:
@@ -145,7 +410,7 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
 
 
 def _drafted(
-    passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: list[str]
+    passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: Sequence[str]
 ) -> DraftData:
     start, end = sentence_around(passage.text, *span)
     sentence = Sentence(
@@ -162,7 +427,7 @@ def _drafted(
         short=short or None,
         stop="answered",
         confidence=confidence,
-        reasons=reasons,
+        reasons=list(reasons),
         note=None,
     )
 

@@ -80,6 +80,14 @@ _STOP_WORDS = frozenset(
 _NEGATIONS = frozenset(
     "not no never none nobody nothing nowhere neither nor without cannot hardly".split()  # noqa: SIM905
 )
+_REACH_OF_NOT = 4
+"""Words: "not yet been formally approved"."""
+_BOUNDS = frozenset("since until till before than except unless only".split())  # noqa: SIM905
+_YES_OR_NO = re.compile(
+    r"\W*(?:is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have"
+    r"|had)(?:n['\u2019]t)?\b",
+    re.IGNORECASE,
+)
 _MARK = re.compile(r"\[\d{1,6}(?:\s?[,;\u2013-]\s?\d{1,6})*\]")
 _NO_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
@@ -143,6 +151,48 @@ def _caps(claim: str, evidence: str) -> Iterator[float]:
         yield MISSING_NAME
     if _contradicts(claim, evidence):
         yield ONE_SIDED_NOT
+
+
+def denies(sentence: str, span: tuple[int, int], question: str) -> bool:
+    """Whether the sentence says "not" of what the question takes for granted, around the answer
+    at `span`: "The board did not approve it", asked who approved it.
+
+    Yes-or-no questions take nothing for granted, and a span with the "not" in it tells of it.
+    """
+    if _YES_OR_NO.match(question) or _negated(question) or _negated(sentence[slice(*span)]):
+        return False
+    asked = _terms(question) - {_stem(_plain(name)) for name in _names(question)}
+    clauses = list(_placed_clauses(sentence))
+    own = next((at for at, (end, _) in enumerate(clauses) if span[0] < end), len(clauses) - 1)
+    if asked & _terms(clauses[own][1]):
+        return bool(asked & _denied(clauses[own][1]))
+    others = [clause for at, (_, clause) in enumerate(clauses) if at != own]
+    said = frozenset[str]().union(*(_terms(one) for one in others if not _negated(one)))
+    return any((asked - said) & _denied(one) for one in others)
+
+
+def _placed_clauses(sentence: str) -> Iterator[tuple[int, str]]:
+    """Each clause with the place where the next one begins."""
+    start = 0
+    for found in _CLAUSE_END.finditer(sentence):
+        yield found.end(), sentence[start : found.start()]
+        start = found.end()
+    yield len(sentence), sentence[start:]
+
+
+def _denied(clause: str) -> frozenset[str]:
+    """Stems of the words that a "not" stands right before; none where it only sets a bound, as in
+    "not dredged since 2016"."""
+    words = [_plain(word) for word in _WORD.findall(clause)]
+    if not _negated(clause) or not _BOUNDS.isdisjoint(words):
+        return frozenset()
+    near = (
+        word
+        for at, one in enumerate(words)
+        if one in _NEGATIONS or one.endswith("n't")
+        for word in words[at + 1 : at + 1 + _REACH_OF_NOT]
+    )
+    return frozenset(map(_stem, near))
 
 
 def _contradicts(claim: str, evidence: str) -> bool:

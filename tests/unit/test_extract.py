@@ -1,0 +1,240 @@
+"""Answers without a language model: whose row, which sentence, who is who, and what is denied."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.nodes.extract import extract, sentence_around, sentence_bounds
+from secondlook.reading.port import Reading
+from tests.support.engine import WordShelf, context_of, passages_of, settings_of
+
+if TYPE_CHECKING:
+    from secondlook.passage import Passage
+    from secondlook.state import DraftData, Found
+
+STAFF = (
+    "name | role | city | salary\n"
+    "name: Marko Horvat; role: Engineer; city: Zagreb; salary: 52000\n"
+    "name: Ana Kova\u010d; role: Analyst; city: Split; salary: 59000\n"
+    "name: Ivan Babi\u0107; role: Designer; city: Rijeka; salary: 47000"
+)
+CARGO = "Cargo | 2022 (tonnes) | 2023 (tonnes)\nTimber | 66,200 | 71,000\nSalt | 41,000 | 38,500"
+RECIPE = (
+    "## Ingredients\n- 500 g flour\n- 250 g butter,\n  soft and not salted\n- 4 eggs\n\nBeat it."
+)
+
+
+@dataclass(slots=True)
+class Desk(WordShelf):
+    """Finds in a text read alone the words it is told to, if they are there."""
+
+    finds_alone: str = ""
+    margin: float = 9.0
+
+    def read_text(self, query: str, text: str) -> Reading:
+        start = text.find(self.finds_alone)
+        score = self.margin if start >= 0 else -5.0
+        start = max(start, 0)
+        end = start + len(self.finds_alone)
+        return Reading(score, score, start, end, span_score=score, null_score=0.0)
+
+
+def found(passage: Passage, span: str, margin: float = 12.0) -> Found:
+    start = passage.text.index(span)
+    item: Any = {
+        "id": passage.id,
+        "document": passage.document,
+        "start": passage.start,
+        "end": passage.end,
+        "kept": True,
+        "relevance": margin,
+        "answerable": margin,
+        "span_start": start,
+        "span_end": start + len(span),
+        "span_score": margin,
+        "null_score": 0.0,
+        "score": 1.0,
+        "fusion_score": 1.0,
+        "dense_rank": 1,
+        "lexical_rank": 1,
+    }
+    made: Found = item
+    return made
+
+
+def answer(
+    question: str, *read: tuple[str, str], alone: str = "", margin: float = 9.0, **given: Any
+) -> DraftData:
+    """What is made of passages and the span that the reader saw in each, all of one document."""
+    passages = passages_of([("papers", text) for text, _ in read])
+    given = {"reader_name": given.pop("reader_name", WordShelf().reader_name), **given}
+    desk = Desk(held=passages, finds_alone=alone, margin=margin, reader_name=given["reader_name"])
+    settings = settings_of(answer=given.get("answer", {}))
+    items = [found(one, span) for one, (_, span) in zip(passages, read, strict=True)]
+    context = context_of(shelf=desk, settings=settings, question=question)
+    return asyncio.run(extract(context, question, items))
+
+
+def sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_bounds(text)]
+
+
+# Sentences
+
+
+def test_each_row_of_a_table_is_a_sentence() -> None:
+    assert sentences(STAFF) == STAFF.split("\n")
+    at = STAFF.index("59000")
+    start, end = sentence_around(STAFF, at, at + 5)
+    assert STAFF[start:end] == STAFF.split("\n")[2]
+
+
+def test_each_item_of_a_list_is_a_sentence_with_the_lines_it_goes_on_in() -> None:
+    items = ["- 500 g flour", "- 250 g butter,\n  soft and not salted", "- 4 eggs"]
+    assert sentences(RECIPE) == ["## Ingredients", *items, "Beat it."]
+    assert sentences("1. Boil\n2. Peel\n10) Eat") == ["1. Boil", "2. Peel", "10) Eat"]
+
+
+@pytest.mark.parametrize(
+    "text", ["From: Ana\nTo: Ivan", "a; b; c\nd; e; f", "Timber | 66\nSalt | 41 | 38"]
+)
+def test_fields_and_cells_below_each_other_are_sentences(text: str) -> None:
+    assert sentences(text) == text.split("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We offer to dredge the basin\nfor 1.386 million crowns until 31 August",
+        "The boat came on the\n12. May and left the harbour",
+        "It was late\n- very late, in fact",
+        "Two conditions: the rock is marked; the pipe is laid; and\nthe Trust names a person",
+        "Note: the price\nholds until August",
+    ],
+)
+def test_wrapped_prose_stays_together(text: str) -> None:
+    assert sentences(text) == [text]
+
+
+def test_nothing_has_no_sentences() -> None:
+    assert sentences("") == sentences(" \n\n ") == []
+
+
+# Rows
+
+
+def test_the_value_comes_from_the_row_that_is_asked_about() -> None:
+    drafted = answer("what is the salary of Ana Kovac", (STAFF, "52000"), alone="59000")
+    assert drafted["short"] == "59000"
+    assert drafted["sentences"][0]["text"] == STAFF.split("\n")[2]
+    assert drafted["reasons"][-1] == "taken from the row that names Ana Kovac"
+    sure = answer("what is the salary of Marko Horvat", (STAFF, "52000"))
+    assert sure["short"] == "52000"
+    assert (drafted["confidence"] or 1) < (sure["confidence"] or 0)
+
+
+def test_the_row_may_lie_in_another_passage_of_the_document() -> None:
+    more = "name: Eva Lind; role: Clerk; city: Graz; salary: 39000"
+    read = (STAFF, "52000"), (more, "Clerk")
+    assert answer("salary of Eva Lind", *read, alone="39000")["short"] == "39000"
+
+
+def test_a_row_without_names_is_read_below_the_first_line() -> None:
+    question = "How much timber was handled in 2023?"
+    drafted = answer(question, (CARGO, "tonnes"), alone="71,000")
+    assert drafted["short"] == "71,000"
+    assert answer(question, (CARGO, "tonnes"), alone="66,200 | 71,000")["stop"] == "low_confidence"
+    assert answer(question, (CARGO, "tonnes"), alone="Cargo")["stop"] == "low_confidence"
+
+
+@pytest.mark.parametrize(("alone", "margin"), [("Ana", 9.0), ("59000", -1.0), ("absent", 9.0)])
+def test_a_row_that_does_not_tell_is_no_reason_to_take_another(alone: str, margin: float) -> None:
+    drafted = answer("salary of Ana Kova\u010d", (STAFF, "52000"), alone=alone, margin=margin)
+    assert (drafted["stop"], drafted["confidence"]) == ("low_confidence", 0.0)
+    assert "does not seem to tell" in drafted["reasons"][-1]
+
+
+def test_rows_that_fit_equally_well_are_not_chosen_between() -> None:
+    drafted = answer("What is the salary?", (STAFF, "52000"))
+    assert drafted["stop"] == "low_confidence"
+    assert drafted["reasons"][-1] == "3 rows fit the question equally well"
+    two = STAFF + "\nname: Ana Kova\u010d; role: Analyst; city: Pula; salary: 61000"
+    assert answer("salary of Ana Kova\u010d", (two, "52000"))["confidence"] == 0.0
+    assert answer("salary of Ana Kova\u010d", (two, "61000"))["confidence"] == 0.5
+    assert answer("role of Ana Kova\u010d", (two, "Analyst"))["confidence"] > 0.5  # type: ignore[operator]
+
+
+def test_an_item_is_left_only_for_one_that_has_all_its_words_and_more() -> None:
+    ferry = "- The ferry leaves at 7:00.\n- The ferry to Lessing costs 12 crowns."
+    asked = "When does the ferry to Lessing leave?"
+    assert answer(asked, (ferry, "7:00"), alone="12 crowns")["short"] == "7:00"
+    assert answer("How many eggs?", (RECIPE, "500 g"), alone="4")["short"] == "4"
+    assert answer("How many eggs?", (RECIPE, "500 g"), alone="absent")["short"] == "500 g"
+    assert answer("How heavy is it?", (RECIPE, "500 g"))["short"] == "500 g"
+
+
+# Names
+
+DEPUTY = "Berths are given out by the master, Piet Aldous, and his deputy, Runa Vestergaard."
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        (DEPUTY, "his deputy"),
+        ("Runa Vestergaard, Chief Engineer, spoke.", "Chief Engineer"),
+        ("Runa Vestergaard was elected Mayor in May.", "Mayor"),
+        ("name: Runa Vestergaard; role: Director", "Director"),
+        ("Runa Vestergaard came late. She is a diver from Graz.", "a diver"),
+    ],
+)
+@pytest.mark.parametrize("question", ["Who is Runa Vestergaard?", "who is runa vestergaard"])
+def test_tells_who_somebody_is(text: str, span: str, question: str) -> None:
+    assert answer(question, (text, span))["short"] == span
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        (DEPUTY, "Piet Aldous"),
+        (DEPUTY, "Vestergaard"),
+        ("Runa Vestergaard and Tomas Lind met.", "Tomas Lind"),
+        ("Piet Aldous is the harbour master.", "the harbour master"),
+    ],
+)
+def test_another_person_is_not_who_somebody_is(text: str, span: str) -> None:
+    for reader in (WordShelf().reader_name, "another-reader@0"):
+        drafted = answer("Who is Runa Vestergaard?", (text, span), reader_name=reader)
+        assert drafted["stop"] == "low_confidence"
+        assert drafted["reasons"][-1] == "it does not say who Runa Vestergaard is"
+
+
+def test_the_passage_that_tells_of_the_name_goes_first() -> None:
+    read = ("Piet Aldous is the master.", "the master"), (DEPUTY, "his deputy")
+    assert answer("Who was Runa Vestergaard?", *read)["short"] == "his deputy"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who is the deputy?", "Who is in charge?", "Who is Aldous's deputy?", "Who is captain?"],
+)
+def test_a_question_for_a_name_is_answered_with_one(question: str) -> None:
+    text = "In charge is Runa Vestergaard, the deputy and captain."
+    assert answer(question, (text, "Runa Vestergaard"))["short"] == "Runa Vestergaard"
+
+
+# Denials
+
+
+def test_who_did_not_do_it_is_not_who_did() -> None:
+    text = "The Graz pilot was long. The ethics board did not approve it, as forms were missing."
+    drafted = answer("who approved the Graz pilot", (text, "ethics board"))
+    assert drafted["stop"] == "low_confidence"
+    assert drafted["reasons"][-1] == 'the sentence says "not" where the question does not'
+    assert answer("who did not approve the pilot", (text, "ethics board"))["short"]
+    shown = answer("who approved it", (text, "ethics board"), answer={"enable_abstention": False})
+    assert (shown["short"], shown["confidence"]) == ("ethics board", 0.3)
