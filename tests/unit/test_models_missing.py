@@ -29,7 +29,7 @@ def failure_of(model: str) -> ModelError:
     return caught.value
 
 
-@pytest.mark.parametrize("package", ["langchain", "own"])
+@pytest.mark.parametrize("missing", ["langchain.chat_models", "the provider's own"])
 @pytest.mark.parametrize(
     ("model", "module", "command"),
     [
@@ -40,10 +40,11 @@ def failure_of(model: str) -> ModelError:
     ],
 )
 def test_a_missing_package_is_told_with_its_command(
-    monkeypatch: pytest.MonkeyPatch, model: str, module: str, command: str, package: str
+    monkeypatch: pytest.MonkeyPatch, model: str, module: str, command: str, missing: str
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setitem(sys.modules, module if package == "own" else package, None)
+    gone = missing if missing == "langchain.chat_models" else module
+    monkeypatch.setitem(sys.modules, gone, None)
     failed = failure_of(model)
     # A run that goes on without the model shows the message alone.
     told = f"{model!r} needs a package that is not installed: {command}"
