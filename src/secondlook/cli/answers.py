@@ -25,7 +25,10 @@ _METHODS = {
 }
 
 
-def print_answer(answer: Answer, *, quiet: bool = False) -> None:
+def print_answer(
+    answer: Answer, *, quiet: bool = False, search: str | None = "secondlook search"
+) -> None:
+    """`search` is the command that shows the passages of a withheld answer, if there is one."""
     from rich.text import Text
 
     console = output()
@@ -45,9 +48,8 @@ def print_answer(answer: Answer, *, quiet: bool = False) -> None:
         console.print(Text(_warned(warning), style="yellow"))
     console.print(Text(_confidence(answer), style="dim"))
     console.print(Text(footer(answer), style="dim"))
-    if answer.status == "abstained" and answer.passages:
-        hint = f"hint: secondlook search {_quoted(answer.asked)} shows the nearest passages"
-        sys.stderr.write(f"{hint}\n")
+    if search is not None and answer.status == "abstained" and answer.passages:
+        sys.stderr.write(f"hint: {search} {_quoted(answer.asked)} shows the nearest passages\n")
 
 
 def _tell_other_method(answer: Answer) -> None:

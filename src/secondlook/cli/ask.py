@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -167,7 +168,10 @@ def answer_live(
     return answer
 
 
-def show_answer(call: Call, answer: Answer, *, markdown: bool = False) -> None:
+def show_answer(
+    call: Call, answer: Answer, *, markdown: bool = False, passing: bool = False
+) -> None:
+    """`passing`: the library is gone when this command has ended."""
     if call.as_json:
         typer.echo(answer.model_dump_json(indent=2))
     elif markdown:
@@ -177,4 +181,6 @@ def show_answer(call: Call, answer: Answer, *, markdown: bool = False) -> None:
     else:
         from secondlook.cli.answers import print_answer
 
-        print_answer(answer, quiet=call.quiet)
+        library = f" --library {shlex.quote(str(call.library))}" if call.library else ""
+        search = None if passing else f"secondlook search{library}"
+        print_answer(answer, quiet=call.quiet, search=search)

@@ -52,7 +52,8 @@ def demo(call: Call) -> int:
         with opened_engine(library) as engine:
             for question in QUESTIONS:
                 _announce(f'ask "{question}"')
-                show_answer(call, answer_live(call, engine, question, trace=False))
+                answer = answer_live(call, engine, question, trace=False)
+                show_answer(call, answer, passing=call.library is None)
     return 0
 
 
