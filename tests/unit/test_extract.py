@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.nodes.extract import extract, sentence_around, sentence_bounds
+from secondlook.nodes.extract import LONGEST_SENTENCE, extract, sentence_around, sentence_bounds
 from secondlook.reading.port import Reading
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of
 
@@ -124,6 +124,15 @@ def test_nothing_has_no_sentences() -> None:
     assert sentences("") == sentences(" \n\n ") == []
 
 
+def test_a_row_that_is_too_long_is_shown_around_the_span() -> None:
+    row = "; ".join(f"column {at}: some words" for at in range(60))
+    text = f"{row}\n{row}"
+    at = text.index("column 30")
+    start, end = sentence_around(text, at, at + 9)
+    assert len(text) / 2 > LONGEST_SENTENCE >= end - start > LONGEST_SENTENCE - 100
+    assert "column 30" in text[start:end]
+
+
 # Rows
 
 
@@ -172,6 +181,9 @@ def test_an_item_is_left_only_for_one_that_has_all_its_words_and_more() -> None:
     ferry = "- The ferry leaves at 7:00.\n- The ferry to Lessing costs 12 crowns."
     asked = "When does the ferry to Lessing leave?"
     assert answer(asked, (ferry, "7:00"), alone="12 crowns")["short"] == "7:00"
+    asked = "What does the ferry that leaves on Sunday, from Lessing to Graz, cost?"
+    sunday = ferry + "\n- From Lessing to Graz on Sunday a bus leaves."
+    assert answer(asked, (sunday, "12 crowns"), alone="a bus")["short"] == "12 crowns"
     assert answer("How many eggs?", (RECIPE, "500 g"), alone="4")["short"] == "4"
     assert answer("How many eggs?", (RECIPE, "500 g"), alone="absent")["short"] == "500 g"
     assert answer("How heavy is it?", (RECIPE, "500 g"))["short"] == "500 g"
