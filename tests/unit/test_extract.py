@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.nodes.extract import LONGEST_SENTENCE, extract, sentence_around, sentence_bounds
+from secondlook.nodes.extract import extract
+from secondlook.nodes.places import (
+    LONGEST_SENTENCE,
+    sentence_around,
+    sentence_bounds,
+    whole_numbers,
+)
 from secondlook.reading.port import Reading
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of
 
@@ -250,3 +256,18 @@ def test_who_did_not_do_it_is_not_who_did() -> None:
     assert answer("who did not approve the pilot", (text, "ethics board"))["short"]
     shown = answer("who approved it", (text, "ethics board"), answer={"enable_abstention": False})
     assert (shown["short"], shown["confidence"]) == ("ethics board", 0.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "whole"),
+    [
+        ("It is 9.5 millimetres.", "5 millimetres", "9.5 millimetres"),
+        ("It cost 1,386,000 crowns.", "1,386", "1,386,000"),
+        ("At 20:52 it failed.", "20:52", "20:52"),
+        ("Berth 4 is deep.", "Berth", "Berth"),
+    ],
+)
+def test_a_span_never_cuts_a_number(text: str, cut: str, whole: str) -> None:
+    start = text.index(cut)
+    first, last = whole_numbers(text, start, start + len(cut))
+    assert text[first:last] == whole

@@ -16,9 +16,9 @@ from secondlook.nodes.answer import answer
 from secondlook.nodes.assess import assess, assess_again
 from secondlook.nodes.citing import cite
 from secondlook.nodes.claims import Checker
-from secondlook.nodes.extract import LONGEST_SENTENCE, sentence_around, sentence_bounds
 from secondlook.nodes.fall_back import fall_back
 from secondlook.nodes.finish import finish
+from secondlook.nodes.places import LONGEST_SENTENCE, sentence_around, sentence_bounds
 from secondlook.nodes.ranking import kept, ranked
 from secondlook.nodes.rerank import rerank
 from secondlook.nodes.retrieve import retrieve

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from secondlook.nodes.extract import sentence_bounds
+from secondlook.nodes.places import sentence_bounds
 from secondlook.reading.support import joined_evidence
 from secondlook.state import Cited
 from secondlook.state import Sentence as Claimed

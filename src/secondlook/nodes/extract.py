@@ -6,14 +6,14 @@ import asyncio
 import math
 import re
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Literal
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from secondlook.nodes import ranking
+from secondlook.nodes.places import PARAGRAPH, Kind, Line, lines_of, sentence_around, whole_numbers
 from secondlook.reading.calibration import load_calibration
 from secondlook.reading.support import ONE_SIDED_NOT, denies
 from secondlook.retrieval.analyse import query_terms, terms
-from secondlook.retrieval.sentences import sentence_starts
 from secondlook.retrieval.stopwords import STOP_WORDS
 from secondlook.state import Cited, DraftData, Found, Sentence
 
@@ -26,22 +26,10 @@ if TYPE_CHECKING:
     from secondlook.reading.calibration import Calibration
     from secondlook.reading.port import Reading
 
-_Kind = Literal["text", "heading", "item", "record", "cells", "field"]
 
 _WORD = re.compile(r"\w+")
-_PARAGRAPH = re.compile(r"\n\s*\n\s*")
 _MOSTLY = 0.6
-LONGEST_SENTENCE = 600
-"""Characters. What has no sentences, such as a table, is shown around the span."""
 
-_LINE = re.compile(r"[^\n]+")
-_KINDS: tuple[tuple[_Kind, re.Pattern[str]], ...] = (
-    ("heading", re.compile(r"\s{0,3}#{1,6}\s+\S")),
-    ("item", re.compile(r"\s*(?:[-*+\u2022\u25e6\u25aa\u2013]|\d{1,3}[.)])\s+\S")),
-    ("record", re.compile(r"\s*[^:;]{1,80}: [^;]*; [^:;]{1,80}: ")),
-    ("cells", re.compile(r".*? \| |[^;]*; [^;]*; ")),
-    ("field", re.compile(r"\s*[^\W\d_][\w -]{0,30}: \S")),
-)
 _FIGURE = re.compile(r"(?:; |\| )[^;|\w]*\d[\d.,:%\s-]*(?:$|[;|])")
 """A cell that is a number and nothing else."""
 _WHO_IS = re.compile(
@@ -54,20 +42,13 @@ _APPOSED = re.compile(r"\W*|\W*(?:is|was|as|became)(?:\s\w+){0,3}\s|[^.]*[:|][^.
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    start: int
-    end: int
-    kind: _Kind
-
-
-@dataclass(frozen=True, slots=True)
 class _Row:
     """A record of a table or an item of a list, and the words of the question that it has."""
 
     passage: Passage
     start: int
     end: int
-    kind: _Kind
+    kind: Kind
     above: str
     """The first line of a table whose cells have no names of their own."""
     shared: frozenset[str]
@@ -226,10 +207,10 @@ def _named(question: str, shared: frozenset[str]) -> str:
 
 
 def _rows(passage: Passage, asked: frozenset[str]) -> Iterator[_Row]:
-    text, lines = passage.text, _lines(passage.text)
+    text, lines = passage.text, lines_of(passage.text)
     stops = sorted(
         {line.start for line in lines if line.kind != "text"}
-        | {gap.start() for gap in _PARAGRAPH.finditer(text)}
+        | {gap.start() for gap in PARAGRAPH.finditer(text)}
         | {len(text)}
     )
     above = ""
@@ -246,36 +227,10 @@ def _rows(passage: Passage, asked: frozenset[str]) -> Iterator[_Row]:
             above = text[line.start : line.end] + "\n"
 
 
-def _is_head(text: str, line: _Line, below: _Line) -> bool:
+def _is_head(text: str, line: Line, below: Line) -> bool:
     """Whether the first line of a table names its columns, by what stands below it."""
     first, second = text[line.start : line.end], text[below.start : below.end]
     return below.kind == "record" or bool(_FIGURE.search(second) and not _FIGURE.search(first))
-
-
-def _lines(text: str) -> list[_Line]:
-    """The lines of a text, and which of them stand by themselves."""
-    found = [_Line(*line.span(), _kind(line[0])) for line in _LINE.finditer(text)]
-    items = sum(line.kind == "item" for line in found)
-    padded = [None, *found, None]
-    near = zip(padded[:-2], found, padded[2:], strict=True)
-    return [
-        line if _stands_alone(line, before, after, items) else replace(line, kind="text")
-        for before, line, after in near
-    ]
-
-
-def _kind(line: str) -> _Kind:
-    return next((kind for kind, form in _KINDS if form.match(line)), "text")
-
-
-def _stands_alone(line: _Line, before: _Line | None, after: _Line | None, items: int) -> bool:
-    """One line that looks like a cell, an item or a field may be prose that was wrapped there."""
-    if line.kind == "item":
-        return items > 1
-    above = before is not None and before.end + 1 == line.start and before.kind
-    below = after is not None and line.end + 1 == after.start and after.kind
-    needy = line.kind in {"cells", "field"}
-    return not needy or not {above, below}.isdisjoint({line.kind, "record"})
 
 
 # Who somebody is
@@ -352,66 +307,10 @@ def withheld(
     )
 
 
-def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The sentence or sentences of `text` that hold [start, end), without outer white space."""
-    bounds = [0, *_starts(text), len(text)]
-    first = max((at for at in bounds if at <= start), default=0)
-    last = min((at for at in bounds if at >= max(end, start + 1)), default=len(text))
-    if last - first > LONGEST_SENTENCE:
-        first, last = _lines_around(text, start, end, within=(first, last))
-    piece = text[first:last]
-    left = first + len(piece) - len(piece.lstrip())
-    return left, max(left, first + len(piece.rstrip()))
-
-
-def _starts(text: str) -> list[int]:
-    """Where sentences begin; a heading above a paragraph is none of its first sentence, and each
-    row and each item is one of its own."""
-    alone = [line for line in _lines(text) if line.kind != "text"]
-    breaks = {found.end() for found in _PARAGRAPH.finditer(text)}
-    breaks |= {line.start for line in alone} | {line.end for line in alone if line.kind != "item"}
-    return sorted({*sentence_starts(text), *(at for at in breaks if 0 < at < len(text))})
-
-
-def _lines_around(text: str, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:
-    first = max(within[0], text.rfind("\n", within[0], start) + 1)
-    at = text.find("\n", end, within[1])
-    last = within[1] if at < 0 else at
-    if last - first <= LONGEST_SENTENCE:
-        return first, last
-    room = max(0, (LONGEST_SENTENCE - (end - start)) // 2)
-    return _word_start(text, max(first, start - room)), _word_end(text, min(last, end + room))
-
-
-def _word_start(text: str, at: int) -> int:
-    space = text.find(" ", at, at + 40)
-    return space + 1 if at and space >= 0 else at
-
-
-def _word_end(text: str, at: int) -> int:
-    space = text.rfind(" ", max(0, at - 40), at)
-    return space if at < len(text) and space >= 0 else at
-
-
-def sentence_bounds(text: str) -> list[tuple[int, int]]:
-    """Where each sentence of `text` lies, without outer white space; what goes on for too long
-    without an end is cut between words."""
-    found = []
-    for start, end in pairwise([0, *_starts(text), len(text)]):
-        while start < end:
-            stop = end if end - start <= LONGEST_SENTENCE else start + LONGEST_SENTENCE
-            stop = max(_word_end(text, stop), start + 1) if stop < end else stop
-            piece = text[start:stop]
-            if piece.strip():
-                left = start + len(piece) - len(piece.lstrip())
-                found.append((left, start + len(piece.rstrip())))
-            start = stop  # noqa: PLW2901
-    return found
-
-
 def _drafted(
     passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: Sequence[str]
 ) -> DraftData:
+    span = whole_numbers(passage.text, *span)
     start, end = sentence_around(passage.text, *span)
     sentence = Sentence(
         text=" ".join(passage.text[start:end].split()),

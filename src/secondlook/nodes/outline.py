@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from secondlook.nodes.extract import sentence_bounds
+from secondlook.nodes.places import sentence_bounds
 from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.state import Cited, Sentence
 
