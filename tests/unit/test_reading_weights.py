@@ -61,7 +61,10 @@ def test_without_the_distribution_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, "secondlook_weights", None)
     with pytest.raises(ModelUnavailable) as raised:
         find_weights("embedder")
-    assert raised.value.hint == "pip install secondlook-weights"
+    assert (
+        raised.value.hint
+        == "install the distribution secondlook-weights: pip install ./weights in a clone"
+    )
     assert raised.value.retryable
 
 
