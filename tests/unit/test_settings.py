@@ -374,3 +374,36 @@ def _as_written(value: object) -> str:
     if isinstance(value, str):
         return f'`"{value}"`'
     return f"`{'[]' if value == () else str(value).lower()}`"
+
+
+def test_a_preset_beats_files_and_variables_and_yields_to_flags(tmp_path: Path) -> None:
+    (tmp_path / "secondlook.toml").write_text("[search]\ndense = 0.5\nk = 3\n", encoding="utf-8")
+    loaded = load(
+        {"answer.k": 7},
+        preset="seed004",
+        cwd=tmp_path,
+        environ={"SECONDLOOK_SEARCH_LEXICAL": "0.5"},
+    )
+    search = loaded.settings.search
+    assert (search.dense, search.lexical, search.k) == (0.9, 0.1, 3)
+    assert loaded.settings.answer.workflow == "adaptive"
+    assert loaded.settings.answer.k == 7
+    assert loaded.origin["search.dense"] == "preset seed004"
+    assert loaded.origin["search.k"].endswith("secondlook.toml")
+
+
+def test_every_preset_can_be_loaded_and_an_unknown_one_is_named() -> None:
+    assert module.presets() == ("bare", "seed004")
+    for name in module.presets():
+        assert load(preset=name).settings
+    with pytest.raises(SettingsError, match="no preset 'seed005'") as failure:
+        load(preset="seed005")
+    assert "seed004" in (failure.value.hint or "")
+
+
+@pytest.mark.parametrize("key", ["enable_web_search", "allow_private"])
+def test_a_project_may_not_open_the_way_to_the_network(tmp_path: Path, key: str) -> None:
+    (tmp_path / "secondlook.toml").write_text(f"[web]\n{key} = true\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="may not open the way to the network"):
+        load(cwd=tmp_path, environ={})
+    assert load(cwd=tmp_path.parent, environ={f"SECONDLOOK_WEB_{key.upper()}": "true"})
