@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app.secondlook import Secondlook
+from secondlook.app.secondlook import Secondlook, last_answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Mapping
@@ -35,10 +35,7 @@ def ask(
 
 async def aask(question: str, **options: Any) -> Answer:
     """`ask` for async code."""
-    async for event in astream(question, **options):
-        if event.type == "answered":
-            answer = event.answer
-    return answer
+    return await last_answer(astream(question, **options))
 
 
 async def astream(

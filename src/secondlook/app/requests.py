@@ -21,6 +21,12 @@ _LEFT_FOR_THE_ANSWER = (1024, 256)
 """Tokens in and out that making a question stand-alone must not take from the answer."""
 
 
+def usual_workflow(settings: Settings) -> str:
+    """Where none is named. The web is part of one workflow: who allows it means that one."""
+    configured = settings.answer.workflow
+    return "adaptive" if settings.web.enable_web_search and configured == "linear" else configured
+
+
 async def made_stand_alone(
     models: Models, settings: Settings, question: str, earlier: Sequence[Turn]
 ) -> StandAlone:

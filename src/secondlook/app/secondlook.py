@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from secondlook.app.failing import failed
 from secondlook.app.loop import LoopThread
 from secondlook.app.pages import RunPages
-from secondlook.app.requests import SUMMARY, made_stand_alone, summary_scope
+from secondlook.app.requests import SUMMARY, made_stand_alone, summary_scope, usual_workflow
 from secondlook.app.running import Watched
 from secondlook.context import Context
 from secondlook.errors import RunError, UsageError
@@ -156,7 +156,7 @@ class Secondlook:
         return self._loop.iterate(self.astream(question, **options))
 
     async def aask(self, question: str, **options: Any) -> Answer:
-        return await _last(self.astream(question, **options))
+        return await last_answer(self.astream(question, **options))
 
     async def astream(
         self,
@@ -190,7 +190,7 @@ class Secondlook:
         run = _Run(
             id=f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}",
             question=question,
-            workflow=workflow_named(workflow or self.settings.answer.workflow).name,
+            workflow=workflow_named(workflow or usual_workflow(self.settings)).name,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             scope=scope,
             worked_on=worked_on,
@@ -204,7 +204,7 @@ class Secondlook:
         return self._loop.run(self.aresume(run))
 
     async def aresume(self, run: str) -> Answer:
-        return await _last(self._run(self._interrupted(run)))
+        return await last_answer(self._run(self._interrupted(run)))
 
     # How it is done
 
@@ -387,7 +387,8 @@ async def _given(
     }
 
 
-async def _last(events: AsyncIterator[Event]) -> Answer:
+async def last_answer(events: AsyncIterator[Event]) -> Answer:
+    """What a stream of events ends in."""
     async for event in events:
         if isinstance(event, Answered):
             answer = event.answer

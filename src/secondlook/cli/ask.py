@@ -124,8 +124,7 @@ def load_for_asking(
 ) -> Loaded:
     return call.load(
         {
-            # The web is part of one workflow: who asks for it means that one.
-            "answer.workflow": workflow or ("adaptive" if web else None),
+            "answer.workflow": workflow,
             "models.default": model,
             "answer.k": k,
             "web.enable_web_search": web,

@@ -50,7 +50,7 @@ async def assess_again(state: Asked, runtime: Runtime[Context]) -> Judged:
 
 def measured(found: Sequence[Found], reader: str) -> float | None:
     """Probability that the passage which answers is among the best; None when nobody can tell."""
-    read = [one for item in found if (one := ranking.candidate(item)) is not None]
+    read = ranking.candidates(found)
     return None if found and not read else load_calibration(reader).retrieval_quality(read)
 
 

@@ -105,7 +105,7 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
 def _picked(
     calibration: Calibration, telling: Sequence[Found], held: Mapping[str, Passage]
 ) -> _Pick | None:
-    candidates = [one for item in telling if (one := ranking.candidate(item)) is not None]
+    candidates = ranking.candidates(telling)
     chosen = calibration.best_answer(candidates)
     if chosen is None:
         return None

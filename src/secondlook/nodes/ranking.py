@@ -92,6 +92,11 @@ def candidate(item: Found) -> Candidate | None:
     )
 
 
+def candidates(found: Sequence[Found]) -> list[Candidate]:
+    """The numbers of those that the reader has seen, in order."""
+    return [one for item in found if (one := candidate(item)) is not None]
+
+
 def _at(item: Found, score: float) -> Found:
     return {**item, "score": score}
 

@@ -230,7 +230,7 @@ def _judged(
     context: Context, found: Sequence[Found], standing: Sequence[Claimed]
 ) -> tuple[float | None, list[str]]:
     """How sure: that the evidence holds an answer, times how well it carries what was said."""
-    candidates = [one for item in ranking.kept(found) if (one := ranking.candidate(item))]
+    candidates = ranking.candidates(ranking.kept(found))
     calibration = load_calibration(context.shelf.reader_name)
     best = calibration.best_answer(candidates)
     supports = [claim["support"] for claim in standing if claim["support"] is not None]
@@ -251,9 +251,9 @@ def _note(
     marked = sum(claim["supported"] is False for claim in standing)
     doubtful = load_calibration(context.shelf.reader_name).min_answer * _DOUBT
     if cut:
-        return f"({cut} more {_sentences_word(cut)} cut: the evidence did not support it.)"
+        return f"({cut} more {_sentences_word(cut)} cut: not supported by the evidence.)"
     if marked:
-        return f"({marked} {_sentences_word(marked)} marked: the evidence does not support it.)"
+        return f"({marked} {_sentences_word(marked)} marked: not supported by the evidence.)"
     if confidence is not None and confidence < doubtful:
         return "(Confidence is low: look at the evidence yourself.)"
     return None

@@ -146,9 +146,6 @@ class AnswerSettings(Section):
     enable_abstention: bool = Field(
         default=True, description="Withhold an answer that the evidence does not carry."
     )
-    enable_answer_grading: bool = Field(
-        default=False, description="Have a model judge the answer (not part of any workflow yet)."
-    )
 
 
 class AdaptiveSettings(Section):
