@@ -47,7 +47,7 @@ $(VENV)/.base: requirements/base.txt pyproject.toml weights/pyproject.toml | $(V
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.base
 	bash scripts/install-debian-packages
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --no-deps -e ./weights -e ".[ocr,gguf,openai,ollama,web]"
+	$(BIN)/python -m pip install --quiet --no-deps -e ./weights -e ".[ocr,gguf,openai,ollama,web,eval]"
 	touch $@
 
 # Versions and hashes of everything we install, without the address of any registry.
