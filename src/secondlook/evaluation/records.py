@@ -63,6 +63,8 @@ class Row(Record):
 
     configuration: str
     case: str
+    question: str = ""
+    expected: tuple[str, ...] = Field(default=(), description="Right answers; any will do.")
     repeat: int = 0
     type: str | None = None
     answerable: bool = True
