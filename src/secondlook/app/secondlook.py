@@ -124,10 +124,14 @@ class Secondlook:
         self.library.close()
 
     async def aclose(self) -> None:
+        await self.adetach()
+        self.library.close()
+
+    async def adetach(self) -> None:
+        """Let go of all but the library, for who goes on with it."""
         await self._let_go()
         await asyncio.to_thread(self._loop.close)
         self._recorder.close()
-        self.library.close()
 
     async def _let_go(self) -> None:
         await self._models.aclose()
@@ -166,12 +170,14 @@ class Secondlook:
         filters: Mapping[str, object] | None = None,
         documents: Collection[str] | None = None,
         earlier: Sequence[Turn] = (),
+        run: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Every event of the run, ending in `Answered`. Leaving early cancels the run.
 
         `filters` limits the search to documents with such metadata, `documents` to those named
         by id, path, file name or title. `earlier` turns of a conversation make a follow-up
-        stand-alone. Without a `workflow` a request for a summary is recognised as one.
+        stand-alone. Without a `workflow` a request for a summary is recognised as one. `run` is
+        the run's id where the same question must make the same prompts; nobody may guess it.
         """
         if not question.strip():
             raise UsageError("the question is empty", hint="say what you want to know")
@@ -187,15 +193,15 @@ class Secondlook:
             summed = summary_scope(self.library, worked_on.asked, scope, filters, certain=certain)
             if summed is not None:
                 workflow, scope = SUMMARY, summed
-        run = _Run(
-            id=f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}",
+        begun = _Run(
+            id=run or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}",
             question=question,
             workflow=workflow_named(workflow or usual_workflow(self.settings)).name,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             scope=scope,
             worked_on=worked_on,
         )
-        async with aclosing(self._run(run)) as events:
+        async with aclosing(self._run(begun)) as events:
             async for event in events:
                 yield event
 

@@ -100,18 +100,18 @@ class Models:
 def open_models(settings: Settings) -> Models:
     """The models that the settings name. Nothing is loaded or reached until one is asked."""
     models = Models(settings)
-    for spec in models.cast.specs():
-        _refuse_missing_file(spec)
+    refuse_missing_files(models)
     return models
 
 
-def _refuse_missing_file(spec: ModelSpec) -> None:
+def refuse_missing_files(models: Models) -> None:
     """A path that was mistyped is told at once, not by a run that goes on without the model."""
-    if spec.provider == "gguf" and not Path(spec.model).expanduser().is_file():
-        raise SettingsError(
-            f"there is no model file {spec.model!r}",
-            hint="name one as gguf:PATH; secondlook doctor lists those within reach",
-        )
+    for spec in models.cast.specs():
+        if spec.provider == "gguf" and not Path(spec.model).expanduser().is_file():
+            raise SettingsError(
+                f"there is no model file {spec.model!r}",
+                hint="name one as gguf:PATH; secondlook doctor lists those within reach",
+            )
 
 
 def _stored_probe(spec: ModelSpec) -> Probe | None:

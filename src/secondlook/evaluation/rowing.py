@@ -1,0 +1,168 @@
+"""What came of one question, as a row: the answer held against what the set knows about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from secondlook.evaluation.metrics.answers import answer_metrics, is_right
+from secondlook.evaluation.metrics.retrieval import retrieval_metrics
+from secondlook.evaluation.records import Row
+from secondlook.events import Answered, PassagesFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from secondlook.answer import Answer, SeenPassage, Step
+    from secondlook.evaluation.metrics.truth import Truth
+    from secondlook.evaluation.records import Case
+    from secondlook.evaluation.remembering import Saved
+    from secondlook.events import Event
+    from secondlook.library.shelf import Shelf
+
+_JUDGES = ("assess", "assess_again")
+_FALLBACK = "fall_back"
+_WEB = "search_web"
+
+
+@dataclass(slots=True)
+class Seen:
+    """What is kept of a run's events."""
+
+    first: tuple[SeenPassage, ...] = ()
+    """As the first search found them, before the reader looked."""
+    answer: Answer | None = None
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, PassagesFound) and not self.first:
+            self.first = event.passages
+        elif isinstance(event, Answered):
+            self.answer = event.answer
+
+
+@dataclass(frozen=True, slots=True)
+class RowMaker:
+    """Makes the rows of one configuration."""
+
+    configuration: str
+    names: Mapping[str, tuple[str, ...]]
+    """What the set calls each document of the library."""
+    shelf: Shelf
+    truth: Truth
+
+    def row(self, case: Case, seen: Seen, *, repeat: int, seconds: float, saved: Saved) -> Row:
+        answer = seen.answer
+        if answer is None:
+            return self.failed(case, "the run ended without an answer", repeat=repeat)
+        usage = answer.usage
+        judged = next((step for step in answer.steps if step.node in _JUDGES), None)
+        return Row(
+            **_known(case),
+            configuration=self.configuration,
+            repeat=repeat,
+            status=answer.status,
+            stop_reason=answer.stop_reason,
+            method=answer.method,
+            short=answer.short,
+            text=answer.text,
+            confidence=answer.confidence.value,
+            right=is_right(case, answer),
+            metrics=self._metrics(case, seen.first, answer),
+            read=tuple(
+                (self._grade(case, item), round(item.rerank_score, 4))
+                for item in answer.passages
+                if item.rerank_score is not None
+            ),
+            graded=tuple(
+                (self._grade(case, item), item.grade == "relevant")
+                for item in answer.passages
+                if item.grade != "not graded"
+            ),
+            fallback=any(step.node == _FALLBACK for step in answer.steps),
+            web=any(step.node == _WEB for step in answer.steps),
+            retries=max(0, answer.attempts - 1),
+            regenerations=answer.regenerations,
+            trigger=_number(judged, "value"),
+            trigger_below=_number(judged, "threshold"),
+            llm_calls=usage.calls,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.tokens_cached,
+            parse_failures=sum(call.parse_failures for call in usage.by_node),
+            cost=usage.cost,
+            seconds=round(seconds + saved.seconds, 4),
+            seconds_by_node=_by_node(answer.steps, saved),
+            warnings=tuple(f"{item.node}: {item.message}" for item in answer.warnings),
+            error=_why(answer),
+        )
+
+    def failed(self, case: Case, error: str, *, repeat: int) -> Row:
+        return Row(
+            **_known(case),
+            configuration=self.configuration,
+            repeat=repeat,
+            status="failed",
+            stop_reason="error",
+            error=error,
+        )
+
+    def _metrics(
+        self, case: Case, first: Sequence[SeenPassage], answer: Answer
+    ) -> dict[str, float]:
+        found = answer_metrics(case, answer)
+        if case.answerable and case.gold:
+            before = sorted(first, key=lambda item: -(item.fusion_score or 0.0))
+            found |= retrieval_metrics(case.gold, list(self._named(case, before)), suffix="_before")
+            found |= retrieval_metrics(case.gold, list(self._named(case, answer.passages)))
+        cited = [self._name(case, item.document) for item in answer.citations]
+        evidence = self._evidence(answer) if answer.claims or answer.text else []
+        return found | self.truth.metrics(case, answer, evidence=evidence, cited=cited)
+
+    def _evidence(self, answer: Answer) -> list[str]:
+        kept = [item for item in answer.passages if item.kept]
+        held = self.shelf.passages([item.id for item in kept if item.text is None])
+        texts = (held[item.id].text if item.id in held else item.text for item in kept)
+        return [text for text in texts if text]
+
+    def _named(self, case: Case, passages: Iterable[SeenPassage]) -> Iterator[str]:
+        return (self._name(case, item.document) for item in passages)
+
+    def _name(self, case: Case, document: str) -> str:
+        """The set's name of a document; of several for the same text the one that is gold."""
+        names = self.names.get(document, (document,))
+        return next((name for name in names if name in case.gold), names[0])
+
+    def _grade(self, case: Case, passage: SeenPassage) -> int:
+        return case.gold.get(self._name(case, passage.document), 0)
+
+
+def _known(case: Case) -> dict[str, object]:
+    return {
+        "case": case.id,
+        "question": case.question,
+        "expected": case.answers,
+        "type": case.type,
+        "answerable": case.answerable,
+        "scored": case.scored,
+    }
+
+
+def _number(step: Step | None, name: str) -> float | None:
+    value = step.numbers.get(name) if step else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _by_node(steps: Sequence[Step], saved: Saved) -> dict[str, float]:
+    taken: dict[str, float] = {}
+    for step in steps:
+        taken[step.node] = taken.get(step.node, 0.0) + step.seconds
+    for node, seconds in saved.by_node.items():
+        if node in taken:
+            taken[node] += seconds
+    return {node: round(seconds, 4) for node, seconds in taken.items()}
+
+
+def _why(answer: Answer) -> str | None:
+    if answer.status != "failed":
+        return None
+    return "; ".join(item.message for item in answer.warnings) or answer.text or "it failed"

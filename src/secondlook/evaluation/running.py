@@ -1,0 +1,349 @@
+"""Every question under every configuration, by the real engine. What is done is kept as it is
+done, so that the same plan goes on where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+from secondlook import __version__
+from secondlook.app import Secondlook
+from secondlook.errors import SecondlookError, SettingsError, UsageError
+from secondlook.evaluation.indexing import library_key, names_by_document, open_indexed
+from secondlook.evaluation.metrics.truth import Truth
+from secondlook.evaluation.records import Row
+from secondlook.evaluation.remembering import (
+    SAVED,
+    RememberingEmbedder,
+    RememberingModels,
+    Saved,
+)
+from secondlook.evaluation.rowing import RowMaker, Seen
+from secondlook.graphs.registry import workflow as workflow_named
+from secondlook.models.service import refuse_missing_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from typing import TextIO
+
+    from secondlook.evaluation.datasets import EvalSet
+    from secondlook.evaluation.indexing import EvaluatedLibrary
+    from secondlook.evaluation.records import Case, Configuration
+    from secondlook.evaluation.remembering import Memory
+    from secondlook.library.report import Progress as Indexed
+    from secondlook.settings import Settings
+
+ROWS_FILE = "rows.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One configuration with the settings that it comes to."""
+
+    configuration: Configuration
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    data: EvalSet
+    cases: tuple[Case, ...]
+    configurations: tuple[Planned, ...]
+    out: Path
+    repeat: int = 1
+    jobs: int = 1
+    fresh: bool = False
+    """Whether rows of an earlier run are set aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an evaluation is. `indexed` is set while documents are being taken in."""
+
+    done: int = 0
+    total: int = 0
+    configuration: str = ""
+    failed: int = 0
+    reused: int = 0
+    """Rows that an earlier run had made."""
+    indexed: Indexed | None = None
+
+
+def run(
+    plan: Plan, memory: Memory, *, progress: Callable[[Progress], None] | None = None
+) -> tuple[list[Row], float]:
+    """The rows, in the order of configurations and questions, and the seconds indexing took."""
+    with _held(plan.out), Kept.open(plan.out, fresh=plan.fresh) as kept:
+        work = _Work(plan, memory, kept, progress or (lambda _: None))
+        try:
+            asyncio.run(work.all())
+        finally:
+            work.close()
+        return work.in_order(), work.indexing
+
+
+@dataclass(slots=True)
+class Kept:
+    """Rows on disk, one line each. A line that was cut off by a crash is done again."""
+
+    file: TextIO
+    rows: dict[str, Row]
+
+    @classmethod
+    @contextmanager
+    def open(cls, folder: Path, *, fresh: bool) -> Iterator[Kept]:
+        path = folder / ROWS_FILE
+        rows = {} if fresh else _read_rows(path)
+        try:
+            with path.open("w" if fresh else "a", encoding="utf-8") as file:
+                if not fresh and path.stat().st_size and not _ends_whole(path):
+                    file.write("\n")
+                yield cls(file, rows)
+        except OSError as error:
+            raise UsageError(
+                f"results cannot be kept in {str(path)!r}: {error.strerror or error}",
+                hint="make room, or name another folder with --out",
+            ) from error
+
+    def add(self, key: str, row: Row) -> None:
+        self.rows[key] = row
+        self.file.write(json.dumps({"key": key, "row": row.model_dump(mode="json")}) + "\n")
+        self.file.flush()
+
+
+def _read_rows(path: Path) -> dict[str, Row]:
+    if not path.exists():
+        return {}
+    rows: dict[str, Row] = {}
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                held = json.loads(line)
+                rows[held["key"]] = Row.model_validate(held["row"], strict=False)
+            except (ValueError, LookupError, TypeError, ValidationError):
+                continue  # cut off, or of another version: it is done again
+    return rows
+
+
+def _ends_whole(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) == b"\n"
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock", timeout=0)
+        with lock:
+            yield
+    except Timeout:
+        raise UsageError(
+            f"another evaluation is writing to {str(folder)!r}",
+            hint="wait for it, or name another folder with --out",
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"results cannot be written to {str(folder)!r}: {error.strerror or error}",
+            hint="name another folder with --out",
+        ) from error
+
+
+@dataclass(slots=True)
+class _Work:
+    plan: Plan
+    memory: Memory
+    kept: Kept
+    tell: Callable[[Progress], None]
+    indexing: float = 0.0
+    _libraries: dict[str, EvaluatedLibrary] = field(default_factory=dict)
+    _now: Progress = field(default_factory=Progress)
+
+    async def all(self) -> None:
+        plan = self.plan
+        total = len(plan.configurations) * len(plan.cases) * plan.repeat
+        self._now = Progress(total=total)
+        for planned in plan.configurations:
+            for repeat in range(plan.repeat):
+                await self._configuration(planned, repeat)
+
+    def in_order(self) -> list[Row]:
+        rows = []
+        for planned in self.plan.configurations:
+            name = configuration_key(self.plan.data, planned)
+            for repeat in range(self.plan.repeat):
+                rows += [self.kept.rows[row_key(name, case, repeat)] for case in self.plan.cases]
+        return rows
+
+    def close(self) -> None:
+        for library in self._libraries.values():
+            library.close()
+
+    async def _configuration(self, planned: Planned, repeat: int) -> None:
+        keys = {case.id: row_key(self.plan.data, planned, case, repeat) for case in self.plan.cases}
+        missing = [case for case in self.plan.cases if keys[case.id] not in self.kept.rows]
+        reused = len(self.plan.cases) - len(missing)
+        failed = sum(
+            self.kept.rows[key].status == "failed" for key in keys.values() if key in self.kept.rows
+        )
+        self._advance(
+            done=reused, reused=reused, failed=failed, configuration=planned.configuration.name
+        )
+        if not missing:
+            return
+        library = self._library(planned.settings)
+        models = RememberingModels(planned.settings, memory=self.memory, repeat=repeat)
+        refuse_missing_files(models)
+        engine = Secondlook(library, settings=planned.settings, models=models)
+        try:
+            desk = _Desk(engine, self._maker(planned, library), planned, repeat)
+            await self._answer(desk, missing, keys)
+        finally:
+            await engine.adetach()
+
+    async def _answer(self, desk: _Desk, cases: Sequence[Case], keys: dict[str, str]) -> None:
+        waiting = iter(cases)
+
+        async def work() -> None:
+            for case in waiting:
+                row = await desk.row(case)
+                self.kept.add(keys[case.id], row)
+                self._advance(done=1, failed=int(row.status == "failed"))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.plan.jobs, len(cases))):
+                    group.create_task(work())
+        except* SecondlookError as errors:  # of several alike one is enough to tell
+            raise first_of(errors) from None
+
+    def _library(self, settings: Settings) -> EvaluatedLibrary:
+        key = library_key(self.plan.data, settings)
+        if key not in self._libraries:
+            began = time.perf_counter()
+            self._libraries[key] = open_indexed(
+                self.plan.data,
+                settings,
+                self.memory,
+                progress=lambda indexed: self.tell(replace(self._now, indexed=indexed)),
+            )
+            self.indexing += time.perf_counter() - began
+        return self._libraries[key]
+
+    def _maker(self, planned: Planned, library: EvaluatedLibrary) -> RowMaker:
+        from secondlook.library.opening import load_embedder_for
+
+        embedder = load_embedder_for(planned.settings, planned.settings.embedding.model)
+        return RowMaker(
+            configuration=planned.configuration.name,
+            names=names_by_document(library, self.plan.data),
+            shelf=library.shelf(),
+            truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
+        )
+
+    def _advance(
+        self, *, done: int, failed: int, reused: int = 0, configuration: str | None = None
+    ) -> None:
+        now = self._now
+        self._now = replace(
+            now,
+            done=now.done + done,
+            failed=now.failed + failed,
+            reused=now.reused + reused,
+            configuration=now.configuration if configuration is None else configuration,
+        )
+        self.tell(self._now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where the questions of one configuration are answered."""
+
+    engine: Secondlook
+    maker: RowMaker
+    planned: Planned
+    repeat: int
+
+    async def row(self, case: Case) -> Row:
+        """Never fails but for a call that could not work for any question."""
+        saved, seen = Saved(), Seen()
+        token = SAVED.set(saved)
+        began = time.perf_counter()
+        try:
+            async with aclosing(
+                self.engine.astream(
+                    asked(case),
+                    workflow=self.planned.configuration.workflow,
+                    run=run_name(case, self.repeat),
+                )
+            ) as events:
+                async for event in events:
+                    seen.take(event)
+        except (UsageError, SettingsError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one question must not end an evaluation
+            message = f"{type(error).__name__}: {error}"
+            return self.maker.failed(case, message, repeat=self.repeat)
+        finally:
+            SAVED.reset(token)
+        seconds = time.perf_counter() - began
+        return self.maker.row(case, seen, repeat=self.repeat, seconds=seconds, saved=saved)
+
+
+def first_of(errors: BaseExceptionGroup[SecondlookError]) -> SecondlookError:
+    first = errors.exceptions[0]
+    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+def asked(case: Case) -> str:
+    """The question as the engine is asked it: with its choices, where it has any."""
+    if not case.choices:
+        return case.question
+    choices = "\n".join(f"{letter}. {text}" for letter, text in case.choices.items())
+    return f"{case.question}\n{choices}"
+
+
+def run_name(case: Case, repeat: int) -> str:
+    """The same for every configuration: the marks around evidence are derived from it, and equal
+    prompts must be equal to the letter."""
+    digest = hashlib.sha256(f"{case.id}\0{case.question}\0{repeat}".encode()).hexdigest()
+    return f"eval-{digest[:12]}"
+
+
+def configuration_key(data: EvalSet, planned: Planned) -> str:
+    """All that shapes the rows of a configuration, but for the question."""
+    settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
+    configuration = planned.configuration
+    own = [__version__, library_key(data, planned.settings), configuration.workflow, settings]
+    return _digest([configuration.name, *own])
+
+
+def row_key(configuration: str, case: Case, repeat: int) -> str:
+    known = [case.id, case.question, case.answers, dict(case.gold), case.answerable, case.type]
+    return _digest([configuration, known, dict(case.choices or {}), case.choice, repeat])
+
+
+def _digest(shaping: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def planned_of(
+    configurations: Sequence[Configuration], loaded: Callable[[dict[str, Any]], Settings]
+) -> tuple[Planned, ...]:
+    """The configurations with their settings; runs of an evaluation are not recorded as runs."""
+    planned = []
+    for configuration in configurations:
+        workflow_named(configuration.workflow)  # a name that is no workflow is told now
+        changes = {**configuration.changes, "runs.keep": 0}
+        planned.append(Planned(configuration, loaded(changes)))
+    return tuple(planned)
