@@ -407,3 +407,70 @@ def test_a_project_may_not_open_the_way_to_the_network(tmp_path: Path, key: str)
     with pytest.raises(SettingsError, match="may not open the way to the network"):
         load(cwd=tmp_path, environ={})
     assert load(cwd=tmp_path.parent, environ={f"SECONDLOOK_WEB_{key.upper()}": "true"})
+
+
+def own_preset(places: Places, name: str, text: str) -> Path:
+    folder = places.user.parent / "profiles"
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{name}.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_persons_own_presets_are_found_by_name(places: Places) -> None:
+    assert module.presets() == ("bare", "seed004")
+    own_preset(places, "fast", "[search]\nrerank = false\n")
+    own_preset(places, ".half-written", "[search]\nk = 1\n")
+    assert module.presets() == ("bare", "fast", "seed004")
+    loaded = load(preset="fast", cwd=places.cwd, environ={})
+    assert loaded.settings.search.rerank is False
+    assert loaded.origin["search.rerank"] == "preset fast"
+    with pytest.raises(SettingsError, match="no preset 'fats'") as failure:
+        load(preset="fats", cwd=places.cwd, environ={})
+    assert "Did you mean 'fast'?" in (failure.value.hint or "")
+
+
+def test_a_preset_may_be_any_file(places: Places) -> None:
+    (places.cwd / "mine.toml").write_text("[search]\nk = 2\n", encoding="utf-8")
+    for written in ("mine.toml", "./mine.toml", str(places.cwd / "mine.toml"), "../er/mine.toml"):
+        loaded = load(preset=written, cwd=places.cwd, environ={})
+        assert loaded.settings.search.k == 2
+        assert loaded.origin["search.k"] == f"preset {written}"
+    with pytest.raises(SettingsError, match="cannot be read"):
+        load(preset="./yours.toml", cwd=places.cwd, environ={})
+
+
+def test_a_preset_of_ones_own_does_not_hide_a_shipped_one(places: Places) -> None:
+    file = own_preset(places, "bare", "[search]\nk = 1\n")
+    with pytest.raises(SettingsError, match="preset that is shipped"):
+        load(preset="bare", cwd=places.cwd, environ={})
+    assert load(preset=str(file), cwd=places.cwd, environ={}).settings.search.k == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[web]\nenable_web_search = true\n",
+        '[embedding]\nbase_url = "https://elsewhere.example/v1"\n',
+        '[models]\ndefault = "openai:m@https://elsewhere.example/v1"\n',
+    ],
+)
+def test_a_file_that_came_with_a_folder_opens_no_way_out(places: Places, text: str) -> None:
+    """The same file among the person's own settings is their own decision."""
+    (places.cwd / "theirs.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match="a file given by its path may") as failure:
+        load(preset="./theirs.toml", cwd=places.cwd, environ={})
+    assert str(places.user.parent / "profiles") in (failure.value.hint or "")
+    file = own_preset(places, "theirs", text)
+    assert load(preset="theirs", cwd=places.cwd, environ={}).settings
+    assert load(preset=str(file), cwd=places.cwd, environ={}).settings
+
+
+def test_where_a_new_preset_belongs(places: Places) -> None:
+    assert module.preset_place("fast") == places.user.parent / "profiles" / "fast.toml"
+    assert module.preset_place("./fast.toml", cwd=places.cwd) == places.cwd / "fast.toml"
+    with pytest.raises(SettingsError, match="is shipped"):
+        module.preset_place("seed004")
+    for name in ("", "..", "two words", ".hidden"):
+        with pytest.raises(SettingsError, match="no name for a preset"):
+            module.preset_place(name)

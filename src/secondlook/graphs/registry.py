@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class Workflow:
     name: str
     about: str
+    flags: tuple[str, ...] = ()
+    """Settings that switch a step of it on or off: what an ablation tries one by one."""
 
     def build(self, settings: Settings) -> StateGraph[Any, Context]:
         # Imported when used: `secondlook graph` must not pay for what it only lists.
@@ -27,12 +29,23 @@ class Workflow:
         return graph
 
 
+_ANSWERING = ("search.rerank", "answer.enable_sentence_check", "answer.enable_abstention")
+_SEARCHING_ON = ("adaptive.enable_adaptive_retrieval", "web.enable_web_search")
+
 WORKFLOWS = {
     workflow.name: workflow
     for workflow in (
-        Workflow("linear", "retrieve, rerank, answer: the baseline"),
-        Workflow("adaptive", "search again, by words, then on the web, where a search looks poor"),
-        Workflow("summary", "sum up documents: part by part, or by headings and lead sentences"),
+        Workflow("linear", "retrieve, rerank, answer: the baseline", _ANSWERING),
+        Workflow(
+            "adaptive",
+            "search again, by words, then on the web, where a search looks poor",
+            (*_ANSWERING, *_SEARCHING_ON),
+        ),
+        Workflow(
+            "summary",
+            "sum up documents: part by part, or by headings and lead sentences",
+            ("answer.enable_sentence_check",),
+        ),
     )
 }
 

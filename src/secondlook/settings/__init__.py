@@ -6,7 +6,9 @@ Six places, each overriding the ones before it:
     <user config folder>/secondlook/config.toml   one person's habits
     secondlook.toml                               nearest one from the working folder upward
     SECONDLOOK_<SECTION>_<KEY>                    one shell or one job
-    a preset (settings/profiles/NAME.toml)        a set of values that belong together
+    a preset                                      a set of values that belong together: shipped,
+                                                  in <user config folder>/secondlook/profiles,
+                                                  or any file that is named by its path
     flags                                         one command
 """
 
@@ -25,6 +27,7 @@ import platformdirs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
+from secondlook.settings import preset_files
 from secondlook.settings.mistakes import in_plain_words, nearest, where_to_look
 from secondlook.settings.sections import (
     APP_NAME,
@@ -68,12 +71,13 @@ __all__ = [
     "find_project_file",
     "load",
     "nearest_key",
+    "preset_place",
     "presets",
     "user_file",
 ]
 
 PROJECT_FILE = "secondlook.toml"
-PROFILES = Path(__file__).parent / "profiles"
+PROFILES = "profiles"
 USER_FILE = "config.toml"
 ENV_PREFIX = "SECONDLOOK_"
 ENV_SHORT_FORMS = {"SECONDLOOK_LIBRARY": "library.path"}
@@ -150,7 +154,9 @@ def load(
     values: dict[str, object] = {}
     origin = dict.fromkeys(KEYS, "default")
     for given in chain(
-        _everywhere(files, variables, here), _from_preset(preset), _from_flags(flags or {}, here)
+        _everywhere(files, variables, here),
+        _from_preset(preset, here),
+        _from_flags(flags or {}, here),
     ):
         values[given.key] = _checked(given)
         origin[given.key] = given.origin
@@ -166,27 +172,33 @@ def find_project_file(start: Path) -> Path | None:
 
 def _everywhere(files: list[Path], variables: Mapping[str, str], here: Path) -> Iterator[_Given]:
     for file in files:
-        yield from _from_file(file)
+        yield from _from_file(file, trusted=file.name != PROJECT_FILE)
     yield from _from_environment(variables, here)
 
 
 def presets() -> tuple[str, ...]:
-    """Names of the presets that are shipped."""
-    return tuple(sorted(file.stem for file in PROFILES.glob("*.toml")))
+    """Names of the presets that are shipped, and of the person's own."""
+    return preset_files.names(_own_presets())
 
 
-def _from_preset(name: str | None) -> Iterator[_Given]:
-    if name is None:
+def preset_place(given: str, *, cwd: Path | None = None) -> Path:
+    """The file in which a new preset of that name, or at that path, belongs."""
+    return preset_files.place(given, own=_own_presets(), cwd=Path.cwd() if cwd is None else cwd)
+
+
+def _own_presets() -> Path:
+    return user_file().parent / PROFILES
+
+
+def _from_preset(given: str | None, here: Path) -> Iterator[_Given]:
+    if given is None:
         return
-    if name not in presets():
-        raise SettingsError(
-            f"there is no preset {name!r}", hint=f"There are {', '.join(presets())}."
-        )
-    for given in _from_file(PROFILES / f"{name}.toml"):
-        yield replace(given, place=f"preset {name}", origin=f"preset {name}")
+    preset = preset_files.find(given, own=_own_presets(), cwd=here)
+    for one in _from_file(preset.file, trusted=preset.trusted):
+        yield replace(one, place=f"preset {preset.name}", origin=f"preset {preset.name}")
 
 
-def _from_file(file: Path) -> Iterator[_Given]:
+def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
     for section, content in _parsed(file).items():
         if section not in SECTIONS:
             raise _unknown(f"{file}: unknown setting {section!r}", section)
@@ -199,9 +211,9 @@ def _from_file(file: Path) -> Iterator[_Given]:
             key = f"{section}.{name}"
             if key not in KEYS:
                 raise _unknown(f"{file}: unknown setting {key!r}", key)
-            if section in _SENDING and file.name == PROJECT_FILE:
+            if section in _SENDING and not trusted:
                 _refuse_foreign_service(file, key, value)
-            if key in _OPENING and value is True and file.name == PROJECT_FILE:
+            if key in _OPENING and value is True and not trusted:
                 raise _not_from_a_project(file, key, value, "may not open the way to the network")
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
 
@@ -229,9 +241,11 @@ def _refuse_foreign_service(file: Path, key: str, value: object) -> None:
 
 def _not_from_a_project(file: Path, key: str, value: object, why: str) -> SettingsError:
     variable = f"{ENV_PREFIX}{key.replace('.', '_').upper()}"
+    kind = "a project file" if file.name == PROJECT_FILE else "a file given by its path"
+    move = "" if file.name == PROJECT_FILE else f", or move the file to {_own_presets()}"
     return SettingsError(
-        f"{file}: {key} is {value!r}, but a project file {why}",
-        hint=f"If you trust it, set it in {user_file()} or as {variable}.",
+        f"{file}: {key} is {value!r}, but {kind} {why}",
+        hint=f"If you trust it, set it in {user_file()} or as {variable}{move}.",
     )
 
 
