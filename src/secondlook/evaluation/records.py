@@ -186,7 +186,7 @@ class Difference(Record):
     p_holm: float | None = Field(
         default=None, description="Corrected for how many comparisons were made together."
     )
-    test: Literal["mcnemar", "paired bootstrap"]
+    test: Literal["mcnemar", "paired permutation", "paired bootstrap"]
     n: int
     improved: int
     same: int
