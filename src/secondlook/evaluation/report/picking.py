@@ -1,0 +1,126 @@
+"""What tables and plots pick out of the rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from secondlook.evaluation.metrics.catalogue import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from secondlook.evaluation.records import Results, Row
+
+_BEST = 5
+"""How many passages an answer is made from: the trigger looks at the lowest of them."""
+
+HEADLINES = (
+    "recall@5",
+    "mrr",
+    "ndcg@10",
+    "em",
+    "f1",
+    "rouge_l",
+    "contains",
+    "accuracy",
+    "faithfulness",
+    "support",
+    "citation_precision",
+    "citation_recall",
+    "answered",
+    "refused_unanswerable",
+    "wrong_among_answered",
+    "auroc",
+    "success",
+)
+"""Shares and scores from 0 to 1 that a reader looks for first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One question under two configurations."""
+
+    base: Row
+    other: Row
+    difference: float
+
+
+def by_configuration(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    grouped: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row.configuration].append(row)
+    return dict(grouped)
+
+
+def values(rows: Iterable[Row], metric: str) -> dict[str, float]:
+    """Of each question that has the figure: its mean over the repeats."""
+    grouped: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        if metric in row.metrics:
+            grouped[row.case].append(row.metrics[metric])
+    return {case: fmean(figures) for case, figures in grouped.items()}
+
+
+def fell_back(rows: Iterable[Row]) -> frozenset[str]:
+    """Questions where the fallback fired, in any repeat."""
+    return frozenset(row.case for row in rows if row.fallback)
+
+
+def lowest_of_best(row: Row) -> float | None:
+    """The lowest score among the best five that were read."""
+    return min((score for _, score in row.read[:_BEST]), default=None)
+
+
+def metric_names(results: Results) -> list[str]:
+    """Those that have a figure in any configuration, in the order of the catalogue."""
+    there = {
+        name
+        for summary in results.summaries.values()
+        for name, item in summary.metrics.items()
+        if item.value is not None
+    }
+    return in_order(there)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """As in the catalogue; what it does not know comes last, by name."""
+    places = {name: place for place, name in enumerate(METRICS)}
+    return sorted(names, key=lambda name: (places.get(name, len(places)), name))
+
+
+def headlines(results: Results) -> list[str]:
+    there = set(metric_names(results))
+    return [name for name in HEADLINES if name in there]
+
+
+def falling_back(rows: Mapping[str, Sequence[Row]]) -> str | None:
+    """The configuration that the questions are split by: the first with both groups, else the
+    first where the fallback fired at all."""
+    fired = {name: len(fell_back(those)) for name, those in rows.items()}
+    some = [name for name, number in fired.items() if number]
+    both = [name for name in some if fired[name] < len({row.case for row in rows[name]})]
+    return next(iter([*both, *some]), None)
+
+
+def base_of(rows: Mapping[str, Sequence[Row]], other: str) -> str | None:
+    """What `other` is best shown against: one without a fallback if there is one."""
+    rest = [name for name in rows if name != other]
+    without = [name for name in rest if not fell_back(rows[name])]
+    return next(iter([*without, *rest]), None)
+
+
+def changes(base: Iterable[Row], other: Iterable[Row], metric: str) -> list[Change]:
+    """Every question that both have the figure for, the largest change first."""
+    befores, afters = list(base), list(other)
+    before, after = values(befores, metric), values(afters, metric)
+    firsts = {row.case: row for row in reversed(befores)}
+    lasts = {row.case: row for row in reversed(afters)}
+    pairs = [
+        Change(firsts[case], lasts[case], after[case] - before[case])
+        for case in before
+        if case in after
+    ]
+    return sorted(pairs, key=lambda item: (-abs(item.difference), item.base.case))

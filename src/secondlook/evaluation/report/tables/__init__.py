@@ -1,0 +1,1 @@
+"""The tables of a report as text in cells, whoever draws them."""

@@ -1,0 +1,97 @@
+"""What each configuration amounts to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.evaluation.report import numbers, picking
+from secondlook.evaluation.report.tables.cells import PARTS, Table, estimate, value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.evaluation.records import Results, Summary
+
+_OVERVIEW = (
+    "recall@5",
+    "em",
+    "f1",
+    "accuracy",
+    "faithfulness",
+    "answered",
+    "wrong_among_answered",
+    "llm_calls",
+    "latency_p50",
+)
+
+
+def summary(results: Results, *, configurations: Sequence[str] | None = None) -> Table:
+    """Metrics as lines, configurations as columns."""
+    names = tuple(results.summaries if configurations is None else configurations)
+    rows = tuple(
+        (
+            f"{metric} {numbers.arrow(metric)}".rstrip(),
+            *(estimate(results.summaries[name].metrics, metric) for name in names),
+        )
+        for metric in picking.metric_names(results)
+    )
+    return Table(
+        "Summary",
+        ("metric", *names),
+        rows,
+        note="Mean and 95 % interval. ↑ higher is better, ↓ lower is better.",
+    )
+
+
+def overview(results: Results) -> Table:
+    """Configurations as lines, a few metrics as columns: for more than fit side by side."""
+    there = set(picking.metric_names(results))
+    shown = [name for name in _OVERVIEW if name in there]
+    rows = tuple(
+        (name, *(value(item.metrics, metric) for metric in shown))
+        for name, item in results.summaries.items()
+    )
+    return Table("Overview", ("configuration", *shown), rows)
+
+
+def by_type(results: Results) -> list[Table]:
+    """One table per configuration: types as lines, the main metrics as columns."""
+    return [_types_of(name, item) for name, item in results.summaries.items() if item.by_type]
+
+
+def _types_of(name: str, item: Summary) -> Table:
+    there = {metric for figures in item.by_type.values() for metric in figures}
+    shown = [metric for metric in (*picking.HEADLINES, "latency_p50") if metric in there]
+    rows = tuple(
+        (
+            kind,
+            numbers.count(max((figure.n for figure in figures.values()), default=0)),
+            *(estimate(figures, metric) for metric in shown),
+        )
+        for kind, figures in sorted(item.by_type.items())
+    )
+    return Table(f"By type: {name}", ("type", "n", *shown), rows)
+
+
+def rerank_scores(results: Results) -> Table:
+    rows = tuple(
+        (
+            name,
+            PARTS.get(part, part),
+            numbers.count(spread.n),
+            *(
+                numbers.number(value)
+                for value in (spread.mean, spread.median, spread.std, spread.min, spread.max)
+            ),
+        )
+        for name, item in results.summaries.items()
+        for part, spread in item.rerank_scores.items()
+        if spread.n
+    )
+    return Table(
+        "Reranker's scores",
+        ("configuration", "questions", "n", "mean", "median", "std", "lowest", "highest"),
+        rows,
+        texts=2,
+        note="Of each question: the lowest score among the best five passages.",
+    )
