@@ -12,18 +12,25 @@ answers, gold, answerable). docs/data.md says where each set comes from and unde
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
-import hashlib
 import json
 import re
+import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from secondlook.evaluation.datasets import load
+from secondlook.evaluation.datasets.beir import ID_FIELD as BEIR_ID
+from secondlook.evaluation.datasets.passages import Passage, read_passages
+from secondlook.evaluation.datasets.squad import SquadQuestion, named_by_content, paragraphs
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from secondlook.evaluation.records import Problem
+
+CORPUS_FILES = ("corpus.jsonl", "corpus.jsonl.gz")
 _OF_NO_INTEREST = -1
 _FIELD = re.compile(r"^\.([A-Z])\s*$")
 _RECORD = re.compile(r"^\.I\s+(\d+)\s*$")
@@ -31,13 +38,6 @@ _RECORD = re.compile(r"^\.I\s+(\d+)\s*$")
 
 class ConversionError(Exception):
     """The source is not what it was said to be."""
-
-
-@dataclass(frozen=True, slots=True)
-class PassageRow:
-    id: str
-    title: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,10 @@ class QueryRow:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    corpus: list[PassageRow]
+    corpus: list[Passage]
     queries: list[QueryRow]
+    problems: tuple[Problem, ...] = ()
+    """Rows of the source that are left out, or parts of them."""
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,58 +66,42 @@ class Converted:
 
 def convert_squad(source: Path) -> Converted:
     """SQuAD 1.1 and 2.0. A question without an answer keeps the paragraph it seems to be about."""
-    corpus: dict[str, PassageRow] = {}
+    problems: list[Problem] = []
+    corpus: dict[str, Passage] = {}
     queries: list[QueryRow] = []
-    for article in _read_json(source)["data"]:
-        title = article["title"].replace("_", " ")
-        for paragraph in article["paragraphs"]:
-            passage = _passage(title, paragraph["context"])
-            corpus[passage.id] = passage
-            queries.extend(_squad_query(row, passage.id) for row in paragraph["qas"])
-    return Converted(list(corpus.values()), queries)
+    for paragraph in paragraphs(source, problems):
+        corpus[paragraph.passage.id] = paragraph.passage
+        queries.extend(_squad_query(row, paragraph.passage.id) for row in paragraph.questions)
+    return Converted(list(corpus.values()), queries, tuple(problems))
 
 
-def _squad_query(row: dict[str, Any], passage: str) -> QueryRow:
-    answers = row["answers"]
-    starts = [answer["answer_start"] for answer in answers]
-    texts = [answer["text"] for answer in answers]
-    answerable = not row.get("is_impossible", False)
-    extra = {"answer_starts": starts, "answer_texts": texts}
+def _squad_query(row: SquadQuestion, passage: str) -> QueryRow:
+    texts = [span.text for span in row.spans]
+    extra = {"answer_starts": [span.start for span in row.spans], "answer_texts": texts}
     distinct = list(dict.fromkeys(texts))
-    return QueryRow(row["id"], row["question"].strip(), distinct, [passage], answerable, extra)
+    return QueryRow(row.id, row.question, distinct, [passage], row.answerable, extra)
 
 
 def convert_beir(folder: Path, split: str = "test") -> Converted:
     """A set of the BEIR collection: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."""
-    corpus = [
-        PassageRow(str(row["_id"]), row.get("title", ""), row["text"])
-        for row in _read_lines(folder / "corpus.jsonl")
-    ]
-    judged: dict[str, list[str]] = {}
-    for query, document, grade in _judgements(folder / "qrels" / f"{split}.tsv"):
-        if grade > 0:
-            judged.setdefault(query, []).append(document)
+    data = load(folder, split=split)
     queries = [
-        QueryRow(str(row["_id"]), row["text"], [], judged[str(row["_id"])], answerable=True)
-        for row in _read_lines(folder / "queries.jsonl")
-        if str(row["_id"]) in judged
+        QueryRow(case.id, case.question, [], list(case.gold), answerable=True)
+        for case in data.cases
     ]
-    return Converted(corpus, queries)
-
-
-def _judgements(path: Path) -> Iterator[tuple[str, str, int]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t")
-        for row in rows:
-            yield row["query-id"], row["corpus-id"], int(row["score"])
+    file = next(file for name in CORPUS_FILES if (file := folder / name).exists())
+    corpus = read_passages(file, [], id_field=BEIR_ID)
+    return Converted(list(corpus), queries, data.problems)
 
 
 def convert_hotpot(source: Path) -> Converted:
     """HotpotQA: the paragraphs of all questions together make the corpus."""
-    corpus: dict[str, PassageRow] = {}
+    corpus: dict[str, Passage] = {}
     queries = []
     for row in _read_json(source):
-        passages = [_passage(title, "".join(lines).strip()) for title, lines in row["context"]]
+        passages = [
+            named_by_content(title, "".join(lines).strip()) for title, lines in row["context"]
+        ]
         corpus.update((passage.id, passage) for passage in passages)
         supporting = {title for title, _ in row["supporting_facts"]}
         gold = [passage.id for passage in passages if passage.title in supporting]
@@ -132,7 +118,7 @@ def convert_cranfield(folder: Path) -> Converted:
     marks references of no interest.
     """
     corpus = [
-        PassageRow(number, _joined(fields, "T"), _joined(fields, "W"))
+        Passage(number, _joined(fields, "T"), _joined(fields, "W"))
         for number, fields in _records(folder / "cran.all.1400")
     ]
     judged: dict[str, list[str]] = {}
@@ -168,11 +154,6 @@ def _joined(fields: dict[str, list[str]], letter: str) -> str:
     return " ".join(" ".join(fields.get(letter, [])).split())
 
 
-def _passage(title: str, text: str) -> PassageRow:
-    """Named by its content, so that a paragraph that many questions share is kept once."""
-    return PassageRow(hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16], title, text)
-
-
 def _flat(query: QueryRow) -> dict[str, Any]:
     row = asdict(query)
     extra = row.pop("extra")
@@ -181,10 +162,6 @@ def _flat(query: QueryRow) -> dict[str, Any]:
 
 def _read_json(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
-
-
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -210,6 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         else CONVERTERS[given.form](given.source)
     )
     converted.write(given.out)
+    for problem in converted.problems:
+        place = problem.file if problem.line is None else f"{problem.file}, line {problem.line}"
+        print(f"{place}: {problem.reason}", file=sys.stderr)
     print(f"{len(converted.queries):,} questions, {len(converted.corpus):,} passages: {given.out}")
 
 

@@ -178,3 +178,15 @@ def test_command_reads_beir_folders(tmp_path: Path) -> None:
     main(["beir", str(_beir(source)), str(tmp_path / "out"), "--split", "train"])
     with gzip.open(tmp_path / "out" / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
         assert json.loads(file.readline()) == {"id": "7", "title": "A", "text": "tides"}
+
+
+def test_command_tells_what_it_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = _beir(tmp_path)
+    with (source / "corpus.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"_id": "9"}\n')
+    main(["beir", str(source), str(tmp_path / "out"), "--split", "train"])
+    told = capsys.readouterr()
+    assert "1 questions, 2 passages" in told.out
+    assert "corpus.jsonl, line 4: text is missing" in told.err

@@ -1,0 +1,168 @@
+"""A person's own documents, and beside them `questions.csv`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import unicodedata
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.datasets.evalset import EvalSet
+from secondlook.evaluation.datasets.fields import Malformed, shown
+from secondlook.evaluation.datasets.gathering import Gathering
+from secondlook.evaluation.datasets.jsonlines import unreadable
+from secondlook.evaluation.datasets.passages import fingerprint
+from secondlook.evaluation.datasets.spreadsheet import SheetRow, read_sheet
+from secondlook.evaluation.records import Case, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+QUESTIONS = "questions.csv"
+_SEVERAL = "|"
+_YES = frozenset({"yes", "y", "true", "1"})
+_NO = frozenset({"no", "n", "false", "0"})
+
+
+def read_own(folder: Path, *, questions: Path, leave_out: Sequence[Path] = ()) -> EvalSet:
+    problems: list[Problem] = []
+    sheet = read_sheet(questions, problems)
+    shelf = _Shelf(folder)
+    shelf.fill([questions, *leave_out], problems)
+    return EvalSet(
+        name=folder.name,
+        path=folder,
+        form="own",
+        cases=_cases(questions, sheet.rows, shelf, problems),
+        problems=tuple(problems),
+        fingerprint=shelf.fingerprint(),
+        documents=tuple(shelf.files.values()),
+        notes=sheet.notes,
+    )
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """The documents of a folder, by their names in it."""
+
+    folder: Path
+    files: dict[str, Path] = field(default_factory=dict)
+    """By path below the folder, with slashes."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """What cannot be a document, and why."""
+    by_name: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """As a person may write them: without folders, in any case."""
+
+    def fill(self, leave_out: Sequence[Path], problems: list[Problem]) -> None:
+        from secondlook.retrieval.discover import Skipped, discover
+
+        hidden = {os.path.abspath(path) for path in leave_out}  # noqa: PTH100 - as discover does
+        for found in discover([self.folder]):
+            if hidden & {str(place) for place in (found.path, *found.path.parents)}:
+                continue
+            name = found.path.relative_to(self.folder).as_posix()
+            if isinstance(found, Skipped):
+                self.skipped[name] = found.reason
+                problems.append(Problem(_composed(name), None, found.reason))
+            else:
+                self._place(name, found.path)
+
+    def _place(self, name: str, path: Path) -> None:
+        self.files[name] = path
+        for written in {_folded(name), _folded(path.name)}:
+            self.by_name[written].append(name)
+
+    def named(self, written: str) -> str:
+        """The document that a person means."""
+        wanted = written.replace("\\", "/").removeprefix("./")
+        if wanted in self.files:
+            return wanted
+        meant = self.by_name.get(_folded(wanted), [])
+        if len(meant) == 1:
+            return meant[0]
+        if meant:
+            raise Malformed(f"gold {written!r} may be any of {', '.join(sorted(meant))}")
+        if why := self.skipped.get(wanted):
+            raise Malformed(f"gold {written!r} is not indexed: {why}")
+        raise Malformed(f"gold {written!r} is no document of the folder")
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for name, path in sorted(self.files.items(), key=lambda item: _composed(item[0])):
+            fingerprint(digest, _composed(name), _digest(path))
+        return digest.hexdigest()
+
+
+def _composed(name: str) -> str:
+    """A name that can be stored: file systems differ in how they spell an accent, and some hold
+    bytes that are no text."""
+    return unicodedata.normalize("NFC", name.encode(errors="replace").decode())
+
+
+def _folded(name: str) -> str:
+    return _composed(name).casefold()
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _cases(
+    path: Path, rows: list[SheetRow], shelf: _Shelf, problems: list[Problem]
+) -> tuple[Case, ...]:
+    if not shelf.files:
+        raise UsageError(
+            f"{str(shelf.folder)!r} holds {path.name}, but no document to ask about",
+            hint="put the documents into the same folder, or into folders below it",
+        )
+    gathering = Gathering(path.name, problems)
+    for row in rows:
+        try:
+            gathering.take(_case(row, shelf, gathering), line=row.line, where=f"line {row.line}")
+        except Malformed as error:
+            gathering.tell(row.line, error.message)
+    return tuple(gathering.cases)
+
+
+def _case(row: SheetRow, shelf: _Shelf, gathering: Gathering) -> Case:
+    cells = row.cells
+    if not cells.get("question"):
+        raise Malformed("question is empty")
+    return Case(
+        id=cells.get("id") or f"line-{row.line}",
+        question=cells["question"],
+        answers=tuple(dict.fromkeys(_parts(cells.get("answer", "")))),
+        answerable=_answerable(cells.get("answerable", "")),
+        type=cells.get("type") or None,
+        gold=_gold(row, shelf, gathering),
+    )
+
+
+def _parts(cell: str) -> list[str]:
+    return [part.strip() for part in cell.split(_SEVERAL) if part.strip()]
+
+
+def _answerable(cell: str) -> bool:
+    if cell.casefold() in _NO:
+        return False
+    if cell and cell.casefold() not in _YES:
+        raise Malformed(f"answerable is {shown(cell)}, not yes or no")
+    return True
+
+
+def _gold(row: SheetRow, shelf: _Shelf, gathering: Gathering) -> dict[str, int]:
+    gold = {}
+    for written in _parts(row.cells.get("gold", "")):
+        try:
+            gold[shelf.named(written)] = 1
+        except Malformed as error:
+            gathering.tell(row.line, error.message)
+    return gold

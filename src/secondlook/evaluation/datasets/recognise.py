@@ -1,0 +1,150 @@
+"""Which form a path holds, told by the names of its files and, where these agree, by a row."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.datasets.beir import ID_FIELD as BEIR_ID
+from secondlook.evaluation.datasets.beir import JUDGEMENTS, read_beir
+from secondlook.evaluation.datasets.jsonlines import first_object, unreadable
+from secondlook.evaluation.datasets.lines import read_lines
+from secondlook.evaluation.datasets.own import QUESTIONS, read_own
+from secondlook.evaluation.datasets.squad import looks_like_squad, read_squad
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.evaluation.datasets.evalset import EvalSet
+
+FORMS = """an evaluation set is one of
+  a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
+  a folder of the BEIR collection: corpus.jsonl, queries.jsonl (with _id) and qrels/test.tsv
+  a SQuAD file (.json), or a folder that holds one
+  your own documents in a folder, and in it questions.csv with the columns question and answer
+files of lines may be compressed (.jsonl.gz); docs/data.md says more"""
+_FIRST_PROBLEMS = 3
+
+
+def load(path: Path, *, split: str | None = None, leave_out: Sequence[Path] = ()) -> EvalSet:
+    """Read a set in any of the forms.
+
+    `split` chooses the judgements of a BEIR set. `leave_out` names files and folders that are no
+    documents although they lie among a person's own, such as the results of an earlier run.
+    """
+    # As `discover` makes paths absolute: documents must be found below the set's path.
+    place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - resolve() would follow links
+    if not place.exists():
+        raise UsageError(f"there is nothing at {str(place)!r}", hint=FORMS)
+    try:
+        data = _read(place, split, leave_out)
+    except OSError as error:
+        raise unreadable(place, error) from error
+    if split is not None and data.form != "beir":
+        raise UsageError(
+            f"{str(place)!r} has no split {split!r}: only sets of the BEIR form have splits"
+        )
+    _check_usable(data)
+    return data
+
+
+def _read(place: Path, split: str | None, leave_out: Sequence[Path]) -> EvalSet:
+    if place.is_file():
+        return _read_file(place, leave_out)
+    files = {entry.name.casefold(): entry for entry in place.iterdir()}
+    corpus, queries = _one(files, "corpus.jsonl"), _one(files, "queries.jsonl")
+    if corpus and queries:
+        if _is_beir(place, queries):
+            return read_beir(place, corpus=corpus, queries=queries, split=split)
+        return read_lines(place, corpus=corpus, queries=queries)
+    if questions := files.get(QUESTIONS):
+        return read_own(place, questions=questions, leave_out=leave_out)
+    _refuse_half(place, corpus, queries)
+    _refuse_tables(place, files)
+    return _read_only_json(place, files)
+
+
+def _read_file(file: Path, leave_out: Sequence[Path]) -> EvalSet:
+    if file.name.casefold() == QUESTIONS:
+        return read_own(file.parent, questions=file, leave_out=leave_out)
+    if file.name.casefold().endswith((".json", ".json.gz")):
+        return read_squad(file, path=file)
+    raise UsageError(f"{str(file)!r} is a file of no form that is known here", hint=FORMS)
+
+
+def _one(files: dict[str, Path], name: str) -> Path | None:
+    plain, packed = files.get(name), files.get(f"{name}.gz")
+    if plain and packed:
+        raise UsageError(
+            f"there are both {str(plain)!r} and {packed.name!r}: which one counts is not clear",
+            hint="keep one of them",
+        )
+    return plain or packed
+
+
+def _is_beir(folder: Path, queries: Path) -> bool:
+    row = first_object(queries)
+    if "question" in row:
+        return False
+    return BEIR_ID in row or (folder / JUDGEMENTS).is_dir()
+
+
+def _refuse_half(folder: Path, corpus: Path | None, queries: Path | None) -> None:
+    if queries:
+        raise UsageError(
+            f"{str(folder)!r} holds questions ({queries.name}) but no corpus to search",
+            hint="a corpus.jsonl with id, title and text belongs beside it",
+        )
+    if corpus:
+        raise UsageError(
+            f"{str(folder)!r} holds a corpus ({corpus.name}) but no questions",
+            hint="a queries.jsonl with id, question, answers and gold belongs beside it",
+        )
+
+
+def _refuse_tables(folder: Path, files: dict[str, Path]) -> None:
+    tables = files.get("tables") or _one(files, "tables.jsonl")
+    if tables and _one(files, "questions.jsonl"):
+        raise UsageError(
+            f"{str(folder)!r} holds questions over tables: they need the workflow `analyst`, "
+            "which is not there yet",
+            hint="sets of questions over texts can be evaluated",
+        )
+
+
+def _read_only_json(folder: Path, files: dict[str, Path]) -> EvalSet:
+    found = [
+        file
+        for name, file in sorted(files.items())
+        if name.endswith((".json", ".json.gz")) and file.is_file() and looks_like_squad(file)
+    ]
+    if len(found) == 1:
+        return read_squad(found[0], path=folder)
+    if found:
+        names = ", ".join(file.name for file in found)
+        raise UsageError(f"{str(folder)!r} holds several SQuAD files: {names}", hint="name one")
+    what = "holds none of the forms that are known here" if files else "is empty"
+    raise UsageError(f"{str(folder)!r} {what}", hint=FORMS)
+
+
+def _check_usable(data: EvalSet) -> None:
+    lacking = "no question" if not data.cases else "no passage" if not data.document_count else None
+    if lacking is None:
+        return
+    told = [
+        f"{problem.file}{f', line {problem.line}' if problem.line else ''}: {problem.reason}"
+        for problem in data.problems[:_FIRST_PROBLEMS]
+    ]
+    more = len(data.problems) - len(told)
+    raise UsageError(
+        "; ".join(
+            [
+                f"{str(data.path)!r} holds {lacking} that can be used",
+                *told,
+                *([f"and {more:,} more problems"] if more else []),
+            ]
+        ),
+        hint=FORMS,
+    )
