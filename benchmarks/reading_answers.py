@@ -6,20 +6,28 @@ import gzip
 import json
 import os
 import random
-import re
-import string
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secondlook.evaluation.metrics.answers import exact_match, f1
+from secondlook.evaluation.metrics.words import tokens as words
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+__all__ = [
+    "SEED",
+    "answer_scores",
+    "auroc",
+    "questions_with_passages",
+    "rows",
+    "sample_texts",
+    "words",
+]
+
 SEED = 20
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def rows(data: str, name: str) -> Iterator[dict[str, Any]]:
@@ -38,19 +46,9 @@ def questions_with_passages(data: str, size: int) -> list[dict[str, Any]]:
     return [{**row, "passage": texts[row["gold"][0]]} for row in sample]
 
 
-def words(text: str) -> list[str]:
-    return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
-
-
 def answer_scores(found: str, answers: Sequence[str]) -> tuple[float, float]:
     """Exact match and F1 against the most similar right answer."""
-    exact = max(float(words(found) == words(answer)) for answer in answers)
-    return exact, max(_f1(words(found), words(answer)) for answer in answers)
-
-
-def _f1(found: list[str], right: list[str]) -> float:
-    common = sum((Counter(found) & Counter(right)).values())
-    return 2 * common / (len(found) + len(right)) if common else 0.0
+    return exact_match(found, answers), f1(found, answers)
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:

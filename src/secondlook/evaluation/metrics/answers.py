@@ -20,7 +20,7 @@ from secondlook.evaluation.metrics.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from secondlook.answer import Answer
     from secondlook.evaluation.records import Case
@@ -65,7 +65,7 @@ def is_right(case: Case, answer: Answer) -> bool | None:
     if not case.answers:
         return None
     short, text = _given(case, answer)
-    if f1(short, case.answers) >= RIGHT_F1:
+    if _compared(short, case.answers)["f1"] >= RIGHT_F1:
         return True
     # The sentence around an extracted span is evidence; the span alone is the answer.
     spoken = answer.method != "extractive" or answer.short is None
@@ -93,8 +93,7 @@ def rouge_l(found: str, answers: Iterable[str]) -> float:
 def contains(found: str, answers: Iterable[str]) -> float:
     """1 where a right answer stands in it, whole words in a row."""
     words = pieces(found)
-    kept = [right for right in map(pieces, answers) if right]
-    return float(any(stands_in(right, words) for right in kept))
+    return float(any(stands_in(right, words) for right in _to_compare(answers, pieces)))
 
 
 def length_aware_f1(text: str, answers: Iterable[str]) -> float:
@@ -111,7 +110,7 @@ def _given(case: Case, answer: Answer) -> tuple[str, str]:
     if not is_answered(answer):
         return "", ""
     text = said(answer)
-    short = text if answer.short is None else answer.short
+    short = answer.short if answer.short and answer.short.strip() else text
     letter = letter_alone(case.choices or {}, short)
     return (case.choices[letter] if case.choices and letter else short), text
 
@@ -127,10 +126,12 @@ def _compared(found: str, answers: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _to_compare(answers: Iterable[str]) -> list[list[str]]:
+def _to_compare(
+    answers: Iterable[str], split: Callable[[str], list[str]] = tokens
+) -> list[list[str]]:
     """The right answers by word; as in SQuAD's evaluation one without words ("The") is left out
     where another has some, or every answer without words would be right."""
-    by_word = [tokens(answer) for answer in answers]
+    by_word = [split(answer) for answer in answers]
     return [right for right in by_word if right] or by_word
 
 
@@ -156,10 +157,10 @@ def _longest_common(found: Sequence[str], right: Sequence[str]) -> int:
 
 def _best_part(words: Sequence[str], answers: Iterable[str]) -> float:
     looked_at = words[:_LOOKED_AT]
-    return max((_best_window(looked_at, pieces(answer)) for answer in answers), default=0.0)
+    return max((best_window(looked_at, pieces(answer)) for answer in answers), default=0.0)
 
 
-def _best_window(words: Sequence[str], right: Sequence[str]) -> float:
+def best_window(words: Sequence[str], right: Sequence[str]) -> float:
     """Best F1 of words in a row, at least as many as the right answer has: a shorter window could
     pick a single "of" out of a sentence and share a third of "Duke of Normandy"."""
     least = min(len(right), len(words))

@@ -45,14 +45,15 @@ _UNRELATED: Final = (
 
 
 class Faithfulness:
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, *, least_cosine: float | None = None) -> None:
+        """`least_cosine`: in place of the one that stands for `SIMILAR` with this embedder."""
         self._embedder = embedder
         self._vectors: dict[str, Vectors] = {}
-        self._least: float | None = None
+        self._least = least_cosine
 
     @property
     def least_cosine(self) -> float:
-        """The cosine that stands for `SIMILAR` with this embedder."""
+        """From which on two sentences are alike."""
         if self._least is None:
             import numpy as np
 
