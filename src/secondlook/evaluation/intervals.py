@@ -29,22 +29,33 @@ RESAMPLES = 2000
 Z95 = 1.959963984540054
 """Of a normal distribution, 95 % lie within this many standard deviations."""
 
-_AT_ONCE = 2_000_000
+_AT_ONCE = 250_000
+"""Draws times questions in one piece: it stays in the cache of a processor core."""
 _REMEMBERED = 40_000_000
 
 
 def bootstrap(
-    statistic: Statistic, n: int, *, seed: int = 0, resamples: int = RESAMPLES
+    statistic: Statistic,
+    n: int,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    around: float | None = None,
 ) -> tuple[float, float] | None:
-    """The 95 % interval of a figure over `n` questions; None where no draw defines it."""
+    """The 95 % interval of a figure over `n` questions; None where no draw defines it.
+
+    `around` moves the draws so that their median is there: for a figure that drawing again pushes
+    to one side, such as a sum of absolute gaps, whose own value would else lie outside.
+    """
     drawn = np.concatenate(
         [statistic(draws.astype(np.float64)) for draws in _draws(n, seed % 2**63, resamples)]
     )
     drawn = drawn[np.isfinite(drawn)]
     if not drawn.size:
         return None
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    return float(low), float(high)
+    low, middle, high = np.percentile(drawn, [2.5, 50, 97.5])
+    moved = 0.0 if around is None else around - middle
+    return float(low + moved), float(high + moved)
 
 
 def of_mean(values: Floats) -> Statistic:

@@ -1,0 +1,122 @@
+"""What each question comes to under one metric: from what was measured, or from how it ended."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.metrics.catalogue import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.evaluation.metrics.catalogue import Metric
+    from secondlook.evaluation.records import Row
+
+    Figure = Callable[[Row], float | None]
+    """None where the metric is not over the question."""
+
+
+def question_values(rows: Sequence[Row], metric: str) -> dict[str, float]:
+    """By question, the mean over its repeats, for the questions that the metric is over.
+
+    `rows` are those of one configuration. What failed counts 0 wherever a right answer would have
+    counted. Empty where the metric does not apply, and for `cost` where one price is unknown: a
+    mean over the others would be the price of other questions.
+    """
+    figure = _figure(metric, rows)
+    gathered: dict[str, list[float]] = {}
+    for row in rows:
+        value = figure(row)
+        if value is not None and math.isfinite(value):
+            gathered.setdefault(row.case, []).append(value)
+    return {case: math.fsum(gathered[case]) / len(gathered[case]) for case in sorted(gathered)}
+
+
+def is_failed(row: Row) -> bool:
+    return row.status == "failed"
+
+
+def can_be_judged(row: Row) -> bool:
+    """Whether it is known what would have been right: an answer, or none."""
+    return not row.answerable or row.scored or row.right is not None or "accuracy" in row.metrics
+
+
+def rightness(row: Row) -> bool | None:
+    """Of an answer that was given, if it is right: none is where there is no answer."""
+    if not row.answered:
+        return None
+    return row.right if row.answerable else False
+
+
+def succeeded(row: Row) -> bool | None:
+    """Right, or withheld where there is no answer; None where that cannot be judged."""
+    if is_failed(row):
+        return False if can_be_judged(row) else None
+    if row.answered:
+        return rightness(row)
+    if not row.answerable:
+        return True
+    return False if can_be_judged(row) else None
+
+
+def _figure(metric: str, rows: Sequence[Row]) -> Figure:
+    known = METRICS.get(metric)
+    if known is None or not known.per_question:
+        raise UsageError(
+            f"{metric!r} is not a figure of each question",
+            hint="docs/metrics.md lists the metrics and what each is over",
+        )
+    if metric == "cost" and any(row.cost is None for row in rows):
+        return lambda _: None
+    return _OF_ROW.get(metric) or _measured(known, rows)
+
+
+def _measured(metric: Metric, rows: Sequence[Row]) -> Figure:
+    nothing = not any(row.metrics for row in rows)
+    applies = any(metric.name in row.metrics for row in rows) or (
+        nothing and metric.over in {"scored", "all"}
+    )
+
+    def figure(row: Row) -> float | None:
+        if not _is_over(metric, row):
+            return None
+        # A run that broke down measured nothing; one that ended as failed measured what it could.
+        unmeasured = 0.0 if applies and is_failed(row) and not row.metrics else None
+        return row.metrics.get(metric.name, unmeasured)
+
+    return figure
+
+
+def _is_over(metric: Metric, row: Row) -> bool:
+    if metric.over == "all":
+        return can_be_judged(row)
+    if metric.over in {"answered", "claims"}:
+        return row.answered
+    return row.scored if metric.over == "scored" else row.answerable
+
+
+def _known(value: bool | None) -> float | None:  # noqa: FBT001 - a figure, not an option
+    return None if value is None else float(value)
+
+
+_OF_ROW: dict[str, Figure] = {
+    "answered": lambda row: float(row.answered),
+    "answered_answerable": lambda row: float(row.answered) if row.scored else None,
+    "refused_unanswerable": lambda row: (
+        None if row.answerable else float(not row.answered and not is_failed(row))
+    ),
+    "success": lambda row: _known(succeeded(row)),
+    "retry_rate": lambda row: float(row.retries > 0),
+    "mean_retries": lambda row: float(row.retries),
+    "fallback_rate": lambda row: float(row.fallback),
+    "web_rate": lambda row: float(row.web),
+    "failed": lambda row: float(is_failed(row)),
+    "llm_calls": lambda row: float(row.llm_calls),
+    "tokens_in": lambda row: float(row.tokens_in),
+    "tokens_out": lambda row: float(row.tokens_out),
+    "tokens_cached": lambda row: float(row.tokens_cached),
+    "parse_failures": lambda row: float(row.parse_failures),
+    "cost": lambda row: row.cost,
+}
