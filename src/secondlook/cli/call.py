@@ -69,8 +69,11 @@ class Call(Common):
         return not self.quiet and is_terminal(sys.stderr)
 
 
-def command(*, json: bool = True) -> Callable[[Callable[..., int | None]], Callable[..., int]]:
-    """Give a function `(call, ...)` the options that every command has, and guard it."""
+def command(
+    *, json: bool = True, library: bool = True
+) -> Callable[[Callable[..., int | None]], Callable[..., int]]:
+    """Give a function `(call, ...)` the options that every command has, and guard it. Without
+    `library`: one that has nothing to do with a person's own."""
 
     def decorate(function: Callable[..., int | None]) -> Callable[..., int]:
         def run(ctx: typer.Context, **given: Any) -> int:
@@ -78,7 +81,8 @@ def command(*, json: bool = True) -> Callable[[Callable[..., int | None]], Calla
             return guard(lambda: function(call, **given), debug=call.debug, as_json=call.as_json)
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        parameters = [_parameter("ctx", typer.Context), *own, *_common_parameters(json=json)]
+        shared = _common_parameters(json=json, library=library)
+        parameters = [_parameter("ctx", typer.Context), *own, *shared]
         run.__name__ = function.__name__
         run.__doc__ = function.__doc__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -108,20 +112,20 @@ def parse_pairs(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
 def _call(common: Common, given: dict[str, Any]) -> Call:
     """Take what is common out of the given options; the command's own win over those before it."""
     return Call(
-        library=given.pop("library") or common.library,
+        library=given.pop("library", None) or common.library,
         quiet=given.pop("quiet") or common.quiet,
         debug=debug_wanted(given.pop("debug") or common.debug),
         as_json=given.pop("json", False),
     )
 
 
-def _common_parameters(*, json: bool) -> list[inspect.Parameter]:
-    found = [
-        _parameter("library", LibraryOption, None),
+def _common_parameters(*, json: bool, library: bool) -> list[inspect.Parameter]:
+    return [
+        *([_parameter("json", JsonOption, default=False)] if json else []),
+        *([_parameter("library", LibraryOption, None)] if library else []),
         _parameter("quiet", QuietOption, default=False),
         _parameter("debug", DebugOption, default=False),
     ]
-    return [_parameter("json", JsonOption, default=False), *found] if json else found
 
 
 def _parameter(

@@ -16,6 +16,7 @@ from secondlook.cli import (
     demo,
     doctor,
     documents,
+    evaluate,
     graph,
     models,
     runs,
@@ -39,6 +40,7 @@ Start here:
   secondlook add ~/papers               make a folder searchable
   secondlook ask "how do bees see"      an answer with its evidence
   secondlook search "bees and light"    the passages themselves
+  secondlook eval ~/papers              how good the answers are (questions.csv)
   secondlook doctor                     what is installed, found and missing
 
 \b
@@ -64,6 +66,7 @@ _GROUPS = (
     upkeep,
     verify,
     runs,
+    evaluate,
     models,
     doctor,
     graph,

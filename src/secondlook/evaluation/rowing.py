@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.metrics.answers import answer_metrics, is_right
 from secondlook.evaluation.metrics.retrieval import retrieval_metrics
@@ -136,7 +136,7 @@ class RowMaker:
         return case.gold.get(self._name(case, passage.document), 0)
 
 
-def _known(case: Case) -> dict[str, object]:
+def _known(case: Case) -> dict[str, Any]:
     return {
         "case": case.id,
         "question": case.question,

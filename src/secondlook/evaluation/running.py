@@ -190,7 +190,8 @@ class _Work:
             library.close()
 
     async def _configuration(self, planned: Planned, repeat: int) -> None:
-        keys = {case.id: row_key(self.plan.data, planned, case, repeat) for case in self.plan.cases}
+        name = configuration_key(self.plan.data, planned)
+        keys = {case.id: row_key(name, case, repeat) for case in self.plan.cases}
         missing = [case for case in self.plan.cases if keys[case.id] not in self.kept.rows]
         reused = len(self.plan.cases) - len(missing)
         failed = sum(

@@ -143,11 +143,13 @@ class _Given:
 def load(
     flags: Mapping[str, object] | None = None,
     *,
+    texts: Mapping[str, str] | None = None,
     preset: str | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Loaded:
-    """Read every place. `flags` maps dotted keys to values; None means the flag was not given."""
+    """Read every place. `flags` maps dotted keys to values; None means the flag was not given.
+    `texts` are flags of the form key=value, whose values come as they were typed."""
     here = Path.cwd() if cwd is None else cwd
     variables = os.environ if environ is None else environ
     files = [file for file in (user_file(), find_project_file(here)) if file and file.is_file()]
@@ -156,6 +158,7 @@ def load(
     for given in chain(
         _everywhere(files, variables, here),
         _from_preset(preset, here),
+        _from_texts(texts or {}, here),
         _from_flags(flags or {}, here),
     ):
         values[given.key] = _checked(given)
@@ -274,6 +277,13 @@ def _from_flags(flags: Mapping[str, object], here: Path) -> Iterator[_Given]:
         if value is not None:
             flag = FLAG_NAMES.get(key, f"--{key.split('.')[1].replace('_', '-')}")
             yield _Given(key, value, place=flag, origin=flag, base=here)
+
+
+def _from_texts(texts: Mapping[str, str], here: Path) -> Iterator[_Given]:
+    for key, value in texts.items():
+        if key not in KEYS:
+            raise _unknown(f"--set: unknown setting {key!r}", key)
+        yield _Given(key, value, place=f"--set {key}", origin="--set", base=here, textual=True)
 
 
 def _checked(given: _Given) -> object:

@@ -1,0 +1,277 @@
+"""The whole of an evaluation: read the set, answer, sum up, compare, and write it down."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import UsageError
+from secondlook.evaluation import datasets, results
+from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan
+from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
+from secondlook.evaluation.hypotheses import hypothesis_plan, judge
+from secondlook.evaluation.indexing import cache_folder
+from secondlook.evaluation.records import Ablation, Configuration, Passes, Results, Row
+from secondlook.evaluation.remembering import Memory
+from secondlook.evaluation.running import Plan, planned_of, run
+from secondlook.evaluation.summary import summarise
+from secondlook.evaluation.thresholds import PARAM, sweep, sweep_plan
+from secondlook.settings import Loaded, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from secondlook.evaluation.datasets import EvalSet
+    from secondlook.evaluation.records import Case
+    from secondlook.evaluation.running import Progress
+    from secondlook.settings import Settings
+
+MEMORY_FILE = "memory.db"
+_NOT_TOLD = {"library", "runs", "ingest"}
+"""Sections that say where things lie on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be evaluated, and how."""
+
+    path: Path
+    flags: Mapping[str, object] = field(default_factory=dict)
+    """Dotted settings that all configurations share."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Likewise, their values as they were typed."""
+    preset: str | None = None
+    limit: int | None = None
+    seed: int = 0
+    repeat: int = 1
+    jobs: int = 1
+    out: Path | None = None
+    metric: str | None = None
+    fresh: bool = False
+    split: str | None = None
+    only: str | None = None
+    """`answerable` or `unanswerable` questions alone."""
+    study: str = ""
+    command: str = ""
+
+    @property
+    def folder(self) -> Path:
+        name = self.path.absolute().name.partition(".")[0] or "set"
+        return self.out or Path("secondlook-eval") / (
+            f"{name}-{self.study}" if self.study else name
+        )
+
+    def load(self, changes: Mapping[str, Any] | None = None) -> Loaded:
+        return load({**self.flags, **(changes or {})}, texts=self.texts, preset=self.preset)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Rows by configuration, and what they were made with: what studies start from."""
+
+    request: Request
+    data: EvalSet
+    cases: tuple[Case, ...]
+    configurations: tuple[Configuration, ...]
+    rows: Mapping[str, Sequence[Row]]
+    metric: str
+    passes: Passes
+    settings: Settings
+    versions: Mapping[str, str]
+
+    def results(self, **more: Any) -> Results:
+        """Everything that goes into `results.json`; `more` is what a study found."""
+        named = {item.name: item for item in self.configurations}
+        return Results(
+            command=self.request.command,
+            data={
+                **datasets.describe(self.data),
+                "asked": len(self.cases),
+                "limit": self.request.limit,
+                "seed": self.request.seed,
+                "repeat": self.request.repeat,
+            },
+            settings=self.settings.model_dump(mode="json", exclude=_NOT_TOLD),
+            versions=dict(self.versions),
+            summaries={
+                name: summarise(rows, configuration=named[name], seed=self.request.seed)
+                for name, rows in self.rows.items()
+            },
+            passes=self.passes,
+            rows=tuple(row for rows in self.rows.values() for row in rows),
+            **more,
+        )
+
+
+def workflows_as_configurations(workflows: Sequence[str]) -> list[Configuration]:
+    return [Configuration(name, name) for name in dict.fromkeys(workflows)]
+
+
+def answer_all(
+    request: Request,
+    configurations: Sequence[Configuration],
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> Evaluated:
+    """Every question of the set under every configuration."""
+    began = time.perf_counter()
+    loaded = request.load()
+    planned = planned_of(configurations, lambda changes: request.load(changes).settings)
+    data = datasets.load(request.path, split=request.split)
+    cases = _chosen(data, request)
+    metric = check_metric(request.metric or primary_metric(cases))
+    plan = Plan(
+        data,
+        cases,
+        planned,
+        request.folder,
+        repeat=request.repeat,
+        jobs=request.jobs,
+        fresh=request.fresh,
+    )
+    memory = Memory(cache_folder() / MEMORY_FILE)
+    try:
+        rows, indexing = run(plan, memory, progress=progress)
+    finally:
+        memory.close()
+    return Evaluated(
+        request=request,
+        data=data,
+        cases=cases,
+        configurations=tuple(configurations),
+        rows=_by_configuration(rows),
+        metric=metric,
+        passes=_passes(memory, indexing, time.perf_counter() - began),
+        settings=loaded.settings,
+        versions=_versions(loaded.settings),
+    )
+
+
+def evaluate(
+    request: Request,
+    workflows: Sequence[str] = (),
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """What each workflow makes of the set, and how they differ; written to the folder."""
+    chosen = list(workflows) or [request.load().settings.answer.workflow]
+    evaluated = answer_all(request, workflows_as_configurations(chosen), progress=progress)
+    pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
+    return written(evaluated, comparisons=pairs)
+
+
+def evaluate_ablation(
+    request: Request,
+    workflows: Sequence[str] = (),
+    *,
+    margin: float = MARGIN,
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """What each step of the workflows buys, against the first of them as it is configured."""
+    loaded = request.load()
+    chosen = list(workflows) or ["adaptive"]
+    configurations, left_out = ablation_plan(loaded.settings, chosen)
+    evaluated = answer_all(request, configurations, progress=progress)
+    found: Ablation = ablate(
+        evaluated.rows,
+        reference=configurations[0].name,
+        metric=evaluated.metric,
+        margin=margin,
+        left_out=left_out,
+        seed=request.seed,
+    )
+    pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
+    return written(evaluated, comparisons=pairs, ablation=found)
+
+
+def evaluate_sweep(
+    request: Request,
+    *,
+    param: str | None = None,
+    values: str | None = None,
+    workflow: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """What one number among the settings does, each value against the reference."""
+    plan = sweep_plan(
+        request.load().settings,
+        param=param or PARAM,
+        values=None if values is None else _numbers(values),
+        workflow=workflow,
+    )
+    evaluated = answer_all(request, plan.configurations, progress=progress)
+    found = sweep(evaluated.rows, plan=plan, metric=evaluated.metric, seed=request.seed)
+    return written(evaluated, sweep=found)
+
+
+def evaluate_hypotheses(
+    request: Request, *, progress: Callable[[Progress], None] | None = None
+) -> Results:
+    configurations = hypothesis_plan(request.load().settings)
+    evaluated = answer_all(request, configurations, progress=progress)
+    return written(evaluated, hypotheses=judge(evaluated.rows, seed=request.seed))
+
+
+def written(evaluated: Evaluated, **more: Any) -> Results:
+    """The results, kept in the folder with their tables and plots."""
+    from secondlook.evaluation import report
+
+    found = evaluated.results(**more)
+    results.write(found, evaluated.request.folder)
+    report.write(found, evaluated.request.folder)
+    return found
+
+
+def _chosen(data: EvalSet, request: Request) -> tuple[Case, ...]:
+    wanted = request.only
+    cases = [
+        case for case in data.cases if wanted is None or case.answerable == (wanted == "answerable")
+    ]
+    if not cases:
+        raise UsageError(f"{data.name!r} holds no {wanted} question")
+    return datasets.sample(cases, limit=request.limit, seed=request.seed)
+
+
+def _numbers(given: str) -> list[float]:
+    """`1,3,5` as numbers."""
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--values {given!r} is no list of numbers", hint="for example: --values 1,3,5"
+        ) from None
+
+
+def _by_configuration(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.configuration, []).append(row)
+    return found
+
+
+def _passes(memory: Memory, indexing: float, total: float) -> Passes:
+    models = memory.reader.seconds + memory.embedder.seconds
+    return Passes(
+        indexing_seconds=round(indexing, 3),
+        reader_seconds=round(memory.reader.seconds, 3),
+        reader_pairs=memory.reader.made,
+        reader_remembered=memory.reader.remembered,
+        embedder_seconds=round(memory.embedder.seconds, 3),
+        embedder_texts=memory.embedder.made,
+        embedder_remembered=memory.embedder.remembered,
+        model_calls=memory.models.made,
+        model_remembered=memory.models.remembered,
+        total_seconds=round(total, 3),
+        ratio=round(total / models, 3) if models else None,
+    )
+
+
+def _versions(settings: Settings) -> dict[str, str]:
+    from secondlook.library.opening import load_embedder_for
+    from secondlook.reading import load_reader
+
+    embedder = load_embedder_for(settings, settings.embedding.model).name
+    reader = load_reader(threads=settings.embedding.threads or None).name
+    return results.versions(settings, reader=reader, embedder=embedder)

@@ -1,0 +1,277 @@
+"""An evaluation from end to end: real index, real reader, real files."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import SettingsError, UsageError
+from secondlook.evaluation import evaluate, running
+from secondlook.evaluation import results as result_files
+from secondlook.evaluation.remembering import Memory, RememberingModels
+from secondlook.library.shelf import Shelf
+from tests.support.eval_set import QUESTIONS, UNANSWERABLE, write_set
+from tests.support.function_model import FunctionModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.evaluation.records import Results
+
+ALL = len(QUESTIONS) + len(UNANSWERABLE)
+TIMINGS = re.compile(r"seconds|latency|passes|command|price|ratio")
+
+
+@pytest.fixture(scope="module")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _cache(shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECONDLOOK_CACHE", str(shared_cache))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_set(tmp_path / "harbour")
+
+
+def without_timings(value: Any) -> Any:
+    """The results but for what a clock says."""
+    if isinstance(value, dict):
+        return {
+            key: without_timings(item) for key, item in value.items() if not TIMINGS.search(key)
+        }
+    return [without_timings(item) for item in value] if isinstance(value, list) else value
+
+
+def on_disk(folder: Path) -> Any:
+    return without_timings(json.loads((folder / "results.json").read_text("utf-8")))
+
+
+def test_answers_are_found_right_and_withheld_where_there_is_none(
+    data: Path, tmp_path: Path
+) -> None:
+    found = evaluate(data, workflows=["linear", "adaptive"], out=tmp_path / "out")
+    metrics = found.summaries["linear"].metrics
+    assert set(found.summaries) == {"linear", "adaptive"}
+    assert len(found.rows) == 2 * ALL
+    assert metrics["recall@5"].value == 1.0
+    assert metrics["f1"].n == len(QUESTIONS)
+    assert metrics["f1"].value is not None
+    assert metrics["f1"].value > 0.5
+    assert metrics["refused_unanswerable"].n == len(UNANSWERABLE)
+    assert metrics["citation_precision"].value == 1.0
+    assert metrics["latency_p50"].value
+    assert found.comparisons[0].base == "linear"
+    assert found.data["asked"] == ALL
+    for file in ("results.json", "results.csv", "report.html"):
+        assert (tmp_path / "out" / file).stat().st_size > 500
+
+
+def test_a_second_run_of_it_reads_and_indexes_nothing(data: Path, tmp_path: Path) -> None:
+    evaluate(data, workflows=["linear"], out=tmp_path / "first")
+    again = evaluate(data, workflows=["linear", "adaptive"], out=tmp_path / "second")
+    assert again.passes.reader_pairs == 0
+    assert again.passes.reader_remembered > 0
+    assert again.passes.embedder_texts == 0
+    assert on_disk(tmp_path / "first")["rows"] == [
+        row for row in on_disk(tmp_path / "second")["rows"] if row["configuration"] == "linear"
+    ]
+
+
+def test_what_was_remembered_counts_as_if_it_had_been_paid(data: Path, tmp_path: Path) -> None:
+    first = evaluate(data, workflows=["linear"], out=tmp_path / "first", fresh=True)
+    again = evaluate(data, workflows=["linear"], out=tmp_path / "second", fresh=True)
+    read = sum(row.seconds_by_node["rerank"] for row in again.rows)
+    paid = sum(row.seconds_by_node["rerank"] for row in first.rows)
+    assert read > 0.5 * paid
+    assert again.passes.reader_pairs == 0
+
+
+@pytest.mark.parametrize("after", random.Random(5).sample(range(1, 2 * ALL), 3))
+def test_interrupted_and_resumed_it_comes_to_the_same(
+    data: Path, tmp_path: Path, after: int
+) -> None:
+    def stop(progress: running.Progress) -> None:
+        if progress.indexed is None and progress.done == after:
+            raise KeyboardInterrupt
+
+    workflows = ["linear", "adaptive"]
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(data, workflows=workflows, out=tmp_path / "stopped", progress=stop)
+    assert not (tmp_path / "stopped" / "results.json").exists()
+    resumed: list[running.Progress] = []
+    evaluate(data, workflows=workflows, out=tmp_path / "stopped", progress=resumed.append)
+    evaluate(data, workflows=workflows, out=tmp_path / "whole")
+    assert resumed[-1].reused == after
+    assert resumed[-1].done == 2 * ALL
+    assert on_disk(tmp_path / "stopped") == on_disk(tmp_path / "whole")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+def test_a_killed_process_loses_no_finished_answer(
+    data: Path, tmp_path: Path, kind: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "secondlook", "eval", str(data), "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        rows = out / running.ROWS_FILE
+        while process.poll() is None and not (rows.exists() and rows.read_text().count("\n") > 2):
+            pass
+        process.send_signal(kind)
+        _, said = process.communicate(timeout=60)
+    done = rows.read_text().count("\n")
+    if kind == signal.SIGINT and not (out / "results.json").exists():
+        assert "the same command goes on" in said
+    resumed: list[running.Progress] = []
+    evaluate(data, out=out, progress=resumed.append)
+    assert resumed[-1].reused >= done >= 2
+    evaluate(data, out=tmp_path / "whole")
+    assert on_disk(out) == on_disk(tmp_path / "whole")
+
+
+def test_a_line_that_was_cut_off_is_done_again(data: Path, tmp_path: Path) -> None:
+    evaluate(data, out=tmp_path / "out")
+    whole = on_disk(tmp_path / "out")
+    rows = tmp_path / "out" / running.ROWS_FILE
+    rows.write_bytes(rows.read_bytes()[:-40])
+    resumed: list[running.Progress] = []
+    evaluate(data, out=tmp_path / "out", progress=resumed.append)
+    assert resumed[-1].reused == ALL - 1
+    assert on_disk(tmp_path / "out") == whole
+    assert all(json.loads(line) for line in rows.read_text().splitlines()[-1:])
+
+
+def test_several_questions_at_once_come_to_the_same(data: Path, tmp_path: Path) -> None:
+    evaluate(data, out=tmp_path / "one")
+    evaluate(data, out=tmp_path / "four", jobs=4)
+    assert on_disk(tmp_path / "one") == on_disk(tmp_path / "four")
+
+
+def test_a_question_that_fails_is_listed_and_counts_as_wrong(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = Shelf.find
+
+    def broken(self: Shelf, query: str, *args: Any) -> Any:
+        if "berth" in query:
+            raise OSError("the disk is gone")
+        return find(self, query, *args)
+
+    monkeypatch.setattr(Shelf, "find", broken)
+    found = evaluate(data, out=tmp_path / "out")
+    row = next(row for row in found.rows if row.case == "q1")
+    assert row.status == "failed"
+    assert "the disk is gone" in (row.error or "")
+    assert found.summaries["linear"].failed == ("q1",)
+    assert found.summaries["linear"].metrics["f1"].n == len(QUESTIONS)
+    assert found.summaries["linear"].metrics["failed"].value == pytest.approx(1 / ALL)
+
+
+def test_what_the_engine_raises_ends_one_question_only(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    astream = running.Secondlook.astream
+
+    def broken(self: Any, question: str, **options: Any) -> Any:
+        if "berth" in question:
+            raise RuntimeError("not foreseen")
+        return astream(self, question, **options)
+
+    monkeypatch.setattr(running.Secondlook, "astream", broken)
+    found = evaluate(data, out=tmp_path / "out")
+    assert [row.case for row in found.rows if row.status == "failed"] == ["q1"]
+    assert found.rows[0].error == "RuntimeError: not foreseen"
+
+
+def test_repeats_are_asked_apart_and_counted_once(data: Path, tmp_path: Path) -> None:
+    found = evaluate(data, out=tmp_path / "out", repeat=3, limit=4)
+    assert len(found.rows) == 12
+    assert found.summaries["linear"].metrics["answered"].n == 4
+
+
+def test_malformed_rows_are_told_with_their_line(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "odd", more=["{not json", '{"id": "q1", "question": "twice?"}'])
+    found = evaluate(folder, out=tmp_path / "out", limit=3)
+    told = json.dumps(found.data["problems"])
+    assert str(ALL + 1) in told
+    assert str(ALL + 2) in told
+
+
+def test_settings_reach_every_configuration(data: Path, tmp_path: Path) -> None:
+    found = evaluate(
+        data, settings={"answer.enable_abstention": False}, out=tmp_path / "out", limit=6
+    )
+    assert found.summaries["linear"].metrics["answered"].value == 1.0
+    assert found.settings["answer"]["enable_abstention"] is False
+    assert "path" not in json.dumps(found.settings)
+
+
+def test_replies_of_a_model_are_asked_for_once(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = FunctionModel(lambda _: "Berth 4 is the deepest berth, at 7.8 metres [1].")
+    monkeypatch.setattr(
+        running, "RememberingModels", partial(RememberingModels, open_chat=lambda _: model)
+    )
+    options: dict[str, Any] = {"settings": {"models.default": "ollama:test"}, "limit": 4}
+    first = evaluate(data, workflows=["linear", "adaptive"], out=tmp_path / "a", **options)
+    asked = len(model.requests)
+    assert 4 <= asked < 8
+    assert first.passes.model_calls == asked
+    assert all(row.llm_calls == 1 for row in first.rows if row.tokens_out)
+    again = evaluate(data, workflows=["linear", "adaptive"], out=tmp_path / "b", **options)
+    assert len(model.requests) == asked
+    assert [row.tokens_in for row in again.rows] == [row.tokens_in for row in first.rows]
+    evaluate(data, workflows=["linear"], out=tmp_path / "c", repeat=2, **options)
+    assert len(model.requests) == asked + 4  # a repetition is asked anew
+
+
+def test_what_cannot_work_is_told_before_anything_is_asked(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no-such"):
+        evaluate(data, workflows=["no-such"], out=tmp_path / "out")
+    with pytest.raises(SettingsError, match="no model file"):
+        evaluate(data, settings={"models.default": "gguf:/no/model.gguf"}, out=tmp_path / "out")
+    with pytest.raises(UsageError, match="wibble"):
+        evaluate(data, metric="wibble", out=tmp_path / "out")
+    with pytest.raises(UsageError):
+        evaluate(tmp_path / "nowhere", out=tmp_path / "out")
+    with pytest.raises(SettingsError):
+        evaluate(data, settings={"answer.k": 0}, out=tmp_path / "out")
+    assert not (tmp_path / "out" / "results.json").exists()
+
+
+def test_two_evaluations_do_not_share_a_folder(data: Path, tmp_path: Path) -> None:
+    with (
+        running._held(tmp_path / "out"),
+        pytest.raises(UsageError, match="another evaluation"),
+    ):
+        evaluate(data, out=tmp_path / "out")
+
+
+def test_results_are_read_again_as_they_were(data: Path, tmp_path: Path) -> None:
+    found = evaluate(data, out=tmp_path / "out", limit=3)
+    read: Results = result_files.read(tmp_path / "out")
+    assert read == found
+    (tmp_path / "bad.json").write_text("{}x")
+    for place in (tmp_path / "bad.json", tmp_path / "none.json"):
+        with pytest.raises(UsageError):
+            result_files.read(place)
+
+
+def test_a_damaged_memory_says_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    file.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(UsageError, match="cannot be read"):
+        Memory(file)
