@@ -1,5 +1,5 @@
-"""How figures are written, the same in the terminal and in the page. What is not there is a dash;
-"not a number" is never printed."""
+"""How figures and names are written, the same in the terminal and in the page. What is not there
+is a dash; "not a number" is never printed."""
 
 from __future__ import annotations
 
@@ -104,15 +104,25 @@ def between(low: float | None, high: float | None, metric: str, *, signed: bool 
     if signed or first.startswith("-"):
         return f"{first} to {last}"
     unit = last.partition(" ")[2]
-    return f"{first.removesuffix(' ' + unit) if unit else first}{DASH}{last}"
+    first = first.removesuffix(f" {unit}") if unit else first
+    return f"{first}{DASH}{last.removeprefix('$')}"
 
 
 def estimate(item: Estimate | None, metric: str) -> str:
-    """The figure and its interval."""
+    """The figure and its interval, with the unit once; without an interval that adds nothing."""
     if item is None:
         return DASH
-    interval = between(item.low, item.high, metric) if is_there(item.value) else ""
-    return f"{figure(item.value, metric)} {interval}".rstrip()
+    value = figure(item.value, metric)
+    if not is_there(item.value) or figure(item.low, metric) == figure(item.high, metric) == value:
+        return value
+    interval = between(item.low, item.high, metric).removeprefix("$")
+    unit = value.partition(" ")[2]
+    return f"{value} {interval.removesuffix(f' {unit}') if unit else interval}".rstrip()
+
+
+def one_line(text: str) -> str:
+    """Names and words of others, without what could steer a terminal or break a file."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def arrow(metric: str) -> str:

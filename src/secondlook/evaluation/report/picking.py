@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.questions import question_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,13 +55,10 @@ def by_configuration(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return dict(grouped)
 
 
-def values(rows: Iterable[Row], metric: str) -> dict[str, float]:
+def values(rows: Sequence[Row], metric: str) -> dict[str, float]:
     """Of each question that has the figure: its mean over the repeats."""
-    grouped: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        if metric in row.metrics:
-            grouped[row.case].append(row.metrics[metric])
-    return {case: fmean(figures) for case, figures in grouped.items()}
+    known = METRICS.get(metric)
+    return question_values(rows, metric) if known is not None and known.per_question else {}
 
 
 def fell_back(rows: Iterable[Row]) -> frozenset[str]:
@@ -112,12 +109,11 @@ def base_of(rows: Mapping[str, Sequence[Row]], other: str) -> str | None:
     return next(iter([*without, *rest]), None)
 
 
-def changes(base: Iterable[Row], other: Iterable[Row], metric: str) -> list[Change]:
+def changes(base: Sequence[Row], other: Sequence[Row], metric: str) -> list[Change]:
     """Every question that both have the figure for, the largest change first."""
-    befores, afters = list(base), list(other)
-    before, after = values(befores, metric), values(afters, metric)
-    firsts = {row.case: row for row in reversed(befores)}
-    lasts = {row.case: row for row in reversed(afters)}
+    before, after = values(base, metric), values(other, metric)
+    firsts = {row.case: row for row in reversed(base)}
+    lasts = {row.case: row for row in reversed(other)}
     pairs = [
         Change(firsts[case], lasts[case], after[case] - before[case])
         for case in before

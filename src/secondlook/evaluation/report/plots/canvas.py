@@ -10,11 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from secondlook.evaluation.report.numbers import one_line
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from secondlook.evaluation.records import Estimate
 
 # Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ in lightness.
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -106,9 +110,23 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int = 4) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
 
 
+def errors(items: Sequence[Estimate]) -> list[list[float]]:
+    """How far each interval reaches below and above its figure: never negative, and 0 where there
+    is no interval."""
+    reach = [
+        (
+            max(0.0, middle - (middle if item.low is None else item.low)),
+            max(0.0, (middle if item.high is None else item.high) - middle),
+        )
+        for item in items
+        for middle in (item.value or 0.0,)
+    ]
+    return [[below for below, _ in reach], [above for _, above in reach]]
+
+
 def label(text: str, *, longest: int = _LABEL) -> str:
     """One printable line: names come from people and from data."""
-    shown = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    shown = one_line(text)
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 

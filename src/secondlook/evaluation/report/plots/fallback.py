@@ -38,7 +38,7 @@ def rerank_scores(results: Results) -> Drawing:
     figure, axes = canvas.panels(3.4, columns=1 if decides or not judged else 2)
     _histogram(axes[0], lowest, threshold=_threshold(those) if decides else None)
     axes[0].set_xlabel("lowest reranker's score among the best five")
-    axes[0].set_title("Reranker's scores")
+    axes[0].set_title("Reranker's scores, by whether the fallback fired")
     if len(axes) > 1:
         _histogram(axes[1], judged, threshold=_threshold(those))
         axes[1].set_xlabel("what the decision was based on")
@@ -66,7 +66,7 @@ def _histogram(axes: Axes, scored: Sequence[tuple[Row, float]], *, threshold: fl
         for bar in container:
             bar.set_hatch(hatch)
     if threshold is not None:
-        said = f"searches again below {numbers.number(threshold)}"
+        said = f"searches again below {numbers.scalar(threshold)}"
         axes.axvline(threshold, color="black", linestyle="--", linewidth=1.5, label=said)
     axes.grid(visible=True, axis="y")
 
@@ -104,6 +104,8 @@ def f1_changes(results: Results) -> Drawing:
     axes[0].set_ylabel(
         f"F1 of {label(other, longest=20)} minus {label(base, longest=20)}", fontsize=9
     )
+    height = 1.25 * max(0.1, *(abs(item.difference) for item in changes))
+    axes[0].set_ylim(-height, height)
     figure.suptitle("Change in F1 of each question", x=0.01, ha="left", fontsize=11)
     canvas.legend_below(figure, axes[0])
     return Drawing(
@@ -135,7 +137,6 @@ def _waterfall(axes: Axes, ordered: Sequence[float], said: str) -> None:
     )
     axes.set_xlabel("questions, by change")
     axes.grid(visible=True, axis="y")
-    axes.set_ylim(-1.05, 1.05)
     axes.axhline(0, color="black", linewidth=0.8)
     if not ordered:
         return
@@ -149,7 +150,7 @@ def _waterfall(axes: Axes, ordered: Sequence[float], said: str) -> None:
     ):
         part = np.maximum(sign * heights, 0) * sign
         axes.fill_between(
-            at, part, color=colour, hatch=hatch, edgecolor="white", linewidth=0, label=told
+            at, part, facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0.3, label=told
         )
     mean = fmean(ordered)
     axes.axhline(mean, color="black", linestyle="--", linewidth=1.2, label="mean change")
@@ -238,9 +239,9 @@ def _bars(
         if item.value is None:
             axes.annotate("no questions", (0.01, y), va="center", fontsize=8)
             continue
-        low = item.value if item.low is None else item.low
-        high = item.value if item.high is None else item.high
-        axes.plot([low, high], [y, y], color="black", linewidth=1.2)
+        (below,), (above,) = canvas.errors([item])
+        high = item.value + above
+        axes.plot([item.value - below, high], [y, y], color="black", linewidth=1.2)
         axes.annotate(
             numbers.number(item.value),
             (high, y),

@@ -85,19 +85,11 @@ def reliability(results: Results) -> Drawing:
     )
     for place, (name, points) in enumerate(curves.items()):
         _bins(upper, points, name, place)
-        width = 0.08 / len(curves)
-        lower.bar(
-            [point.x + (place - (len(curves) - 1) / 2) * width for point in points],
-            [point.n for point in points],
-            width=width,
-            color=canvas.COLOURS[place],
-            hatch=canvas.HATCHES[place],
-            edgecolor="white",
-            linewidth=0.3,
-        )
+        _stems(lower, points, place)
     for axes in (upper, lower):
         axes.grid(visible=True, axis="both")
         axes.set_xlim(0, 1)
+    lower.set_ylim(bottom=0)
     upper.set_ylim(0, 1.02)
     upper.set_ylabel("share that is right")
     lower.set_ylabel("answers in bin")
@@ -106,6 +98,13 @@ def reliability(results: Results) -> Drawing:
     canvas.legend_below(figure, upper)
     caption = f"{_sizes(curves)} Lines: 95 % intervals (Wilson). {left_out(results)}"
     return Drawing(figure, caption.strip())
+
+
+def _stems(axes: Axes, points: Sequence[Point], place: int) -> None:
+    """How many answers each bin holds; thin, for bins of several configurations lie close."""
+    at, counts = [point.x for point in points], [point.n for point in points]
+    axes.vlines(at, 0, counts, color=canvas.COLOURS[place], linestyle=canvas.LINES[place])
+    axes.plot(at, counts, canvas.MARKERS[place], color=canvas.COLOURS[place], markersize=5)
 
 
 def _bins(axes: Axes, points: Sequence[Point], name: str, place: int) -> None:
@@ -143,7 +142,7 @@ def success_by_retry(results: Results) -> Drawing:
     figure, (axes,) = canvas.panels(3.8)
     for place, (name, points) in enumerate(curves.items()):
         _tries(axes, points, name, place, of=len(curves))
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     axes.set_ylim(0, 1.02)
     axes.margins(x=0.1)
     axes.grid(visible=True, axis="y")

@@ -28,11 +28,11 @@ def metrics(results: Results) -> Drawing:
     shown = shown_names(results)
     if not names:
         raise NothingToDraw("no metric between 0 and 1 has a figure")
-    figure, (axes,) = canvas.panels(1.2 + len(names) * (0.2 + 0.13 * len(shown)))
+    figure, (axes,) = canvas.panels(1.2 + len(names) * (0.16 + 0.1 * len(shown)))
     for place, name in enumerate(shown):
         offset = (place - (len(shown) - 1) / 2) * 0.8 / max(len(shown), 2)
         _dots(axes, results, names, name, place=place, offset=offset)
-    axes.set_yticks(range(len(names)), [f"{name} {_lower(name)}".rstrip() for name in names])
+    axes.set_yticks(range(len(names)), [f"{name}{_lower(name)}" for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("mean over the questions that the metric is about")
@@ -53,7 +53,7 @@ def _dots(
     axes.errorbar(
         [item.value or 0.0 for item, _ in points],
         [y for _, y in points],
-        xerr=_errors([item for item, _ in points]),
+        xerr=canvas.errors([item for item, _ in points]),
         fmt=canvas.MARKERS[place],
         color=canvas.COLOURS[place],
         markersize=5,
@@ -69,22 +69,8 @@ def _there(found: dict[str, Estimate], metric: str) -> bool:
     return metric in found and numbers.is_there(found[metric].value)
 
 
-def _errors(items: Sequence[Estimate]) -> list[list[float]]:
-    """Below and above, never negative: an interval may be one-sided or missing."""
-    middles = [item.value or 0.0 for item in items]
-    lows = [
-        max(0.0, middle - item.low) if item.low is not None else 0.0
-        for middle, item in zip(middles, items, strict=True)
-    ]
-    highs = [
-        max(0.0, item.high - middle) if item.high is not None else 0.0
-        for middle, item in zip(middles, items, strict=True)
-    ]
-    return [lows, highs]
-
-
 def _lower(metric: str) -> str:
-    return "(lower is better)" if numbers.arrow(metric) == "↓" else ""
+    return "\n(lower is better)" if numbers.arrow(metric) == "↓" else ""
 
 
 def shown_names(results: Results) -> list[str]:
@@ -122,8 +108,7 @@ def latency(results: Results) -> Drawing:
         _marks(axes, results, name, y)
     axes.set_yticks(range(len(shown)), [label(name, longest=28) for name in shown])
     axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlim(left=0)
-    axes.margins(x=0.12)
+    axes.set_xlim(0, 1.12 * axes.get_xlim()[1])
     axes.set_xlabel("seconds per question")
     axes.set_title("Where the time goes: mean per step, median and 95th percentile")
     canvas.legend_below(figure, axes, columns=4)
@@ -189,7 +174,7 @@ def _marks(axes: Axes, results: Results, name: str, y: float) -> None:
             [middle], [y], "D", color="black", markersize=6, markeredgecolor="white", label=first
         )
     if slow is not None:
-        axes.plot([slow], [y], "|", color="black", markersize=18, markeredgewidth=2, label=last)
+        axes.plot([slow], [y], "|", color="black", markersize=13, markeredgewidth=2.5, label=last)
         axes.annotate(
             numbers.seconds(slow),
             (slow, y),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.report import numbers
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.records import Ablation, Difference, Results, Sweep, SweepPoint
 
+_ROOM = 0.06
+"""Share of the axis that the name of a value takes."""
 _LOOKS = {
     "non-inferior": (canvas.GREEN, "o"),
     "worse": (canvas.VERMILION, "X"),
@@ -43,7 +46,7 @@ def ablation(results: Results) -> Drawing:
     )
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.margins(x=0.08)
-    axes.set_xlabel(f"{found.metric} minus {found.metric} of {label(found.reference)}")
+    axes.set_xlabel(f"{found.metric}: difference from {label(found.reference)}")
     axes.set_title(f"What each change does to {found.metric}, with 95 % intervals")
     canvas.legend_below(figure, axes)
     return Drawing(figure, _caption(found, [differences[item.configuration] for item in shown]))
@@ -119,31 +122,36 @@ def _middle(item: SweepPoint, metric: str) -> float | None:
 
 def _places(points: Sequence[SweepPoint]) -> tuple[list[float], list[str]]:
     """Numbers stand where they belong, anything else in a row with its name."""
+    named = [label(numbers.scalar(item.value), longest=16) for item in points]
     numeric = [
         float(item.value)
         for item in points
         if isinstance(item.value, int | float) and not isinstance(item.value, bool)
     ]
-    if len(numeric) == len(points):
-        return numeric, []
-    return [float(place) for place in range(len(points))], [
-        label(numbers.scalar(item.value), longest=16) for item in points
-    ]
+    if len(numeric) < len(points):
+        return [float(place) for place in range(len(points))], named
+    return numeric, named if _apart(numeric) else []
+
+
+def _apart(values: Sequence[float]) -> bool:
+    """Whether there is room for each one's name."""
+    ordered = sorted(values)
+    gaps = [after - before for before, after in pairwise(ordered)]
+    return not gaps or min(gaps) >= _ROOM * (ordered[-1] - ordered[0])
 
 
 def _metric(axes: Axes, at: Sequence[float], points: Sequence[SweepPoint], found: Sweep) -> None:
     items = [point.metrics[found.metric] for point in points]
-    middles = [item.value or 0.0 for item in items]
-    lows = [
-        middle if item.low is None else item.low
-        for item, middle in zip(items, middles, strict=True)
-    ]
-    highs = [
-        middle if item.high is None else item.high
-        for item, middle in zip(items, middles, strict=True)
-    ]
-    axes.vlines(at, lows, highs, color=canvas.BLUE, linewidth=1.5)
-    axes.plot(at, middles, "o-", color=canvas.BLUE, linewidth=1.8)
+    axes.errorbar(
+        at,
+        [item.value or 0.0 for item in items],
+        yerr=canvas.errors(items),
+        fmt="o-",
+        color=canvas.BLUE,
+        linewidth=1.8,
+        elinewidth=1.2,
+        capsize=3,
+    )
     axes.set_ylabel(found.metric)
     axes.grid(visible=True, axis="both")
 

@@ -8,8 +8,6 @@ from secondlook.evaluation.report import numbers, picking
 from secondlook.evaluation.report.tables.cells import PARTS, Table, estimate, value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from secondlook.evaluation.records import Results, Summary
 
 _OVERVIEW = (
@@ -25,9 +23,9 @@ _OVERVIEW = (
 )
 
 
-def summary(results: Results, *, configurations: Sequence[str] | None = None) -> Table:
+def summary(results: Results) -> Table:
     """Metrics as lines, configurations as columns."""
-    names = tuple(results.summaries if configurations is None else configurations)
+    names = tuple(results.summaries)
     rows = tuple(
         (
             f"{metric} {numbers.arrow(metric)}".rstrip(),

@@ -1,0 +1,214 @@
+"""What the terminal shows: tables that can be read at 80 columns and without colours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from secondlook.evaluation.report import numbers, picking
+from secondlook.evaluation.report.numbers import DASH
+from secondlook.evaluation.report.tables import run, studies
+from secondlook.evaluation.report.tables.cells import Table, short_difference, value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from secondlook.evaluation.records import Comparison, Difference, Estimate, Results
+
+_SIDE_BY_SIDE = 3
+"""Configurations that fit beside each other, each figure with its interval."""
+_WITH_INTERVALS = 6
+"""For more than these the terminal gives an overview; the page has all."""
+_IN_FULL = 3
+"""Pairs of configurations whose every difference is shown."""
+_FIGURE = 17
+"""Characters of a figure with its interval, so that three stand in 80 columns."""
+_SHORT = 14
+"""Words up to this length stay on one line."""
+_FAILED = 10
+_OVERVIEW = ("f1", "accuracy", "faithfulness", "answered", "wrong_among_answered", "llm_calls")
+
+
+def tables(results: Results) -> list[RenderableType]:
+    """All that a run has to say, most important last: that is what stays on the screen."""
+    parts: list[Table] = [
+        *summary(results),
+        *comparisons(results),
+        sweep(results),
+        hypotheses(results),
+        failed(results),
+        ablation(results),
+    ]
+    return [item for part in parts if part.rows for item in drawn(part)]
+
+
+def drawn(table: Table) -> list[RenderableType]:
+    """Title, table, note, and an empty line."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    # No lines around cells: they cost columns, and whoever reads it in a log has no use for them.
+    shown = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for number, name in enumerate(table.columns):
+        short = all(len(row[number]) <= _SHORT for row in table.rows)
+        shown.add_column(
+            Text(_head(name)),
+            justify="left" if table.is_text(number) else "right",
+            overflow="fold",
+            no_wrap=short or not table.is_text(number),
+        )
+    for row in table.rows:
+        shown.add_row(*(Text(numbers.one_line(cell)) for cell in row))
+    note = [Text(line, style="dim") for line in table.note.splitlines()]
+    return [Text(numbers.one_line(table.title), style="bold"), shown, *note, Text("")]
+
+
+def _head(name: str) -> str:
+    """No wider than a figure: names of configurations may be long."""
+    lines = [numbers.one_line(line) for line in name.splitlines()]
+    return "\n".join(part for line in lines for part in wrap(line, _FIGURE))
+
+
+def summary(results: Results) -> list[Table]:
+    """Metrics as lines; a few configurations side by side, or an overview of many."""
+    names = list(results.summaries)
+    if len(names) > _WITH_INTERVALS:
+        return [_overview(results)]
+    return [
+        _side_by_side(results, names[start : start + _SIDE_BY_SIDE])
+        for start in range(0, len(names), _SIDE_BY_SIDE)
+    ]
+
+
+def _side_by_side(results: Results, names: Sequence[str]) -> Table:
+    metrics = picking.metric_names(results)
+    rows = tuple(
+        (metric, *(_narrow(results.summaries[name].metrics.get(metric), metric) for name in names))
+        for metric in metrics
+    )
+    lower = ", ".join(name for name in metrics if numbers.arrow(name) == "↓")
+    note = f"Mean and 95 % interval. Lower is better: {lower}." if lower else ""
+    return Table("Summary", ("metric", *names), rows, note=note)
+
+
+def _narrow(item: Estimate | None, metric: str) -> str:
+    """With its interval where that fits."""
+    written = numbers.estimate(item, metric)
+    return written if len(written) <= _FIGURE else numbers.figure(item and item.value, metric)
+
+
+def _overview(results: Results) -> Table:
+    there = set(picking.metric_names(results))
+    shown = [name for name in (*_OVERVIEW, "latency_p50") if name in there]
+    rows = tuple(
+        (name, *(value(item.metrics, metric) for metric in shown))
+        for name, item in results.summaries.items()
+    )
+    heads = [name.replace("_", "\n") for name in shown]
+    return Table("Summary", ("configuration", *heads), rows, note="report.html has all metrics.")
+
+
+def comparisons(results: Results) -> list[Table]:
+    """Few pairs with all their differences, of many the one that decides."""
+    pairs = results.comparisons
+    if len(pairs) <= _IN_FULL:
+        return [_in_full(pair) for pair in pairs]
+    rows = tuple((f"{pair.other} vs {pair.base}", *_difference(pair.deciding)) for pair in pairs)
+    title = f"Comparisons by {pairs[0].metric}, on the same questions"
+    return [Table(title, ("", "change", "95 % interval", "p (Holm)", "up/same/down"), rows)]
+
+
+def _in_full(pair: Comparison) -> Table:
+    rows = tuple(
+        (
+            item.metric,
+            numbers.figure(item.base, item.metric),
+            numbers.figure(item.other, item.metric),
+            *_difference(item),
+        )
+        for item in pair.differences
+    )
+    head = ("metric", "base", "other", "change", "95 % interval", "p (Holm)", "up/same/down")
+    return Table(f"{pair.other} (other) vs {pair.base} (base)", head, rows)
+
+
+def _difference(item: Difference) -> tuple[str, ...]:
+    counts = f"{item.improved}/{item.same}/{item.degraded}"
+    return (*short_difference(item), counts)
+
+
+def failed(results: Results) -> Table:
+    found = run.failed(results)
+    more = len(found.rows) - _FAILED
+    note = f"{found.note} {more:,} more are in report.html." if more > 0 else found.note
+    return replace(found, rows=found.rows[:_FAILED], note=note)
+
+
+def ablation(results: Results) -> Table:
+    found = results.ablation
+    if found is None:
+        return Table("", (), ())
+    deciding = {item.other: item.deciding for item in found.comparisons}
+    rows = tuple(
+        (
+            item.configuration,
+            item.verdict,
+            *short_difference(deciding.get(item.configuration)),
+            numbers.number(item.price[1]),
+            numbers.seconds(item.price[2]),
+        )
+        for item in found.verdicts
+    )
+    return Table(
+        f"Ablation: {found.metric} against {found.reference}",
+        ("configuration", "verdict", "change", "95 % interval", "p (Holm)", "calls", "time"),
+        rows,
+        texts=2,
+        note="\n".join([*_undecided(results), studies.cheapest(results)]),
+    )
+
+
+def _undecided(results: Results) -> list[str]:
+    verdicts = results.ablation.verdicts if results.ablation else ()
+    return [
+        f"{item.configuration}: undecided, about {item.more_questions:,} more questions needed."
+        for item in verdicts
+        if item.verdict == "undecided" and item.more_questions is not None
+    ]
+
+
+def sweep(results: Results) -> Table:
+    found = results.sweep
+    if found is None:
+        return Table("", (), ())
+    rows = tuple(
+        (
+            numbers.scalar(point.value),
+            numbers.percent(point.fallback_rate),
+            value(point.metrics, found.metric),
+            *short_difference(point.difference),
+            _where_it_fired(point.on_fallback),
+        )
+        for point in found.points
+    )
+    return Table(
+        f"{found.param}: {found.metric} against {found.reference}",
+        ("value", "fallback", found.metric, "change", "95 % interval", "p", "where it fired"),
+        rows,
+    )
+
+
+def _where_it_fired(item: Difference | None) -> str:
+    if item is None:
+        return DASH
+    return f"{numbers.figure(item.difference, item.metric, signed=True)} of {item.n:,}"
+
+
+def hypotheses(results: Results) -> Table:
+    rows = tuple(
+        (item.name, item.verdict, f"{item.claim}: {item.why}") for item in results.hypotheses
+    )
+    return Table("Hypotheses", ("", "verdict", "claim and why"), rows, texts=3)

@@ -1,0 +1,111 @@
+"""`results.csv`: one line per answer, for a spreadsheet or a data frame."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.report import picking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from secondlook.evaluation.records import Row
+
+_FIELDS = (
+    "configuration",
+    "case",
+    "repeat",
+    "type",
+    "answerable",
+    "scored",
+    "status",
+    "stop_reason",
+    "method",
+    "question",
+    "expected",
+    "short",
+    "text",
+    "confidence",
+    "right",
+    "fallback",
+    "web",
+    "retries",
+    "regenerations",
+    "trigger",
+    "trigger_below",
+    "llm_calls",
+    "tokens_in",
+    "tokens_out",
+    "tokens_cached",
+    "parse_failures",
+    "cost",
+    "seconds",
+    "warnings",
+    "error",
+)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the start of a formula. Questions and answers are others' words."""
+
+Figures = dict[tuple[str, int], dict[str, dict[str, float]]]
+"""By configuration and repeat, by metric, by question."""
+
+
+def as_csv(rows: Sequence[Row]) -> bytes:
+    figures = _figures(rows)
+    metrics = picking.in_order({name for found in figures.values() for name in found})
+    nodes = sorted({node for row in rows for node in row.seconds_by_node})
+    sheet = io.StringIO(newline="")
+    writer = csv.writer(sheet, lineterminator="\r\n")
+    writer.writerow(
+        [*_FIELDS, "lowest_of_best_5", *metrics, *(guarded(f"seconds_{node}") for node in nodes)]
+    )
+    for row in rows:
+        found = figures[row.configuration, row.repeat]
+        writer.writerow(
+            [
+                *(_cell(getattr(row, name)) for name in _FIELDS),
+                _cell(picking.lowest_of_best(row)),
+                *(_cell(found.get(name, {}).get(row.case)) for name in metrics),
+                *(_cell(row.seconds_by_node.get(node)) for node in nodes),
+            ]
+        )
+    return sheet.getvalue().encode("utf-8", "replace")
+
+
+def guarded(text: str) -> str:
+    """Text that a spreadsheet shows and does not carry out."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _figures(rows: Iterable[Row]) -> Figures:
+    """What each metric makes of each row, those that follow from how it ended included."""
+    grouped: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row.configuration, row.repeat].append(row)
+    return {key: _of_group(those) for key, those in grouped.items()}
+
+
+def _of_group(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    wanted = [name for name, item in METRICS.items() if item.per_question and name not in _FIELDS]
+    found = {name: picking.values(rows, name) for name in wanted}
+    unknown = {name for row in rows for name in row.metrics if name not in METRICS}
+    for name in unknown - set(_FIELDS):
+        found[name] = {row.case: row.metrics[name] for row in rows if name in row.metrics}
+    return {name: by_case for name, by_case in found.items() if by_case}
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(round(value, 9)) if math.isfinite(value) else ""
+    if isinstance(value, tuple):
+        return guarded("; ".join(map(str, value)))
+    return guarded(value) if isinstance(value, str) else str(value)
