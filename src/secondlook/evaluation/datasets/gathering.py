@@ -32,7 +32,8 @@ class Gathering:
             raise Malformed(f"{same} {place}, with the id {case.id!r}")
         self._seen[case.id] = where, case.question
         if case.answers and not case.answerable:
-            self.tell(line, "it is said to have no answer: the answers given are not used")
+            reason = "it is said to have no answer: the answers given are not used"
+            self.tell(line, reason if line else f"{where}: {reason}")
             case = replace(case, answers=())
         self.cases.append(case)
 

@@ -66,7 +66,7 @@ def _parsed(data: bytes) -> dict[str, Any] | None:
     if not data.strip():
         return None
     try:
-        found = json.loads(data.decode())
+        found = json.loads(data.decode().rstrip())
     except UnicodeDecodeError as error:
         raise Malformed(f"not UTF-8 at byte {error.start + 1} of the line") from error
     except json.JSONDecodeError as error:

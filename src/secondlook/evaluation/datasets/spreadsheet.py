@@ -63,7 +63,7 @@ def read_sheet(path: Path, problems: list[Problem]) -> Sheet:
     for line, cells in _records(path, lines, header, problems):
         if not any(cell.strip() for cell in cells):
             continue
-        if any(cell.strip() for cell in cells[len(header.fields) :]):
+        if len(cells) > len(header.fields):
             reason = f"{len(cells)} cells under {len(header.fields)} columns: is a text unquoted?"
             problems.append(Problem(path.name, line, reason))
             continue

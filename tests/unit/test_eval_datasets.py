@@ -1,0 +1,263 @@
+"""Sets of lines: what is read, and what becomes of every row that cannot be."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.datasets import load
+from tests.support.eval_sets import CORPUS, QUERIES, as_line, lines_set, told, write_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_questions_and_passages_are_read(tmp_path: Path, end: str) -> None:
+    data = load(lines_set(tmp_path / "harbours", end=end))
+    assert (data.name, data.form, data.problems, data.notes) == ("harbours", "lines", (), ())
+    first, second, third = data.cases
+    assert (first.id, first.question) == ("q1", "When was the north quay built?")
+    assert (first.answers, first.gold, first.answerable) == (("1931",), {"p1": 1}, True)
+    assert (second.id, second.answers, second.answerable) == ("2", (), False)
+    assert not second.scored
+    assert (third.gold, third.type) == ({"3": 1, "p2": 1}, "bridge")
+    assert third.answers == ("oak", "oak wood")
+    texts = list(data.texts())
+    assert [(text.name, text.title, text.text) for text in texts] == [
+        ("p1", "North quay", "The north quay was built in 1931."),
+        ("p2", "Cape Varn", "The light at Cape Varn was lit in 1868."),
+        ("3", None, "Tolham has a weir of oak."),
+    ]
+    assert data.passages == data.document_count == 3
+    assert list(data.texts()) == texts, "read again, not used up"
+
+
+def test_type_is_the_first_field_that_says_anything(tmp_path: Path) -> None:
+    labels: list[dict[str, Any]] = [
+        {"type": "", "level": "hard", "subject": "law"},
+        {"difficulty": 3, "subject": "law"},
+        {"type": None, "subject": " law "},
+        {},
+    ]
+    rows = [{"id": n, "question": "Why?", **label} for n, label in enumerate(labels)]
+    data = load(lines_set(tmp_path, queries=rows))
+    assert [case.type for case in data.cases] == ["hard", "3", "law", None]
+
+
+def test_multiple_choice(tmp_path: Path) -> None:
+    choices = {"A": "oak", "B": "stone"}
+    rows = [
+        {"id": 1, "question": "Of what?", "choices": choices, "choice": "B", "answers": ["stone"]},
+        {"id": 2, "question": "Of what?", "choices": choices},
+        {"id": 3, "question": "Of what?", "choices": choices, "choice": "C"},
+        {"id": 4, "question": "Of what?", "choice": "A"},
+        {"id": 5, "question": "Of what?", "choices": ["oak", "stone"]},
+        {"id": 6, "question": "Of what?", "choices": {"A": 1}},
+    ]
+    data = load(lines_set(tmp_path, queries=rows))
+    assert [(case.id, case.choice) for case in data.cases] == [("1", "B"), ("2", None)]
+    assert data.cases[0].choices == choices
+    assert told(data) == [
+        ("queries.jsonl", 3, "choice 'C' is none of the choices"),
+        ("queries.jsonl", 4, "choice 'A' is none of the choices"),
+        ("queries.jsonl", 5, "choices is ['oak', 'stone'], not texts by letter"),
+        ("queries.jsonl", 6, "choices 'A' is a number, not a text"),
+    ]
+
+
+BROKEN_QUERIES: list[tuple[object, str]] = [
+    ("{not json", "not JSON: Expecting property name enclosed in double quotes at column 2"),
+    (b'{"id": "\xff"}', "not UTF-8 at byte 9 of the line"),
+    ("[1, 2]", "not a JSON object but [1, 2]"),
+    ("{}", "an empty object"),
+    ("[" * 100_000, "not JSON that can be read: RecursionError"),
+    (f'{{"id": {"9" * 5000}}}', "not JSON that can be read: ValueError"),
+    ({"question": "Who?"}, "id is missing"),
+    ({"id": None, "question": "Who?"}, "id is missing"),
+    ({"id": True, "question": "Who?"}, "id is true or false, not a text or a whole number"),
+    ({"id": 1.5, "question": "Who?"}, "id is a number, not a text or a whole number"),
+    ({"id": " ", "question": "Who?"}, "id is empty"),
+    ({"id": "x"}, "question is missing"),
+    ({"id": "x", "question": "\n "}, "question is empty"),
+    ({"id": "x", "question": ["Who?"]}, "question is a list, not a text"),
+    ('{"id": "x", "question": "\\ud800?"}', "question holds a broken character at 0"),
+    ({"id": "x", "question": "Who?", "answers": "Ada"}, "answers is a text, not a list"),
+    ({"id": "x", "question": "Who?", "answers": [1931]}, "an answer is a number, not a text"),
+    ({"id": "x", "question": "Who?", "answers": [" "]}, "an answer is empty"),
+    ({"id": "x", "question": "Who?", "gold": "p1"}, "gold is a text, not a list"),
+    (
+        {"id": "x", "question": "Who?", "gold": [{"p1": 1}]},
+        "gold is an object, not a text or a whole number",
+    ),
+    ({"id": "x", "question": "Who?", "answerable": "no"}, "answerable is 'no', not true or false"),
+    ({"id": "x", "question": "Who?", "type": ["a"]}, "type is a list, not a text or a number"),
+    ({"id": "q1", "question": "Who?"}, "id of another at line 1, with the id 'q1'"),
+    (QUERIES[0], "the same question as line 1, with the id 'q1'"),
+]
+
+
+@pytest.mark.parametrize(("row", "reason"), BROKEN_QUERIES)
+def test_a_broken_question_costs_its_row_alone(tmp_path: Path, row: object, reason: str) -> None:
+    rows = [QUERIES[0], "", row, QUERIES[1]]
+    data = load(lines_set(tmp_path, queries=rows))
+    assert [case.id for case in data.cases] == ["q1", "2"]
+    assert told(data) == [("queries.jsonl", 3, reason)]
+
+
+BROKEN_PASSAGES: list[tuple[object, str]] = [
+    ("{", "not JSON: Expecting property name enclosed in double quotes at column 2"),
+    ({"id": "p4", "title": "A"}, "text is missing"),
+    ({"id": "p4", "text": 7}, "text is a number, not a text"),
+    ({"id": "p4", "title": {}, "text": "x"}, "title is an object, not a text"),
+    ({"title": "A", "text": "x"}, "id is missing"),
+    ({"id": "p1", "text": "another"}, "id 'p1' is that of line 1 already"),
+    ({"id": "3", "text": "another"}, "id '3' is that of line 3 already"),
+]
+
+
+@pytest.mark.parametrize(("row", "reason"), BROKEN_PASSAGES)
+def test_a_broken_passage_costs_its_row_alone(tmp_path: Path, row: object, reason: str) -> None:
+    data = load(lines_set(tmp_path, corpus=[*CORPUS, row]))
+    assert told(data) == [("corpus.jsonl", 4, reason)]
+    assert [text.name for text in data.texts()] == ["p1", "p2", "3"]
+    assert data.passages == 3
+
+
+def test_gold_that_is_not_there_is_reported_and_the_question_stays(tmp_path: Path) -> None:
+    corpus = [*CORPUS, {"id": "blank", "title": "", "text": " \n"}]
+    query = {**QUERIES[0], "gold": ["nowhere", "p1", "blank"]}
+    data = load(lines_set(tmp_path, corpus=corpus, queries=[query]))
+    assert data.cases[0].gold == {"p1": 1}
+    assert told(data) == [
+        ("queries.jsonl", 1, "gold 'nowhere' is not in the corpus"),
+        ("queries.jsonl", 1, "gold 'blank' is a passage without text"),
+    ]
+    assert data.notes == ("1 passages without text are not indexed",)
+
+
+def test_answers_of_a_question_without_answer_are_not_used(tmp_path: Path) -> None:
+    data = load(lines_set(tmp_path, queries=[{**QUERIES[0], "answerable": False}]))
+    assert (data.cases[0].answers, data.cases[0].answerable) == ((), False)
+    reason = "it is said to have no answer: the answers given are not used"
+    assert told(data) == [("queries.jsonl", 1, reason)]
+
+
+@pytest.mark.parametrize("name", ["corpus", "queries"])
+def test_a_truncated_archive_gives_what_it_holds(tmp_path: Path, name: str) -> None:
+    many = [{"id": n, "text": f"passage {n * n}", "question": f"{n * n}?"} for n in range(5000)]
+    lines_set(tmp_path, corpus=many, queries=many, end=".gz")
+    file = tmp_path / f"{name}.jsonl.gz"
+    file.write_bytes(file.read_bytes()[:-2000])
+    data = load(tmp_path)
+    kept = data.passages if name == "corpus" else len(data.cases)
+    assert 1000 < kept < 5000
+    (problem,) = data.problems
+    assert (problem.file, problem.line) == (file.name, kept + 1)
+    assert problem.reason.startswith("the compressed file is damaged from here on")
+
+
+def test_contents_decide_if_a_file_is_compressed(tmp_path: Path) -> None:
+    lines_set(tmp_path)
+    (tmp_path / "corpus.jsonl").rename(tmp_path / "corpus.jsonl.gz")
+    queries = tmp_path / "queries.jsonl"
+    queries.write_bytes(gzip.compress(queries.read_bytes()))
+    assert load(tmp_path).problems == ()
+
+
+def test_marks_and_line_ends_of_other_systems(tmp_path: Path) -> None:
+    plain = load(lines_set(tmp_path / "plain"))
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        file = tmp_path / "plain" / name
+        file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
+    assert load(tmp_path / "plain") == plain
+
+
+def test_fingerprint_follows_what_is_indexed(tmp_path: Path) -> None:
+    plain = load(lines_set(tmp_path / "plain"))
+    packed = load(lines_set(tmp_path / "packed", end=".gz", queries=QUERIES[:1]))
+    assert plain.fingerprint == packed.fingerprint
+    assert plain.questions_fingerprint != packed.questions_fingerprint
+    respelt = [json.dumps(dict(reversed(row.items()))) for row in CORPUS]
+    assert load(lines_set(tmp_path / "b", corpus=respelt)).fingerprint == plain.fingerprint
+    # The same characters, divided otherwise between the fields.
+    moved = [{**CORPUS[0], "title": "North quayT", "text": "he north quay was built in 1931."}]
+    changed = load(lines_set(tmp_path / "c", corpus=[*moved, *CORPUS[1:]]))
+    assert changed.fingerprint != plain.fingerprint
+
+
+def test_nothing_usable_is_an_error_that_names_the_first_problems(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(lines_set(tmp_path / "a", queries=["{", "[]", '"x"', "7", "8"]))
+    message = caught.value.message
+    assert "holds no question that can be used; queries.jsonl, line 1: not JSON" in message
+    assert "line 3: not a JSON object but 'x'" in message
+    assert message.endswith("and 2 more problems")
+    with pytest.raises(
+        UsageError, match=r"holds no passage that can be used; corpus\.jsonl, line 1"
+    ):
+        load(lines_set(tmp_path / "b", corpus=["{"]))
+
+
+def test_a_folder_in_place_of_a_file_is_an_error(tmp_path: Path) -> None:
+    lines_set(tmp_path)
+    (tmp_path / "queries.jsonl").unlink()
+    (tmp_path / "queries.jsonl").mkdir()
+    with pytest.raises(UsageError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_a_large_corpus_is_not_held(tmp_path: Path) -> None:
+    text = "water " * 500
+    rows = ({"id": n, "text": f"{n} {text}"} for n in range(3000))
+    write_rows(tmp_path / "corpus.jsonl", rows)
+    write_rows(tmp_path / "queries.jsonl", QUERIES)
+    tracemalloc.start()
+    data = load(tmp_path)
+    count = sum(1 for _ in data.texts())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 3000
+    assert peak < 3000 * len(text) / 4
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.just("p1"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=3,
+)
+_NAMES = ("id", "question", "answers", "gold", "answerable", "choices", "choice", "type", "text")
+_ROWS = st.fixed_dictionaries({}, optional=dict.fromkeys(_NAMES, _VALUES))
+_LINES = st.one_of(_ROWS, st.sampled_from([*QUERIES, *CORPUS]), st.binary(max_size=12))
+
+
+@given(corpus=st.lists(_LINES, max_size=6), queries=st.lists(_LINES, max_size=8))
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_every_line_is_used_or_reported(
+    tmp_path: Path, corpus: list[object], queries: list[object]
+) -> None:
+    corpus, queries = [*CORPUS, *corpus], [*QUERIES, *queries]
+    data = load(lines_set(tmp_path, corpus=corpus, queries=queries))
+    for name, rows, used in (
+        ("corpus.jsonl", corpus, data.passages + _blank(data.notes)),
+        ("queries.jsonl", queries, len(data.cases)),
+    ):
+        written = b"\n".join(map(as_line, rows)).split(b"\n")
+        lines = [number for number, line in enumerate(written, 1) if line.strip()]
+        problems = {problem.line for problem in data.problems if problem.file == name}
+        assert problems <= set(lines)
+        assert len(lines) - len(problems) <= used <= len(lines)
+    assert sum(1 for _ in data.texts()) == data.passages
+
+
+def _blank(notes: tuple[str, ...]) -> int:
+    return int(notes[0].split()[0]) if notes else 0

@@ -1,0 +1,164 @@
+"""How a form is recognised, refused, described and sampled."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.datasets import describe, load, sample
+from secondlook.evaluation.records import Case
+from secondlook.library import Library
+from tests.support.eval_sets import CORPUS, QUERIES, beir_set, lines_set, write_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _refused(path: Path) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        load(path)
+    return caught.value
+
+
+def test_nothing_there_lists_the_forms(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other.json").write_text('{"a": 1}', encoding="utf-8")
+    for path, message in (
+        (tmp_path / "nowhere", "there is nothing at"),
+        (tmp_path / "empty", "is empty"),
+        (tmp_path, "holds none of the forms"),
+        (tmp_path / "notes.txt", "is a file of no form"),
+    ):
+        error = _refused(path)
+        assert message in error.message
+        for form in ("corpus.jsonl", "BEIR", "SQuAD", "questions.csv"):
+            assert form in (error.hint or "")
+
+
+def test_half_a_set_is_refused_by_what_is_lacking(tmp_path: Path) -> None:
+    write_rows(tmp_path / "law" / "queries.jsonl.gz", QUERIES)
+    assert "questions (queries.jsonl.gz) but no corpus" in _refused(tmp_path / "law").message
+    write_rows(tmp_path / "texts" / "corpus.jsonl", CORPUS)
+    assert "corpus (corpus.jsonl) but no questions" in _refused(tmp_path / "texts").message
+
+
+def test_two_copies_of_a_file_are_refused(tmp_path: Path) -> None:
+    lines_set(tmp_path)
+    lines_set(tmp_path, end=".gz")
+    assert "which one counts" in _refused(tmp_path).message
+
+
+def test_questions_over_tables_wait_for_their_workflow(tmp_path: Path) -> None:
+    for folder in ("dabench", "wikitables"):
+        write_rows(tmp_path / folder / "questions.jsonl.gz", QUERIES)
+    (tmp_path / "dabench" / "tables").mkdir()
+    write_rows(tmp_path / "wikitables" / "tables.jsonl.gz", [{"header": [], "rows": []}])
+    for folder in ("dabench", "wikitables"):
+        assert "need the workflow `analyst`" in _refused(tmp_path / folder).message
+
+
+def test_a_row_tells_lines_from_beir(tmp_path: Path) -> None:
+    lines_set(tmp_path / "a")
+    (tmp_path / "a" / "qrels").mkdir()
+    assert load(tmp_path / "a").form == "lines"
+    beir_set(tmp_path / "b", judgements="1\t7\t1\n")
+    assert load(tmp_path / "b").form == "beir"
+    write_rows(tmp_path / "b" / "queries.jsonl", ["{"])
+    assert "no question that can be used" in _refused(tmp_path / "b").message
+
+
+def test_only_beir_has_splits(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no split 'dev'"):
+        load(lines_set(tmp_path), split="dev")
+
+
+def test_paths_as_people_write_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = lines_set(tmp_path / "port")
+    monkeypatch.chdir(folder)
+    from pathlib import Path as PlainPath
+
+    for written in (".", "../port", str(folder)):
+        data = load(PlainPath(written))
+        assert (data.path, data.name) == (folder, "port")
+
+
+def test_description_is_plain_json_without_paths(tmp_path: Path) -> None:
+    rows = [*QUERIES, {"id": "m", "question": "Of what?", "choices": {"A": "oak"}}]
+    broken = ["{"] * 120
+    told = describe(load(lines_set(tmp_path / "port", queries=[*rows, *broken])))
+    assert str(tmp_path) not in json.dumps(told)
+    assert len(told["problems"]) == 100
+    assert told["problems"][0]["line"] == 5
+    fingerprints = told.pop("fingerprint"), told.pop("questions_fingerprint")
+    assert all(len(value) == 64 for value in fingerprints)
+    del told["problems"]
+    assert told == {
+        "name": "port",
+        "form": "lines",
+        "split": None,
+        "questions": 4,
+        "answerable": 3,
+        "with_answers": 2,
+        "with_gold": 3,
+        "with_choices": 1,
+        "documents": 3,
+        "problem_count": 120,
+        "notes": [],
+    }
+
+
+CASES = [Case(f"q{number}", f"Question {number}?") for number in range(200)]
+
+
+def test_a_sample_is_random_repeatable_and_in_order() -> None:
+    drawn = sample(CASES, limit=50, seed=1)
+    assert len(drawn) == 50
+    assert drawn == sample(CASES, limit=50, seed=1)
+    assert drawn != sample(CASES, limit=50, seed=2)
+    assert list(drawn) == [case for case in CASES if case in drawn]
+    assert drawn != tuple(CASES[:50])
+    more = sample(CASES, limit=80, seed=1)
+    assert all(case in more for case in drawn), "more keeps what is done"
+
+
+def test_every_question_is_as_likely_to_be_drawn() -> None:
+    counts = Counter(case.id for seed in range(400) for case in sample(CASES, limit=50, seed=seed))
+    # Each is drawn 100 times on average, with a deviation of 8.7: none of 200 strays five of them.
+    assert all(100 - 44 < counts[case.id] < 100 + 44 for case in CASES)
+
+
+def test_limits_of_a_sample() -> None:
+    assert sample(CASES, limit=None, seed=0) == sample(CASES, limit=999, seed=0) == tuple(CASES)
+    for limit in (0, -1):
+        with pytest.raises(UsageError, match="leaves no question"):
+            sample(CASES, limit=limit, seed=0)
+
+
+def test_a_library_holds_every_text_of_a_set(tmp_path: Path) -> None:
+    """Also one that is a title alone, one twice under two ids, and none that is blank."""
+    corpus = [
+        *CORPUS,
+        {**CORPUS[0], "id": "copy"},
+        {"id": "bare", "title": "The drowned bell of Eastmere", "text": ""},
+        {"id": "blank", "title": "", "text": "\n"},
+    ]
+    data = load(lines_set(tmp_path / "set", corpus=corpus))
+    with Library.open(tmp_path / "library") as library:
+        report = library.add_texts(data.texts())
+        assert report.failed == []
+        held = library.paths([document.id for document in library.documents()])
+        assert sorted(sorted(paths) for paths in held.values()) == [
+            ["text:3"],
+            ["text:bare"],
+            ["text:copy", "text:p1"],
+            ["text:p2"],
+        ]
+        assert len([path for paths in held.values() for path in paths]) == data.passages
+        assert library.add_texts(data.texts()).count("unchanged") == data.passages
+        best = library.search("Which bell was drowned?")[0].passage
+        assert held[best.document] == ("text:bare",)

@@ -1,0 +1,218 @@
+"""A person's own documents with `questions.csv`, as spreadsheets write it."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import unicodedata
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.datasets import load
+from tests.support.eval_sets import own_set, told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLE = (
+    "question,answer,document\n"
+    "How deep is the deepest berth?,14.2 metres|14.2 m,harbour.md\n"
+    '"When is the oven lit, and when is bread sold?",at four,rules/bakery.txt|täglich.txt\n'
+)
+
+
+def test_documents_and_questions(tmp_path: Path) -> None:
+    data = load(own_set(tmp_path / "mine", TABLE))
+    assert (data.name, data.form, data.problems) == ("mine", "own", ())
+    first, second = data.cases
+    assert (first.id, first.question) == ("line-2", "How deep is the deepest berth?")
+    assert first.answers == ("14.2 metres", "14.2 m")
+    assert first.gold == {"harbour.md": 1}
+    assert second.gold == {"rules/bakery.txt": 1, "rules/Täglich.txt": 1}
+    assert second.question == "When is the oven lit, and when is bread sold?"
+    names = [path.relative_to(data.path).as_posix() for path in data.documents]
+    assert names == ["harbour.md", "rules/Täglich.txt", "rules/bakery.txt"]
+    assert data.document_count == 3
+    assert list(data.texts()) == []
+    assert load(tmp_path / "mine" / "questions.csv") == data
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [
+        ("utf-8", b""),
+        ("utf-8", codecs.BOM_UTF8),
+        ("utf-16-le", codecs.BOM_UTF16_LE),
+        ("cp1252", b""),
+    ],
+)
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_encodings_separators_and_line_ends(
+    tmp_path: Path, encoding: str, mark: bytes, separator: str, end: str
+) -> None:
+    rows = [
+        ["Question", "Expected Answer", "Source"],
+        ['"Wie tief ist der Hafen; wie, genau?"', "Für große Schiffe täglich zwölf", "harbour.md"],
+    ]
+    table = "".join(separator.join(row) + end for row in rows)
+    data = load(own_set(tmp_path, mark + table.encode(encoding)))
+    assert data.problems == ()
+    (case,) = data.cases
+    assert case.question == "Wie tief ist der Hafen; wie, genau?"
+    assert (case.answers, case.gold) == (("Für große Schiffe täglich zwölf",), {"harbour.md": 1})
+
+
+def test_all_columns(tmp_path: Path) -> None:
+    table = (
+        "sep=;\n"
+        "ID;Question;expected;ANSWERABLE;difficulty;gold;remark;\n"
+        "a1;How deep?;14.2;Yes;easy;;;\n"
+        "a2;How wide?;;no;hard;harbour.md;seen;\n"
+        ";How long?;;;;;;\n"
+        ";;;;;;;\n"
+        "a4;How old?;;\n"
+    )
+    data = load(own_set(tmp_path, table))
+    found = [(c.id, c.answers, c.answerable, c.type, dict(c.gold)) for c in data.cases]
+    assert found == [
+        ("a1", ("14.2",), True, "easy", {}),
+        ("a2", (), False, "hard", {"harbour.md": 1}),
+        ("line-5", (), True, None, {}),
+        ("a4", (), True, None, {}),
+    ]
+    assert data.problems == ()
+    assert data.notes == ("the column 'remark' is not read",)
+
+
+def test_questions_alone_may_hold_commas(tmp_path: Path) -> None:
+    data = load(own_set(tmp_path, "question\nOf oak, or of stone?\n"))
+    assert [case.question for case in data.cases] == ["Of oak, or of stone?"]
+
+
+def test_rows_that_cannot_be_used_are_named_by_their_first_line(tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(b"0000")
+    table = (
+        "id,question,answer,gold,answerable\n"
+        'a,"Two\nlines?",yes,,\n'  # lines 2 and 3
+        "b,,lost,,\n"
+        "c,How, deep?,14.2,,\n"
+        "d,Maybe?,,,perhaps\n"
+        "a,Again?,,,\n"
+        'e,"Quoted"badly?,,,\n'
+        "f,Gold?,14.2,nowhere.md|harbour.md|film.mp4|questions.csv,\n"
+        "g,No answer?,some,,no\n"
+        'h,"never closed,,,\n'
+        "i,The last?,x,./RULES\\bakery.txt,true\n"
+    )
+    data = load(own_set(tmp_path, table))
+    assert [case.id for case in data.cases] == ["a", "f", "g", "i"]
+    assert data.cases[0].question == "Two\nlines?"
+    assert data.cases[1].gold == {"harbour.md": 1}
+    assert (data.cases[2].answers, data.cases[2].answerable) == ((), False)
+    assert data.cases[3].gold == {"rules/bakery.txt": 1}
+    (film, *rest) = sorted(told(data), key=lambda problem: (problem[1] or 0, problem[2]))
+    assert film == ("film.mp4", None, "not supported: it is video")
+    csv = "questions.csv"
+    assert rest == [
+        (csv, 4, "question is empty"),
+        (csv, 5, "6 cells under 5 columns: is a text unquoted?"),
+        (csv, 6, "answerable is 'perhaps', not yes or no"),
+        (csv, 7, "id of another at line 2, with the id 'a'"),
+        (csv, 8, "not a row of a table: ',' expected after '\"'"),
+        (csv, 9, "gold 'film.mp4' is not indexed: not supported: it is video"),
+        (csv, 9, "gold 'nowhere.md' is no document of the folder"),
+        (csv, 9, "gold 'questions.csv' is no document of the folder"),
+        (csv, 10, "it is said to have no answer: the answers given are not used"),
+        (csv, 11, "not a row of a table: unexpected end of data"),
+    ]
+
+
+def test_a_cell_longer_than_any_question_costs_its_row(tmp_path: Path) -> None:
+    data = load(own_set(tmp_path, f"question,answer\n{'x' * 200_000},1\nHow deep?,14.2\n"))
+    assert [case.question for case in data.cases] == ["How deep?"]
+    ((file, line, reason),) = told(data)
+    assert (file, line) == ("questions.csv", 2)
+    assert "field larger than field limit" in reason
+
+
+def test_a_file_name_in_several_folders_must_be_told_apart(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "log.txt").write_text(f"Log {folder}.", encoding="utf-8")
+    data = load(own_set(tmp_path, "question,gold\nWhich?,log.txt\nThat one?,b/log.txt\n"))
+    assert told(data) == [("questions.csv", 2, "gold 'log.txt' may be any of a/log.txt, b/log.txt")]
+    assert [dict(case.gold) for case in data.cases] == [{}, {"b/log.txt": 1}]
+
+
+def test_accents_match_however_they_are_spelt(tmp_path: Path) -> None:
+    table = unicodedata.normalize("NFD", "question,gold\nWhen?,rules/Täglich.txt\n")
+    data = load(own_set(tmp_path, table))
+    assert [dict(case.gold) for case in data.cases] == [{"rules/Täglich.txt": 1}]
+
+
+def test_broken_characters_are_reported(tmp_path: Path) -> None:
+    table = "question,answer\nÜber größere Schiffe für längere Zeit?,höchstens fünf\n".encode()
+    data = load(own_set(tmp_path, table[:-1] + b"\xff\n"))
+    assert len(data.cases) == 1
+    assert told(data) == [("questions.csv", None, "1 characters could not be decoded")]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (b"frage,antwort\nWie?,So\n", "has no column `question`"),
+        (b"question,answer,expected\na,b,c\n", "two columns for 'answer'"),
+        (b"\x00\x01\x02\x03" * 40, "no table of text"),
+        (b"question,answer\n,\n", "holds no question that can be used"),
+        (b"question," + b"x" * 200_000 + b"\na,b\n", "has no column `question`"),
+        (b"sep=;", "has no column `question`"),
+    ],
+)
+def test_tables_without_questions_are_refused(tmp_path: Path, table: bytes, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load(own_set(tmp_path, table))
+
+
+def test_documents_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "questions.csv").write_text("question,answer\nWhy?,x\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="no document to ask about"):
+        load(tmp_path)
+
+
+def test_a_folder_in_place_of_the_table_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "questions.csv").mkdir()
+    with pytest.raises(UsageError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_results_of_an_earlier_run_are_no_documents(tmp_path: Path) -> None:
+    folder = own_set(tmp_path / "mine", TABLE)
+    before = load(folder)
+    (folder / "results").mkdir()
+    (folder / "results" / "report.html").write_text("<p>All answers.</p>", encoding="utf-8")
+    assert load(folder).fingerprint != before.fingerprint
+    assert load(folder, leave_out=[folder / ".." / "mine" / "results"]) == before
+
+
+def test_fingerprint_follows_names_and_contents_alone(tmp_path: Path) -> None:
+    one, two = own_set(tmp_path / "one", TABLE), own_set(tmp_path / "two", "question\nWhy?\n")
+    assert load(one).fingerprint == load(two).fingerprint
+    (two / "harbour.md").rename(two / "port.md")
+    renamed = load(two).fingerprint
+    (two / "port.md").write_text("Other.", encoding="utf-8")
+    assert len({load(one).fingerprint, renamed, load(two).fingerprint}) == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a file system that takes any bytes as a name")
+def test_names_that_are_no_text_can_be_reported(tmp_path: Path) -> None:
+    folder = own_set(tmp_path, TABLE)
+    (folder / os.fsdecode(b"film\xff.mp4")).write_bytes(b"0000")
+    (folder / os.fsdecode(b"log\xff.txt")).write_text("A log.", encoding="utf-8")
+    data = load(folder)
+    assert told(data) == [("film?.mp4", None, "not supported: it is video")]
+    assert len(data.documents) == 4
