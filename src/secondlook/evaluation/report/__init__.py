@@ -1,1 +1,59 @@
-"""What a person looks at after an evaluation."""
+"""What a person looks at after an evaluation: a spreadsheet, a page and pictures, all of them made
+from the results alone and the same every time they are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from secondlook.evaluation.records import Results
+    from secondlook.evaluation.report.plots.canvas import Plot
+
+__all__ = ["write"]
+
+
+def write(results: Results, folder: Path) -> list[Path]:
+    """`results.csv`, `report.html` and `plots/*.svg|png` in `folder`; what was written.
+
+    Without matplotlib (the extra `eval`) there are no plots, and the page says how to get them.
+    """
+    from secondlook.evaluation.report import page, plots, sheet
+
+    drawn = plots.draw(results) if plots.can_draw() else ()
+    files = {"results.csv": sheet.as_csv(results.rows), "report.html": page.as_html(results, drawn)}
+    for plot in drawn:
+        if plot.svg:
+            files |= {f"plots/{plot.name}.svg": plot.svg, f"plots/{plot.name}.png": plot.png}
+    try:
+        _clear(folder / "plots", drawn)
+        return [_written(folder / name, content) for name, content in files.items()]
+    except OSError as error:
+        raise UsageError(
+            f"the report cannot be written to {str(folder)!r}: {error.strerror or error}",
+            hint="make room, or name another folder; the results themselves are kept",
+        ) from error
+
+
+def _written(file: Path, content: bytes) -> Path:
+    """Whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+    return file
+
+
+def _clear(folder: Path, drawn: Sequence[Plot]) -> None:
+    """A plot of an earlier report that has no data any more would show something else."""
+    for plot in drawn:
+        if plot.missing:
+            for ending in ("svg", "png"):
+                (folder / f"{plot.name}.{ending}").unlink(missing_ok=True)

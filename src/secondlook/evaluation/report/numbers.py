@@ -108,16 +108,17 @@ def between(low: float | None, high: float | None, metric: str, *, signed: bool 
     return f"{first}{DASH}{last.removeprefix('$')}"
 
 
-def estimate(item: Estimate | None, metric: str) -> str:
+def estimate(item: Estimate | None, metric: str, *, form: str = "{} {}") -> str:
     """The figure and its interval, with the unit once; without an interval that adds nothing."""
     if item is None:
         return DASH
     value = figure(item.value, metric)
-    if not is_there(item.value) or figure(item.low, metric) == figure(item.high, metric) == value:
-        return value
     interval = between(item.low, item.high, metric).removeprefix("$")
+    tells_nothing = figure(item.low, metric) == figure(item.high, metric) == value
+    if not is_there(item.value) or not interval or tells_nothing:
+        return value
     unit = value.partition(" ")[2]
-    return f"{value} {interval.removesuffix(f' {unit}') if unit else interval}".rstrip()
+    return form.format(value, interval.removesuffix(f" {unit}") if unit else interval)
 
 
 def one_line(text: str) -> str:

@@ -42,7 +42,7 @@ def short_difference(item: Difference | None) -> tuple[str, str, str]:
 
 
 def estimate(figures: Mapping[str, Estimate], metric: str) -> str:
-    return numbers.estimate(figures.get(metric), metric)
+    return numbers.estimate(figures.get(metric), metric, form="{} ({})")
 
 
 def value(figures: Mapping[str, Estimate], metric: str) -> str:

@@ -4,52 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from secondlook.evaluation.metrics.catalogue import METRICS
 from secondlook.evaluation.report import numbers, picking
-from secondlook.evaluation.report.tables.cells import PARTS, Table, estimate, value
+from secondlook.evaluation.report.numbers import DASH
+from secondlook.evaluation.report.tables.cells import PARTS, Table, estimate
 
 if TYPE_CHECKING:
     from secondlook.evaluation.records import Results, Summary
 
-_OVERVIEW = (
-    "recall@5",
-    "em",
-    "f1",
-    "accuracy",
-    "faithfulness",
-    "answered",
-    "wrong_among_answered",
-    "llm_calls",
-    "latency_p50",
-)
-
 
 def summary(results: Results) -> Table:
     """Metrics as lines, configurations as columns."""
-    names = tuple(results.summaries)
     rows = tuple(
         (
             f"{metric} {numbers.arrow(metric)}".rstrip(),
-            *(estimate(results.summaries[name].metrics, metric) for name in names),
+            METRICS[metric].about if metric in METRICS else "",
+            _sizes(results, metric),
+            *(estimate(item.metrics, metric) for item in results.summaries.values()),
         )
         for metric in picking.metric_names(results)
     )
     return Table(
         "Summary",
-        ("metric", *names),
+        ("metric", "what it is", "n", *results.summaries),
         rows,
-        note="Mean and 95 % interval. ↑ higher is better, ↓ lower is better.",
+        texts=2,
+        note="Mean and 95 % interval over n questions. ↑ higher is better, ↓ lower is better.",
     )
 
 
-def overview(results: Results) -> Table:
-    """Configurations as lines, a few metrics as columns: for more than fit side by side."""
-    there = set(picking.metric_names(results))
-    shown = [name for name in _OVERVIEW if name in there]
-    rows = tuple(
-        (name, *(value(item.metrics, metric) for metric in shown))
-        for name, item in results.summaries.items()
-    )
-    return Table("Overview", ("configuration", *shown), rows)
+def _sizes(results: Results, metric: str) -> str:
+    """How many questions, or from how few to how many where configurations differ."""
+    sizes = {
+        item.metrics[metric].n for item in results.summaries.values() if metric in item.metrics
+    }
+    return DASH.join(f"{size:,}" for size in sorted({min(sizes), max(sizes)}))
 
 
 def by_type(results: Results) -> list[Table]:

@@ -12,7 +12,7 @@ from secondlook.evaluation.report.tables.cells import Table, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from secondlook.evaluation.records import Results, Summary
+    from secondlook.evaluation.records import Results
 
 
 def data(results: Results) -> Table:
@@ -47,20 +47,22 @@ def _problem(item: Any) -> Mapping[str, Any]:
 
 
 def settings(results: Results) -> Table:
-    """What is set differently: one line per setting that not all configurations share."""
-    keys = list(dict.fromkeys(key for item in results.summaries.values() for key in item.changes))
-    rows = [("workflow", *(item.workflow for item in results.summaries.values()))]
-    rows += [
-        (key, *(_change(item, key) for item in results.summaries.values())) for key in sorted(keys)
-    ]
-    if any(item.about for item in results.summaries.values()):
-        rows.append(("about", *(item.about or DASH for item in results.summaries.values())))
+    """What is set differently in each configuration."""
+    rows = tuple(
+        (
+            name,
+            item.workflow,
+            ", ".join(f"{key} = {numbers.scalar(to)}" for key, to in sorted(item.changes.items()))
+            or DASH,
+            item.about or DASH,
+        )
+        for name, item in results.summaries.items()
+    )
     return Table(
         "Configurations",
-        ("setting", *results.summaries),
-        tuple(rows),
-        texts=1 + len(results.summaries),
-        note=f"{DASH}: as shared by all.",
+        ("configuration", "workflow", "what is set differently", "about"),
+        rows,
+        texts=4,
     )
 
 
@@ -140,10 +142,6 @@ def _p50_p95(times: Mapping[str, float]) -> str:
 
 def _counted(made: int, remembered: int, spent: float) -> tuple[str, str, str]:
     return numbers.count(made), numbers.count(remembered), numbers.seconds(spent)
-
-
-def _change(item: Summary, key: str) -> str:
-    return numbers.scalar(item.changes[key]) if key in item.changes else DASH
 
 
 def _flat(value: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
