@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from secondlook.evaluation.metrics.words import shared, tokens
+from secondlook.evaluation.metrics.words import shared, stands_in, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,11 +27,12 @@ _NAMED = re.compile(
 
 def chosen(choices: Mapping[str, str], said: str) -> str | None:
     """The letter of the option, or None where it cannot be told: the letter alone, the option's
-    own text, a letter that leads, or the one option that shares most words."""
+    own text, a letter that leads, the one option that stands in it, or that shares most words."""
     return (
         letter_alone(choices, said)
         or _of_its_text(choices, said)
         or _leading(choices, said)
+        or _only_one_named(choices, said)
         or _of_shared_words(choices, said)
     )
 
@@ -53,6 +54,16 @@ def _leading(choices: Mapping[str, str], said: str) -> str | None:
         return _letter(choices, found["letter"])
     found = _LEADING.match(said)
     return _letter(choices, found["in_brackets"] or found["letter"]) if found else None
+
+
+def _only_one_named(choices: Mapping[str, str], said: str) -> str | None:
+    words = tokens(said)
+    held = [
+        letter
+        for letter, text in choices.items()
+        if (option := tokens(text)) and stands_in(option, words)
+    ]
+    return held[0] if len(held) == 1 else None
 
 
 def _letter(choices: Mapping[str, str], written: str) -> str | None:
