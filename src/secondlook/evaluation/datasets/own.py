@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUESTIONS = "questions.csv"
+RESULTS_FOLDER = "secondlook-eval"
+"""Where results go unless told otherwise: among the documents, when run from their folder."""
 _SEVERAL = "|"
 _YES = frozenset({"yes", "y", "true", "1"})
 _NO = frozenset({"no", "n", "false", "0"})
@@ -61,7 +63,7 @@ class _Shelf:
         from secondlook.retrieval.discover import Skipped, discover
 
         hidden = {os.path.abspath(path) for path in leave_out}  # noqa: PTH100 - as discover does
-        for found in discover([self.folder]):
+        for found in discover([self.folder], excludes=[f"{RESULTS_FOLDER}/"]):
             if hidden & {str(place) for place in (found.path, *found.path.parents)}:
                 continue
             name = found.path.relative_to(self.folder).as_posix()
