@@ -66,7 +66,7 @@ def check_metric(name: str) -> str:
     if metric is not None and metric.per_question and metric.better != "neither":
         return name
     able = [one.name for one in METRICS.values() if one.per_question and one.better != "neither"]
-    meant = nearest(name, able)
+    meant = nearest(name, able) if metric is None else None
     why = "is no metric" if metric is None else "does not say which of two is better"
     raise UsageError(
         f"{name!r} {why}",

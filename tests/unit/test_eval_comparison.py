@@ -1,0 +1,252 @@
+"""Two configurations on the same questions: pairs, differences, splits, what they cost."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.comparison import (
+    check_metric,
+    compare,
+    compare_all,
+    corrected,
+    gained,
+    primary_metric,
+    significant,
+)
+from secondlook.evaluation.records import Case, Comparison, Difference, Row
+from tests.support.eval_rows import changed, churned, row, rows, withheld
+
+
+def named(comparison: Comparison, metric: str) -> Difference:
+    return next(one for one in comparison.differences if one.metric == metric)
+
+
+def test_the_deciding_metric_comes_first_and_all_that_both_have_follow() -> None:
+    metrics = {"f1": 0.5, "em": 1.0, "ndcg@10": 0.5}
+    base = [row(case, metrics=metrics) for case in "abcd"]
+    other = [
+        row(case, configuration="other", metrics={"f1": 1.0, "em": 1.0, "recall@5": 1.0})
+        for case in "abcd"
+    ]
+    found = compare(base, other, metric="em")
+    assert (found.base, found.other, found.metric) == ("base", "other", "em")
+    assert [one.metric for one in found.differences] == ["em", "f1", "answered", "success"]
+    assert found.deciding.metric == "em"
+    f1 = named(found, "f1")
+    assert (f1.base, f1.other, f1.difference, f1.n) == (0.5, 1.0, 0.5, 4)
+    assert (f1.improved, f1.same, f1.degraded) == (4, 0, 0)
+    assert f1.test == "paired permutation"
+    assert found.deciding.test == "mcnemar"
+
+
+def test_only_questions_that_both_were_asked_count() -> None:
+    base = rows([1, 0, 0, 0])
+    other = rows([0, 0, 1, 1, 1, 1], "other")[1:]
+    found = compare(base, other).deciding
+    assert (found.n, found.base, round(found.other, 4)) == (3, 0.0, round(2 / 3, 4))
+
+
+def test_nothing_in_common_is_an_error() -> None:
+    with pytest.raises(UsageError, match="'base' and 'other' have no question in common"):
+        compare([row("a")], [row("b", configuration="other")])
+    with pytest.raises(UsageError, match="no question in common"):
+        compare([], [row("b")])
+
+
+def test_repeats_of_a_question_are_averaged_and_count_once() -> None:
+    base = [row("a", 0.0), row("a", 1.0, repeat=1), row("b", 0.0), row("b", 0.0, repeat=1)]
+    other = [row(case, 1.0, repeat=at, configuration="o") for case in "ab" for at in range(2)]
+    found = compare(base, other)
+    assert (found.deciding.n, found.deciding.base, found.deciding.other) == (2, 0.25, 1.0)
+    # Half right is neither yes nor no: McNemar's test does not apply.
+    assert named(found, "success").test == "paired permutation"
+
+
+def test_faithfulness_is_over_questions_that_both_answered() -> None:
+    base = [row("a", metrics={"faithfulness": 0.2}), row("b", metrics={"faithfulness": 0.4})]
+    other = [row("a", metrics={"faithfulness": 0.8}), withheld("b")]
+    found = compare(base, other)
+    assert named(found, "faithfulness").n == 1
+    assert named(found, "faithfulness").difference == pytest.approx(0.6)
+    assert named(found, "f1").n == 2
+    assert found.splits[0].faithfulness == pytest.approx(0.6)
+
+
+def test_a_question_that_failed_counts_as_wrong() -> None:
+    base = rows([1, 1])
+    other = [
+        base[0],
+        row("q0001", None, status="failed", stop_reason="error", right=None, metrics={}),
+    ]
+    found = compare(base, other)
+    assert found.deciding.other == 0.5
+    assert (found.right_withheld, found.wrong_withheld) == (0, 0)
+
+
+def test_splits_by_whether_the_fallback_fired_in_either() -> None:
+    base = rows([0.0, 0.5, 0.5, 1.0, 0.2])
+    base[4] = base[4].model_copy(update={"fallback": True})
+    figures = [1.0, 0.5, 0.25, 1.0, 0.2]
+    other = [
+        one.model_copy(update={"metrics": {"f1": figure}, "fallback": at < 2})
+        for at, (one, figure) in enumerate(zip(base, figures, strict=True))
+    ]
+    everything, fallback, rest = compare(base, other).splits
+    assert (everything.part, everything.n) == ("all", 5)
+    assert (everything.improved, everything.same, everything.degraded) == (1, 3, 1)
+    assert (fallback.n, fallback.improved, fallback.same, fallback.degraded) == (3, 1, 2, 0)
+    assert fallback.f1 == pytest.approx(1 / 3)
+    assert (rest.n, rest.improved, rest.same, rest.degraded) == (2, 0, 1, 1)
+    assert rest.f1 == pytest.approx(-0.125)
+    assert rest.faithfulness is None
+
+
+def test_splits_of_a_set_without_answers_go_by_what_decides() -> None:
+    base = [row(case, None, scored=False, metrics={"ndcg@10": 0.5}) for case in "ab"]
+    other = [one.model_copy(update={"metrics": {"ndcg@10": 0.75}}) for one in base]
+    found = compare(base, other)
+    assert found.metric == "ndcg@10"
+    assert (found.splits[0].improved, found.splits[0].f1) == (2, None)
+    assert found.splits[1].n == 0
+
+
+def test_what_a_gain_costs() -> None:
+    base = [row(case, 0.5, cost=0.001, seconds=2.0, llm_calls=1, tokens_in=100) for case in "abc"]
+    other = [
+        row(case, 0.6, cost=0.003, seconds=3.0, llm_calls=2, tokens_in=150, tokens_out=10)
+        for case in "abc"
+    ]
+    found = compare(base, other)
+    assert found.cost_difference == pytest.approx(0.002)
+    assert (found.calls_difference, found.tokens_difference) == (1.0, 60.0)
+    assert (found.latency_ratio, found.latency_difference) == (1.5, 1.0)
+    assert found.cost_per_point == pytest.approx(0.0002)  # ten points for 0.002
+    assert found.seconds_per_point == pytest.approx(0.1)
+    back = compare(other, base)
+    assert (back.cost_per_point, back.seconds_per_point) == (None, None)
+
+
+def test_a_gain_that_costs_less_is_for_nothing_and_an_unknown_price_stays_unknown() -> None:
+    base = [row("a", 0.5, cost=0.002, seconds=2.0)]
+    cheaper = compare(base, [row("a", 0.6, cost=0.001, seconds=1.0)])
+    assert (cheaper.cost_per_point, cheaper.seconds_per_point) == (0.0, 0.0)
+    assert cheaper.cost_difference == pytest.approx(-0.001)
+    unknown = compare(base, [row("a", 0.6, cost=None)])
+    assert (unknown.cost_difference, unknown.cost_per_point) == (None, None)
+    assert compare([row("a", seconds=0.0)], base).latency_ratio is None
+
+
+def test_what_withholding_took_and_what_it_spared() -> None:
+    base = [row("a", 1.0), row("b", 0.0), row("c", 1.0), row("d", 0.0), withheld("e")]
+    base.append(row("u", None, answerable=False, scored=False, right=None))
+    other = [withheld(case) for case in "abe"] + [row("c", 1.0), row("d", 0.0)]
+    other.append(withheld("u", answerable=False, scored=False))
+    found = compare(base, other, metric="f1")
+    assert (found.right_withheld, found.wrong_withheld) == (1, 2)
+
+
+def test_every_pair_is_compared_and_corrected_together() -> None:
+    base = rows([0.0] * 20)
+    better = changed(base, "better", lambda at, one: {"metrics": {"f1": float(at < 6)}})
+    best = changed(base, "best", lambda at, one: {"metrics": {"f1": float(at < 9)}})
+    found = compare_all({"base": base, "better": better, "best": best})
+    assert [(one.base, one.other) for one in found] == [
+        ("base", "better"),
+        ("base", "best"),
+        ("better", "best"),
+    ]
+    assert [one.deciding.p for one in found] == [2 / 2**6, 2 / 2**9, 2 / 2**3]
+    assert [one.deciding.p_holm for one in found] == [4 / 2**6, 6 / 2**9, 2 / 2**3]
+    assert all(item.p_holm is None for one in found for item in one.differences[1:])
+    assert compare_all({"base": base}) == ()
+
+
+def test_names_where_both_runs_have_the_same() -> None:
+    found = compare(rows([1]), rows([0]), names=("old", "new"))
+    assert (found.base, found.other) == ("old", "new")
+
+
+@pytest.mark.parametrize(
+    ("cases", "metric"),
+    [
+        ([Case("a", "?", choices={"A": "x"}, choice="A")], "accuracy"),
+        ([Case("a", "?", ("x",)), Case("b", "?", answerable=False)], "f1_overall"),
+        ([Case("a", "?", ("x",)), Case("b", "?")], "f1"),
+        ([Case("a", "?", gold={"d": 1})], "ndcg@10"),
+    ],
+)
+def test_the_set_says_what_decides(cases: list[Case], metric: str) -> None:
+    assert primary_metric(cases) == metric
+
+
+@pytest.mark.parametrize(
+    ("asked", "metric"),
+    [
+        ([row(metrics={"accuracy": 1.0})], "accuracy"),
+        ([row(), row("b", answerable=False, scored=False)], "f1_overall"),
+        ([row(), row("b", scored=False)], "f1"),
+        ([row(scored=False)], "ndcg@10"),
+    ],
+)
+def test_so_do_its_rows(asked: list[Row], metric: str) -> None:
+    assert primary_metric(asked) == metric
+
+
+@pytest.mark.parametrize(
+    ("metric", "why", "hint"),
+    [
+        ("f1_overal", "is no metric", "'f1_overall'"),
+        ("zzz", "is no metric", "Use one of"),
+        ("auroc", "which of two is better", "Use one of"),
+        ("answered", "which of two is better", "answered_answerable"),
+    ],
+)
+def test_a_metric_that_cannot_decide(metric: str, why: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=why) as failure:
+        check_metric(metric)
+    assert hint in (failure.value.hint or "")
+
+
+def test_a_metric_that_no_question_has() -> None:
+    with pytest.raises(UsageError, match="has a figure for 'accuracy'"):
+        compare(rows([1]), rows([0]), metric="accuracy")
+
+
+def test_less_is_a_gain_where_less_is_better() -> None:
+    leaking = [row(case, metrics={"prompt_leak": 1.0}) for case in "abcdefgh"]
+    sound = [row(case, metrics={"prompt_leak": 0.0}) for case in "abcdefgh"]
+    found = compare(leaking, sound, metric="prompt_leak")
+    assert found.deciding.difference == -1.0
+    difference, low, high = gained(found.deciding)
+    assert difference == 1.0
+    assert low <= 1.0 <= high
+    assert (found.deciding.improved, found.deciding.degraded) == (8, 0)
+    assert found.seconds_per_point == 0.0
+
+
+def test_steps_that_do_nothing_are_rarely_called_an_effect() -> None:
+    """Three at once, each turning 5 % of the answers either way: at most 5 of 100 seeds."""
+    called = 0
+    for seed in range(200):
+        generator = random.Random(seed)
+        figures = [float(generator.random() < 0.7) for _ in range(160)]
+        steps = {"base": rows(figures)}
+        for name in ("one", "two", "three"):
+            steps[name] = rows(churned(figures, generator, churn=0.05), name)
+        found = [compare(steps["base"], rows) for name, rows in steps.items() if name != "base"]
+        called += any(significant(one.deciding) for one in corrected(found))
+    assert called <= 10
+
+
+def test_an_effect_of_five_points_is_found_among_a_thousand() -> None:
+    found = 0
+    for seed in range(20):
+        generator = random.Random(seed)
+        figures = [float(generator.random() < 0.7) for _ in range(1000)]
+        better = churned(figures, generator, churn=0.05, effect=0.05)
+        one = compare(rows(figures), rows(better, "step")).deciding
+        found += one.p < 0.05 and one.low > 0
+    assert found >= 16
