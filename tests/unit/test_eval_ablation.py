@@ -1,0 +1,266 @@
+"""What an ablation tries, what it says of each configuration, and which it would take."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import UsageError
+from secondlook.evaluation import ablation_plan as planning
+from secondlook.evaluation.ablation import ablate, ablation_plan
+from tests.support.engine import settings_of
+from tests.support.eval_rows import changed, row, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.evaluation.records import Ablation, Row, Verdict
+
+MODEL = {"default": "openai:m@http://127.0.0.1:1/v1"}
+SERVER = {"backend": "searxng", "url": "http://127.0.0.1:8888"}
+
+
+@pytest.fixture
+def without_ddgs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "find_spec", lambda name: None)
+
+
+@pytest.fixture
+def with_ddgs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "find_spec", lambda name: object())
+
+
+@pytest.mark.usefixtures("without_ddgs")
+def test_every_flag_is_tried_alone_and_what_cannot_be_is_told() -> None:
+    found, left_out = ablation_plan(settings_of(), ["adaptive"])
+    assert [one.name for one in found] == [
+        "adaptive",
+        "adaptive without rerank",
+        "adaptive without abstention",
+        "adaptive without adaptive retrieval",
+        "linear",
+    ]
+    assert found[1].changes == {"search.rerank": False}
+    assert found[0].changes == {}
+    assert {one.workflow for one in found[:4]} == {"adaptive"}
+    assert set(left_out) == {"answer.enable_sentence_check", "web.enable_web_search"}
+    assert "--model" in left_out["answer.enable_sentence_check"]
+    assert "ddgs" in left_out["web.enable_web_search"]
+
+
+def test_with_a_model_and_a_server_nothing_is_left_out() -> None:
+    found, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER), ["linear", "adaptive"])
+    assert left_out == {}
+    assert [one.name for one in found] == [
+        "linear",
+        "linear without rerank",
+        "linear without sentence check",
+        "linear without abstention",
+        "adaptive",
+        "adaptive without rerank",
+        "adaptive without sentence check",
+        "adaptive without abstention",
+        "adaptive without adaptive retrieval",
+        "adaptive with web",
+    ]
+
+
+def test_the_three_named_ones_are_there_however_it_is_configured() -> None:
+    settings = settings_of(
+        adaptive={"enable_adaptive_retrieval": False}, web={**SERVER, "enable_web_search": True}
+    )
+    found, _ = ablation_plan(settings, ["adaptive"])
+    changes = {one.name: one.changes for one in found}
+    again, web = "adaptive.enable_adaptive_retrieval", "web.enable_web_search"
+    assert changes["linear"] == {}
+    assert changes["adaptive without web with adaptive retrieval"] == {again: True, web: False}
+    assert changes["adaptive with adaptive retrieval"] == {again: True}  # the web is on already
+    assert len(changes) == len(found)
+
+
+def test_no_two_come_to_the_same() -> None:
+    for workflows in (["linear", "linear"], ["adaptive", "linear", "summary"]):
+        found, _ = ablation_plan(settings_of(models=MODEL, web=SERVER), workflows)
+        assert len({(one.workflow, tuple(one.changes.items())) for one in found}) == len(found)
+        assert len({one.name for one in found}) == len(found)
+
+
+def test_a_summary_is_not_compared_with_answers() -> None:
+    found, left_out = ablation_plan(settings_of(models=MODEL), ["summary"])
+    assert [one.name for one in found] == ["summary", "summary without sentence check"]
+    assert left_out == {}
+
+
+def test_a_flag_that_one_workflow_can_try_is_told_with_the_other() -> None:
+    models = {"roles": ["adaptive.answer=openai:m@http://127.0.0.1:1/v1"]}
+    found, left_out = ablation_plan(settings_of(models=models, web=SERVER), ["linear", "adaptive"])
+    assert "adaptive without sentence check" in {one.name for one in found}
+    assert set(left_out) == {"answer.enable_sentence_check of linear"}
+
+
+@pytest.mark.usefixtures("with_ddgs")
+def test_questions_go_to_a_search_engine_only_where_that_is_allowed() -> None:
+    found, left_out = ablation_plan(settings_of(), ["adaptive"])
+    assert "DuckDuckGo" in left_out["web.enable_web_search"]
+    assert "adaptive with web" not in {one.name for one in found}
+    allowed = settings_of(web={"enable_web_search": True})
+    found, left_out = ablation_plan(allowed, ["adaptive"])
+    assert "web.enable_web_search" not in left_out
+    assert "adaptive without web" in {one.name for one in found}
+
+
+def test_a_server_without_an_address_cannot_be_asked() -> None:
+    _, left_out = ablation_plan(settings_of(web={"backend": "searxng"}), ["adaptive"])
+    assert "web.url" in left_out["web.enable_web_search"]
+
+
+def test_an_unknown_workflow_is_an_error() -> None:
+    with pytest.raises(UsageError, match="no workflow 'lineal'"):
+        ablation_plan(settings_of(), ["lineal"])
+
+
+def ablated(
+    figures: Sequence[float], *, base: Sequence[float] | None = None, **more: Any
+) -> Ablation:
+    """One configuration against a reference of the same length."""
+    reference = rows(base or [1.0] * len(figures), "reference")
+    found = {"reference": reference, "step": rows(figures, "step")}
+    return ablate(found, reference="reference", **more)
+
+
+def verdict(found: Ablation, name: str = "step") -> Verdict:
+    return next(one for one in found.verdicts if one.configuration == name)
+
+
+def test_no_loss_on_many_questions_is_non_inferior() -> None:
+    found = ablated([1.0] * 400)
+    assert verdict(found).verdict == "non-inferior"
+    assert verdict(found).more_questions is None
+    assert "above the margin" in verdict(found).why
+    assert verdict(found, "reference").verdict == "reference"
+    assert (found.metric, found.margin, found.reference) == ("f1", 0.02, "reference")
+
+
+def test_no_loss_on_a_few_questions_decides_nothing() -> None:
+    found = verdict(ablated([1.0] * 20))
+    assert found.verdict == "undecided"
+    assert found.more_questions is not None
+    assert 100 <= found.more_questions <= 250
+    enough = ablated([1.0] * (20 + found.more_questions))
+    assert verdict(enough).verdict == "non-inferior"
+
+
+def test_a_small_loss_that_is_certain_is_within_the_margin() -> None:
+    figures = [0.985] * 500
+    found = ablated(figures)
+    assert found.comparisons[0].deciding.high < 0
+    assert verdict(found).verdict == "non-inferior"
+    assert verdict(ablated(figures, margin=0.001)).verdict == "worse"
+
+
+def test_a_large_loss_is_worse() -> None:
+    found = verdict(ablated([0.0] * 20 + [1.0] * 80))
+    assert found.verdict == "worse"
+    assert found.more_questions is None
+
+
+def test_a_loss_that_may_be_chance_is_undecided_with_how_many_more() -> None:
+    base, step = [1.0] * 50 + [0.0] * 50, [0.0] * 4 + [1.0] * 46 + [1.0] * 2 + [0.0] * 48
+    found = verdict(ablated(step, base=base))
+    assert found.verdict == "undecided"
+    assert found.more_questions is not None
+    assert found.more_questions > 100
+
+
+def test_what_is_a_loss_among_one_may_be_chance_among_many() -> None:
+    """Six questions lost of sixty: p = .03 alone."""
+    step = [0.0] * 6 + [1.0] * 54
+    assert verdict(ablated(step)).verdict == "worse"
+    reference = rows([1.0] * 60, "reference")
+    many = {"reference": reference, "step": rows(step, "step")}
+    many |= {f"same{at}": rows([1.0] * 60, f"same{at}") for at in range(4)}
+    found = ablate(many, reference="reference")
+    assert verdict(found).verdict == "undecided"
+    assert verdict(found).more_questions
+    assert found.comparisons[0].deciding.p_holm == pytest.approx(5 * 2 / 2**6)
+
+
+def test_a_single_question_decides_nothing() -> None:
+    found = verdict(ablated([0.0]))
+    assert (found.verdict, found.more_questions) == ("undecided", None)
+
+
+def test_less_is_better_for_some_metrics() -> None:
+    reference = [row(f"q{at}", metrics={"prompt_leak": 0.0}) for at in range(100)]
+    leaking = changed(
+        reference, "step", lambda at, one: {"metrics": {"f1": 1.0, "prompt_leak": float(at < 20)}}
+    )
+    found = ablate(
+        {"reference": reference, "step": leaking}, reference="reference", metric="prompt_leak"
+    )
+    assert verdict(found).verdict == "worse"
+
+
+def test_what_cannot_be_ablated() -> None:
+    with pytest.raises(UsageError, match="no configuration 'other'"):
+        ablate({"one": rows([1.0])}, reference="other")
+    with pytest.raises(UsageError, match="no margin"):
+        ablate({"one": rows([1.0])}, reference="one", margin=-0.1)
+
+
+def test_alone_the_reference_is_the_cheapest_and_what_was_left_out_is_kept() -> None:
+    found = ablate({"one": rows([1.0])}, reference="one", left_out={"web": "no server"})
+    assert (found.cheapest, found.comparisons) == ("one", ())
+    assert found.left_out == {"web": "no server"}
+
+
+def priced(**prices: dict[str, Any]) -> dict[str, list[Row]]:
+    return {name: rows([1.0] * 300, name, **price) for name, price in prices.items()}
+
+
+@pytest.mark.parametrize(
+    ("prices", "cheapest"),
+    [
+        # Money before calls, calls before time.
+        ({"reference": {"cost": 0.02}, "a": {"cost": 0.01, "seconds": 9.0}}, "a"),
+        ({"reference": {"llm_calls": 2}, "a": {"llm_calls": 1, "seconds": 9.0}}, "a"),
+        ({"reference": {"seconds": 2.0}, "a": {"seconds": 1.0}}, "a"),
+        # As long as each other: no reason to change anything.
+        ({"reference": {"seconds": 1.04}, "a": {"seconds": 1.0}}, "reference"),
+        # The reference is slower; of the two that take as long, the one with fewer steps.
+        (
+            {
+                "reference": {"seconds": 2.0},
+                "a": {"seconds": 1.0, "seconds_by_node": {"x": 0.5, "y": 0.5}},
+                "b": {"seconds": 1.03, "seconds_by_node": {"x": 1.0}},
+            },
+            "b",
+        ),
+        # What nobody knows the price of is not cheap.
+        ({"reference": {"cost": 0.02}, "a": {"cost": None}}, "reference"),
+        ({"reference": {"cost": None}, "a": {"cost": None, "llm_calls": -1}}, "a"),
+    ],
+)
+def test_the_cheapest(prices: dict[str, dict[str, Any]], cheapest: str) -> None:
+    assert ablate(priced(**prices), reference="reference").cheapest == cheapest
+
+
+def test_what_is_worse_or_undecided_is_never_the_cheapest() -> None:
+    found = priced(reference={"cost": 0.02})
+    found["worse"] = rows([0.0] * 300, "worse", cost=0.0)
+    found["undecided"] = rows([0.97] * 100 + [1.0] * 100 + [0.99] * 100, "undecided", cost=0.0)
+    result = ablate(found, reference="reference", margin=0.0001)
+    assert verdict(result, "worse").verdict == "worse"
+    assert result.cheapest == "reference"
+
+
+def test_prices_are_over_the_questions_that_all_have() -> None:
+    """Else the one that was asked only what is cheap would win."""
+    found = priced(reference={"cost": 0.02}, step={"cost": 0.02})
+    costly = rows([1.0] * 310, "reference", cost=5.0)[300:]
+    result = ablate({**found, "reference": found["reference"] + costly}, reference="reference")
+    assert verdict(result, "reference").price == (pytest.approx(0.02), 0.0, 1.0)
+    unknown = ablate(priced(reference={"cost": None}), reference="reference")
+    assert verdict(unknown, "reference").price[0] == math.inf
