@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
@@ -211,6 +212,17 @@ def test_a_folder_in_place_of_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").unlink()
     (tmp_path / "queries.jsonl").mkdir()
     with pytest.raises(UsageError, match="cannot be read"):
+        load(tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes among files")
+@pytest.mark.parametrize("name", ["corpus.jsonl", "questions.csv", "dev.json"])
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    if name == "corpus.jsonl":
+        lines_set(tmp_path)
+        (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(UsageError):
         load(tmp_path)
 
 

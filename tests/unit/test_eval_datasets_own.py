@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import os
 import sys
 import unicodedata
@@ -165,6 +166,7 @@ def test_broken_characters_are_reported(tmp_path: Path) -> None:
     ("table", "message"),
     [
         (b"", "is empty"),
+        (gzip.compress(b"question\nWhy?\n")[:-9], "is a damaged archive"),
         (b"\n \n", "is empty"),
         (b"frage,antwort\nWie?,So\n", "has no column `question`"),
         (b"question,answer,expected\na,b,c\n", "two columns for 'answer'"),

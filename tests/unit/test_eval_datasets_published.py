@@ -236,6 +236,16 @@ def test_beir_without_a_header_and_in_another_encoding(tmp_path: Path) -> None:
     assert told(data) == [("qrels/test.tsv", 2, "not UTF-8 at byte 3 of the line")]
 
 
+def test_beir_judgements_compressed_and_cut_short(tmp_path: Path) -> None:
+    beir_set(tmp_path, judgements="")
+    lines = "1\t7\t1\n" * 9 + "3\t9\t1\n"
+    (tmp_path / "qrels" / "test.tsv").write_bytes(gzip.compress(lines.encode())[:-9])
+    ((file, line, reason),) = told(load(tmp_path))
+    assert file == "qrels/test.tsv"
+    assert line is not None
+    assert reason.startswith("the compressed file is damaged from here on")
+
+
 def test_beir_questions_that_cannot_be_used(tmp_path: Path) -> None:
     beir_set(tmp_path, judgements=JUDGED + "5\t7\t1\n")
     rows = [

@@ -11,7 +11,7 @@ from secondlook.evaluation.datasets import fields
 from secondlook.evaluation.datasets.evalset import EvalSet
 from secondlook.evaluation.datasets.fields import Malformed
 from secondlook.evaluation.datasets.gathering import Gathering
-from secondlook.evaluation.datasets.jsonlines import objects, unreadable
+from secondlook.evaluation.datasets.jsonlines import numbered_lines, objects
 from secondlook.evaluation.datasets.passages import Corpus, read_passages, read_texts
 from secondlook.evaluation.records import Case, Problem
 
@@ -85,16 +85,12 @@ def _read_judgements(path: Path, corpus: Corpus, problems: list[Problem]) -> _Ju
 
 
 def _judgements(path: Path, gathering: Gathering) -> Iterator[tuple[int, str, str, int]]:
-    try:
-        with path.open("rb") as file:
-            for line, data in enumerate(file, 1):
-                try:
-                    if data.strip() and not (line == 1 and _is_header(data)):
-                        yield line, *_judgement(data)
-                except Malformed as error:
-                    gathering.tell(line, error.message)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    for line, data in numbered_lines(path, gathering.file, gathering.problems):
+        try:
+            if data.strip() and not (line == 1 and _is_header(data)):
+                yield line, *_judgement(data)
+        except Malformed as error:
+            gathering.tell(line, error.message)
 
 
 def _is_header(data: bytes) -> bool:
@@ -104,7 +100,7 @@ def _is_header(data: bytes) -> bool:
 
 def _judgement(data: bytes) -> tuple[str, str, int]:
     try:
-        cells = [cell.strip() for cell in data.decode("utf-8-sig").split("\t")]
+        cells = [cell.strip() for cell in data.decode().split("\t")]
     except UnicodeDecodeError as error:
         raise Malformed(f"not UTF-8 at byte {error.start + 1} of the line") from error
     if len(cells) != _COLUMNS or not all(cells):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import gzip
 import json
 import zlib
@@ -22,6 +23,8 @@ BROKEN_ARCHIVE = (EOFError, zlib.error, gzip.BadGzipFile)
 
 def opened(path: Path) -> IO[bytes]:
     """Unpacked when its first bytes say that it is packed, whatever its name says."""
+    if not path.is_file():  # a named pipe would wait for ever
+        raise OSError(errno.EINVAL, "it is not a file")
     with path.open("rb") as file:
         packed = file.read(len(_GZIP_MARK)) == _GZIP_MARK
     return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
@@ -29,7 +32,7 @@ def opened(path: Path) -> IO[bytes]:
 
 def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every usable object with its line number, counted from 1; blank lines are nothing."""
-    for line, data in _lines(path, problems):
+    for line, data in numbered_lines(path, path.name, problems):
         try:
             if found := _parsed(data):
                 yield line, found
@@ -42,7 +45,8 @@ def first_object(path: Path) -> dict[str, Any]:
     return next((found for _, found in objects(path, [])), {})
 
 
-def _lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers, as far as the file can be read; `name` is for the problem."""
     line = 0
     try:
         with opened(path) as file:
@@ -50,7 +54,7 @@ def _lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
                 yield line, data.removeprefix(codecs.BOM_UTF8) if line == 1 else data
     except BROKEN_ARCHIVE as error:
         reason = f"the compressed file is damaged from here on: {error}"
-        problems.append(Problem(path.name, line + 1, reason))
+        problems.append(Problem(name, line + 1, reason))
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.errors import Unsupported, UsageError
-from secondlook.evaluation.datasets.jsonlines import unreadable
+from secondlook.evaluation.datasets.jsonlines import BROKEN_ARCHIVE, opened, unreadable
 from secondlook.evaluation.records import Problem
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ def _lines(path: Path, problems: list[Problem]) -> list[str]:
     from secondlook.retrieval.parse.charset import decode
 
     try:
-        text, damage = decode(path.read_bytes())
+        with opened(path) as file:
+            text, damage = decode(file.read())
+    except BROKEN_ARCHIVE as error:
+        raise UsageError(f"{str(path)!r} is a damaged archive: {error}", hint=HINT) from error
     except OSError as error:
         raise unreadable(path, error) from error
     except Unsupported as error:
