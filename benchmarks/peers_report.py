@@ -1,0 +1,215 @@
+"""From what was measured to figures: quality, times, and both as ratios to Secondlook's."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+import ir_measures
+import numpy as np
+from ir_measures import R, nDCG
+
+from benchmarks.peers_run import way_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from benchmarks.peers_run import Measured
+
+BASE = way_name("secondlook", "hybrid + rerank")
+"""The product as it comes."""
+ALIKE = "secondlook, whole texts"
+"""The product over the same passages as the peers."""
+MEASURES = {"recall_at_5": R @ 5, "ndcg_at_10": nDCG @ 10}
+RATIOS = ("recall_at_5", "ndcg_at_10", "index_seconds", "own_seconds", "query_p50_ms")
+RESAMPLES = 10_000
+
+
+def summary(measured: Measured) -> dict[str, Any]:
+    rankings = rankings_by_way(measured.rows)
+    scores = {way: scored(measured.gold, found) for way, found in rankings.items()}
+    ways: dict[str, dict[str, Any]] = {
+        way: quality(scores[way]) | times(measured.rows, way) | building(measured, way)
+        for way in sorted(rankings)
+    }
+    return {
+        "documents": measured.passages,
+        "questions": len(measured.rows),
+        "questions_held": measured.questions_held,
+        "seed": measured.plan.seed,
+        "vectors": "made by every system" if measured.plan.live else "kept, shared by all",
+        "builds": len(next(iter(measured.builds.values()))),
+        "embedding_ms_per_passage": {
+            digest: round(seconds * 1000, 2)
+            for digest, seconds in embedding_costs(measured.builds).items()
+        },
+        "systems": {system: about_system(measured, system) for system in measured.plan.systems},
+        "ways": {
+            way: found | compared(way, ways, scores) for way, found in ways.items()
+        },
+    }  # fmt: skip
+
+
+def rankings_by_way(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[str]]]:
+    rankings: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        for way, answer in row["found"].items():
+            rankings.setdefault(way, {})[row["id"]] = answer["ids"]
+    return rankings
+
+
+def scored(
+    gold: Mapping[str, frozenset[str]], rankings: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, float]]:
+    """By measure, then by question. A question for which nothing was found scores 0."""
+    judged = {query: dict.fromkeys(gold[query], 1) for query in rankings}
+    run = {
+        query: {name: 1 / place for place, name in enumerate(ids, start=1)}
+        for query, ids in rankings.items()
+    }
+    scores = {name: dict.fromkeys(rankings, 0.0) for name in MEASURES}
+    named = {measure: name for name, measure in MEASURES.items()}
+    for metric in ir_measures.iter_calc(list(MEASURES.values()), judged, run):
+        scores[named[metric.measure]][metric.query_id] = metric.value
+    return scores
+
+
+def quality(scores: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    return {
+        name: round(statistics.fmean(by_query.values()), 4) for name, by_query in scores.items()
+    }
+
+
+def times(rows: Sequence[Mapping[str, Any]], way: str) -> dict[str, Any]:
+    wall = [row["found"][way]["ms"] for row in rows]
+    work = [row["found"][way]["cpu_ms"] for row in rows]
+    return {
+        "query_p50_ms": round(float(np.median(wall)), 2),
+        "query_p95_ms": round(float(np.percentile(wall, 95)), 2),
+        "query_cpu_p50_ms": round(float(np.median(work)), 2),
+    }
+
+
+def embedding_costs(builds: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, float]:
+    """Seconds per passage for each distinct collection of texts, the median over all who had
+    it: what another process did meanwhile should not count for one system alone."""
+    samples: dict[str, list[float]] = {}
+    for rounds in builds.values():
+        for build in rounds:
+            for digest in {part["digest"] for part in build["parts"].values() if part["embedded"]}:
+                samples.setdefault(digest, []).append(build["seconds_per_passage"])
+    return {digest: statistics.median(found) for digest, found in samples.items()}
+
+
+def building(measured: Measured, way: str) -> dict[str, Any]:
+    """Seconds until the first question can be asked, the system's own share of them, and
+    seconds until the index is on disk as well."""
+    system, mode = way.split(": ", 1)
+    about, costs = measured.about[system], embedding_costs(measured.builds)
+    rounds = [
+        [build["parts"][name] for name in about["modes"][mode]] for build in measured.builds[system]
+    ]
+    own = statistics.median(sum(own_seconds(part) for part in parts) for parts in rounds)
+    embedding = statistics.median(
+        sum(embedding_seconds(part, costs, live=measured.plan.live) for part in parts)
+        for parts in rounds
+    )
+    saving = [[part["save_seconds"] for part in parts] for parts in rounds]
+    saved = None if any(None in times for times in saving) else statistics.median(map(sum, saving))
+    if about["durable"]:
+        saved = 0.0
+    return {
+        "index_seconds": round(own + embedding, 2),
+        "own_seconds": round(own, 3),
+        "saved_own_seconds": None if saved is None else round(own + saved, 3),
+    }
+
+
+def own_seconds(part: Mapping[str, Any]) -> float:
+    return float(part["seconds"] - part["embedding_seconds"])
+
+
+def embedding_seconds(part: Mapping[str, Any], costs: Mapping[str, float], *, live: bool) -> float:
+    """As it took, where the system embedded; as it would have taken, where vectors were kept."""
+    if live or not part["embedded"]:
+        return float(part["embedding_seconds"])
+    return float(part["embedded"] * costs[part["digest"]])
+
+
+def about_system(measured: Measured, system: str) -> dict[str, Any]:
+    about = measured.about[system]
+    return {
+        "versions": about["versions"],
+        "passages": measured.builds[system][-1]["passages"],
+        "start_seconds": round(about["start_seconds"], 2),
+        "peak_mb": about["peak_mb"],
+        "connections_refused": sorted(set(about["refused"])),
+    }
+
+
+def compared(
+    way: str,
+    ways: Mapping[str, Mapping[str, Any]],
+    scores: Mapping[str, Mapping[str, Mapping[str, float]]],
+) -> dict[str, Any]:
+    """Beside the product as it comes, and beside its search of the same kind over the same
+    passages."""
+    alike = counterpart(way)
+    return {
+        name: {"way": base}
+        | ratios(ways[way], ways[base])
+        | {"ndcg_difference": difference(scores[base]["ndcg_at_10"], scores[way]["ndcg_at_10"])}
+        for name, base in (("to_secondlook", BASE), ("to_alike", alike))
+        if base in ways and base != way
+    }
+
+
+def counterpart(way: str) -> str:
+    """Secondlook's search of the same kind, over whole texts."""
+    mode = way.split(": ", 1)[1]
+    kind = mode if mode == "hybrid + rerank" else mode.split(",")[0]
+    return way_name(ALIKE, kind)
+
+
+def ratios(way: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, float]:
+    """Of the one's figures to the other's: above 1 is better in quality, slower in time."""
+    return {name: round(way[name] / base[name], 3) for name in RATIOS if base[name]}
+
+
+def difference(
+    base: Mapping[str, float], other: Mapping[str, float], *, seed: int = 0
+) -> dict[str, float]:
+    """The mean of the paired differences and the bounds between which 95 % of its resamples lie."""
+    pairs = np.array([other[query] - base[query] for query in sorted(base)])
+    chance = np.random.default_rng(seed)
+    means = [float(chance.choice(pairs, len(pairs)).mean()) for _ in range(RESAMPLES)]
+    low, high = np.percentile(means, [2.5, 97.5])
+    return {
+        "mean": round(float(pairs.mean()), 4),
+        "low": round(float(low), 4),
+        "high": round(float(high), 4),
+    }
+
+
+def table(name: str, found: Mapping[str, Any]) -> str:
+    head = (
+        f"{name}: {found['documents']} documents, {found['questions']} questions; in brackets "
+        "the ratio to Secondlook as it comes\n"
+        f"{'':44}{'recall@5':>17}{'nDCG@10':>17}{'indexing s':>19}{'query p50 ms':>19}"
+    )
+    return "\n".join([head, *(line(way, row) for way, row in found["ways"].items())])
+
+
+def line(way: str, row: Mapping[str, Any]) -> str:
+    ratio = row.get("to_secondlook", {})
+
+    def cell(name: str, width: int) -> str:
+        beside = f" ({ratio[name]:.2f})" if name in ratio else ""
+        return f"{row[name]}{beside}".rjust(width)
+
+    return f"{way:44}" + "".join(
+        cell(name, width)
+        for name, width in (
+            ("recall_at_5", 17), ("ndcg_at_10", 17), ("index_seconds", 19), ("query_p50_ms", 19),
+        )
+    )  # fmt: skip
