@@ -261,6 +261,6 @@ def test_prices_are_over_the_questions_that_all_have() -> None:
     found = priced(reference={"cost": 0.02}, step={"cost": 0.02})
     costly = rows([1.0] * 310, "reference", cost=5.0)[300:]
     result = ablate({**found, "reference": found["reference"] + costly}, reference="reference")
-    assert verdict(result, "reference").price == (pytest.approx(0.02), 0.0, 1.0)
+    assert verdict(result, "reference").price == pytest.approx((0.02, 0.0, 1.0))
     unknown = ablate(priced(reference={"cost": None}), reference="reference")
     assert verdict(unknown, "reference").price[0] == math.inf

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from secondlook.evaluation.comparison import SIGNIFICANT, difference_of
 from secondlook.evaluation.graders import grader_metrics
 from secondlook.evaluation.questions import succeeded
-from secondlook.evaluation.records import Configuration, Hypothesis
-from secondlook.evaluation.statistics import interval, permutation, questions_needed
+from secondlook.evaluation.records import Configuration, Estimate, Hypothesis
+from secondlook.evaluation.statistics import paired, questions_needed
 from secondlook.evaluation.summary import question_values
 from secondlook.graphs.registry import WORKFLOWS
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.evaluation.records import Difference, Estimate, Row
+    from secondlook.evaluation.records import Difference, Row
     from secondlook.settings import Settings
 
 MIN_PRECISION = 0.8
@@ -186,9 +186,10 @@ def _returns_diminish(rows: Mapping[str, Sequence[Row]], *, seed: int) -> Hypoth
         why = _NEVER_AGAIN if again is None else "no question was asked again twice"
         return Hypothesis(name="H3", claim=_H3, verdict="not tested", why=why, test=_TREND)
     slopes = tries.slopes()
-    slope, p = interval(slopes, seed=seed), permutation(slopes, seed=seed)
+    found = paired([0.0] * len(slopes), slopes, yes_no=False, seed=seed)
+    slope = Estimate(value=found.difference, low=found.low, high=found.high, n=len(slopes))
     gains = [tries.gain(number) for number in range(tries.most + 1)]
-    numbers: dict[str, Scalar] = {"configuration": again, "p": p}
+    numbers: dict[str, Scalar] = {"configuration": again, "p": found.p}
     numbers |= _estimated("change_per_retry", slope)
     for number, gain in enumerate(gains):
         numbers |= {
@@ -202,7 +203,7 @@ def _returns_diminish(rows: Mapping[str, Sequence[Row]], *, seed: int) -> Hypoth
     return Hypothesis(
         name="H3",
         claim=_H3,
-        verdict=_of_slope(slope, p),
+        verdict=_of_slope(slope, found.p),
         why=f"{gains[0]:.1%} succeed at once, {told}; {_shown(slope, '+.3f')} per retry",
         test=_TREND,
         numbers=numbers,

@@ -1,0 +1,178 @@
+"""Three hypotheses, each driven to every verdict by rows made for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.evaluation.hypotheses import hypothesis_plan, judge
+from secondlook.settings import Settings
+from tests.support.engine import settings_of
+from tests.support.eval_rows import row, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.evaluation.records import Hypothesis, Row
+
+
+def judged(name: str, *configurations: Sequence[Row]) -> Hypothesis:
+    found = {one[0].configuration: one for one in configurations}
+    return next(one for one in judge(found) if one.name == name)
+
+
+def test_every_hypothesis_has_a_verdict_and_a_test_even_without_evidence() -> None:
+    found = judge({"linear": rows([1.0], "linear")})
+    assert [one.name for one in found] == ["H1", "H2 reader", "H2 model", "H3"]
+    assert {one.verdict for one in found} == {"not tested"}
+    assert all(one.why and one.test and one.claim for one in found)
+    assert "rewrites" in found[0].why
+
+
+def test_what_there_is_to_run() -> None:
+    baseline, *rewriting = hypothesis_plan(Settings())
+    assert (baseline.name, baseline.changes) == ("linear", {})
+    assert {one.workflow for one in rewriting} <= {"corrective"}
+    without = settings_of(search={"rerank": False})
+    assert hypothesis_plan(without)[0].changes == {"search.rerank": True}
+
+
+def retried(figures: Sequence[float], retries: Sequence[int], **more: Any) -> list[Row]:
+    return [
+        one.model_copy(update={"retries": again})
+        for one, again in zip(rows(figures, "corrective", **more), retries, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("without", "rewriting", "verdict"),
+    [
+        ([0.0] * 40, [1.0] * 20 + [0.0] * 20, "supported"),
+        ([0.0] * 300, [0.0] * 300, "not supported"),
+        ([1.0] * 40, [0.0] * 20 + [1.0] * 20, "not supported"),
+        ([0.0] * 20, [1.0] * 2 + [0.0] * 18, "undecided"),
+    ],
+)
+def test_rewriting(without: list[float], rewriting: list[float], verdict: str) -> None:
+    found = judged("H1", rows(without, "linear"), retried(rewriting, [1] * len(rewriting)))
+    assert found.verdict == verdict
+    assert found.numbers["success_n"] == len(without)
+    assert (found.numbers["with"], found.numbers["without"]) == ("corrective", "linear")
+    assert ("more_questions" in found.numbers) == (verdict == "undecided")
+
+
+def test_only_questions_that_were_asked_again_count_for_rewriting() -> None:
+    """Elsewhere the two runs do the same, and would water any effect down."""
+    figures, retries = [1.0] * 30 + [0.0] * 70, [1] * 30 + [0] * 70
+    baseline = rows([0.0] * 30 + [1.0] * 70, "linear")
+    found = judged("H1", baseline, retried(figures, retries))
+    assert found.verdict == "supported"
+    assert found.numbers["success_n"] == 30
+    assert found.numbers["success_difference"] == 1.0
+
+
+def test_recall_stands_beside_success() -> None:
+    baseline = [
+        row(f"q{at}", 0.0, configuration="linear", metrics={"recall@5": 0.0}) for at in range(20)
+    ]
+    again = [
+        row(
+            f"q{at}",
+            1.0,
+            configuration="corrective",
+            retries=1,
+            metrics={"recall@5": float(at < 15)},
+        )
+        for at in range(20)
+    ]
+    found = judged("H1", baseline, again)
+    assert found.numbers["recall@5_improved"] == 15
+    assert "20 succeed only with rewriting" in found.why
+
+
+def test_rewriting_needs_a_run_without_it() -> None:
+    found = judged("H1", retried([1.0], [1]))
+    assert (found.verdict, found.why) == (
+        "not tested",
+        "no configuration answered the same questions without rewriting",
+    )
+    other = [row("elsewhere", configuration="linear")]
+    assert judged("H1", other, retried([1.0], [1])).verdict == "not tested"
+
+
+def read(n: int, gold: Sequence[float], other: Sequence[float]) -> list[Row]:
+    passages = (*((1, score) for score in gold), *((0, score) for score in other))
+    return [row(f"q{at}", configuration="linear", read=passages) for at in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "verdict"),
+    [
+        (read(60, [2.0], [-2.0, -1.0]), "supported"),
+        (read(60, [2.0], [1.0, 1.0]), "not supported"),  # precision of a third
+        (read(60, [-2.0], [-1.0]), "not supported"),  # nothing accepted
+        (read(5, [2.0], [-2.0]), "undecided"),
+        # Precision of 36 in 42: around 80 %.
+        ([*read(36, [2.0], [-2.0])[6:], *read(6, [1.0], [1.0])], "undecided"),
+    ],
+)
+def test_the_reader_as_a_grader(pairs: list[Row], verdict: str) -> None:
+    found = judged("H2 reader", pairs)
+    assert found.verdict == verdict, found
+    assert found.numbers["pairs"] == sum(len(one.read) for one in pairs)
+
+
+def test_a_model_as_a_grader_is_judged_beside_the_reader() -> None:
+    """The reader accepts what it should; the model rejects seven of ten gold passages."""
+    asked = [
+        row(
+            f"q{at}",
+            configuration="corrective",
+            read=((1, 3.0), (0, -3.0)),
+            graded=((1, at % 10 < 3), (0, False)),
+        )
+        for at in range(80)
+    ]
+    assert judged("H2 reader", asked).verdict == "supported"
+    model = judged("H2 model", asked)
+    assert model.verdict == "not supported"
+    assert model.numbers["recall"] == pytest.approx(0.3)
+    assert model.numbers["precision"] == 1.0
+    assert judged("H2 model", read(3, [1.0], [0.0])).why == "no model graded a passage"
+
+
+def succeeding(*at_retry: int, failed: int = 0, most: int = 3) -> list[Row]:
+    """So many questions that succeed at once, at retry 1, 2, ...; the failed tried `most` times."""
+    retries = [number for number, many in enumerate(at_retry) for _ in range(many)]
+    figures = [1.0] * len(retries) + [0.0] * failed
+    return retried(figures, retries + [most] * failed)
+
+
+@pytest.mark.parametrize(
+    ("tries", "verdict"),
+    [
+        (succeeding(850, 100, 30, 10, failed=10), "supported"),
+        (succeeding(850, 30, 30, 30, failed=60), "not supported"),
+        (succeeding(850, 10, 30, 100, failed=10), "not supported"),
+        (succeeding(20, 4, 2, 1, failed=3), "undecided"),
+    ],
+)
+def test_diminishing_returns(tries: list[Row], verdict: str) -> None:
+    found = judged("H3", tries)
+    assert found.verdict == verdict, found
+    assert found.numbers["cumulative_3"] == pytest.approx(
+        sum(one.right is True for one in tries) / len(tries)
+    )
+
+
+def test_the_numbers_of_each_retry() -> None:
+    found = judged("H3", succeeding(850, 100, 30, 10, failed=10)).numbers
+    assert [found[f"gain_{at}"] for at in range(4)] == [0.85, 0.1, 0.03, 0.01]
+    assert [found[f"reached_{at}"] for at in range(4)] == [1000, 150, 50, 20]
+    assert found["change_per_retry"] == pytest.approx(-0.045)
+
+
+def test_one_retry_tells_nothing_about_further_ones() -> None:
+    found = judged("H3", retried([1.0, 1.0], [0, 1]))
+    assert (found.verdict, found.why) == ("not tested", "no question was asked again twice")

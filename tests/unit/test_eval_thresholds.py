@@ -1,0 +1,190 @@
+"""One setting at several values: which are tried, how often the fallback fires, what it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.numeric import checked_values, numeric_setting
+from secondlook.evaluation.thresholds import sweep, sweep_plan
+from secondlook.settings import KEYS, SECTIONS, Settings
+from tests.support.engine import settings_of
+from tests.support.eval_rows import rows
+
+if TYPE_CHECKING:
+    from secondlook.evaluation.records import Row
+
+AGAIN = "adaptive.enable_adaptive_retrieval"
+
+
+def test_the_default_is_the_threshold_of_raw_scores_against_no_fallback() -> None:
+    plan = sweep_plan(Settings())
+    assert plan.param == "adaptive.min_rerank_score"
+    reference, *points = plan.configurations
+    assert (reference.name, reference.changes) == (plan.reference, {AGAIN: False})
+    assert plan.reference == "adaptive without fallback"
+    assert [one.changes["adaptive.min_rerank_score"] for one in points] == [-2, -1, 0, 1, 2]
+    for one in points:
+        assert one.workflow == "adaptive"
+        assert one.changes["adaptive.check"] == "min_rerank_score"
+        assert one.changes[AGAIN] is True
+    assert [value for value, _ in plan.points] == [-2, -1, 0, 1, 2]
+    assert points[0].name == "adaptive min rerank score -2"
+
+
+def test_a_setting_of_no_step_is_compared_with_what_is_configured() -> None:
+    configured = settings_of(search={"candidates": 40})
+    plan = sweep_plan(configured, param="search.candidates", values=[10, 40, 20.0])
+    assert plan.reference == "linear"
+    assert plan.points == (
+        (10, "linear candidates 10"),
+        (20, "linear candidates 20"),
+        (40, "linear"),
+    )
+    assert [one.changes for one in plan.configurations] == [
+        {},
+        {"search.candidates": 10},
+        {"search.candidates": 20},
+    ]
+    assert all(isinstance(value, int) for value, _ in plan.points)
+    assert sweep_plan(Settings(), param="search.blend", workflow="adaptive").reference == "adaptive"
+
+
+def test_the_other_threshold_judges_the_other_way() -> None:
+    plan = sweep_plan(Settings(), param="adaptive.min_quality", values=[0.5])
+    assert plan.configurations[1].changes["adaptive.check"] == "calibrated"
+
+
+def test_a_setting_of_the_web_needs_one() -> None:
+    with pytest.raises(UsageError, match=r"web.results cannot be tried"):
+        sweep_plan(settings_of(web={"backend": "searxng"}), param="web.results")
+    server = settings_of(web={"backend": "searxng", "url": "http://127.0.0.1:8888"})
+    plan = sweep_plan(server, param="web.results", values=[2])
+    assert plan.reference == "adaptive without web"
+    assert plan.configurations[1].changes == {"web.results": 2, "web.enable_web_search": True}
+
+
+@pytest.mark.parametrize(
+    ("param", "values"),
+    [
+        ("adaptive.min_quality", (0.1, 0.3, 0.5, 0.7, 0.9)),  # -1 stands for the calibrated one
+        ("search.blend", (0.0, 0.25, 0.5, 0.7, 0.75, 1.0)),
+        ("search.candidates", (5, 10, 20, 40, 80)),
+        ("rrf_k", (1, 2, 5, 10, 20)),
+        ("models.retries", (0, 1, 2, 4, 8)),
+        ("search.k", (2, 5, 10, 20, 40)),
+        ("chunking.tokens", (50, 100, 200, 400, 800)),
+        ("models.timeout", (30.0, 60.0, 120.0, 240.0, 480.0)),
+        ("min_rerank_score", (-2.0, -1.0, 0.0, 1.0, 2.0)),
+    ],
+)
+def test_values_worth_trying_follow_from_bounds_and_default(
+    param: str, values: tuple[float, ...]
+) -> None:
+    assert checked_values(numeric_setting(param, Settings()), None) == values
+
+
+def test_every_number_that_changes_answers_can_be_swept_or_says_what_it_needs() -> None:
+    for key in KEYS:
+        section, name = key.split(".")
+        if SECTIONS[section].model_fields[name].annotation not in {int, float}:
+            continue
+        if section in {"library", "ingest", "runs"}:
+            with pytest.raises(UsageError, match="no number that changes an answer"):
+                numeric_setting(key, Settings())
+            continue
+        setting = numeric_setting(key, Settings())
+        try:
+            found = checked_values(setting, None)
+        except UsageError as error:
+            assert "--values" in (error.hint or "")  # noqa: PT017 - either is right
+            assert setting.default == 0
+        else:
+            assert len(found) >= 3
+            assert sorted(set(found)) == list(found)
+
+
+@pytest.mark.parametrize(
+    ("param", "message", "hint"),
+    [
+        ("adaptive.min_rerank_scor", "is no setting", "adaptive.min_rerank_score"),
+        ("min_rerank_scor", "is no setting", "adaptive.min_rerank_score"),
+        ("search.rerank", "is no number", "docs/settings.md"),
+        ("answer.packing", "is no number", "docs/settings.md"),
+        ("qqqq", "is no setting", "docs/settings.md"),
+        ("min_quality", "of several sections", "adaptive.min_quality, web.min_quality"),
+        ("runs.keep", "is no number that changes an answer", "docs/settings.md"),
+    ],
+)
+def test_what_cannot_be_swept(param: str, message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=message) as failure:
+        sweep_plan(Settings(), param=param)
+    assert hint in (failure.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0], "search.candidates must be greater than or equal to 1, not 0"),
+        ([1.5], "search.candidates must be a whole number, not 1.5"),
+        ([], "no value for search.candidates"),
+    ],
+)
+def test_values_that_the_setting_cannot_have(values: list[float], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        sweep_plan(Settings(), param="search.candidates", values=values)
+
+
+def planted(fired: int, gain: float, name: str) -> list[Row]:
+    """On the first `fired` of 100 questions the fallback fires and adds `gain`."""
+    figures = [0.5 + gain * (at < fired) for at in range(100)]
+    found = rows(figures, name)
+    return [one.model_copy(update={"fallback": at < fired}) for at, one in enumerate(found)]
+
+
+def test_fallback_rate_and_effect_of_each_value() -> None:
+    plan = sweep_plan(Settings(), values=[-1, 1])
+    low, high = (name for _, name in plan.points)
+    found = sweep(
+        {
+            plan.reference: rows([0.5] * 100, plan.reference),
+            low: planted(20, 0.3, low),
+            high: planted(60, 0.0, high),
+        },
+        plan=plan,
+    )
+    assert (found.param, found.reference, found.metric) == (plan.param, plan.reference, "f1")
+    first, second = found.points
+    assert (first.value, first.configuration, first.fallback_rate) == (-1, low, 0.2)
+    assert second.fallback_rate == 0.6
+    assert first.metrics["f1"].value == pytest.approx(0.56)
+    assert {"f1", "answered", "success", "llm_calls"} <= set(first.metrics)
+    assert first.difference is not None
+    assert first.difference.difference == pytest.approx(0.06)
+    assert first.difference.p_holm == pytest.approx(2 * first.difference.p)
+    assert first.on_fallback is not None
+    assert first.on_fallback.n == 20
+    assert first.on_fallback.difference == pytest.approx(0.3)
+    assert second.difference is not None
+    assert (second.difference.p, second.difference.p_holm) == (1.0, 1.0)
+
+
+def test_the_value_that_is_configured_is_not_compared_with_itself() -> None:
+    plan = sweep_plan(Settings(), param="search.candidates", values=[10, 20])
+    found = sweep(
+        {"linear": rows([1.0] * 5, "linear"), plan.points[0][1]: rows([0.5] * 5, "ten")},
+        plan=plan,
+    )
+    assert found.points[1].configuration == "linear"
+    assert found.points[1].difference is None
+    assert found.points[0].difference is not None
+    assert found.points[0].on_fallback is None  # it never fired
+    assert found.points[0].fallback_rate == 0
+
+
+def test_half_a_sweep_is_no_sweep() -> None:
+    plan = sweep_plan(Settings())
+    with pytest.raises(UsageError, match="nothing was asked with 'adaptive min rerank score -2'"):
+        sweep({plan.reference: rows([1.0])}, plan=plan)
