@@ -52,7 +52,7 @@ class WordEmbedder:
         for at, text in enumerate(texts):
             for word in set(text.lower().strip(".").split()):
                 vectors[at, sum(map(ord, word)) % self.dimensions] += 1
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
 def test_verbatim_sentences_are_faithful_and_cost_nothing() -> None:
