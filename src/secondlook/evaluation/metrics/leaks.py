@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from secondlook.evaluation.metrics.words import plain_words, runs, stands_in
-from secondlook.prompts import CONTROL_MARK, EVIDENCE_MARK, NOT_FOUND, load, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,6 +42,8 @@ def leaks(text: str, *, question: str, evidence: Sequence[str]) -> tuple[str, ..
 
 
 def _found(text: str, allowed: Sequence[str]) -> Iterator[str]:
+    from secondlook.prompts import CONTROL_MARK, EVIDENCE_MARK, NOT_FOUND
+
     for found in chain(CONTROL_MARK.finditer(text), EVIDENCE_MARK.finditer(text)):
         if not any(found[0] in source for source in allowed):
             yield found[0]
@@ -66,5 +67,7 @@ def _known() -> tuple[tuple[str, ...], ...]:
 @cache
 def _prompt_runs() -> frozenset[tuple[str, ...]]:
     """Of every prompt that is shipped, line by line: between lines there may be a hole."""
+    from secondlook.prompts import load, names  # models and all: not needed to start
+
     lines = chain.from_iterable(load(name).own_words.splitlines() for name in names())
     return frozenset(chain.from_iterable(runs(plain_words(line), RUN) for line in lines))
