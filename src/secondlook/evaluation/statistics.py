@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
 
 Test = Literal["mcnemar", "paired permutation"]
 
-PERMUTATIONS = 9_999
-_ALL_FLIPS = 13
+_GRID = 2**14
+"""Steps that the sum of all differences is divided into, to count the ways to flip them."""
+_FEW = 12
 """Up to so many questions that differ, every way to flip their signs is tried."""
 _MANY = 0.01
 """Fourth moment to squared second moment of the differences below which their sum is normal for
@@ -106,7 +106,7 @@ def paired(
         difference=math.fsum(differences) / differences.size,
         low=low,
         high=high,
-        p=mcnemar(higher, lower) if binary else permutation(differences, seed=seed),
+        p=mcnemar(higher, lower) if binary else permutation(differences),
         test="mcnemar" if binary else "paired permutation",
         improved=improved,
         same=differences.size - higher - lower,
@@ -122,21 +122,24 @@ def mcnemar(up: int, down: int) -> float:
     return min(1.0, 2 * math.fsum(math.exp(item) for item in logs))
 
 
-def permutation(differences: Sequence[float] | Floats, *, seed: int = 0) -> float:
-    """Two-sided p of a mean difference of 0, by flipping signs: all ways where few questions
-    differ, the limit where very many do, else `PERMUTATIONS` of them and the one that was seen
-    (Phipson and Smyth, SAGMB 9, 2010, article 39)."""
+def permutation(differences: Sequence[float] | Floats) -> float:
+    """Two-sided p of a mean difference of 0: the share of all ways to flip signs that bring the
+    sum as far from 0 as was seen, or further.
+
+    No flips are drawn by chance. Where few questions differ every way is tried; where more do,
+    the ways are counted after rounding the differences to a fine grid (which keeps the test
+    exact, for it is one of the rounded differences); where very many do, their sum is normal.
+    """
     changed = np.sort(np.asarray(differences, dtype=np.float64))
     changed = changed[np.abs(changed) > _SAME]
     if not changed.size:
         return 1.0
     squares = changed**2
-    if changed.size <= _ALL_FLIPS:
-        every = np.arange(2**changed.size)[:, None] >> np.arange(changed.size) & 1
-        return float(_as_extreme(every.astype(np.float64), changed).mean())
+    if changed.size <= _FEW:
+        return _by_every_flip(changed)
     if float((squares**2).sum() / squares.sum() ** 2) < _MANY:
         return math.erfc(abs(math.fsum(changed)) / math.sqrt(2 * math.fsum(squares)))
-    return _by_drawn_flips(changed, seed)
+    return _by_counted_flips(changed)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -212,23 +215,28 @@ def _bounds_of_difference(ordered: Floats, *, scores: bool, seed: int) -> tuple[
     return low, high
 
 
-def _by_drawn_flips(changed: Floats, seed: int) -> float:
-    generator = np.random.default_rng((seed % 2**63, changed.size))
-    step = max(1, 1_000_000 // changed.size)
-    edges = [*range(0, PERMUTATIONS, step), PERMUTATIONS]
-    extreme = 0
-    for start, end in pairwise(edges):
-        size = (end - start, changed.size)
-        flips = generator.integers(0, 2, size, dtype=np.uint8).astype(np.float64)
-        extreme += int(_as_extreme(flips, changed).sum())
-    return (extreme + 1) / (PERMUTATIONS + 1)
-
-
-def _as_extreme(flips: Floats, changed: Floats) -> Floats:
-    """Of rows of 0 and 1 (flipped), which give a sum as far from 0 as was seen, or further."""
+def _by_every_flip(changed: Floats) -> float:
+    flips = (np.arange(2**changed.size)[:, None] >> np.arange(changed.size) & 1).astype(np.float64)
     seen = math.fsum(changed)
-    sums = seen - 2 * (flips @ changed)
-    return np.asarray(np.abs(sums) >= abs(seen) - 1e-9 * np.abs(changed).sum())
+    sums = np.abs(seen - 2 * (flips @ changed))
+    return float((sums >= abs(seen) - 1e-9 * np.abs(changed).sum()).mean())
+
+
+def _by_counted_flips(changed: Floats) -> float:
+    steps = np.rint(changed * (_GRID / np.abs(changed).sum())).astype(np.int64)
+    flipped = np.zeros(int(np.abs(steps).sum()) + 1)
+    flipped[0] = 1.0
+    # After each difference: how likely it is that those flipped so far add up to each number.
+    reached = 0
+    for step in np.sort(np.abs(steps)):
+        reached += int(step)
+        before = flipped[: reached + 1 - step].copy()
+        flipped[: reached + 1] *= 0.5
+        flipped[step : reached + 1] += 0.5 * before
+    distances = np.abs(reached - 2 * np.arange(flipped.size))
+    # Sums that are equal before rounding may not be after: those near by count as extreme.
+    nearly = math.sqrt(steps.size) / 2
+    return min(1.0, float(flipped[distances >= abs(int(steps.sum())) - nearly].sum()))
 
 
 def _all_yes_or_no(values: Floats) -> bool:
