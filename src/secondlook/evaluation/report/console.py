@@ -97,7 +97,9 @@ def _side_by_side(results: Results, names: Sequence[str]) -> Table:
 def _narrow(item: Estimate | None, metric: str) -> str:
     """With its interval where that fits."""
     written = numbers.estimate(item, metric)
-    return written if len(written) <= _FIGURE else numbers.figure(item and item.value, metric)
+    if item is None or len(written) <= _FIGURE:
+        return written
+    return numbers.figure(item.value, metric)
 
 
 def _overview(results: Results) -> Table:

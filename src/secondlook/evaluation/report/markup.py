@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.report.tables.cells import Table
 
+_SHORT = 18
 _LONGEST = 400
 """Characters of a cell: results.csv and results.json hold the whole text."""
 
@@ -57,13 +58,17 @@ def table(item: Table, *, titled: bool = True) -> str:
 def _row(item: Table, cells: tuple[str, ...]) -> str:
     first, *rest = cells
     others = "".join(
-        f"<td{_kind(item, number)}>{text(cell)}</td>" for number, cell in enumerate(rest, start=1)
+        f"<td{_kind(item, number, cell)}>{text(cell)}</td>"
+        for number, cell in enumerate(rest, start=1)
     )
     return f'<tr><th scope="row">{text(first)}</th>{others}</tr>'
 
 
-def _kind(item: Table, number: int) -> str:
-    return "" if item.is_text(number) else ' class="n"'
+def _kind(item: Table, number: int, cell: str = "") -> str:
+    """A figure, a word or two that stay on one line, or text."""
+    if not item.is_text(number):
+        return ' class="n"'
+    return ' class="w"' if cell and len(cell) <= _SHORT else ""
 
 
 def listed(lines: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.report import markup, numbers
@@ -13,13 +14,13 @@ from secondlook.evaluation.report.tables import figures, run, studies
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.evaluation.records import Comparison, Results
+    from secondlook.evaluation.records import Ablation, Comparison, Results
     from secondlook.evaluation.report.plots.canvas import Plot
 
 # Nothing of the page may load or run anything, whatever a question or an answer holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _CLEAR = 0.05
-_MOST_SENTENCES = 6
+_MOST_SENTENCES = 3
 
 
 def as_html(results: Results, plots: Sequence[Plot]) -> bytes:
@@ -148,13 +149,23 @@ def _counted(number: int, noun: str) -> str:
 def findings(results: Results) -> list[str]:
     """The few sentences that someone in a hurry reads."""
     said = [studies.cheapest(results)] if results.ablation else []
+    said += [_verdicts(results.ablation)] if results.ablation else []
     said += [_compared(item) for item in results.comparisons[:_MOST_SENTENCES]]
+    more = len(results.comparisons) - _MOST_SENTENCES
+    said += [f"{_counted(more, 'more comparison')} below."] if more > 0 else []
     said += [f"{item.name}: {item.claim}: {item.verdict}." for item in results.hypotheses]
     failed = len(run.failed(results).rows)
     said += [f"{_counted(failed, 'answer')} failed and counted as wrong."] if failed else []
     problems = len(run.problems(results).rows)
     said += [f"{_counted(problems, 'row')} of the data could not be used."] if problems else []
     return said
+
+
+def _verdicts(ablation: Ablation) -> str:
+    """How the changes that were tried came out, as numbers."""
+    found = Counter(item.verdict for item in ablation.verdicts if item.verdict != "reference")
+    parts = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(found.items()))
+    return f"{_counted(found.total(), 'change')} against {ablation.reference}: {parts or 'none'}."
 
 
 def _compared(item: Comparison) -> str:

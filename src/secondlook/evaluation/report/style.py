@@ -36,6 +36,7 @@ th:first-child { position: sticky; left: 0; background: var(--page); }
 thead th:first-child { background: var(--band); }
 td:not(.n) { min-width: 6rem; max-width: 26rem; }
 .n { text-align: right; white-space: nowrap; }
+.w { white-space: nowrap; }
 thead .n { white-space: normal; }
 figure { margin: 1.25rem 0; }
 .card { background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .75rem;
@@ -46,7 +47,8 @@ summary { cursor: pointer; font-weight: 600; }
 @media (max-width: 40rem) {
   body { padding: 1rem .75rem 3rem; }
   h1 { font-size: 1.35rem; }
-  tbody th { min-width: 5rem; max-width: 9rem; overflow-wrap: anywhere; }
+  tbody th { min-width: 9.5rem; max-width: 11rem; overflow-wrap: anywhere; }
+  #summary > .frame :is(td, th):nth-child(2) { display: none; }
 }
 @media print {
   :root { --ink: #000; --dim: #444; --page: #fff; --line: #bbb; --band: #f2f2f2; }
@@ -55,7 +57,7 @@ summary { cursor: pointer; font-weight: 600; }
   .frame, .card { overflow: visible; border: 0; padding: 0; }
   .card svg { min-width: 0; max-height: 22cm; }
   table { font-size: 7.5pt; }
-  .n { white-space: normal; }
+  .n, .w { white-space: normal; }
   td:not(.n), tbody th { min-width: 0; }
   th:first-child { position: static; }
   figure, tr { break-inside: avoid; }

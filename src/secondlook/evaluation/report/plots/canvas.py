@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 # Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ in lightness.
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-VERMILION, SKY, YELLOW, BLACK = "#D55E00", "#56B4E9", "#F0E442", "#000000"
+VERMILION, SKY, BLACK = "#D55E00", "#56B4E9", "#000000"
 GREY = "#767676"
-COLOURS = (BLUE, ORANGE, GREEN, PINK, VERMILION, SKY, BLACK, YELLOW)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-HATCHES = ("", "///", "\\\\\\", "xxx", "---", "|||", "+++", "//")
-MOST = len(COLOURS)
-"""More configurations than this cannot be told apart in one plot."""
+COLOURS = (BLUE, ORANGE, GREEN, PINK, VERMILION, SKY, BLACK)  # its yellow is too faint for lines
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+HATCHES = ("", "///", "\\\\\\", "xxx", "---", "|||", "+++")
+MOST = 6
+"""More configurations than this can hardly be told apart in one plot."""
+_LINE = 100
+"""Characters that fit beside each other in a legend, marks and gaps included."""
 WIDTH = 8.0
 _LABEL = 40
 _DPI = 160
@@ -104,10 +106,11 @@ def panels(
     return figure, [axes for line in grid for axes in line]
 
 
-def legend_below(figure: Figure, axes: Axes, *, columns: int = 4) -> None:
-    """Under the plot, where it covers no data."""
+def legend_below(figure: Figure, axes: Axes) -> None:
+    """Under the plot, where it covers no data, in as many columns as the names allow."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+    columns = _LINE // (8 + max(map(len, labels)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, 4)))
 
 
 def errors(items: Sequence[Estimate]) -> list[list[float]]:
@@ -127,7 +130,10 @@ def errors(items: Sequence[Estimate]) -> list[list[float]]:
 def label(text: str, *, longest: int = _LABEL) -> str:
     """One printable line: names come from people and from data."""
     shown = one_line(text)
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+    if len(shown) <= longest:
+        return shown
+    end = longest * 3 // 5  # long names differ at the end
+    return f"{shown[: longest - end - 1]}…{shown[-end:]}"
 
 
 def as_svg(figure: Figure) -> bytes:

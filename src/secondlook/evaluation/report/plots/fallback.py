@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ _POINTS = 400
 """So many points draw a curve of any number of questions."""
 _GROUPS = ((True, "fallback", canvas.ORANGE, "///"), (False, "no fallback", canvas.BLUE, ""))
 _SAME = 1e-9
+_SUPER = {"x": 0.01, "ha": "left", "fontsize": 11}
 
 
 def rerank_scores(results: Results) -> Drawing:
@@ -38,11 +40,10 @@ def rerank_scores(results: Results) -> Drawing:
     figure, axes = canvas.panels(3.4, columns=1 if decides or not judged else 2)
     _histogram(axes[0], lowest, threshold=_threshold(those) if decides else None)
     axes[0].set_xlabel("lowest reranker's score among the best five")
-    axes[0].set_title("Reranker's scores, by whether the fallback fired")
+    figure.suptitle("Reranker's scores, by whether the fallback fired", **_SUPER)
     if len(axes) > 1:
         _histogram(axes[1], judged, threshold=_threshold(those))
-        axes[1].set_xlabel("what the decision was based on")
-        axes[1].set_title("The decision to search again")
+        axes[1].set_xlabel("quality that the decision was based on")
     axes[0].set_ylabel("questions")
     canvas.legend_below(figure, axes[-1])
     fired = sum(row.fallback for row in those)
@@ -53,7 +54,7 @@ def _histogram(axes: Axes, scored: Sequence[tuple[Row, float]], *, threshold: fl
     groups = [[score for row, score in scored if row.fallback is fired] for fired, *_ in _GROUPS]
     _, _, bars = axes.hist(
         groups,
-        bins=_BINS,
+        bins=_edges([score for _, score in scored], threshold),
         stacked=True,
         color=[colour for *_, colour, _ in _GROUPS],
         label=[
@@ -69,6 +70,16 @@ def _histogram(axes: Axes, scored: Sequence[tuple[Row, float]], *, threshold: fl
         said = f"searches again below {numbers.scalar(threshold)}"
         axes.axvline(threshold, color="black", linestyle="--", linewidth=1.5, label=said)
     axes.grid(visible=True, axis="y")
+
+
+def _edges(scores: Sequence[float], threshold: float | None) -> list[float]:
+    """One edge lies on the threshold, so that no bar stands on both sides of it."""
+    first, last = min(scores), max(scores)
+    width = (last - first) / _BINS or 1.0
+    start = first if threshold is None else threshold
+    below = math.ceil((start - first) / width)
+    above = math.floor((last - start) / width) + 1
+    return [start + step * width for step in range(min(-below, above - 1), above + 1)]
 
 
 def _decided_by_lowest(rows: Sequence[Row]) -> bool:
@@ -106,7 +117,7 @@ def f1_changes(results: Results) -> Drawing:
     )
     height = 1.25 * max(0.1, *(abs(item.difference) for item in changes))
     axes[0].set_ylim(-height, height)
-    figure.suptitle("Change in F1 of each question", x=0.01, ha="left", fontsize=11)
+    figure.suptitle("Change in F1 of each question", **_SUPER)
     canvas.legend_below(figure, axes[0])
     return Drawing(
         figure,
@@ -185,6 +196,7 @@ def impact(results: Results) -> Drawing:
         _grouped(axes[place], rows, shown, metric, fired)
     axes[0].set_yticks(range(len(shown)), [label(name, longest=28) for name in shown])
     axes[0].set_ylim(len(shown) - 0.4, -0.6)
+    figure.suptitle("F1 and faithfulness where the fallback fired, and elsewhere", **_SUPER)
     canvas.legend_below(figure, axes[0])
     questions = {row.case for row in rows[splitting]}
     return Drawing(
@@ -201,8 +213,7 @@ def _has(rows: dict[str, list[Row]], shown: Sequence[str], metric: str) -> bool:
 def _grouped(
     axes: Axes, rows: dict[str, list[Row]], shown: Sequence[str], metric: str, fired: frozenset[str]
 ) -> None:
-    titles = {"f1": "F1", "faithfulness": "Faithfulness"}
-    axes.set_title(f"{titles[metric]} by whether the fallback fired")
+    axes.set_title({"f1": "F1", "faithfulness": "Faithfulness"}[metric], fontsize=10)
     for place, (wanted, said, colour, hatch) in enumerate(_GROUPS):
         found = [_mean(rows[name], metric, fired, wanted=wanted) for name in shown]
         at = [y - 0.19 + 0.38 * place for y in range(len(shown))]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Point, Results
 
 _POINTS = 300
+_WITH_COUNTS = 3
+"""Curves whose counts can be written at their points without covering each other."""
 
 
 def risk_coverage(results: Results) -> Drawing:
@@ -37,7 +39,7 @@ def risk_coverage(results: Results) -> Drawing:
     axes.set_xlabel("share of questions answered, the surest first")
     axes.set_ylabel("share of those that is wrong")
     axes.set_title("Risk and coverage: wrong among the answered (lower is better)")
-    canvas.legend_below(figure, axes, columns=3)
+    canvas.legend_below(figure, axes)
     return Drawing(figure, f"{_sizes(curves, largest=True)} {left_out(results)}".strip())
 
 
@@ -149,8 +151,12 @@ def success_by_retry(results: Results) -> Drawing:
     axes.set_xlabel("number of retries")
     axes.set_ylabel("share that succeeded")
     axes.set_title("Success by number of retries")
-    canvas.legend_below(figure, axes, columns=3)
-    caption = "The number at each point: questions. Lines: 95 % intervals (Wilson). "
+    canvas.legend_below(figure, axes)
+    counts = "; ".join(
+        f"{name} n = {', '.join(f'{point.n:,}' for point in points)}"
+        for name, points in curves.items()
+    )
+    caption = f"By number of retries: {counts}. Lines: 95 % intervals (Wilson). "
     return Drawing(figure, f"{caption}{left_out(results)}".strip())
 
 
@@ -167,7 +173,7 @@ def _tries(axes: Axes, points: Sequence[Point], name: str, place: int, *, of: in
         capsize=3,
         label=label(name),
     )
-    for point in points:
+    for point in points if of <= _WITH_COUNTS else ():
         axes.annotate(
             f"{point.n:,}",
             (point.x + shift, point.y),

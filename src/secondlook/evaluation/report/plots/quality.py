@@ -37,7 +37,7 @@ def metrics(results: Results) -> Drawing:
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("mean over the questions that the metric is about")
     axes.set_title("Quality by configuration, with 95 % intervals")
-    canvas.legend_below(figure, axes, columns=3)
+    canvas.legend_below(figure, axes)
     return Drawing(figure, f"{_numbers(results, shown)} {left_out(results)}".strip())
 
 
@@ -111,7 +111,7 @@ def latency(results: Results) -> Drawing:
     axes.set_xlim(0, 1.12 * axes.get_xlim()[1])
     axes.set_xlabel("seconds per question")
     axes.set_title("Where the time goes: mean per step, median and 95th percentile")
-    canvas.legend_below(figure, axes, columns=4)
+    canvas.legend_below(figure, axes)
     return Drawing(
         figure,
         f"n = {len(results.rows):,} answers. Bars add up to the mean time of a question. "
