@@ -7,6 +7,7 @@ virtual environment of their own under `.cache/peers`; none is a dependency.
     python -m benchmarks.peers install
     SECONDLOOK_DATA=... python -m benchmarks.peers run [--sets squad2-dev,scifact]
                                                        [--questions 300] [--live]
+    python -m benchmarks.peers table
 
 A run that was interrupted goes on where it stopped; a finished one starts anew.
 """
@@ -34,6 +35,9 @@ def main() -> None:
     if options.command == "install":
         install(options.peers.split(","))
         return
+    if options.command == "table":
+        print(tables(options.output))
+        return
     if not python().exists():
         raise SystemExit("the peers are not installed: python -m benchmarks.peers install")
     for name in options.sets.split(","):
@@ -55,7 +59,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("install", "run"))
+    parser.add_argument("command", choices=("install", "run", "table"))
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--sets", default="squad2-dev,scifact")
     parser.add_argument("--questions", type=int, default=300)
@@ -78,6 +82,12 @@ def keep(file: Path, name: str, found: dict[str, Any]) -> None:
     }
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def tables(file: Path) -> str:
+    """What was measured last, for docs/peers.md."""
+    sets = json.loads(file.read_text("utf-8"))["sets"]
+    return "\n\n".join(table(name, found) for name, found in sets.items())
 
 
 def load_average() -> float | None:

@@ -192,24 +192,38 @@ def difference(
 
 
 def table(name: str, found: Mapping[str, Any]) -> str:
-    head = (
-        f"{name}: {found['documents']} documents, {found['questions']} questions; in brackets "
-        "the ratio to Secondlook as it comes\n"
-        f"{'':44}{'recall@5':>17}{'nDCG@10':>17}{'indexing s':>19}{'query p50 ms':>19}"
+    """As docs/peers.md shows it. In brackets: the ratio to Secondlook as it comes."""
+    told = (
+        f"`{name}`: {found['documents']} documents, {found['questions']} of "
+        f"{found['questions_held']} questions; load average {found.get('load_average')}."
     )
-    return "\n".join([head, *(line(way, row) for way, row in found["ways"].items())])
+    columns = (
+        "recall@5", "nDCG@10", "nDCG@10 less Secondlook's (95 %)", "indexing s", "own part s",
+        "query p50 ms", "p50 to its like",
+    )  # fmt: skip
+    head = [told, "", f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    best_first = sorted(found["ways"].items(), key=lambda item: -item[1]["ndcg_at_10"])
+    return "\n".join([*head, *(line(way, row) for way, row in best_first)])
 
 
 def line(way: str, row: Mapping[str, Any]) -> str:
-    ratio = row.get("to_secondlook", {})
+    beside, alike = row.get("to_secondlook", {}), row.get("to_alike", {})
 
-    def cell(name: str, width: int) -> str:
-        beside = f" ({ratio[name]:.2f})" if name in ratio else ""
-        return f"{row[name]}{beside}".rjust(width)
+    def cell(name: str) -> str:
+        return f"{row[name]:g}" + (f" ({beside[name]:.2f})" if name in beside else "")
 
-    return f"{way:44}" + "".join(
-        cell(name, width)
-        for name, width in (
-            ("recall_at_5", 17), ("ndcg_at_10", 17), ("index_seconds", 19), ("query_p50_ms", 19),
-        )
-    )  # fmt: skip
+    cells = [
+        f"**{way}**" if way == BASE else way,
+        cell("recall_at_5"),
+        cell("ndcg_at_10"),
+        bounds(beside["ndcg_difference"]) if beside else "",
+        cell("index_seconds"),
+        cell("own_seconds"),
+        cell("query_p50_ms"),
+        f"{alike['query_p50_ms']:.2f}" if alike else "",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def bounds(found: Mapping[str, float]) -> str:
+    return f"{found['mean']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
