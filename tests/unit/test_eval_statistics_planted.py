@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from secondlook.evaluation.statistics import Paired, holm, paired
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 SEEDS = range(200)
 QUESTIONS = 1000
 CHURN = 0.05
 
 Pair = tuple[list[float], list[float]]
+Plant = Callable[..., Pair]
 
 
 def yes_or_no(seed: int, gain: float = 0.0) -> Pair:
@@ -40,28 +38,28 @@ def graded(seed: int, gain: float = 0.0) -> Pair:
     return list(base), list(other)
 
 
-def compared(plant: Callable[..., Pair], seed: int, gain: float = 0.0) -> Paired:
+def compared(plant: Plant, seed: int, gain: float = 0.0) -> Paired:
     base, other = plant(seed, gain)
     return paired(base, other, yes_no=plant is yes_or_no)
 
 
-def declared(plant: Callable[..., Pair], seeds: range) -> int:
+def declared(plant: Plant, seeds: range) -> int:
     return sum(compared(plant, seed).p < 0.05 for seed in seeds)
 
 
-def test_a_step_that_does_nothing_is_seldom_taken_for_an_effect():
+def test_a_step_that_does_nothing_is_seldom_taken_for_an_effect() -> None:
     assert declared(yes_or_no, SEEDS) <= 0.05 * len(SEEDS)
 
 
 @pytest.mark.parametrize("plant", [yes_or_no, graded])
-def test_the_share_of_false_alarms_is_at_most_5_percent(plant):
+def test_the_share_of_false_alarms_is_at_most_5_percent(plant: Plant) -> None:
     """A test whose share is 5 % has more than 10 false alarms in 200 four times of ten, so it
     takes more seeds to tell: with 5 %, one in 1,000 such trials has more than 72 in 1,000."""
     assert 10 <= declared(plant, range(10_000, 11_000)) <= 72
 
 
 @pytest.mark.parametrize("plant", [yes_or_no, graded])
-def test_five_points_are_found(plant):
+def test_five_points_are_found(plant: Plant) -> None:
     found = [compared(plant, seed, 0.05) for seed in SEEDS]
     assert 0.045 < np.mean([item.difference for item in found]) < 0.055
     assert np.mean([item.p < 0.05 for item in found]) >= 0.8
@@ -70,7 +68,7 @@ def test_five_points_are_found(plant):
 
 
 @pytest.mark.parametrize("plant", [yes_or_no, graded])
-def test_five_points_are_found_among_eight_comparisons_and_nothing_else(plant):
+def test_five_points_are_found_among_eight_comparisons_and_nothing_else(plant: Plant) -> None:
     found, alarms = 0, 0
     for seed in SEEDS:
         nothing = [compared(plant, 1000 + 2 * seed + other).p for other in range(2)]
