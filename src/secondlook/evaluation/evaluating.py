@@ -11,6 +11,7 @@ from secondlook.errors import UsageError
 from secondlook.evaluation import datasets, results
 from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
+from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.hypotheses import hypothesis_plan, judge
 from secondlook.evaluation.indexing import cache_folder
 from secondlook.evaluation.records import Ablation, Configuration, Passes, Results, Row
@@ -59,9 +60,7 @@ class Request:
     @property
     def folder(self) -> Path:
         name = self.path.absolute().name.partition(".")[0] or "set"
-        return self.out or Path("secondlook-eval") / (
-            f"{name}-{self.study}" if self.study else name
-        )
+        return self.out or Path(RESULTS_FOLDER) / (f"{name}-{self.study}" if self.study else name)
 
     def load(self, changes: Mapping[str, Any] | None = None) -> Loaded:
         return load({**self.flags, **(changes or {})}, texts=self.texts, preset=self.preset)
@@ -119,7 +118,7 @@ def answer_all(
     began = time.perf_counter()
     loaded = request.load()
     planned = planned_of(configurations, lambda changes: request.load(changes).settings)
-    data = datasets.load(request.path, split=request.split)
+    data = datasets.load(request.path, split=request.split, leave_out=[request.folder])
     cases = _chosen(data, request)
     metric = check_metric(request.metric or primary_metric(cases))
     plan = Plan(

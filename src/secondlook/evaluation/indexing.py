@@ -14,6 +14,7 @@ from filelock import FileLock
 from secondlook.errors import LibraryError, UsageError
 from secondlook.evaluation.remembering import RememberingEmbedder, RememberingReader
 from secondlook.library import Library
+from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.settings import APP_NAME
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ def names_by_document(library: EvaluatedLibrary, data: EvalSet) -> dict[str, tup
 def _name_in_set(path: str, data: EvalSet) -> str:
     if data.form != "own":
         return path.removeprefix(TEXT_PREFIX)
-    root = data.path if data.path.is_dir() else data.path.parent
-    return Path(path).relative_to(root.absolute()).as_posix()
+    file = path.partition(MEMBER_SEPARATOR)[0]  # what an archive holds is known by the archive
+    return Path(file).relative_to(data.path).as_posix()
 
 
 def _fill(
