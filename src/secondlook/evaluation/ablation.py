@@ -20,23 +20,20 @@ from secondlook.errors import UsageError
 from secondlook.evaluation.ablation_plan import ablation_plan
 from secondlook.evaluation.comparison import (
     SIGNIFICANT,
-    by_question,
+    Pair,
     check_metric,
     compare,
     corrected,
     gained,
-    mean_cost,
-    median_seconds,
     primary_metric,
     significant,
 )
-from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.figures import Figures
 from secondlook.evaluation.records import Ablation, Verdict
 from secondlook.evaluation.statistics import questions_needed
-from secondlook.evaluation.summary import question_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from secondlook.evaluation.records import Comparison, Row
 
@@ -67,17 +64,23 @@ def ablate(
     if margin < 0:
         raise UsageError(f"a margin of {margin!r} is no margin", hint="give 0 or more, such as .02")
     chosen = check_metric(metric or primary_metric(rows[reference]))
-    others = [name for name in rows if name != reference]
+    figures = {name: Figures(found) for name, found in rows.items()}
+    pairs = [
+        Pair.of(figures[reference], figures[name], (reference, name), seed)
+        for name in rows
+        if name != reference
+    ]
     comparisons = corrected(
         [
-            compare(rows[reference], rows[name], metric=chosen, seed=seed, names=(reference, name))
-            for name in others
+            compare(pair.base, pair.other, metric=chosen, seed=seed, names=pair.names)
+            for pair in pairs
         ]
     )
-    prices = _prices(rows)
+    prices = _prices(figures)
     verdicts = [_of_reference(reference, prices[reference])]
     verdicts += [
-        _verdict(one, rows, prices[one.other], margin=margin, of=len(others)) for one in comparisons
+        _verdict(one, list(pair.changes(chosen).values()), prices[one.other], margin, of=len(pairs))
+        for one, pair in zip(comparisons, pairs, strict=True)
     ]
     return Ablation(
         reference=reference,
@@ -104,22 +107,19 @@ class _Price:
         return self.dollars, self.calls, self.seconds
 
 
-def _prices(rows: Mapping[str, Sequence[Row]]) -> dict[str, _Price]:
+def _prices(figures: Mapping[str, Figures]) -> dict[str, _Price]:
     """Over the questions that all have, so that none is cheap by having been asked less."""
-    shared = set.intersection(*({row.case for row in found} for found in rows.values()))
-    return {
-        name: _price([row for row in found if row.case in shared] or found)
-        for name, found in rows.items()
-    }
+    shared = set.intersection(*(one.cases for one in figures.values()))
+    return {name: _price(one, shared or one.cases) for name, one in figures.items()}
 
 
-def _price(rows: Sequence[Row]) -> _Price:
-    cost = mean_cost(rows)
+def _price(found: Figures, cases: Collection[str]) -> _Price:
+    cost = found.cost(cases)
     return _Price(
         dollars=math.inf if cost is None else cost,
-        calls=fmean(by_question(rows, lambda row: row.llm_calls).values()),
-        seconds=median_seconds(rows),
-        steps=fmean(by_question(rows, lambda row: len(row.seconds_by_node)).values()),
+        calls=found.mean("calls", cases),
+        seconds=found.seconds(cases),
+        steps=found.mean("steps", cases),
     )
 
 
@@ -133,12 +133,7 @@ def _of_reference(name: str, price: _Price) -> Verdict:
 
 
 def _verdict(
-    comparison: Comparison,
-    rows: Mapping[str, Sequence[Row]],
-    price: _Price,
-    *,
-    margin: float,
-    of: int,
+    comparison: Comparison, changes: Sequence[float], price: _Price, margin: float, *, of: int
 ) -> Verdict:
     deciding = comparison.deciding
     _, low, high = gained(deciding)
@@ -149,7 +144,7 @@ def _verdict(
     if high < 0 and significant(deciding):
         why = f"{bounds}: below 0, and not above the margin of {-margin:+.3f}"
         return _found(comparison, "worse", price, why)
-    more = _more_questions(_changes(comparison, rows), margin=margin, of=of)
+    more = _more_questions(changes, margin=margin, of=of)
     why = f"{bounds}: reaches below the margin of {-margin:+.3f}, yet is no certain loss"
     return _found(comparison, "undecided", price, why, more)
 
@@ -168,16 +163,6 @@ def _found(
         more_questions=more,
         why=why,
     )
-
-
-def _changes(comparison: Comparison, rows: Mapping[str, Sequence[Row]]) -> list[float]:
-    """Gain of each question that both have."""
-    metric = comparison.metric
-    base, other = (
-        question_values(rows[name], metric) for name in (comparison.base, comparison.other)
-    )
-    sign = -1.0 if METRICS[metric].better == "lower" else 1.0
-    return [sign * (other[case] - base[case]) for case in base if case in other]
 
 
 def _more_questions(changes: Sequence[float], *, margin: float, of: int) -> int | None:

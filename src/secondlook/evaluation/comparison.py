@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import fmean, median
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.errors import UsageError
+from secondlook.evaluation.figures import Each, Figures
 from secondlook.evaluation.metrics.catalogue import METRICS
-from secondlook.evaluation.questions import rightness
 from secondlook.evaluation.records import Case, Comparison, Difference, Split
 from secondlook.evaluation.statistics import holm, paired
-from secondlook.evaluation.summary import question_values
 from secondlook.settings.mistakes import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.evaluation.records import Row
 
@@ -75,8 +74,8 @@ def check_metric(name: str) -> str:
 
 
 def compare(
-    base: Sequence[Row],
-    other: Sequence[Row],
+    base: Sequence[Row] | Figures,
+    other: Sequence[Row] | Figures,
     *,
     metric: str | None = None,
     seed: int = 0,
@@ -86,38 +85,32 @@ def compare(
 
     `names` is what to call the two where their own names do not tell them apart.
     """
-    shared = {row.case for row in base} & {row.case for row in other}
-    called = names or (_name(base), _name(other))
-    if not shared:
-        raise UsageError(
-            f"{called[0]!r} and {called[1]!r} have no question in common",
-            hint="compare runs over the same set, with the same --limit and --seed",
-        )
-    pair = Pair.of(base, other, shared, seed)
-    chosen = check_metric(metric or primary_metric(pair.base))
+    pair = Pair.of(Figures.of(base), Figures.of(other), names, seed)
+    chosen = check_metric(metric or primary_metric(pair.base.rows))
     deciding = pair.difference(chosen)
     if deciding is None:
         raise UsageError(
-            f"no question that {called[0]!r} and {called[1]!r} share has a figure for {chosen!r}",
+            f"no question that {pair.names[0]!r} and {pair.names[1]!r} share has a figure for "
+            f"{chosen!r}",
             hint="docs/metrics.md says which questions each metric is over; choose with --metric",
         )
     further = (pair.difference(name) for name in _COMPARED if name != chosen)
-    bought = pair.bought(gained(deciding))
+    bought = pair.bought(gained(deciding)[0])
     return Comparison(
-        base=called[0],
-        other=called[1],
+        base=pair.names[0],
+        other=pair.names[1],
         metric=chosen,
         differences=(deciding, *(one for one in further if one is not None)),
         splits=pair.splits(chosen),
         cost_difference=bought.cost,
-        calls_difference=pair.change(lambda row: row.llm_calls),
-        tokens_difference=pair.change(lambda row: row.tokens_in + row.tokens_out),
+        calls_difference=pair.change("calls"),
+        tokens_difference=pair.change("tokens"),
         latency_ratio=bought.ratio,
         latency_difference=bought.seconds,
         cost_per_point=bought.cost_per_point,
         seconds_per_point=bought.seconds_per_point,
-        right_withheld=pair.withheld(_right),
-        wrong_withheld=pair.withheld(_wrong),
+        right_withheld=pair.withheld("right"),
+        wrong_withheld=pair.withheld("wrong"),
     )
 
 
@@ -125,8 +118,9 @@ def compare_all(
     rows: Mapping[str, Sequence[Row]], *, metric: str | None = None, seed: int = 0
 ) -> tuple[Comparison, ...]:
     """Every pair of configurations; the more pairs, the more it takes to call one different."""
+    figures = {name: Figures(found) for name, found in rows.items()}
     found = [
-        compare(rows[base], rows[other], metric=metric, seed=seed, names=(base, other))
+        compare(figures[base], figures[other], metric=metric, seed=seed, names=(base, other))
         for base, other in combinations(rows, 2)
     ]
     return corrected(found)
@@ -186,31 +180,6 @@ def difference_of(
     )
 
 
-def fell_back(rows: Iterable[Row]) -> set[str]:
-    """Questions for which a second search was made, in any repeat."""
-    return {row.case for row in rows if row.fallback}
-
-
-def median_seconds(rows: Iterable[Row]) -> float:
-    """Seconds of the median question."""
-    return median(by_question(rows, lambda row: row.seconds).values())
-
-
-def by_question(rows: Iterable[Row], figure: Callable[[Row], float]) -> dict[str, float]:
-    """A figure of each question: the mean over its repeats."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        found.setdefault(row.case, []).append(figure(row))
-    return {case: fmean(values) for case, values in found.items()}
-
-
-def mean_cost(rows: Sequence[Row]) -> float | None:
-    """Dollars per question; None when the price of any is unknown."""
-    if any(row.cost is None for row in rows):
-        return None
-    return fmean(by_question(rows, lambda row: row.cost or 0.0).values())
-
-
 @dataclass(frozen=True, slots=True)
 class Bought:
     """What a difference costs, and what a point of it costs."""
@@ -236,53 +205,54 @@ class Bought:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Rows of the same questions under two configurations."""
+    """The same questions under two configurations."""
 
-    base: list[Row]
-    other: list[Row]
+    base: Figures
+    other: Figures
+    names: tuple[str, str]
+    shared: tuple[str, ...]
     seed: int
 
     @classmethod
-    def of(
-        cls, base: Iterable[Row], other: Iterable[Row], shared: Collection[str], seed: int
-    ) -> Pair:
-        return cls(
-            [row for row in base if row.case in shared],
-            [row for row in other if row.case in shared],
-            seed,
-        )
+    def of(cls, base: Figures, other: Figures, names: tuple[str, str] | None, seed: int) -> Pair:
+        called = names or (base.name, other.name)
+        shared = tuple(sorted(base.cases & other.cases))
+        if not shared:
+            raise UsageError(
+                f"{called[0]!r} and {called[1]!r} have no question in common",
+                hint="compare runs over the same set, with the same --limit and --seed",
+            )
+        return cls(base, other, called, shared, seed)
 
     def difference(self, metric: str) -> Difference | None:
-        before, after = (question_values(rows, metric) for rows in (self.base, self.other))
+        before, after = self.base.metric(metric), self.other.metric(metric)
         return difference_of(metric, before, after, seed=self.seed)
 
-    def change(self, figure: Callable[[Row], float]) -> float:
-        before, after = (by_question(rows, figure) for rows in (self.base, self.other))
-        return fmean(after.values()) - fmean(before.values())
+    def change(self, figure: Each) -> float:
+        return self.other.mean(figure, self.shared) - self.base.mean(figure, self.shared)
 
-    def bought(self, gain: tuple[float, float, float]) -> Bought:
-        costs = mean_cost(self.base), mean_cost(self.other)
-        before, after = median_seconds(self.base), median_seconds(self.other)
+    def bought(self, gain: float) -> Bought:
+        costs = self.base.cost(self.shared), self.other.cost(self.shared)
+        before, after = self.base.seconds(self.shared), self.other.seconds(self.shared)
         return Bought(
             cost=None if costs[0] is None or costs[1] is None else costs[1] - costs[0],
             seconds=after - before,
             ratio=after / before if before > 0 else None,
-            points=gain[0] / _POINT if gain[0] > _SAME else 0.0,
+            points=gain / _POINT if gain > _SAME else 0.0,
         )
 
-    def withheld(self, judged: Callable[[Row], bool]) -> int:
-        """Questions that are `judged` so in most repeats of base, and withheld in most of other."""
-        given = by_question(self.base, lambda row: float(judged(row)))
-        kept_back = by_question(self.other, lambda row: float(_withheld(row)))
+    def withheld(self, judged: Literal["right", "wrong"]) -> int:
+        """Questions that are so in most repeats of base, and withheld in most of other."""
+        given, kept_back = self.base.each(judged), self.other.each("withheld")
         most = 0.5
-        return sum(given[case] > most and kept_back[case] > most for case in given)
+        return sum(given[case] > most and kept_back[case] > most for case in self.shared)
 
     def splits(self, deciding: str) -> tuple[Split, ...]:
         """By F1; by the metric that decides where the set has no answers to share words with."""
-        changes = self._changes("f1")
-        counted = changes or self._changes(deciding)
-        faithful = self._changes("faithfulness")
-        fired = fell_back(self.base) | fell_back(self.other)
+        changes = self.changes("f1")
+        counted = changes or self.changes(deciding)
+        faithful = self.changes("faithfulness")
+        fired = self.base.fell_back() | self.other.fell_back()
         parts: dict[Part, Callable[[str], bool]] = {
             "all": lambda _: True,
             "fallback": lambda case: case in fired,
@@ -293,8 +263,9 @@ class Pair:
             for part, inside in parts.items()
         )
 
-    def _changes(self, metric: str) -> dict[str, float]:
-        before, after = (question_values(rows, metric) for rows in (self.base, self.other))
+    def changes(self, metric: str) -> dict[str, float]:
+        """Of each question that has the metric in both: how much better it got."""
+        before, after = self.base.metric(metric), self.other.metric(metric)
         sign = -1.0 if METRICS[metric].better == "lower" else 1.0
         return {case: sign * (after[case] - before[case]) for case in before if case in after}
 
@@ -321,19 +292,3 @@ def _split(
 
 def _only(values: Mapping[str, float], inside: Callable[[str], bool]) -> dict[str, float]:
     return {case: value for case, value in values.items() if inside(case)}
-
-
-def _name(rows: Sequence[Row]) -> str:
-    return rows[0].configuration if rows else ""
-
-
-def _right(row: Row) -> bool:
-    return rightness(row) is True
-
-
-def _wrong(row: Row) -> bool:
-    return rightness(row) is False
-
-
-def _withheld(row: Row) -> bool:
-    return row.status in {"abstained", "refused"}

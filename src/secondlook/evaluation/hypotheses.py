@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from secondlook.evaluation.comparison import SIGNIFICANT, difference_of
 from secondlook.evaluation.graders import grader_metrics
-from secondlook.evaluation.questions import succeeded
+from secondlook.evaluation.questions import question_values, succeeded
 from secondlook.evaluation.records import Configuration, Estimate, Hypothesis
 from secondlook.evaluation.statistics import paired, questions_needed
-from secondlook.evaluation.summary import question_values
 from secondlook.graphs.registry import WORKFLOWS
 
 if TYPE_CHECKING:

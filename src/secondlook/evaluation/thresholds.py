@@ -4,23 +4,20 @@ each, and what that does."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.ablation_plan import SECOND_SEARCH, WEB, no_web
 from secondlook.evaluation.comparison import (
-    by_question,
     check_metric,
     difference_of,
-    fell_back,
     primary_metric,
 )
+from secondlook.evaluation.figures import Figures
 from secondlook.evaluation.metrics.catalogue import METRICS
 from secondlook.evaluation.numeric import checked_values, numeric_setting
 from secondlook.evaluation.records import Configuration, Sweep, SweepPoint
 from secondlook.evaluation.statistics import holm, interval
-from secondlook.evaluation.summary import question_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,8 +102,9 @@ def sweep(
     if missing:
         raise UsageError(f"nothing was asked with {missing[0]!r}", hint="run the whole sweep")
     chosen = check_metric(metric or primary_metric(rows[plan.reference]))
+    figures = {name: Figures(found) for name, found in rows.items()}
     points = [
-        _point(value, name, rows[name], rows[plan.reference], chosen, seed=seed)
+        _point(value, figures[name], figures[plan.reference], name, chosen, seed=seed)
         for value, name in plan.points
     ]
     return Sweep(
@@ -142,32 +140,26 @@ def _at(param: str, value: float, workflow: str) -> Configuration:
 
 
 def _point(
-    value: float,
-    name: str,
-    rows: Sequence[Row],
-    reference: Sequence[Row],
-    metric: str,
-    *,
-    seed: int,
+    value: float, at: Figures, reference: Figures, name: str, metric: str, *, seed: int
 ) -> SweepPoint:
-    base, other = question_values(reference, metric), question_values(rows, metric)
-    fired = fell_back(rows)
+    base, other = reference.metric(metric), at.metric(metric)
+    fired = at.fell_back()
     only = {case: figure for case, figure in other.items() if case in fired}
-    same = rows is reference
+    same = at is reference
     return SweepPoint(
         value=value,
         configuration=name,
-        fallback_rate=fmean(by_question(rows, lambda row: row.fallback).values()),
-        metrics=_metrics(rows, metric, seed=seed),
+        fallback_rate=at.mean("fallback", at.cases),
+        metrics=_metrics(at, metric, seed=seed),
         difference=None if same else difference_of(metric, base, other, seed=seed),
         on_fallback=None if same else difference_of(metric, base, only, seed=seed),
     )
 
 
-def _metrics(rows: Sequence[Row], metric: str, *, seed: int) -> dict[str, Estimate]:
+def _metrics(at: Figures, metric: str, *, seed: int) -> dict[str, Estimate]:
     found = {}
     for name in dict.fromkeys((metric, *_TOLD)):
-        if values := question_values(rows, name):
+        if values := at.metric(name):
             yes_no = METRICS[name].yes_no
             found[name] = interval(list(values.values()), seed=seed, yes_no=yes_no)
     return found
