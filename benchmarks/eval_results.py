@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.eval_runs import (
@@ -59,7 +60,6 @@ from secondlook.reading.weights import find_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from secondlook.evaluation.evaluating import Evaluated
 
@@ -220,9 +220,9 @@ def _effect(evaluated: Evaluated, name: str) -> list[dict[str, Any]]:
     return differences(evaluated.rows, [(LINEAR, name)], parts=parts)
 
 
-def doc() -> None:
+def doc(options: argparse.Namespace) -> None:
     page = PAGE.read_text("utf-8")
-    PAGE.write_text(filled(page, RESULTS), encoding="utf-8", newline="\n")
+    PAGE.write_text(filled(page, options.results), encoding="utf-8", newline="\n")
 
 
 STUDIES = {
@@ -250,11 +250,14 @@ def main() -> None:
         command.add_argument("--questions", type=int, default=questions)
         command.add_argument("--unanswerable", type=int, default=unanswerable)
     commands.add_parser("doc")
+    for command in commands.choices.values():
+        command.add_argument("--results", type=Path, default=RESULTS, help="folder of the figures")
     options = parser.parse_args()
     if options.command == "doc":
-        doc()
+        doc(options)
     else:
-        write_results(options.command, STUDIES[options.command](options))
+        found = STUDIES[options.command](options)
+        write_results(options.results / f"eval_{options.command}.json", found)
 
 
 if __name__ == "__main__":

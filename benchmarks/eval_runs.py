@@ -158,13 +158,11 @@ def _compared(
     return [named | _rounded(found[metric]) for metric in metrics if metric in found]
 
 
-def write_results(name: str, content: Mapping[str, Any]) -> Path:
-    file = RESULTS / f"eval_{name}.json"
+def write_results(file: Path, content: Mapping[str, Any]) -> None:
     command = " ".join(["python -m benchmarks.eval_results", *sys.argv[1:]])
     made = {"command": command, "machine": machine(), **content}
     file.write_text(_compact(json.dumps(made, indent=1)) + "\n", encoding="utf-8", newline="\n")
     print(f"{file.name} written", file=sys.stderr)
-    return file
 
 
 def _compact(text: str) -> str:
