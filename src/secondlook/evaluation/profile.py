@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import SettingsError, UsageError
-from secondlook.settings import KEYS, load
+from secondlook.evaluation.records import Configuration
+from secondlook.settings import KEYS, SECTIONS, load, preset_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from secondlook.answer import Scalar
-    from secondlook.evaluation.records import Ablation, Comparison, Configuration, Verdict
+    from secondlook.evaluation.records import Ablation, Comparison, Results, Verdict
 
 MARK = "# Written by `secondlook eval --ablate --write`."
 """First line of a profile. What lacks it was written by somebody, and is left alone."""
 _WORKFLOW = "answer.workflow"
+_SHAPING = ("search", "answer", "adaptive")
+"""Sections that shape answers. Which model writes and where it is asked stays a person's own."""
 
 
-def write_profile(
+def write_profile(results: Results, name: str, *, cwd: Path | None = None) -> Path:
+    """The cheapest configuration that is not inferior, as the preset of that name or path."""
+    ablation = results.ablation
+    if ablation is None:
+        raise UsageError("these results hold no ablation", hint="run it with --ablate")
+    found = results.summaries[ablation.cheapest]
+    return write_configuration(
+        ablation,
+        Configuration(ablation.cheapest, found.workflow, found.changes, found.about),
+        preset_place(name, cwd=cwd),
+        measured_on=_measured_on(results),
+        shared=_shared(results.settings),
+    )
+
+
+def write_configuration(
     ablation: Ablation,
     configuration: Configuration,
     path: Path,
@@ -28,7 +46,7 @@ def write_profile(
     measured_on: str = "",
     shared: Mapping[str, Scalar] | None = None,
 ) -> Path:
-    """The configuration as a preset at `path` (`settings.preset_place` says where by name).
+    """The configuration as a preset at `path`.
 
     `measured_on` names the set; `shared` are settings that all configurations were given beside
     their own. Only what was shown to lose no more than the margin is written.
@@ -45,6 +63,21 @@ def write_profile(
     lines = [MARK, *_measured(ablation, configuration, measured_on), *_as_toml(values)]
     _put(path, "\n".join(lines) + "\n")
     return path
+
+
+def _measured_on(results: Results) -> str:
+    name, model = results.data.get("name", "a set"), results.versions.get("model", "none")
+    return f"{name} with {'no model' if model == 'none' else model}"
+
+
+def _shared(settings: Mapping[str, Any]) -> dict[str, Scalar]:
+    """What was set for all, wherever it came from: the profile must not depend on that place."""
+    return {
+        f"{section}.{name}": value
+        for section in _SHAPING
+        for name, value in settings.get(section, {}).items()
+        if f"{section}.{name}" in KEYS and value != SECTIONS[section].model_fields[name].default
+    }
 
 
 def _verdict(ablation: Ablation, name: str) -> Verdict:
