@@ -45,5 +45,6 @@ def _drawn(name: str, title: str, make: Callable[[Results], Drawing], results: R
         drawing = make(results)
     except NothingToDraw as nothing:
         return Plot(name, title, missing=str(nothing))
-    figure = drawing.figure
-    return Plot(name, title, drawing.caption, svg=canvas.as_svg(figure), png=canvas.as_png(figure))
+    svg = canvas.as_svg(drawing.figure)
+    drawing.figure.set_layout_engine("none")  # it is laid out: not a second time for the PNG
+    return Plot(name, title, drawing.caption, svg=svg, png=canvas.as_png(drawing.figure))
