@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,15 +54,18 @@ from benchmarks.eval_web import (
     small_web,
     web_study,
 )
+from benchmarks.eval_web_server import PORT
 from scripts.fetch_test_model import MODELS, default_folder
 from secondlook.evaluation.records import Configuration
 from secondlook.reading.calibration import load_calibration
 from secondlook.reading.weights import find_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from secondlook.evaluation.evaluating import Evaluated
+
+    Answering = Callable[[Sequence[Configuration]], Evaluated]
 
 PAGE = ROOT / "docs" / "results.md"
 PRESET = "seed004"
@@ -82,41 +86,43 @@ def forced(plain: Sequence[Configuration]) -> list[Configuration]:
     ]
 
 
-def question_set(name: str, *, answerable: int | None, unanswerable: int) -> Path:
+def question_set(options: argparse.Namespace) -> Path:
     source = data_folder() / DATA
-    queries = by_answerable(
-        read_rows(source, "queries"), answerable=answerable, unanswerable=unanswerable
-    )
-    folder = CACHE / f"{name}-{'all' if answerable is None else answerable}-{unanswerable}"
-    return write_set(folder, read_rows(source, "corpus"), queries)
+    asked = {"answerable": options.questions, "unanswerable": options.unanswerable}
+    queries = by_answerable(read_rows(source, "queries"), **asked)
+    return write_set(study_folder(options), read_rows(source, "corpus"), queries)
+
+
+def study_folder(options: argparse.Namespace) -> Path:
+    asked = "all" if options.questions is None else options.questions
+    folder: Path = options.cache / f"{options.command}-{asked}-{options.unanswerable}"
+    return folder
 
 
 def embedded(options: argparse.Namespace) -> dict[str, Any]:
-    folder = question_set(
-        "embedded", answerable=options.questions, unanswerable=options.unanswerable
-    )
+    folder = question_set(options)
     plain = [Configuration(LINEAR, "linear"), Configuration(ADAPTIVE, "adaptive")]
-    evaluated = answered(folder, [*plain, *forced(plain)], folder / "runs")
+    every = [*plain, *forced(plain)]
+    evaluated = answered(folder, every, folder / "runs", memory=options.cache)
     return told(evaluated, [PAIRS[0], _both_forced(PAIRS[0])])
 
 
 def model(options: argparse.Namespace) -> dict[str, Any]:
-    file = default_folder() / MODELS[MODEL].file
-    if not file.is_file():
-        raise SystemExit(f"no {file.name}: run python scripts/fetch_test_model.py {MODEL}")
-    folder = question_set("model", answerable=options.questions, unanswerable=options.unanswerable)
+    if not options.model.is_file():
+        raise SystemExit(f"no {options.model}: run python scripts/fetch_test_model.py {MODEL}")
+    folder = question_set(options)
     study = prepare(folder / "web", answerable=0, unanswerable=0)
-    with small_web(study.pages) as server:
+    with small_web(study.pages, options.port) as server:
         plain = configurations(server.url)
         evaluated = answered(
             folder,
             [*plain, *forced(plain)],
             folder / "runs",
-            shared={"models.default": f"gguf:{file}"},
-            memory=CACHE / "model",
+            memory=folder,
+            shared={"models.default": f"gguf:{options.model}"},
         )
     pairs = [*PAIRS, *map(_both_forced, PAIRS)]
-    about = {"model": file.name, "web_pages": len(study.pages), "share": SHARE}
+    about = {"model": options.model.name, "web_pages": len(study.pages), "share": SHARE}
     return told(evaluated, pairs, (*SHOWN, *TIMES)) | about
 
 
@@ -133,22 +139,25 @@ def told(
         "questions": len(evaluated.cases),
         "answerable": sum(case.answerable for case in evaluated.cases),
         "documents": evaluated.data.document_count,
-        "versions": dict(evaluated.versions),
+        # The path of a model file says nothing; its name is told elsewhere.
+        "versions": {key: one for key, one in evaluated.versions.items() if key != "model"},
         "configurations": figures(evaluated, shown),
         "differences": differences(evaluated.rows, pairs),
     }
 
 
 def web(options: argparse.Namespace) -> dict[str, Any]:
-    return web_study(answerable=options.questions, unanswerable=options.unanswerable)
+    folder = study_folder(options)
+    study = prepare(folder, answerable=options.questions, unanswerable=options.unanswerable)
+    return web_study(study, both(study, folder, memory=options.cache, port=options.port))
 
 
 def latency(options: argparse.Namespace) -> dict[str, Any]:
     """Seconds per question, with nothing remembered from any other study."""
-    folder = CACHE / "latency"
+    folder = study_folder(options)
     shutil.rmtree(folder, ignore_errors=True)
     study = prepare(folder, answerable=options.questions, unanswerable=options.unanswerable)
-    found = both(study, folder, memory=folder)
+    found = both(study, folder, memory=folder, port=options.port)
     return {
         "data": DATA,
         "load_average": [round(load, 1) for load in os.getloadavg()],
@@ -161,13 +170,13 @@ def latency(options: argparse.Namespace) -> dict[str, Any]:
 
 def thresholds(options: argparse.Namespace) -> dict[str, Any]:
     """The published design with its thresholds, and ours with probabilities."""
-    folder = question_set(
-        "thresholds", answerable=options.questions, unanswerable=options.unanswerable
-    )
-    published = _sweep(folder, SCORE, PUBLISHED, preset=PRESET)
-    alike = _sweep(folder, SCORE, _scores_for(folder, PUBLISHED_FALLBACK.values()), preset=PRESET)
+    folder = question_set(options)
+    there = partial(answered, folder, out=folder / PRESET, memory=options.cache, preset=PRESET)
+    here = partial(answered, folder, out=folder / "runs", memory=options.cache)
+    published = _sweep(there, SCORE, PUBLISHED)
+    alike = _sweep(there, SCORE, _scores_for(there, PUBLISHED_FALLBACK.values()))
     default = load_calibration(find_weights("reader").identity).min_quality
-    calibrated = _sweep(folder, "adaptive.min_quality", sorted({*CALIBRATED, default}))
+    calibrated = _sweep(here, "adaptive.min_quality", sorted({*CALIBRATED, default}))
     return {
         "data": DATA,
         "seed": SEED,
@@ -177,10 +186,10 @@ def thresholds(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _scores_for(folder: Path, rates: Iterable[float]) -> list[float]:
+def _scores_for(answer: Answering, rates: Iterable[float]) -> list[float]:
     """Thresholds that fire here as often as the published ones did there."""
     (one,) = _swept([PUBLISHED[0]], SCORE).values()
-    rows = answered(folder, [one], folder / SCORE, preset=PRESET).rows[one.name]
+    rows = answer([one]).rows[one.name]
     lowest = sorted(row.trigger for row in rows if row.trigger is not None)
     return [round(lowest[min(len(lowest) - 1, int(rate * len(lowest)))], 3) for rate in rates]
 
@@ -193,22 +202,21 @@ def _swept(values: Iterable[float], param: str) -> dict[float, Configuration]:
     }
 
 
-def _sweep(
-    folder: Path, param: str, values: Sequence[float], preset: str | None = None
-) -> dict[str, Any]:
+def _sweep(answer: Answering, param: str, values: Sequence[float]) -> dict[str, Any]:
     """Each threshold against searching once."""
     base, tried = Configuration(LINEAR, "linear", FORCED), _swept(values, param)
-    evaluated = answered(folder, [base, *tried.values()], folder / param, preset=preset)
+    evaluated = answer([base, *tried.values()])
     found = figures(evaluated)
     return {
         "param": param,
-        "preset": preset,
+        "preset": evaluated.request.preset,
         "questions": len(evaluated.cases),
         "answerable": sum(case.answerable for case in evaluated.cases),
         "base": found[LINEAR],
         "points": [
-            {"value": value, **found[one.name], "differences": _effect(evaluated, one.name)}
-            for value, one in tried.items()
+            {"value": value, **found[name], "differences": _effect(evaluated, name)}
+            for value in values
+            for name in [tried[value].name]
         ],
     }
 
@@ -242,22 +250,34 @@ QUESTIONS: dict[str, tuple[int | None, int]] = {
 """How many are asked unless another number is given: answerable ones (None = all), and others."""
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _parser().parse_args(arguments)
+    if options.command == "doc":
+        doc(options)
+        return
+    found = STUDIES[options.command](options)
+    asked = f"--questions {options.questions} " if options.questions is not None else ""
+    command = f"{options.command} {asked}--unanswerable {options.unanswerable}"
+    file = options.results / f"eval_{options.command}.json"
+    write_results(file, f"python -m benchmarks.eval_results {command}", found)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     for name, (questions, unanswerable) in QUESTIONS.items():
         command = commands.add_parser(name)
         command.add_argument("--questions", type=int, default=questions)
         command.add_argument("--unanswerable", type=int, default=unanswerable)
+        command.add_argument("--cache", type=Path, default=CACHE, help="what was done is here")
+        command.add_argument("--port", type=int, default=PORT, help="of the small web")
+    commands.choices["model"].add_argument(
+        "--model", type=Path, default=default_folder() / MODELS[MODEL].file, help="a GGUF file"
+    )
     commands.add_parser("doc")
     for command in commands.choices.values():
         command.add_argument("--results", type=Path, default=RESULTS, help="folder of the figures")
-    options = parser.parse_args()
-    if options.command == "doc":
-        doc(options)
-    else:
-        found = STUDIES[options.command](options)
-        write_results(options.results / f"eval_{options.command}.json", found)
+    return parser
 
 
 if __name__ == "__main__":

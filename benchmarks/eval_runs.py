@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.eval_sets import CACHE, SEED
+from benchmarks.eval_sets import SEED
 from secondlook.evaluation.comparison import compare
 from secondlook.evaluation.evaluating import Request, answer_all
 from secondlook.evaluation.statistics import holm
@@ -48,11 +48,13 @@ def answered(
     configurations: Sequence[Configuration],
     out: Path,
     *,
+    memory: Path,
     shared: Mapping[str, Scalar] | None = None,
     preset: str | None = None,
-    memory: Path = CACHE,
 ) -> Evaluated:
-    """The rows of each configuration. The same call again goes on where it was interrupted."""
+    """The rows of each configuration. The same call again goes on where it was interrupted.
+
+    `memory` is the folder that holds what was indexed, and what models said."""
     os.environ["SECONDLOOK_CACHE"] = str(memory)
     request = Request(path=folder, flags=dict(shared or {}), preset=preset, seed=SEED, out=out)
     evaluated = answer_all(request, configurations, progress=_Told())
@@ -158,8 +160,7 @@ def _compared(
     return [named | _rounded(found[metric]) for metric in metrics if metric in found]
 
 
-def write_results(file: Path, content: Mapping[str, Any]) -> None:
-    command = " ".join(["python -m benchmarks.eval_results", *sys.argv[1:]])
+def write_results(file: Path, command: str, content: Mapping[str, Any]) -> None:
     made = {"command": command, "machine": machine(), **content}
     file.write_text(_compact(json.dumps(made, indent=1)) + "\n", encoding="utf-8", newline="\n")
     print(f"{file.name} written", file=sys.stderr)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.eval_runs import answered, differences, figures
-from benchmarks.eval_sets import CACHE, SEED, by_answerable, data_folder, move, read_rows, some_gold
-from benchmarks.eval_web_server import PORT, CorpusServer, Page, read_pages
+from benchmarks.eval_sets import SEED, by_answerable, data_folder, move, read_rows, some_gold
+from benchmarks.eval_web_server import CorpusServer, Page, read_pages
 from secondlook.evaluation.records import Configuration
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def configurations(url: str, **changes: Scalar) -> list[Configuration]:
 
 
 @contextmanager
-def small_web(pages: Sequence[Page], *, port: int = PORT) -> Iterator[CorpusServer]:
+def small_web(pages: Sequence[Page], port: int) -> Iterator[CorpusServer]:
     try:
         server = CorpusServer(pages, port=port)
     except OSError as error:
@@ -83,22 +83,18 @@ def small_web(pages: Sequence[Page], *, port: int = PORT) -> Iterator[CorpusServ
         yield server
 
 
-def both(study: Study, folder: Path, *, memory: Path = CACHE) -> dict[str, Evaluated]:
+def both(study: Study, folder: Path, *, memory: Path, port: int) -> dict[str, Evaluated]:
     """Everything answered in both conditions."""
     sets = {"as is": study.sets.as_is, "moved": study.sets.moved}
-    with small_web(study.pages) as server:
+    with small_web(study.pages, port) as server:
+        plans = configurations(server.url)
         return {
-            name: answered(
-                path, configurations(server.url), folder / "runs" / path.name, memory=memory
-            )
+            name: answered(path, plans, folder / "runs" / path.name, memory=memory)
             for name, path in sets.items()
         }
 
 
-def web_study(*, answerable: int | None, unanswerable: int | None) -> dict[str, Any]:
-    folder = CACHE / f"web-{answerable}-{unanswerable}"
-    study = prepare(folder, answerable=answerable, unanswerable=unanswerable)
-    found = both(study, folder)
+def web_study(study: Study, found: dict[str, Evaluated]) -> dict[str, Any]:
     return described(study) | {
         "conditions": {name: condition(evaluated) for name, evaluated in found.items()}
     }

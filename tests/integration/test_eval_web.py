@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from benchmarks.eval_results import PAGE, PUBLISHED, told
-from benchmarks.eval_runs import RESULTS, SHOWN, TIMES, answered, differences, figures
+from benchmarks.eval_results import PAGE, main
+from benchmarks.eval_runs import RESULTS, answered, differences, figures
 from benchmarks.eval_sets import by_answerable, chosen, move, read_rows, some_gold, write_set
 from benchmarks.eval_tables import TABLES, filled, verdict
 from benchmarks.eval_web import ADAPTIVE, LINEAR, PAIRS, WITH_WEB, condition, configurations
@@ -153,7 +153,7 @@ def test_own_web_client_reads_what_the_server_serves(server: CorpusServer) -> No
 
 
 def test_command_line_serves_until_it_is_interrupted(tmp_path: Path) -> None:
-    write_set(tmp_path, [vars_of(page) for page in PAGES], [])
+    write_set(tmp_path, HARBOUR, [])
     command = [sys.executable, "-m", "benchmarks.eval_web_server", str(tmp_path), "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
@@ -163,10 +163,6 @@ def test_command_line_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         running.terminate()
     assert line.startswith("4 pages at ")
     assert found.json()["results"][0]["title"] == "Ferry"
-
-
-def vars_of(page: Page) -> dict[str, str]:
-    return {"id": page.id, "title": page.title, "text": page.text}
 
 
 # Sets with gaps
@@ -222,22 +218,23 @@ def test_what_is_moved_is_in_the_library_no_more(tmp_path: Path) -> None:
 # The whole study, small
 
 
+HARBOUR = [{"id": page.id, "title": page.title, "text": page.text} for page in PAGES]
+QUESTIONS = [
+    {"id": key, "question": question, "answers": [right], "gold": [key], "answerable": True}
+    for key, question, right in (
+        ("berths", "How deep is the deepest berth?", "7.8 metres"),
+        ("light/1", "When was the lighthouse lit?", "1877"),
+        ("bread", "How long does sourdough rest?", "eighteen hours"),
+        ("ferry", "Where does the ferry leave for every Tuesday?", "Skerry Island"),
+    )
+]
+
+
 @pytest.fixture(scope="module")
 def studied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Evaluated]]:
     """A library of harbours with a gap that the web fills."""
     folder = tmp_path_factory.mktemp("study")
-    corpus = [vars_of(page) for page in PAGES]
-    asked = {
-        "berths": ("How deep is the deepest berth?", "7.8 metres"),
-        "light/1": ("When was the lighthouse lit?", "1877"),
-        "bread": ("How long does sourdough rest?", "eighteen hours"),
-        "ferry": ("Where does the ferry leave for every Tuesday?", "Skerry Island"),
-    }
-    queries = [
-        {"id": key, "question": question, "answers": [right], "gold": [key], "answerable": True}
-        for key, (question, right) in asked.items()
-    ]
-    sets = move(corpus, queries, {"ferry"}, folder)
+    sets = move(HARBOUR, QUESTIONS, {"ferry"}, folder)
     moved = [Page(row["id"], row["title"], row["text"]) for row in sets.passages]
     with pytest.MonkeyPatch.context() as patch, CorpusServer(moved) as web:
         patch.setenv("SECONDLOOK_CACHE", str(folder))
@@ -305,43 +302,50 @@ def test_every_table_has_its_place_on_the_page() -> None:
     assert len(set(places)) == len(places)
 
 
-def test_every_table_can_be_made_from_a_study(
-    studied: dict[str, Evaluated], tmp_path: Path
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of evaluation sets with the names that the commands look for."""
+    odd = {"id": "q-0", "question": "Who painted the ferry?", "answers": [], "answerable": False}
+    queries = [row | {"id": f"q-{row['id']}"} for row in QUESTIONS]
+    write_set(tmp_path / "squad2-dev", HARBOUR, [*queries, odd | {"gold": ["ferry"]}])
+    write_set(tmp_path / "squad-train", CORPUS, [])
+    monkeypatch.setenv("SECONDLOOK_DATA", str(tmp_path))
+    monkeypatch.setenv("SECONDLOOK_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_commands_measure_all_that_the_page_needs(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = (*SHOWN, *TIMES)
-    as_is = studied["as is"]
-    conditions = {name: condition(one) for name, one in studied.items()}
-    timed = {name: {"configurations": figures(one, TIMES)} for name, one in studied.items()}
-    # Names as forced runs have them; what was answered is another test's business.
-    run = renamed(told(as_is, PAIRS, shown))
-    about = {"machine": {"cores": 2}, "share": 0.25, "moved_passages": 1, "web_pages": 1}
-    points = [
-        {"value": value, **figures(as_is)[ADAPTIVE], "differences": condition(as_is)["differences"]}
-        for value in PUBLISHED
-    ]
-    sweep = {"base": figures(as_is)[LINEAR], "points": points, "default": 0.0}
-    for name, found in {
-        "embedded": run | about,
-        "model": run | about | {"model": "Small-0.5B.Q4.gguf"},
-        "web": about | {"conditions": conditions},
-        "latency": {"conditions": timed},
-        "thresholds": {"published": sweep, "alike": sweep, "calibrated": sweep},
-    }.items():
-        (tmp_path / f"eval_{name}.json").write_text(json.dumps(found), "utf-8")
-    made = filled(PAGE.read_text("utf-8"), tmp_path)
+    results = tiny / "results"
+    results.mkdir()
+    for study in ("embedded", "web", "latency", "thresholds"):
+        main([study, "--cache", str(tiny / "cache"), "--port", "0", "--results", str(results)])
+    # A model takes minutes: what is told of one is told of no model just as well.
+    found = json.loads((results / "eval_embedded.json").read_text("utf-8"))
+    as_model = json.dumps(found | {"model": "Small-0.5B.Q4.gguf"})
+    (results / "eval_model.json").write_text(as_model, "utf-8")
+    page = tiny / "page.md"
+    page.write_text(PAGE.read_text("utf-8"), "utf-8")
+    monkeypatch.setattr("benchmarks.eval_results.PAGE", page)
+    main(["doc", "--results", str(results)])
+    made = page.read_text("utf-8")
     assert "Not measured yet" not in made
     assert "| linear, forced, here | Small-0.5B | 4 |" in made
     assert "| linear, as published | Qwen2.5-3B | 100 | 0.256 | 0.242 | 0.000 | 0.729 |" in made
-    assert "- Moved, questions about moved passages: +100.0 points" in made
-    assert "0.000 (default)" in made
-    assert filled(made, tmp_path) == made
+    assert "0.281 (default)" in made
+    assert str(tiny) not in "".join(file.read_text("utf-8") for file in results.iterdir())
+    assert "eval_web.json written" in capsys.readouterr().err
 
 
-def renamed(found: dict[str, Any]) -> dict[str, Any]:
-    every = found["configurations"]
-    return found | {
-        "configurations": every | {f"{name}, forced": one for name, one in every.items()}
-    }
+def test_model_that_is_not_there_is_told(tiny: Path) -> None:
+    with pytest.raises(SystemExit, match="fetch_test_model"):
+        main(["model", "--cache", str(tiny), "--model", str(tiny / "none.gguf")])
+
+
+def test_port_that_is_taken_is_told(tiny: Path) -> None:
+    with CorpusServer([]) as taken, pytest.raises(SystemExit, match="cannot be used"):
+        main(["web", "--cache", str(tiny / "cache"), "--port", str(taken.port)])
 
 
 def test_table_says_how_to_get_the_figures_it_lacks(tmp_path: Path) -> None:
