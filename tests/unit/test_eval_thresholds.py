@@ -8,7 +8,7 @@ import pytest
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.numeric import checked_values, numeric_setting
-from secondlook.evaluation.thresholds import sweep, sweep_plan
+from secondlook.evaluation.thresholds import sweep, sweep_plan, values_seen
 from secondlook.settings import KEYS, SECTIONS, Settings
 from tests.support.engine import settings_of
 from tests.support.eval_rows import rows
@@ -23,7 +23,10 @@ def test_the_default_is_the_threshold_of_raw_scores_against_no_fallback() -> Non
     plan = sweep_plan(Settings())
     assert plan.param == "adaptive.min_rerank_score"
     reference, *points = plan.configurations
-    assert (reference.name, reference.changes) == (plan.reference, {AGAIN: False})
+    assert (reference.name, reference.changes) == (
+        plan.reference,
+        {AGAIN: False, "adaptive.check": "min_rerank_score"},
+    )
     assert plan.reference == "adaptive without fallback"
     assert [one.changes["adaptive.min_rerank_score"] for one in points] == [-2, -1, 0, 1, 2]
     for one in points:
@@ -188,3 +191,22 @@ def test_half_a_sweep_is_no_sweep() -> None:
     plan = sweep_plan(Settings())
     with pytest.raises(UsageError, match="nothing was asked with 'adaptive min rerank score -2'"):
         sweep({plan.reference: rows([1.0])}, plan=plan)
+
+
+def test_thresholds_follow_from_the_scores_that_were_seen() -> None:
+    seen = [
+        one.model_copy(update={"trigger": -at / 10}) for at, one in enumerate(rows([1.0] * 100))
+    ]
+    found = values_seen(seen)
+    assert found == (-8.9, -6.9, -4.9, -2.9, -0.9)
+    assert [
+        sum(one.trigger < value for one in seen if one.trigger is not None) for value in found
+    ] == [
+        10,
+        30,
+        50,
+        70,
+        90,
+    ]
+    assert values_seen(seen[:1]) == (0.0,)
+    assert values_seen(rows([1.0] * 3)) == ()

@@ -49,7 +49,7 @@ def judge(rows: Mapping[str, Sequence[Row]], *, seed: int = 0) -> tuple[Hypothes
     return (
         _rewriting_helps(rows, seed=seed),
         _grader_is_good(rows, "the reader", seed=seed),
-        _grader_is_good(rows, "the model that grades", seed=seed),
+        _grader_is_good(rows, "a model", seed=seed),
         _returns_diminish(rows, seed=seed),
     )
 
@@ -127,7 +127,7 @@ def _grader_is_good(rows: Mapping[str, Sequence[Row]], who: str, *, seed: int) -
     """H2, on the passages whose relevance the set knows. Pairs of one question hang together, so
     the intervals are over questions."""
     by_model = who != "the reader"
-    claim = f"{who} grades with precision >= {MIN_PRECISION:.0%} and recall >= {MIN_RECALL:.0%}"
+    claim = f"{who} grades with precision >= {MIN_PRECISION:.2f} and recall >= {MIN_RECALL:.2f}"
     test = "95 % intervals over questions against the two bounds"
     judged = _judged_by(rows, by_model=by_model)
     found = grader_metrics(judged[1], seed=seed) if judged else {}
@@ -197,13 +197,13 @@ def _returns_diminish(rows: Mapping[str, Sequence[Row]], *, seed: int) -> Hypoth
             f"cumulative_{number}": sum(gains[: number + 1]),
         }
     told = ", ".join(
-        f"{gain:+.1%} at retry {number}" for number, gain in enumerate(gains) if number
+        f"{100 * gain:.1f} % at retry {number}" for number, gain in enumerate(gains) if number
     )
     return Hypothesis(
         name="H3",
         claim=_H3,
         verdict=_of_slope(slope, found.p),
-        why=f"{gains[0]:.1%} succeed at once, {told}; {_shown(slope, '+.3f')} per retry",
+        why=f"{100 * gains[0]:.1f} % succeed at once, {told}; {_shown(slope, '+.3f')} per retry",
         test=_TREND,
         numbers=numbers,
     )

@@ -30,6 +30,7 @@ PARAM = "adaptive.min_rerank_score"
 VALUES = (-2.0, -1.0, 0.0, 1.0, 2.0)
 _CHECKS = {PARAM: "min_rerank_score", "adaptive.min_quality": "calibrated"}
 """Thresholds of one way to judge a search mean nothing to the other."""
+_SHARES_SEEN = (0.1, 0.3, 0.5, 0.7, 0.9)
 _TOLD = (
     "f1",
     "em",
@@ -115,6 +116,20 @@ def sweep(
     )
 
 
+def values_seen(reference: Sequence[Row]) -> tuple[float, ...]:
+    """Thresholds at which about 10, 30, 50, 70 and 90 of 100 questions would be searched again.
+
+    Readers score on scales of their own: with one of them the usual values mean never, with
+    another always. `reference` are rows of the reference of `sweep_plan`; none that was judged,
+    no values.
+    """
+    judged = sorted(row.trigger for row in reference if row.trigger is not None)
+    if not judged:
+        return ()
+    places = (min(len(judged) - 1, round(share * len(judged))) for share in _SHARES_SEEN)
+    return tuple(sorted({round(judged[place], 2) for place in places}))
+
+
 def _switch(param: str) -> str | None:
     """The flag of the step that the setting belongs to."""
     return {"adaptive": SECOND_SEARCH, "web": WEB}.get(param.partition(".")[0])
@@ -125,6 +140,8 @@ def _reference(param: str, workflow: str) -> Configuration:
     if switch is None:
         return Configuration(workflow, workflow, about="as configured")
     changes: dict[str, Scalar] = {switch: False}
+    if param in _CHECKS:  # so that its rows tell what the threshold would have been held against
+        changes["adaptive.check"] = _CHECKS[param]
     without = "web" if switch == WEB else "fallback"
     return Configuration(f"{workflow} without {without}", workflow, changes, f"{switch} off")
 
