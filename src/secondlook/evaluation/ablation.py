@@ -103,8 +103,8 @@ class _Price:
     """Nodes that a question goes through."""
 
     @property
-    def told(self) -> tuple[float, float, float]:
-        return self.dollars, self.calls, self.seconds
+    def told(self) -> tuple[float | None, float, float]:
+        return self.dollars if math.isfinite(self.dollars) else None, self.calls, self.seconds
 
 
 def _prices(figures: Mapping[str, Figures]) -> dict[str, _Price]:

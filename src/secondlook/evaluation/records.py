@@ -237,8 +237,9 @@ class Verdict(Record):
 
     configuration: str
     verdict: Literal["non-inferior", "worse", "undecided", "reference"]
-    price: tuple[float, float, float] = Field(
-        description="Dollars, model calls and seconds per question: what `cheapest` goes by."
+    price: tuple[float | None, float, float] = Field(
+        description="Dollars (None when unknown), model calls and seconds per question: what "
+        "`cheapest` goes by."
     )
     more_questions: int | None = Field(
         default=None, description="About how many more would decide it."
