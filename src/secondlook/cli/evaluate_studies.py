@@ -107,9 +107,12 @@ def _show_gate(call: Call, found: Gate) -> None:
         pairs = [item.model_dump(mode="json") for item in found.comparisons]
         print_json({"lost": list(found.lost), "said": list(found.lines), "comparisons": pairs})
         return
-    from secondlook.evaluation.report.console import comparison_table
+    from secondlook.evaluation.records import Results
+    from secondlook.evaluation.report.console import comparisons, drawn
 
-    output().print(comparison_table(found.comparisons))
+    for table in comparisons(Results(comparisons=found.comparisons)):
+        for part in drawn(table):
+            output().print(part)
     for line in found.lines:
         output().print(line)
 

@@ -18,7 +18,7 @@ from secondlook.evaluation.records import Ablation, Configuration, Passes, Resul
 from secondlook.evaluation.remembering import Memory
 from secondlook.evaluation.running import Plan, planned_of, run
 from secondlook.evaluation.summary import summarise
-from secondlook.evaluation.thresholds import PARAM, sweep, sweep_plan
+from secondlook.evaluation.thresholds import PARAM, VALUES, sweep, sweep_plan, values_seen
 from secondlook.settings import Loaded, load
 
 if TYPE_CHECKING:
@@ -194,12 +194,14 @@ def evaluate_sweep(
     progress: Callable[[Progress], None] | None = None,
 ) -> Results:
     """What one number among the settings does, each value against the reference."""
-    plan = sweep_plan(
-        request.load().settings,
-        param=param or PARAM,
-        values=None if values is None else _numbers(values),
-        workflow=workflow,
-    )
+    chosen = None if values is None else _numbers(values)
+    settings = request.load().settings
+    plan = sweep_plan(settings, param=param or PARAM, values=chosen, workflow=workflow)
+    if chosen is None and plan.param == PARAM:
+        # The scale of the scores is the reader's own: values where something changes are added.
+        first = answer_all(request, plan.configurations[:1], progress=progress)
+        seen = values_seen(first.rows[plan.reference])
+        plan = sweep_plan(settings, param=PARAM, values=(*VALUES, *seen), workflow=workflow)
     evaluated = answer_all(request, plan.configurations, progress=progress)
     found = sweep(evaluated.rows, plan=plan, metric=evaluated.metric, seed=request.seed)
     return written(evaluated, sweep=found)

@@ -103,6 +103,7 @@ class RowMaker:
             repeat=repeat,
             status="failed",
             stop_reason="error",
+            metrics=_nothing(case),
             error=error,
         )
 
@@ -145,6 +146,13 @@ def _known(case: Case) -> dict[str, Any]:
         "answerable": case.answerable,
         "scored": case.scored,
     }
+
+
+def _nothing(case: Case) -> dict[str, float]:
+    """The figures of a question of which nothing came: 0 in all that it is measured by."""
+    missed = retrieval_metrics(case.gold, []) if case.answerable else {}
+    missed |= {f"{name}_before": value for name, value in missed.items()}
+    return missed | ({"accuracy": 0.0} if case.choices else {})
 
 
 def _number(step: Step | None, name: str) -> float | None:
