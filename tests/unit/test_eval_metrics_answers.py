@@ -286,3 +286,9 @@ def test_where_the_short_answer_names_no_option_the_text_may() -> None:
     asked = case(choices={"A": "Paris", "B": "Rome"}, choice="B")
     assert answer_metrics(asked, answer("the forum", "B) Rome, for its forum.")) == {"accuracy": 1}
     assert "accuracy" not in answer_metrics(case(choices={"A": "Paris"}), answer("A"))
+
+
+def test_two_options_that_fit_equally_well_are_no_choice() -> None:
+    asked = case(choices={"A": "big red car", "B": "big red van"}, choice="A")
+    assert answer_metrics(asked, answer("big red bus"))["accuracy"] == 0
+    assert answer_metrics(asked, answer("big red motor car"))["accuracy"] == 1
