@@ -314,6 +314,8 @@ def test_the_short_story_names_cheapest_differences_and_failures(results: Result
     assert "1 answer failed and counted as wrong." in said
     many = results.model_copy(update={"comparisons": results.comparisons * 3})
     assert "6 more comparisons below." in page.findings(many)
+    counted = results.model_copy(update={"data": {**results.data, "problem_count": 1234}})
+    assert "1,234 rows of the data could not be used." in page.findings(counted)
 
 
 def test_long_texts_are_cut_in_the_page_and_whole_in_the_sheet(results: Results) -> None:

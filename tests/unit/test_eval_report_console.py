@@ -129,7 +129,7 @@ def test_it_fits_80_columns_and_shows_each_table() -> None:
         assert title in lines
     f1 = next(line for line in lines if line.startswith("f1 "))
     assert f1.count(DASH) == 3
-    assert "adaptive (other) vs linear (base)" in lines
+    assert "adaptive against linear, on the same questions" in lines
     assert "adaptive.min_rerank_score: f1 against linear" in lines
     assert "adaptive+web: undecided, about 1,480 more questions needed." in lines
     assert lines[-2].endswith("(by f1, margin 0.020): linear.")

@@ -12,6 +12,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
+from secondlook.evaluation.behaviour import rerank_scores
 from secondlook.evaluation.records import Estimate, Results, SweepPoint
 from secondlook.evaluation.report import picking, plots
 from secondlook.evaluation.report.plots import canvas, fallback, knowing, quality, studies
@@ -224,6 +225,22 @@ def test_impact_shows_the_same_questions_in_every_configuration(results: Results
     linear = picking.values(rows["linear"], "f1")
     found = [value for case, value in linear.items() if case in those]
     assert _bars(f1)[0].get_width() == pytest.approx(sum(found) / len(found))
+
+
+def test_scores_are_those_of_the_summary(results: Results) -> None:
+    rows = [
+        row.model_copy(update={"read": (*reversed(row.read), (0, float("nan")))})
+        for row in results.rows[:50]
+    ]
+    lowest = [score for row in rows if (score := picking.lowest_of_best(row)) is not None]
+    spread = rerank_scores(rows)["all"]
+    assert (min(lowest), max(lowest), len(lowest)) == (spread.min, spread.max, spread.n)
+
+
+def test_where_no_f1_changed_that_is_said_instead(results: Results) -> None:
+    rows = tuple(row.model_copy(update={"metrics": {"f1": 0.5}}) for row in results.rows)
+    with pytest.raises(NothingToDraw, match="the same in linear and adaptive for every question"):
+        fallback.f1_changes(results.model_copy(update={"rows": rows}))
 
 
 def test_one_configuration_alone_has_no_change_to_show(results: Results) -> None:

@@ -120,26 +120,24 @@ def comparisons(results: Results) -> list[Table]:
         return [_in_full(pair) for pair in pairs]
     rows = tuple((f"{pair.other} vs {pair.base}", *_difference(pair.deciding)) for pair in pairs)
     title = f"Comparisons by {pairs[0].metric}, on the same questions"
-    return [Table(title, ("", "change", "95 % interval", "p (Holm)", "up/same/down"), rows)]
+    return [Table(title, ("", "change", "95 % interval", "p", "p (Holm)", "up/same/down"), rows)]
 
 
 def _in_full(pair: Comparison) -> Table:
-    rows = tuple(
-        (
-            item.metric,
-            numbers.figure(item.base, item.metric),
-            numbers.figure(item.other, item.metric),
-            *_difference(item),
-        )
-        for item in pair.differences
-    )
-    head = ("metric", "base", "other", "change", "95 % interval", "p (Holm)", "up/same/down")
-    return Table(f"{pair.other} (other) vs {pair.base} (base)", head, rows)
+    rows = tuple((item.metric, *_difference(item)) for item in pair.differences)
+    head = ("metric", "change", "95 % interval", "p", "p (Holm)", "up/same/down")
+    return Table(f"{pair.other} against {pair.base}, on the same questions", head, rows)
 
 
 def _difference(item: Difference) -> tuple[str, ...]:
     counts = f"{item.improved}/{item.same}/{item.degraded}"
     return (*short_difference(item), counts)
+
+
+def _corrected(item: Difference | None) -> tuple[str, str, str]:
+    """Without the p that takes no account of the other comparisons."""
+    change, interval, _, corrected = short_difference(item)
+    return change, interval, corrected
 
 
 def failed(results: Results) -> Table:
@@ -158,7 +156,7 @@ def ablation(results: Results) -> Table:
         (
             item.configuration,
             item.verdict,
-            *short_difference(deciding.get(item.configuration)),
+            *_corrected(deciding.get(item.configuration)),
             numbers.number(item.price[1]),
             numbers.seconds(item.price[2]),
         )
@@ -191,14 +189,22 @@ def sweep(results: Results) -> Table:
             numbers.scalar(point.value),
             numbers.percent(point.fallback_rate),
             value(point.metrics, found.metric),
-            *short_difference(point.difference),
+            *_corrected(point.difference),
             _where_it_fired(point.on_fallback),
         )
         for point in found.points
     )
     return Table(
         f"{found.param}: {found.metric} against {found.reference}",
-        ("value", "fallback", found.metric, "change", "95 % interval", "p", "where it fired"),
+        (
+            "value",
+            "fallback",
+            found.metric,
+            "change",
+            "95 % interval",
+            "p (Holm)",
+            "where it fired",
+        ),
         rows,
     )
 
@@ -206,7 +212,7 @@ def sweep(results: Results) -> Table:
 def _where_it_fired(item: Difference | None) -> str:
     if item is None:
         return DASH
-    return f"{numbers.figure(item.difference, item.metric, signed=True)} of {item.n:,}"
+    return f"{numbers.figure(item.difference, item.metric, signed=True)} (n {item.n:,})"
 
 
 def hypotheses(results: Results) -> Table:

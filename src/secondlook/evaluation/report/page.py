@@ -156,7 +156,8 @@ def findings(results: Results) -> list[str]:
     said += [f"{item.name}: {item.claim}: {item.verdict}." for item in results.hypotheses]
     failed = len(run.failed(results).rows)
     said += [f"{_counted(failed, 'answer')} failed and counted as wrong."] if failed else []
-    problems = len(run.problems(results).rows)
+    known = results.data.get("problem_count")
+    problems = known if isinstance(known, int) else len(run.problems(results).rows)
     said += [f"{_counted(problems, 'row')} of the data could not be used."] if problems else []
     return said
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Results, Row
 
 _BEST = 5
-"""How many passages an answer is made from: the trigger looks at the lowest of them."""
+"""How many passages an answer is made from, unless set otherwise."""
 
 HEADLINES = (
     "recall@5",
@@ -68,7 +69,8 @@ def fell_back(rows: Iterable[Row]) -> frozenset[str]:
 
 def lowest_of_best(row: Row) -> float | None:
     """The lowest score among the best five that were read."""
-    return min((score for _, score in row.read[:_BEST]), default=None)
+    scores = sorted((score for _, score in row.read if math.isfinite(score)), reverse=True)
+    return min(scores[:_BEST], default=None)
 
 
 def metric_names(results: Results) -> list[str]:

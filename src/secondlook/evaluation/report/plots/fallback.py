@@ -24,6 +24,8 @@ _POINTS = 400
 """So many points draw a curve of any number of questions."""
 _GROUPS = ((True, "fallback", canvas.ORANGE, "///"), (False, "no fallback", canvas.BLUE, ""))
 _SAME = 1e-9
+_ROUNDED = 1e-3
+"""Scores of passages are kept with fewer digits than the decision was made with."""
 _SUPER = {"x": 0.01, "ha": "left", "fontsize": 11}
 
 
@@ -43,7 +45,7 @@ def rerank_scores(results: Results) -> Drawing:
     figure.suptitle("Reranker's scores, by whether the fallback fired", **_SUPER)
     if len(axes) > 1:
         _histogram(axes[1], judged, threshold=_threshold(those))
-        axes[1].set_xlabel("quality that the decision was based on")
+        axes[1].set_xlabel("what the decision was based on")
     axes[0].set_ylabel("questions")
     canvas.legend_below(figure, axes[-1])
     fired = sum(row.fallback for row in those)
@@ -91,8 +93,7 @@ def _decided_by_lowest(rows: Sequence[Row]) -> bool:
         if row.trigger is not None and not row.fallback
     ]
     return bool(pairs) and all(
-        lowest is not None and abs(trigger - lowest) < 1e-6  # noqa: PLR2004
-        for trigger, lowest in pairs
+        lowest is not None and abs(trigger - lowest) < _ROUNDED for trigger, lowest in pairs
     )
 
 
@@ -107,6 +108,8 @@ def f1_changes(results: Results) -> Drawing:
     changes = picking.changes(rows[base], rows[other], "f1")
     if not changes:
         raise NothingToDraw("no question has a right answer to compare with")
+    if not any(abs(item.difference) > _SAME for item in changes):
+        raise NothingToDraw(f"F1 is the same in {base} and {other} for every question")
     fired = picking.fell_back(rows[other])
     figure, axes = canvas.panels(3.6, columns=2, sharey=True)
     for place, (wanted, said, *_) in enumerate(_GROUPS):

@@ -31,13 +31,15 @@ class Table:
         return column < self.texts or column in self.words
 
 
-def short_difference(item: Difference | None) -> tuple[str, str, str]:
+def short_difference(item: Difference | None) -> tuple[str, str, str, str]:
+    """Difference, interval, p, and p corrected for how many comparisons were made together."""
     if item is None:
-        return DASH, DASH, DASH
+        return DASH, DASH, DASH, DASH
     return (
         numbers.figure(item.difference, item.metric, signed=True),
         numbers.between(item.low, item.high, item.metric, signed=True) or DASH,
-        numbers.p_value(item.p if item.p_holm is None else item.p_holm),
+        numbers.p_value(item.p),
+        numbers.p_value(item.p_holm),
     )
 
 

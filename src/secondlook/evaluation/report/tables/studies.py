@@ -137,6 +137,7 @@ def verdicts(results: Results) -> Table:
             "verdict",
             f"{ablation.metric} vs {ablation.reference}",
             "95 % interval",
+            "p",
             "p (Holm)",
             "dollars",
             "calls",
@@ -145,7 +146,7 @@ def verdicts(results: Results) -> Table:
         ),
         rows,
         texts=2,
-        words=frozenset({8}),
+        words=frozenset({9}),
         note=f"Margin {numbers.number(ablation.margin)}. * {cheapest(results)}",
     )
 
@@ -187,6 +188,7 @@ def sweep(results: Results) -> Table:
             swept.metric,
             "difference",
             "95 % interval",
+            "p",
             "p (Holm)",
             "where fallback fired",
         ),
