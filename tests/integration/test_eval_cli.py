@@ -44,7 +44,7 @@ def test_a_folder_is_enough(data: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["eval", data, "--workflow", "linear, adaptive"]) == 0
     said = capsys.readouterr()
     assert "recall@5" in said.out
-    assert "adaptive (other) vs linear (base)" in said.out
+    assert "refused_unanswerable" in said.out
     assert "secondlook-eval/harbour/report.html" in said.err
     assert (tmp_path / "secondlook-eval" / "harbour" / "results.json").exists()
 
@@ -203,3 +203,15 @@ def test_help_teaches_and_shows_every_option(capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr().out
     for word in ("--ablate", "--limit", "thresholds", "compare", "questions.csv", "FOLDER"):
         assert word in said
+
+
+def test_without_the_extra_the_rest_is_measured_and_it_says_so(
+    data: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for room in ("metrics.retrieval", "running", "evaluating"):
+        monkeypatch.setattr(f"secondlook.evaluation.{room}.can_measure", lambda: False)
+    assert main(["eval", data, "--limit", "4"]) == 0
+    said = capsys.readouterr()
+    assert "f1" in said.out
+    assert "recall@5" not in said.out
+    assert 'pip install "secondlook[eval]"' in said.err

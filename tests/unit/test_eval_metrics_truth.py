@@ -163,7 +163,17 @@ def test_what_was_not_answered_cites_nothing(status: Any) -> None:
 
 def test_an_answer_without_citations_is_precise_in_none() -> None:
     figures = truth().metrics(case(gold=["a"]), answer("7.8"), evidence=["7.8"], cited=[])
-    assert figures == {"citation_precision": 0, "faithfulness": 1, "prompt_leak": 0}
+    assert figures["citation_precision"] == 0
+    assert "citation_recall" not in figures
+
+
+def test_the_cosine_as_it_is_passes_what_the_scale_does_not() -> None:
+    said = "The mayor owns three dogs."
+    figures = truth().metrics(
+        case(gold=["a"]), answer(said), evidence=["The quay is 7.8 metres deep."], cited=["a"]
+    )
+    assert figures["faithfulness"] == 0
+    assert figures["faithfulness_cosine"] >= figures["faithfulness"]
 
 
 @pytest.mark.parametrize("asked", [case(right=["7.8"]), case(answerable=False, gold=["a"])])

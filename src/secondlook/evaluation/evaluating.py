@@ -14,6 +14,7 @@ from secondlook.evaluation.comparison import check_metric, compare_all, primary_
 from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.hypotheses import hypothesis_plan, judge
 from secondlook.evaluation.indexing import cache_folder
+from secondlook.evaluation.metrics.retrieval import can_measure
 from secondlook.evaluation.records import Ablation, Configuration, Passes, Results, Row
 from secondlook.evaluation.remembering import Memory
 from secondlook.evaluation.running import Plan, planned_of, run
@@ -87,6 +88,7 @@ class Evaluated:
             command=self.request.command,
             data={
                 **datasets.describe(self.data),
+                "notes": [*self.data.notes, *_left_out()],
                 "asked": len(self.cases),
                 "limit": self.request.limit,
                 "seed": self.request.seed,
@@ -243,6 +245,12 @@ def _numbers(given: str) -> list[float]:
         raise UsageError(
             f"--values {given!r} is no list of numbers", hint="for example: --values 1,3,5"
         ) from None
+
+
+def _left_out() -> list[str]:
+    if can_measure():
+        return []
+    return ['recall, MRR, nDCG and plots are left out: pip install "secondlook[eval]" brings them']
 
 
 def _by_configuration(rows: Sequence[Row]) -> dict[str, list[Row]]:

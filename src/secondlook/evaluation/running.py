@@ -18,6 +18,7 @@ from secondlook import __version__
 from secondlook.app import Secondlook
 from secondlook.errors import SecondlookError, SettingsError, UsageError
 from secondlook.evaluation.indexing import library_key, names_by_document, open_indexed
+from secondlook.evaluation.metrics.retrieval import can_measure
 from secondlook.evaluation.metrics.truth import Truth
 from secondlook.evaluation.records import Row
 from secondlook.evaluation.remembering import (
@@ -325,8 +326,9 @@ def configuration_key(data: EvalSet, planned: Planned) -> str:
     """All that shapes the rows of a configuration, but for the question."""
     settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
     configuration = planned.configuration
+    measured = "with ranks" if can_measure() else "without"
     own = [__version__, library_key(data, planned.settings), configuration.workflow, settings]
-    return _digest([configuration.name, *own])
+    return _digest([configuration.name, measured, *own])
 
 
 def row_key(configuration: str, case: Case, repeat: int) -> str:

@@ -59,6 +59,7 @@ _METRICS = [
     Metric("text_contains", "answers", "scored", "the text holds a right answer", yes_no=True),
     Metric("accuracy", "answers", "choices", "right letter", yes_no=True),
     Metric("faithfulness", "truth", "answered", "sentences like a sentence of the evidence"),
+    Metric("faithfulness_cosine", "truth", "answered", "the same by the cosine as it is"),
     Metric("support", "truth", "claims", "support of the claims, as the answer was checked"),
     Metric("citation_precision", "truth", "answered", "citations that are gold"),
     Metric("citation_recall", "truth", "scored", "gold documents that are cited"),

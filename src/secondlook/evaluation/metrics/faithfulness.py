@@ -63,8 +63,11 @@ class Faithfulness:
             self._least = unrelated + SIMILAR * (1 - unrelated)
         return self._least
 
-    def share(self, sentences: Sequence[str], evidence: Sequence[str]) -> float:
-        """Of the sentences that have words; 0 where there are none."""
+    def share(
+        self, sentences: Sequence[str], evidence: Sequence[str], *, cosine: float | None = None
+    ) -> float:
+        """Of the sentences that have words; 0 where there are none. `cosine`: from which on two
+        sentences are alike, in place of `least_cosine`."""
         said = [sentence for sentence in sentences if plain_words(sentence)]
         if not said:
             return 0.0
@@ -73,15 +76,16 @@ class Faithfulness:
         if not others:  # word for word: nothing needs to be embedded
             return 1.0
         known = list(dict.fromkeys(sentence for text in evidence for sentence in split(text)))
-        like = sum(self._is_like_one(sentence, known) for sentence in others)
+        least = self.least_cosine if cosine is None else cosine
+        like = sum(self._is_like_one(sentence, known, least) for sentence in others)
         return (len(said) - len(others) + like) / len(said)
 
-    def _is_like_one(self, sentence: str, known: Sequence[str]) -> bool:
+    def _is_like_one(self, sentence: str, known: Sequence[str], least: float) -> bool:
         if not known:
             return False
         wanted = self._embedded([sentence])[0]
         return any(
-            float((vectors @ wanted).max()) >= self.least_cosine
+            float((vectors @ wanted).max()) >= least
             for vectors in map(self._embedded, _likeliest_first(sentence, known))
         )
 

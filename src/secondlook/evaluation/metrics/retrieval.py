@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,10 +15,11 @@ def retrieval_metrics(
 ) -> dict[str, float]:
     """recall@1, @5 and @20, mrr and ndcg@10, each name with `suffix`; nothing without gold.
 
-    `ranked` is documents, best first; one that comes again counts where it comes first.
+    `ranked` is documents, best first; one that comes again counts where it comes first. Without
+    the extra `eval` there is nobody to measure it, and nothing is returned.
     """
     relevant = {document: grade for document, grade in gold.items() if grade > 0}
-    if not relevant:
+    if not relevant or not can_measure():
         return {}
     import ir_measures
 
@@ -30,6 +32,12 @@ def retrieval_metrics(
     for found in ir_measures.iter_calc(list(names), judged, run):
         figures[names[found.measure]] = float(found.value)
     return {f"{name}{suffix}": value for name, value in figures.items()}
+
+
+@cache
+def can_measure() -> bool:
+    """Whether the extra `eval` is installed."""
+    return find_spec("ir_measures") is not None
 
 
 @cache

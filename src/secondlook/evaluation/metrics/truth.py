@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.evaluation.metrics.faithfulness import Faithfulness
+from secondlook.evaluation.metrics.faithfulness import SIMILAR, Faithfulness
 from secondlook.evaluation.metrics.leaks import leaks
 from secondlook.evaluation.metrics.said import is_answered, said, sentences
 
@@ -30,7 +30,9 @@ class Truth:
         figures = _citations(case, answer, cited)
         if not is_answered(answer):
             return figures
-        figures["faithfulness"] = self._faithfulness.share(sentences(said(answer)), evidence)
+        told = sentences(said(answer))
+        figures["faithfulness"] = self._faithfulness.share(told, evidence)
+        figures["faithfulness_cosine"] = self._faithfulness.share(told, evidence, cosine=SIMILAR)
         supports = [claim.support for claim in answer.claims if claim.support is not None]
         if supports:
             figures["support"] = sum(supports) / len(supports)
