@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import signal
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Results
 
 ALL = len(QUESTIONS) + len(UNANSWERABLE)
+SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
+POINTS = 2 * ALL - 1 if SOAK else 3
+"""Where an evaluation is interrupted: with SOAK after every single answer."""
 TIMINGS = re.compile(r"seconds|latency|^passes|^command|^price")
 
 
@@ -101,7 +105,7 @@ def test_what_was_remembered_counts_as_if_it_had_been_paid(data: Path, tmp_path:
     assert again.passes.reader_pairs == 0
 
 
-@pytest.mark.parametrize("after", random.Random(5).sample(range(1, 2 * ALL), 3))
+@pytest.mark.parametrize("after", random.Random(5).sample(range(1, 2 * ALL), POINTS))
 def test_interrupted_and_resumed_it_comes_to_the_same(
     data: Path, tmp_path: Path, after: int
 ) -> None:

@@ -28,7 +28,7 @@ def write(results: Results, folder: Path) -> Path:
     file = folder / FILE
     partial = folder / f".{FILE}.partial-{os.getpid()}"
     try:
-        partial.write_text(results.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        partial.write_text(results.model_dump_json() + "\n", encoding="utf-8")
         partial.replace(file)
     except OSError as error:
         partial.unlink(missing_ok=True)
