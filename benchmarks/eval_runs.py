@@ -37,8 +37,8 @@ SHOWN = (
     "recall@5", "em", "f1", "f1_overall", "f1_length_aware", "rouge_l", "contains", "text_em",
     "text_f1", "text_rouge_l", "text_contains", "faithfulness", "faithfulness_cosine", "support",
     "citation_precision", "citation_recall", "prompt_leak", "answered", "answered_answerable",
-    "wrong_among_answered", "refused_unanswerable", "auroc", "aurc", "ece", "success", "fallback_rate",
-    "web_rate", "failed", "llm_calls", "tokens_in", "tokens_out",
+    "wrong_among_answered", "refused_unanswerable", "auroc", "aurc", "ece", "success",
+    "fallback_rate", "web_rate", "failed", "llm_calls", "tokens_in", "tokens_out",
 )  # fmt: skip
 TIMES = ("latency_p50", "latency_p95")
 
