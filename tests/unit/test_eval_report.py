@@ -318,6 +318,14 @@ def test_the_short_story_names_cheapest_differences_and_failures(results: Result
     assert "1,234 rows of the data could not be used." in page.findings(counted)
 
 
+def test_so_many_failures_that_the_page_names_the_first() -> None:
+    many = make_results(questions=180)
+    rows = tuple(row.model_copy(update={"status": "failed"}) for row in many.rows)
+    html = page.as_html(many.model_copy(update={"rows": rows}), ()).decode()
+    assert "A failed question counts as wrong. 40 more are in results.csv." in html
+    assert "540 answers failed and counted as wrong." in html
+
+
 def test_long_texts_are_cut_in_the_page_and_whole_in_the_sheet(results: Results) -> None:
     rows = tuple(row.model_copy(update={"short": "word " * 500}) for row in results.rows)
     long = results.model_copy(update={"rows": rows})

@@ -129,7 +129,8 @@ def test_it_fits_80_columns_and_shows_each_table() -> None:
         assert title in lines
     f1 = next(line for line in lines if line.startswith("f1 "))
     assert f1.count(DASH) == 3
-    assert "adaptive against linear, on the same questions" in lines
+    assert "adaptive against linear, on the same questions" not in lines
+    assert "report.html compares every pair." in lines
     assert "adaptive.min_rerank_score: f1 against linear" in lines
     assert "adaptive+web: undecided, about 1,480 more questions needed." in lines
     assert lines[-2].endswith("(by f1, margin 0.020): linear.")
@@ -147,13 +148,38 @@ def test_six_configurations_are_two_blocks_and_more_are_an_overview() -> None:
     results = make_results()
     summary = results.summaries["adaptive"]
     six = {f"adaptive without a.quite_long_flag_{number}": summary for number in range(6)}
-    blocks = console.summary(results.model_copy(update={"summaries": six}))
+    alone = results.model_copy(update={"summaries": six, "ablation": None, "sweep": None})
+    blocks = console.summary(alone)
     assert [len(block.columns) for block in blocks] == [4, 4]
+    assert max(map(len, _shown(alone).splitlines())) <= 80
     many = {**six, "one more": summary}
     overview = _shown(results.model_copy(update={"summaries": many}))
     assert "report.html has all metrics." in overview
     assert max(map(len, overview.splitlines())) <= 80
-    assert max(map(len, _shown(results.model_copy(update={"summaries": six})).splitlines())) <= 80
+    beside_a_study = results.model_copy(update={"summaries": six})
+    assert [len(block.rows) for block in console.summary(beside_a_study)] == [6]
+
+
+def test_without_an_ablation_every_difference_of_a_few_pairs_is_shown() -> None:
+    shown = _shown(make_results().model_copy(update={"ablation": None}))
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "adaptive against linear, on the same questions" in shown
+    assert "<.001" in shown
+
+
+def test_the_overview_begins_with_the_metric_that_decides() -> None:
+    results = make_results()
+    summaries = {f"c{number}": results.summaries["linear"] for number in range(9)}
+    (table,) = console.summary(results.model_copy(update={"summaries": summaries}))
+    assert table.columns[1] == "f1"
+    assert results.ablation is not None
+    by_em = results.ablation.model_copy(update={"metric": "em"})
+    (table,) = console.summary(
+        results.model_copy(update={"summaries": summaries, "ablation": by_em})
+    )
+    assert table.columns[1] == "em"
+    (table,) = console.summary(Results(summaries=summaries))
+    assert table.columns[1] == "f1"
 
 
 def test_of_many_pairs_the_deciding_metric_is_shown() -> None:
@@ -176,7 +202,7 @@ def test_markup_and_escapes_in_names_do_nothing() -> None:
     shown = _shown(hostile)
     assert "[red]x[/red]" in shown
     assert "\x1b" not in shown
-    assert "2 more are in report.html." in shown
+    assert "7 more are in report.html." in shown
 
 
 def _failing(rows: tuple[Row, ...], name: str) -> list[Row]:

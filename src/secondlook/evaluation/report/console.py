@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from textwrap import wrap
+from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.report import numbers, picking
@@ -28,15 +27,24 @@ _FIGURE = 17
 """Characters of a figure with its interval, so that three stand in 80 columns."""
 _SHORT = 14
 """Words up to this length stay on one line."""
-_FAILED = 10
-_OVERVIEW = ("f1", "accuracy", "faithfulness", "answered", "wrong_among_answered", "llm_calls")
+_FAILED = 5
+_OVERVIEW = (
+    "accuracy",
+    "faithfulness",
+    "answered",
+    "wrong_among_answered",
+    "llm_calls",
+    "latency_p50",
+)
+"""Beside the metric that decides."""
+_WHY = 60
 
 
 def tables(results: Results) -> list[RenderableType]:
     """All that a run has to say, most important last: that is what stays on the screen."""
     parts: list[Table] = [
         *summary(results),
-        *comparisons(results),
+        *([] if results.ablation else comparisons(results)),
         sweep(results),
         hypotheses(results),
         failed(results),
@@ -75,7 +83,9 @@ def _head(name: str) -> str:
 def summary(results: Results) -> list[Table]:
     """Metrics as lines; a few configurations side by side, or an overview of many."""
     names = list(results.summaries)
-    if len(names) > _WITH_INTERVALS:
+    # A study has a table of its own; beside it every metric of all that was tried is too much.
+    studied = results.ablation is not None or results.sweep is not None
+    if len(names) > (_SIDE_BY_SIDE if studied else _WITH_INTERVALS):
         return [_overview(results)]
     return [
         _side_by_side(results, names[start : start + _SIDE_BY_SIDE])
@@ -104,13 +114,18 @@ def _narrow(item: Estimate | None, metric: str) -> str:
 
 def _overview(results: Results) -> Table:
     there = set(picking.metric_names(results))
-    shown = [name for name in (*_OVERVIEW, "latency_p50") if name in there]
+    shown = [name for name in (_deciding(results), *_OVERVIEW) if name in there]
     rows = tuple(
         (name, *(value(item.metrics, metric) for metric in shown))
         for name, item in results.summaries.items()
     )
     heads = [name.replace("_", "\n") for name in shown]
     return Table("Summary", ("configuration", *heads), rows, note="report.html has all metrics.")
+
+
+def _deciding(results: Results) -> str:
+    studies_made = (results.ablation, results.sweep, *results.comparisons)
+    return next((item.metric for item in studies_made if item is not None), "f1")
 
 
 def comparisons(results: Results) -> list[Table]:
@@ -141,10 +156,15 @@ def _corrected(item: Difference | None) -> tuple[str, str, str]:
 
 
 def failed(results: Results) -> Table:
+    """The first few, each in a line: the page has all of them, and all of what they say."""
     found = run.failed(results)
     more = len(found.rows) - _FAILED
+    rows = tuple(
+        (name, case, shorten(numbers.one_line(why), _WHY, placeholder=" ..."))
+        for name, case, _, why in found.rows[:_FAILED]
+    )
     note = f"{found.note} {more:,} more are in report.html." if more > 0 else found.note
-    return replace(found, rows=found.rows[:_FAILED], note=note)
+    return Table(found.title, ("configuration", "question", "why"), rows, texts=3, note=note)
 
 
 def ablation(results: Results) -> Table:
@@ -167,8 +187,12 @@ def ablation(results: Results) -> Table:
         ("configuration", "verdict", "change", "95 % interval", "p (Holm)", "calls", "time"),
         rows,
         texts=2,
-        note="\n".join([*_undecided(results), studies.cheapest(results)]),
+        note="\n".join([*_undecided(results), *_elsewhere(results), studies.cheapest(results)]),
     )
+
+
+def _elsewhere(results: Results) -> list[str]:
+    return ["report.html compares every pair."] if results.comparisons else []
 
 
 def _undecided(results: Results) -> list[str]:

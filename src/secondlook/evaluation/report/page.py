@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.report import markup, numbers
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.records import Ablation, Comparison, Results
     from secondlook.evaluation.report.plots.canvas import Plot
+    from secondlook.evaluation.report.tables.cells import Table
 
 # Nothing of the page may load or run anything, whatever a question or an answer holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _CLEAR = 0.05
 _MOST_SENTENCES = 3
+_MOST_FAILED = 500
 
 
 def as_html(results: Results, plots: Sequence[Plot]) -> bytes:
@@ -114,7 +117,7 @@ def _sections(results: Results, drawn: dict[str, str], plots: Sequence[Plot]) ->
         section(
             "Questions",
             "questions",
-            [table(run.failed(results)), table(studies.most_changed(results))],
+            [table(_failed(results)), table(studies.most_changed(results))],
         ),
         section(
             "Data and settings",
@@ -128,6 +131,13 @@ def _sections(results: Results, drawn: dict[str, str], plots: Sequence[Plot]) ->
         ),
         section("Plots that are not here", "missing", [_missing(plots)]),
     ]
+
+
+def _failed(results: Results) -> Table:
+    found = run.failed(results)
+    more = len(found.rows) - _MOST_FAILED
+    note = f"{found.note} {more:,} more are in results.csv." if more > 0 else found.note
+    return replace(found, rows=found.rows[:_MOST_FAILED], note=note)
 
 
 def _extent(results: Results) -> str:
