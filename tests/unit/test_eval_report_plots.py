@@ -227,6 +227,15 @@ def test_impact_shows_the_same_questions_in_every_configuration(results: Results
     assert _bars(f1)[0].get_width() == pytest.approx(sum(found) / len(found))
 
 
+def test_the_fallback_is_shown_against_the_baseline(results: Results) -> None:
+    rows = picking.by_configuration(results.rows)
+    tried = {"adaptive": rows["adaptive"], "without rerank": rows["linear"], **rows}
+    assert picking.base_of(tried, "adaptive") == "linear"
+    del tried["linear"]
+    assert picking.base_of(tried, "adaptive") == "without rerank"
+    assert picking.base_of({"adaptive": []}, "adaptive") is None
+
+
 def test_scores_are_those_of_the_summary(results: Results) -> None:
     rows = [
         row.model_copy(update={"read": (*reversed(row.read), (0, float("nan")))})

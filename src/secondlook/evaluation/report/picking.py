@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _BEST = 5
 """How many passages an answer is made from, unless set otherwise."""
 
+_BASELINE = "linear"
+
 HEADLINES = (
     "recall@5",
     "mrr",
@@ -105,10 +107,11 @@ def falling_back(rows: Mapping[str, Sequence[Row]]) -> str | None:
 
 
 def base_of(rows: Mapping[str, Sequence[Row]], other: str) -> str | None:
-    """What `other` is best shown against: one without a fallback if there is one."""
+    """What `other` is best shown against: one without a fallback if there is one, and of these
+    the baseline rather than one with something else switched off."""
     rest = [name for name in rows if name != other]
-    without = [name for name in rest if not fell_back(rows[name])]
-    return next(iter([*without, *rest]), None)
+    ordered = sorted(rest, key=lambda name: (bool(fell_back(rows[name])), name != _BASELINE))
+    return next(iter(ordered), None)
 
 
 def changes(base: Sequence[Row], other: Sequence[Row], metric: str) -> list[Change]:
