@@ -16,6 +16,7 @@ from secondlook.nodes.places import (
     whole_numbers,
 )
 from secondlook.reading.port import Reading
+from secondlook.state import unread
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of
 
 if TYPE_CHECKING:
@@ -271,3 +272,28 @@ def test_a_span_never_cuts_a_number(text: str, cut: str, whole: str) -> None:
     start = text.index(cut)
     first, last = whole_numbers(text, start, start + len(cut))
     assert text[first:last] == whole
+
+
+def test_without_reranking_the_kept_passages_are_read_for_the_answer() -> None:
+    """Switching the second look off changes the order, not whether an answer can be taken."""
+    shelf = WordShelf()
+    kept = [{**unread(one, fusion_score=1.0), "kept": True} for one in shelf.held[:2]]
+    settings = settings_of(search={"rerank": False})
+    context = context_of(shelf=shelf, settings=settings)
+    draft = asyncio.run(extract(context, "how deep is the deepest berth 4", kept))  # type: ignore[arg-type]
+    assert draft["method"] == "extractive"
+    assert shelf.reads == [2]
+    reranking = asyncio.run(extract(context_of(shelf=shelf), "how deep is berth 4", kept))  # type: ignore[arg-type]
+    assert reranking["stop"] == "cannot_proceed"
+
+
+def test_a_reader_that_fails_then_is_told_as_passages_nobody_could_read() -> None:
+    class Broken(WordShelf):
+        def read(self, *_: object) -> list[Reading]:
+            raise RuntimeError("no reader")
+
+    shelf = Broken()
+    kept = [{**unread(one), "kept": True} for one in shelf.held[:2]]
+    context = context_of(shelf=shelf, settings=settings_of(search={"rerank": False}))
+    draft = asyncio.run(extract(context, "how deep is berth 4", kept))  # type: ignore[arg-type]
+    assert draft["stop"] == "cannot_proceed"

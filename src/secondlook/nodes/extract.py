@@ -82,6 +82,8 @@ class _Pick:
 async def extract(context: Context, question: str, found: Sequence[Found]) -> DraftData:
     """The draft that the reader alone can give; withheld where it is not sure enough."""
     read = [item for item in ranking.kept(found) if ranking.candidate(item) is not None]
+    if not read and not context.settings.search.rerank:
+        read = await _read_now(context, question, ranking.kept(found))
     if not read:
         return await _unread(context, found)
     held = await ranking.texts(context, [item["id"] for item in read])
@@ -329,6 +331,14 @@ def _drafted(
         reasons=list(reasons),
         note=None,
     )
+
+
+async def _read_now(context: Context, question: str, kept: Sequence[Found]) -> list[Found]:
+    """Nobody has read them to put them in order; to take an answer from them somebody must."""
+    try:
+        return await ranking.read(context, question, kept)
+    except Exception:  # noqa: BLE001 - a reader that fails is told as passages nobody could read
+        return []
 
 
 async def _unread(context: Context, found: Sequence[Found]) -> DraftData:
