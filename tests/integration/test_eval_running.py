@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from secondlook.app import Secondlook
 from secondlook.errors import SettingsError, UsageError
 from secondlook.evaluation import evaluate, running
 from secondlook.evaluation import results as result_files
@@ -190,14 +191,14 @@ def test_a_question_that_fails_is_listed_and_counts_as_wrong(
 def test_what_the_engine_raises_ends_one_question_only(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    astream = running.Secondlook.astream
+    astream = Secondlook.astream
 
     def broken(self: Any, question: str, **options: Any) -> Any:
         if "berth" in question:
             raise RuntimeError("not foreseen")
         return astream(self, question, **options)
 
-    monkeypatch.setattr(running.Secondlook, "astream", broken)
+    monkeypatch.setattr(Secondlook, "astream", broken)
     found = evaluate(data, out=tmp_path / "out")
     assert [row.case for row in found.rows if row.status == "failed"] == ["q1"]
     assert found.rows[0].error == "RuntimeError: not foreseen"
