@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -166,6 +167,13 @@ def test_several_questions_at_once_come_to_the_same(data: Path, tmp_path: Path) 
     evaluate(data, out=tmp_path / "one")
     evaluate(data, out=tmp_path / "four", jobs=4)
     assert on_disk(tmp_path / "one") == on_disk(tmp_path / "four")
+
+
+def test_it_works_where_a_loop_is_running(data: Path, tmp_path: Path) -> None:
+    async def notebook() -> Results:
+        return evaluate(data, out=tmp_path / "out", limit=3)
+
+    assert len(asyncio.run(notebook()).rows) == 3
 
 
 def test_a_question_that_fails_is_listed_and_counts_as_wrong(

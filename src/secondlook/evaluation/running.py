@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -86,10 +87,21 @@ def run(
     with _held(plan.out), Kept.open(plan.out, fresh=plan.fresh) as kept:
         work = _Work(plan, memory, kept, progress or (lambda _: None))
         try:
-            asyncio.run(work.all())
+            _run_through(work)
         finally:
             work.close()
         return work.in_order(), work.indexing
+
+
+def _run_through(work: _Work) -> None:
+    """In a thread of its own where a loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work.all())
+        return
+    with ThreadPoolExecutor(1, "secondlook-eval") as apart:
+        apart.submit(asyncio.run, work.all()).result()
 
 
 @dataclass(slots=True)
