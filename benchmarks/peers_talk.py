@@ -43,9 +43,8 @@ class Worker:
         return self._answer()
 
     def leave(self) -> dict[str, Any]:
-        said = self.request(do="leave")
-        self._process.wait(timeout=60)
-        return said
+        """Its last words. It may take its time to end, and is ended when this block is left."""
+        return self.request(do="leave")
 
     def __enter__(self) -> Self:
         return self
