@@ -151,6 +151,36 @@ def test_a_killed_process_loses_no_finished_answer(
     assert on_disk(out) == on_disk(tmp_path / "whole")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_one_ctrl_c_ends_indexing(data: Path, tmp_path: Path) -> None:
+    """Work inside an event loop hears of Ctrl-C only when it awaits, and indexing never does."""
+    stopping = (
+        "import os, signal, sys\n"
+        "from secondlook.library import Library\n"
+        "def add_texts(*_, **__):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    for _ in range(1000): pass\n"
+        "    print('went on', file=sys.stderr)\n"
+        "    os._exit(7)\n"
+        "Library.add_texts = add_texts\n"
+        "from secondlook.cli.main import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", stopping, "eval", str(data), "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "SECONDLOOK_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == (
+        "What is done is kept; the same command goes on where it stopped.\nStopped.\n"
+    )
+
+
 def test_a_line_that_was_cut_off_is_done_again(data: Path, tmp_path: Path) -> None:
     evaluate(data, out=tmp_path / "out")
     whole = on_disk(tmp_path / "out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.library import Library, Text
+from secondlook.library import Library, Text, ingest
 
 if TYPE_CHECKING:
     from secondlook.library import AddReport, Progress
@@ -62,6 +63,38 @@ def test_a_changed_file_replaces_its_passages(library: Library, folder: Path) ->
     assert changes(report) == {"harbour.md": "updated", "bakery.md": "unchanged"}
     assert not any("14.2" in hit.passage.text for hit in library.search("deepest berth metres"))
     assert len(contents(library)) == 2
+
+
+def test_ctrl_c_ends_an_add_whose_queue_is_full(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is left to take the end mark from the queue: to insist on it would wait for ever."""
+    monkeypatch.setattr(ingest, "_QUEUED_DOCUMENTS", 1)
+    monkeypatch.setattr(ingest, "_EMBED_AT_ONCE", 1)
+    stopped = threading.Event()
+    embedder = library.embedder()
+    embed = embedder.embed_passages
+
+    def embed_once_stopped(texts: list[str]) -> object:
+        assert stopped.wait(60)
+        return embed(texts)
+
+    def stop(progress: Progress) -> None:
+        if progress.stage == "reading" and not stopped.is_set():
+            stopped.set()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(embedder, "embed_passages", embed_once_stopped)
+    monkeypatch.setattr(Library, "embedder", lambda _: embedder)
+    texts = [Text(str(number), f"Bee number {number} hums.") for number in range(20)]
+    reports: list[AddReport] = []
+    adding = threading.Thread(
+        target=lambda: reports.append(library.add_texts(texts, progress=stop)), daemon=True
+    )
+    adding.start()
+    adding.join(60)
+    assert [report.interrupted for report in reports] == [True]
+    assert len(library.add_texts(texts).changes) == 20
 
 
 def test_a_touched_file_is_unchanged(library: Library, folder: Path) -> None:

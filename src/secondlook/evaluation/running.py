@@ -98,10 +98,16 @@ def _run_through(work: _Work) -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(work.all())
+        _work_off(work)
         return
     with ThreadPoolExecutor(1, "secondlook-eval") as apart:
-        apart.submit(asyncio.run, work.all()).result()
+        apart.submit(_work_off, work).result()
+
+
+def _work_off(work: _Work) -> None:
+    # Not in the loop: there Ctrl-C would wait for an `await`, and indexing has none.
+    work.index()
+    asyncio.run(work.all())
 
 
 @dataclass(slots=True)
@@ -182,30 +188,45 @@ class _Work:
     _libraries: dict[str, EvaluatedLibrary] = field(default_factory=dict)
     _now: Progress = field(default_factory=Progress)
 
-    async def all(self) -> None:
+    def index(self) -> None:
+        """The documents, as every configuration wants them that has something to answer."""
         plan = self.plan
         total = len(plan.configurations) * len(plan.cases) * plan.repeat
         self._now = Progress(total=total)
         for planned in plan.configurations:
-            for repeat in range(plan.repeat):
+            if any(self._missing(planned, repeat) for repeat in range(plan.repeat)):
+                refuse_missing_files(RememberingModels(planned.settings, memory=self.memory))
+                self._library(planned.settings)
+
+    async def all(self) -> None:
+        for planned in self.plan.configurations:
+            for repeat in range(self.plan.repeat):
                 await self._configuration(planned, repeat)
 
     def in_order(self) -> list[Row]:
-        rows = []
-        for planned in self.plan.configurations:
-            name = configuration_key(self.plan.data, planned)
-            for repeat in range(self.plan.repeat):
-                rows += [self.kept.rows[row_key(name, case, repeat)] for case in self.plan.cases]
-        return rows
+        return [
+            self.kept.rows[key]
+            for planned in self.plan.configurations
+            for repeat in range(self.plan.repeat)
+            for key in self._keys(planned, repeat).values()
+        ]
 
     def close(self) -> None:
         for library in self._libraries.values():
             library.close()
 
-    async def _configuration(self, planned: Planned, repeat: int) -> None:
+    def _keys(self, planned: Planned, repeat: int) -> dict[str, str]:
+        """Of each question, the name of its row."""
         name = configuration_key(self.plan.data, planned)
-        keys = {case.id: row_key(name, case, repeat) for case in self.plan.cases}
-        missing = [case for case in self.plan.cases if keys[case.id] not in self.kept.rows]
+        return {case.id: row_key(name, case, repeat) for case in self.plan.cases}
+
+    def _missing(self, planned: Planned, repeat: int) -> list[Case]:
+        keys = self._keys(planned, repeat)
+        return [case for case in self.plan.cases if keys[case.id] not in self.kept.rows]
+
+    async def _configuration(self, planned: Planned, repeat: int) -> None:
+        keys = self._keys(planned, repeat)
+        missing = self._missing(planned, repeat)
         reused = len(self.plan.cases) - len(missing)
         failed = sum(
             self.kept.rows[key].status == "failed" for key in keys.values() if key in self.kept.rows
@@ -217,7 +238,6 @@ class _Work:
             return
         library = self._library(planned.settings)
         models = RememberingModels(planned.settings, memory=self.memory, repeat=repeat)
-        refuse_missing_files(models)
         engine = Secondlook(library, settings=planned.settings, models=models)
         try:
             desk = _Desk(engine, self._maker(planned, library), planned, repeat)

@@ -155,7 +155,8 @@ class Ingest:
             try:
                 self._queue.put(item, timeout=_TICK_SECONDS)
             except queue.Full:
-                if self._stop.is_set() and item is not None:
+                # Nobody takes anything any more, not even the end mark.
+                if self._stop.is_set():
                     return
             else:
                 return
