@@ -3,7 +3,10 @@
     python -m training.export.build embedder --weights gte-small/model.int8.onnx \\
         --tokenizer gte-small/tokenizer.json --name gte-small
 
-The int8 weights are taken over bit for bit; only the graph around them is written anew.
+    python -m training.export.build reader --weights checkpoint/ --tokenizer ... --name reader-2
+
+The weights of an int8 file are taken over bit for bit; only the graph around them is written
+anew. A folder is a checkpoint of `training.train`: it is quantised here.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from training.export import models
-from training.export.tensors import read_int8_onnx, read_safetensors
+from training.export.tensors import from_arrays, read_int8_onnx, read_safetensors
+from training.weights_in import load_checkpoint
 
 if TYPE_CHECKING:
     from training.export.graph import Plan
@@ -38,11 +42,15 @@ def build(
     name: str,
     folder: Path,
     plan: Plan | None = None,
+    support: bool = True,
 ) -> None:
     """Write model.onnx, tokenizer.json and manifest.json of one model."""
     tensors = read_tensors(weights)
-    write_model = models.embedder if kind == "embedder" else models.reader
-    model = write_model(tensors, plan)
+    model = (
+        models.embedder(tensors, plan)
+        if kind == "embedder"
+        else models.reader(tensors, plan, support=support)
+    )
     folder.mkdir(parents=True, exist_ok=True)
     onnx.checker.check_model(model)
     onnx.save(model, str(folder / "model.onnx"))
@@ -53,6 +61,8 @@ def build(
 
 
 def read_tensors(file: Path) -> Tensors:
+    if file.is_dir():
+        return from_arrays(load_checkpoint(file))
     return read_safetensors(file) if file.suffix == ".safetensors" else read_int8_onnx(file)
 
 
@@ -78,17 +88,27 @@ def _facts(model: onnx.ModelProto, tensors: Tensors, source: Path) -> dict[str, 
     }
 
 
-def _sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+def _sha256(source: Path) -> str:
+    """Of a file, or of a checkpoint's parts one after the other."""
+    files = sorted(source.glob("part-*.npz")) if source.is_dir() else [source]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=sorted(KINDS))
-    parser.add_argument("--weights", type=Path, required=True, help="int8 ONNX or safetensors")
+    parser.add_argument(
+        "--weights", type=Path, required=True, help="int8 ONNX, safetensors, checkpoint"
+    )
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--name", required=True, help="what the product calls the model")
     parser.add_argument("--out", type=Path, help="folder; default: the one in the distribution")
+    parser.add_argument(
+        "--no-support", dest="support", action="store_false", help="leave the support head out"
+    )
     given = parser.parse_args()
     build(
         given.kind,
@@ -96,6 +116,7 @@ def main() -> None:
         tokenizer=given.tokenizer,
         name=given.name,
         folder=given.out or PACKAGE / given.kind,
+        support=given.support,
     )
 
 

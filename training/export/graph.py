@@ -92,7 +92,7 @@ class Graph:
         return write[self.plan.linear](value, module)
 
     def float_linear(self, value: str, module: str) -> str:
-        weights = self.constant(f"{module}.float", self.tensors.matrices[module].floats)
+        weights = self.constant(f"{module}.float", self.tensors.floats(module))
         product = self.node("MatMul", [value, weights], f"{module}/product")
         return self.node("Add", [product, self.vector(f"{module}.bias")], f"{module}/out")
 

@@ -1,4 +1,4 @@
-"""The two models of the product: an encoder with a pooling or with three heads on top."""
+"""The two models of the product: an encoder with a pooling or with heads on top."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def embedder(tensors: Tensors, plan: Plan | None = None) -> onnx.ModelProto:
     return graph.model({"ids": ("texts", "tokens")}, {"vectors": ("texts", HIDDEN)})
 
 
-def reader(tensors: Tensors, plan: Plan | None = None) -> onnx.ModelProto:
-    """ids and types (pairs, tokens) -> start and end logits (pairs, tokens), relevance and
-    answerable (pairs). Type 1 marks the passage; token 0 of start and end means "no answer"."""
+def reader(tensors: Tensors, plan: Plan | None = None, *, support: bool = True) -> onnx.ModelProto:
+    """ids and types (pairs, tokens) -> start and end logits (pairs, tokens), relevance, answerable
+    and, where it was trained and is wanted, support (pairs). Type 1 marks the passage; token 0 of
+    start and end means "no answer"."""
     graph = Graph(tensors, plan or Plan())
     state = encoder(graph, "ids", "types")
     span = graph.float_linear(state, "span")
@@ -41,7 +42,11 @@ def reader(tensors: Tensors, plan: Plan | None = None) -> onnx.ModelProto:
     both = graph.node("Concat", [first, _answer_mean(graph, state)], "first+answer", axis=-1)
     _head(graph, both, "ans", "answerable")
     pairs = ("pairs", "tokens")
-    outputs = {"start": pairs, "end": pairs, "relevance": ("pairs",), "answerable": ("pairs",)}
+    outputs: dict[str, tuple[str | int, ...]] = {"start": pairs, "end": pairs}
+    outputs |= {"relevance": ("pairs",), "answerable": ("pairs",)}
+    if support and "sup.0" in tensors.matrices:
+        _head(graph, both, "sup", "support")
+        outputs["support"] = ("pairs",)
     return graph.model({"ids": pairs, "types": pairs}, outputs)
 
 

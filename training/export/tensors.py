@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,6 +30,7 @@ MATRICES = (
     "intermediate.dense",
     "output.dense",
 )
+HEAD_MODULES = ("span", "rel.0", "rel.2", "ans.0", "ans.2", "sup.0", "sup.2")
 TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 INT8_MAX = 127
 
@@ -66,6 +68,12 @@ class Tensors:
     matrices: dict[str, Matrix] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
     vectors: dict[str, Floats] = field(default_factory=dict)
+    exact: dict[str, Floats] = field(default_factory=dict)
+    """Heads as they were trained, (in, out), where the source has them in float."""
+
+    def floats(self, module: str) -> Floats:
+        """The best there is of a matrix that is multiplied in float."""
+        return self.exact[module] if module in self.exact else self.matrices[module].floats
 
     @property
     def layers(self) -> int:
@@ -84,7 +92,7 @@ def quantise_matrix(weights: Floats) -> Matrix:
 
 def quantise_table(weights: Floats) -> Table:
     low, high = min(float(weights.min()), 0.0), max(float(weights.max()), 0.0)
-    scale = (high - low) / 255
+    scale = max((high - low) / 255, 1e-12)
     zero = round(-low / scale)
     return Table(np.clip(np.rint(weights / scale) + zero, 0, 255).astype(np.uint8), scale, zero)
 
@@ -127,11 +135,19 @@ def _matrix(stored: dict[str, NDArray[np.float32]], name: str) -> Matrix:
 
 def read_safetensors(file: Path) -> Tensors:
     """From float32 weights as sentence-transformers publishes them; quantised here."""
+    return from_arrays(_safetensors(file))
+
+
+def from_arrays(arrays: Mapping[str, Floats]) -> Tensors:
+    """From float weights by the names torch gives them, matrices laid out (out, in)."""
     tensors = Tensors()
-    for name, array in _safetensors(file).items():
+    for name, array in arrays.items():
         module = name.rsplit(".", 1)[0]
-        if name.endswith(".weight") and module.endswith(MATRICES):
+        matrix = module.endswith(MATRICES) or module in HEAD_MODULES
+        if name.endswith(".weight") and matrix:
             tensors.matrices[module] = quantise_matrix(np.ascontiguousarray(array.T))
+            if module in HEAD_MODULES:
+                tensors.exact[module] = np.ascontiguousarray(array.T)
         elif module.removeprefix("embeddings.") in TABLES:
             tensors.tables[module.removeprefix("embeddings.")] = quantise_table(array)
         elif array.dtype == np.float32 and not name.startswith("pooler."):

@@ -1,0 +1,251 @@
+"""BERT with the reader's heads, over pairs packed one after the other.
+
+Parameters are a plain dict by BERT's names, so that they come from and go to files as they are.
+Everything but attention works on (tokens, hidden); attention knows where rows end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+from torch.nn import functional
+
+from training.weights_in import layer_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from training.arrays import Floats
+    from training.batches import Batch
+
+Tensor: TypeAlias = Any
+Parameters: TypeAlias = "dict[str, Tensor]"
+Attend: TypeAlias = "Callable[[Tensor, Rows], Tensor]"
+
+HEADS = 12
+EPSILON = 1e-12
+OUTSIDE = -1e4
+BLOCK = (
+    "attention.output.dense",
+    "attention.output.LayerNorm",
+    "intermediate.dense",
+    "output.dense",
+    "output.LayerNorm",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A batch on the device."""
+
+    ids: Tensor
+    types: Tensor
+    position: Tensor
+    bounds: Tensor
+    slot: Tensor
+    """Of each token in a padded (rows * longest) layout."""
+    count: int
+    """Rows, those of fill included."""
+    real: int
+    """Rows, those of fill left out."""
+    longest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Logits of the real rows. start and end: (rows, longest), OUTSIDE where no answer can be."""
+
+    start: Tensor
+    end: Tensor
+    relevance: Tensor
+    answerable: Tensor
+    support: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How to compute: what a number is, how rows attend, whether layers are compiled."""
+
+    device: str
+    number: Any
+    attend: Attend
+    compiled: bool
+    name: str
+
+
+def parameters(arrays: Mapping[str, Floats], device: str) -> Parameters:
+    return {
+        name: torch.tensor(value, dtype=torch.float32, device=device, requires_grad=True)
+        for name, value in arrays.items()
+    }
+
+
+def arrays_of(weights: Parameters) -> dict[str, Floats]:
+    return {name: value.detach().float().cpu().numpy() for name, value in weights.items()}
+
+
+def rows_on(device: str, batch: Batch) -> Rows:
+    longest = -(-batch.longest // 8) * 8
+    tokens = torch.from_numpy(batch.ids), torch.from_numpy(batch.types)
+    places = torch.from_numpy(batch.position), torch.from_numpy(batch.row * longest)
+    packed = torch.stack([*tokens, *places]).to(torch.int32)
+    bounds = torch.from_numpy(batch.bounds).to(torch.int32)
+    if device != "cpu":
+        packed, bounds = packed.pin_memory(), bounds.pin_memory()
+    ids, types, position, first = packed.to(device, non_blocking=True).long()
+    return Rows(
+        ids=ids,
+        types=types,
+        position=position,
+        bounds=bounds.to(device, non_blocking=True),
+        slot=first + position,
+        count=len(batch.bounds) - 1,
+        real=len(batch.pair),
+        longest=longest,
+    )
+
+
+def forward(weights: Parameters, rows: Rows, engine: Engine, *, dropout: float = 0.0) -> Outputs:
+    state = _embedded(weights, rows, engine, dropout)
+    finish = _compiled_block() if engine.compiled else _block
+    for layer in range(layer_count(weights)):
+        prefix = f"encoder.layer.{layer}."
+        context = engine.attend(_joined_heads(weights, prefix, state), rows)
+        context = context.reshape(len(state), -1)
+        state = finish(context, state, dropout, *_block_weights(weights, prefix))
+    return _heads(weights, state, rows)
+
+
+def _embedded(weights: Parameters, rows: Rows, engine: Engine, dropout: float) -> Tensor:
+    words = functional.embedding(rows.ids, weights["embeddings.word_embeddings.weight"])
+    places = weights["embeddings.position_embeddings.weight"][rows.position]
+    kinds = weights["embeddings.token_type_embeddings.weight"][rows.types]
+    state = _norm(words + places + kinds, *_norm_weights(weights, "embeddings.LayerNorm"))
+    return functional.dropout(state, dropout, training=dropout > 0).to(engine.number)
+
+
+def _norm_weights(weights: Parameters, module: str) -> tuple[Tensor, Tensor]:
+    return weights[f"{module}.weight"], weights[f"{module}.bias"]
+
+
+def _norm(state: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    kind = state.dtype
+    return functional.layer_norm(state, state.shape[-1:], weight.to(kind), bias.to(kind), EPSILON)
+
+
+def _linear(state: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return functional.linear(state, weight.to(state.dtype), bias.to(state.dtype))
+
+
+def _joined_heads(weights: Parameters, layer: str, state: Tensor) -> Tensor:
+    """Query, key and value of every head: (tokens, 3, heads, size)."""
+    parts = [f"{layer}attention.self.{part}" for part in ("query", "key", "value")]
+    weight = torch.cat([weights[f"{part}.weight"] for part in parts])
+    bias = torch.cat([weights[f"{part}.bias"] for part in parts])
+    return _linear(state, weight, bias).view(len(state), 3, HEADS, -1)
+
+
+def _block_weights(weights: Parameters, layer: str) -> list[Tensor]:
+    return [weights[f"{layer}{module}.{end}"] for module in BLOCK for end in ("weight", "bias")]
+
+
+def _block(context: Tensor, state: Tensor, dropout: float, *weights: Tensor) -> Tensor:
+    """What comes after attention in one layer."""
+    mix, mix_bias, norm, norm_bias, wide, wide_bias, narrow, narrow_bias, last, last_bias = weights
+    kept = dropout > 0
+    mixed = functional.dropout(_linear(context, mix, mix_bias), dropout, training=kept)
+    state = _norm(state + mixed, norm, norm_bias)
+    inner = functional.gelu(_linear(state, wide, wide_bias))
+    outer = functional.dropout(_linear(inner, narrow, narrow_bias), dropout, training=kept)
+    return _norm(state + outer, last, last_bias)
+
+
+_COMPILED: list[Callable[..., Tensor]] = []
+
+
+def _compiled_block() -> Callable[..., Tensor]:
+    """One compilation serves every layer and step: their shapes are equal."""
+    if not _COMPILED:
+        _COMPILED.append(torch.compile(_block, dynamic=False))
+    return _COMPILED[0]
+
+
+def _heads(weights: Parameters, state: Tensor, rows: Rows) -> Outputs:
+    """In float32, as the product's graph computes them."""
+    span = _linear(state.float(), weights["span.weight"], weights["span.bias"])
+    allowed = (rows.types == 1) | (rows.position == 0)
+    span = span.masked_fill(~allowed[:, None], OUTSIDE)
+    start, end = (_padded(span[:, side], rows, OUTSIDE)[: rows.real] for side in (0, 1))
+    first = state[rows.bounds[: rows.real].long()].float()
+    both = torch.cat([first, _answer_mean(state, start, rows)], dim=-1)
+    return Outputs(
+        start=start,
+        end=end,
+        relevance=_head(weights, "rel", first),
+        answerable=_head(weights, "ans", both),
+        support=_head(weights, "sup", both),
+    )
+
+
+def _padded(values: Tensor, rows: Rows, fill: float) -> Tensor:
+    """(tokens, ...) -> (rows, longest, ...)"""
+    shape = (rows.count * rows.longest, *values.shape[1:])
+    spread = torch.full(shape, fill, dtype=values.dtype, device=values.device)
+    return spread.index_copy(0, rows.slot, values).view(rows.count, rows.longest, *shape[1:])
+
+
+def _answer_mean(state: Tensor, start: Tensor, rows: Rows) -> Tensor:
+    """The mean of the passage's tokens, weighted by how likely each one starts the answer."""
+    inside = start.clone()
+    inside[:, 0] = OUTSIDE
+    share = torch.softmax(inside, dim=-1).to(state.dtype)
+    spread = _padded(state, rows, 0.0)[: rows.real]
+    return torch.bmm(share[:, None], spread)[:, 0].float()
+
+
+def _head(weights: Parameters, head: str, value: Tensor) -> Tensor:
+    inner = torch.tanh(_linear(value, weights[f"{head}.0.weight"], weights[f"{head}.0.bias"]))
+    return _linear(inner, weights[f"{head}.2.weight"], weights[f"{head}.2.bias"])[:, 0]
+
+
+def attend_padded(heads: Tensor, rows: Rows) -> Tensor:
+    """Works everywhere: rows side by side, filled up to the longest."""
+    spread = _padded(heads, rows, 0.0)
+    query, key, value = spread.permute(2, 0, 3, 1, 4)
+    length = rows.bounds.diff()
+    there = torch.arange(rows.longest, device=heads.device) < length[:, None]
+    mixed = functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=there[:, None, None]
+    )
+    flat = mixed.transpose(1, 2).reshape(rows.count * rows.longest, *heads.shape[2:])
+    return flat[rows.slot]
+
+
+def attend_packed(heads: Tensor, rows: Rows) -> Tensor:
+    """Flash attention over rows of any length, on the GPU alone."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    query, key, value = (part.contiguous() for part in heads.unbind(1))
+    return varlen_attn(query, key, value, rows.bounds, rows.bounds, rows.longest, rows.longest)
+
+
+def attend_flash(heads: Tensor, rows: Rows) -> Tensor:
+    """The operator behind `attend_packed`, for versions of torch where that does not work."""
+    query, key, value = (part.contiguous() for part in heads.unbind(1))
+    made = torch.ops.aten._flash_attention_forward(  # noqa: SLF001 no public name
+        query,
+        key,
+        value,
+        rows.bounds,
+        rows.bounds,
+        rows.longest,
+        rows.longest,
+        0.0,
+        False,  # noqa: FBT003 not causal
+        False,  # noqa: FBT003 no debug mask
+        scale=1 / math.sqrt(query.shape[-1]),
+    )
+    return made[0]
