@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+from secondlook.evaluation.metrics.catalogue import METRICS
 from secondlook.evaluation.records import Estimate, Results, Row
 from secondlook.evaluation.report import console, numbers
 from tests.support.eval_results import make_results
@@ -134,6 +135,84 @@ def test_it_fits_80_columns_and_shows_each_table() -> None:
     assert "adaptive.min_rerank_score: f1 against linear" in lines
     assert "adaptive+web: undecided, about 1,480 more questions needed." in lines
     assert lines[-2].endswith("(by f1, margin 0.020): linear.")
+
+
+def _with_zeros(results: Results, **values: float) -> Results:
+    """All of behaviour, cost and graders at 0, but for some."""
+    zeros = {
+        name: Estimate(value=values.get(name, 0.0), low=0.0, high=0.1, n=9)
+        for name, metric in METRICS.items()
+        if metric.group in {"behaviour", "cost", "graders"}
+    }
+    summaries = {
+        name: item.model_copy(update={"metrics": {**item.metrics, **zeros}})
+        for name, item in results.summaries.items()
+    }
+    return results.model_copy(update={"summaries": summaries, "ablation": None, "sweep": None})
+
+
+def test_what_never_happened_is_told_in_one_line() -> None:
+    results = _with_zeros(make_results(), latency_p50=0.3)
+    (table,) = console.summary(results)
+    shown = {row[0] for row in table.rows}
+    assert {"latency_p50", "success", "grading_recall"} <= shown  # no success at all is news
+    assert not {"llm_calls", "cost", "retry_rate", "false_acceptance"} & shown
+    above, below = table.note.splitlines()
+    assert below.startswith("All 0: false_rejection_gold, ")
+    assert "llm_calls, tokens_in" in below
+    assert "llm_calls" not in above
+
+
+def test_what_happened_in_one_configuration_is_shown_for_all() -> None:
+    results = _with_zeros(make_results())
+    first, *others = results.summaries
+    once = results.summaries[first].metrics | {"llm_calls": Estimate(value=2.0, n=9)}
+    summaries = {
+        first: results.summaries[first].model_copy(update={"metrics": once}),
+        **{name: results.summaries[name] for name in others},
+    }
+    (table,) = console.summary(results.model_copy(update={"summaries": summaries}))
+    assert next(row for row in table.rows if row[0] == "llm_calls")[1:3] == (
+        "2.000",
+        f"0.000 0.000{DASH}0.100",
+    )
+    assert "llm_calls" not in table.note.splitlines()[-1]
+
+
+def test_the_overview_leaves_out_what_never_happened() -> None:
+    results = _with_zeros(make_results())
+    summaries = {f"c{number}": results.summaries["linear"] for number in range(9)}
+    (table,) = console.summary(results.model_copy(update={"summaries": summaries}))
+    assert "llm\ncalls" not in table.columns
+    assert "llm_calls" in table.note.splitlines()[-1]
+
+
+def test_one_configuration_leaves_room_to_say_what_each_metric_is() -> None:
+    results = make_results()
+    alone = results.model_copy(
+        update={
+            "summaries": {"linear": results.summaries["linear"]},
+            "comparisons": (),
+            "ablation": None,
+            "sweep": None,
+        }
+    )
+    (table,) = console.summary(alone)
+    assert next(row for row in table.rows if row[0] == "f1")[-1] == METRICS["f1"].about
+    assert max(map(len, _shown(alone).splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("data", "title"),
+    [
+        ({}, "Summary"),
+        ({"asked": 1, "documents": 1}, "Summary: 1 question about 1 document"),
+        ({"asked": 30, "documents": 5183}, "Summary: 30 questions about 5,183 documents"),
+    ],
+)
+def test_the_title_says_what_the_figures_rest_on(data: dict[str, int], title: str) -> None:
+    (table, *_) = console.summary(make_results().model_copy(update={"data": data}))
+    assert table.title == title
 
 
 def test_no_word_is_cut_in_the_columns_of_figures() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
+from secondlook.evaluation.metrics.catalogue import METRICS
 from secondlook.evaluation.report import numbers, picking
 from secondlook.evaluation.report.numbers import DASH
 from secondlook.evaluation.report.tables import run, studies
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from secondlook.evaluation.records import Comparison, Difference, Estimate, Results
+    from secondlook.evaluation.records import Comparison, Difference, Estimate, Results, Summary
 
 _SIDE_BY_SIDE = 3
 """Configurations that fit beside each other, each figure with its interval."""
@@ -37,6 +38,8 @@ _OVERVIEW = (
     "latency_p50",
 )
 """Beside the metric that decides."""
+_SILENT_AT_ZERO = frozenset({"behaviour", "cost", "graders"})
+"""Groups whose metrics are left out where nothing of the kind happened."""
 _WHY = 60
 
 
@@ -94,14 +97,64 @@ def summary(results: Results) -> list[Table]:
 
 
 def _side_by_side(results: Results, names: Sequence[str]) -> Table:
-    metrics = picking.metric_names(results)
+    """One configuration leaves room to say what each metric is."""
+    silent = _all_zero(results)
+    metrics = [name for name in picking.metric_names(results) if name not in silent]
+    alone = len(names) == 1
     rows = tuple(
-        (metric, *(_narrow(results.summaries[name].metrics.get(metric), metric) for name in names))
+        (
+            metric,
+            *(_narrow(results.summaries[name].metrics.get(metric), metric) for name in names),
+            *([_about(metric)] if alone else []),
+        )
         for metric in metrics
     )
     lower = ", ".join(name for name in metrics if numbers.arrow(name) == "↓")
-    note = f"Mean and 95 % interval. Lower is better: {lower}." if lower else ""
-    return Table("Summary", ("metric", *names), rows, note=note)
+    notes = [f"Mean and 95 % interval. Lower is better: {lower}."] if lower else []
+    return Table(
+        _title(results),
+        ("metric", *names, *(["what it is"] if alone else [])),
+        rows,
+        note="\n".join([*notes, *_told_once(silent)]),
+        words=frozenset({2}) if alone else frozenset(),
+    )
+
+
+def _title(results: Results) -> str:
+    """How much the figures rest on, where that is known."""
+    asked, documents = results.data.get("asked"), results.data.get("documents")
+    if not asked or not documents:
+        return "Summary"
+    return f"Summary: {_counted(asked, 'question')} about {_counted(documents, 'document')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _about(metric: str) -> str:
+    return METRICS[metric].about if metric in METRICS else ""
+
+
+def _all_zero(results: Results) -> list[str]:
+    """What never happened in any configuration: one line is enough for all of it."""
+    return [
+        name
+        for name in picking.metric_names(results)
+        if name in METRICS
+        and METRICS[name].group in _SILENT_AT_ZERO
+        and METRICS[name].better != "higher"  # no success at all is worth its line
+        and not any(_value(summary, name) for summary in results.summaries.values())
+    ]
+
+
+def _value(summary: Summary, metric: str) -> float | None:
+    found = summary.metrics.get(metric)
+    return found.value if found else None
+
+
+def _told_once(silent: Sequence[str]) -> list[str]:
+    return [f"All 0: {', '.join(silent)}."] if silent else []
 
 
 def _narrow(item: Estimate | None, metric: str) -> str:
@@ -113,14 +166,16 @@ def _narrow(item: Estimate | None, metric: str) -> str:
 
 
 def _overview(results: Results) -> Table:
-    there = set(picking.metric_names(results))
+    silent = _all_zero(results)
+    there = set(picking.metric_names(results)) - set(silent)
     shown = [name for name in (_deciding(results), *_OVERVIEW) if name in there]
     rows = tuple(
         (name, *(value(item.metrics, metric) for metric in shown))
         for name, item in results.summaries.items()
     )
     heads = [name.replace("_", "\n") for name in shown]
-    return Table("Summary", ("configuration", *heads), rows, note="report.html has all metrics.")
+    note = "\n".join(["report.html has all metrics.", *_told_once(silent)])
+    return Table(_title(results), ("configuration", *heads), rows, note=note)
 
 
 def _deciding(results: Results) -> str:
@@ -198,7 +253,8 @@ def _elsewhere(results: Results) -> list[str]:
 def _undecided(results: Results) -> list[str]:
     verdicts = results.ablation.verdicts if results.ablation else ()
     return [
-        f"{item.configuration}: undecided, about {item.more_questions:,} more questions needed."
+        f"{item.configuration}: undecided, about "
+        f"{_counted(item.more_questions, 'more question')} needed."
         for item in verdicts
         if item.verdict == "undecided" and item.more_questions is not None
     ]
