@@ -86,7 +86,30 @@ def test_all_columns(tmp_path: Path) -> None:
         ("a4", (), True, None, {}),
     ]
     assert data.problems == ()
-    assert data.notes == ("the column 'remark' is not read",)
+    (unread, unjudged) = data.notes
+    assert unread == "the column 'remark' is not read"
+    assert unjudged.startswith("2 questions have no answer to compare with")
+
+
+def test_an_empty_answer_is_told_unless_all_are(tmp_path: Path) -> None:
+    table = "question,answer,answerable\nHow deep?,14.2,\nHow wide?,,\nHow old?,,no\n"
+    (note,) = load(own_set(tmp_path, table)).notes
+    assert note.startswith("1 question has no answer to compare with")
+    assert note.endswith("write no in a column `answerable`")
+    (tmp_path / "questions.csv").write_text("question\nHow deep?\nHow wide?\n")
+    assert load(tmp_path).notes == ()
+
+
+def test_a_misspelled_document_is_told_with_what_was_meant(tmp_path: Path) -> None:
+    data = load(own_set(tmp_path, "question,answer,document\nHow deep?,14.2,Harbor.md\n"))
+    assert told(data) == [
+        (
+            "questions.csv",
+            2,
+            "document 'Harbor.md' is not in the folder; did you mean 'harbour.md'?",
+        )
+    ]
+    assert [dict(case.gold) for case in data.cases] == [{}]
 
 
 def test_questions_alone_may_hold_commas(tmp_path: Path) -> None:
@@ -124,9 +147,9 @@ def test_rows_that_cannot_be_used_are_named_by_their_first_line(tmp_path: Path) 
         (csv, 6, "answerable is 'perhaps', not yes or no"),
         (csv, 7, "id of another at line 2, with the id 'a'"),
         (csv, 8, "not a row of a table: ',' expected after '\"'"),
-        (csv, 9, "gold 'film.mp4' is not indexed: not supported: it is video"),
-        (csv, 9, "gold 'nowhere.md' is no document of the folder"),
-        (csv, 9, "gold 'questions.csv' is no document of the folder"),
+        (csv, 9, "document 'film.mp4' is not indexed: not supported: it is video"),
+        (csv, 9, "document 'nowhere.md' is not in the folder"),
+        (csv, 9, "document 'questions.csv' is not in the folder"),
         (csv, 10, "it is said to have no answer: the answers given are not used"),
         (csv, 11, "not a row of a table: unexpected end of data"),
     ]
@@ -145,7 +168,9 @@ def test_a_file_name_in_several_folders_must_be_told_apart(tmp_path: Path) -> No
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "log.txt").write_text(f"Log {folder}.", encoding="utf-8")
     data = load(own_set(tmp_path, "question,gold\nWhich?,log.txt\nThat one?,b/log.txt\n"))
-    assert told(data) == [("questions.csv", 2, "gold 'log.txt' may be any of a/log.txt, b/log.txt")]
+    assert told(data) == [
+        ("questions.csv", 2, "document 'log.txt' may be any of a/log.txt, b/log.txt")
+    ]
     assert [dict(case.gold) for case in data.cases] == [{}, {"b/log.txt": 1}]
 
 

@@ -17,6 +17,7 @@ from secondlook.evaluation.datasets.jsonlines import unreadable
 from secondlook.evaluation.datasets.passages import fingerprint
 from secondlook.evaluation.datasets.spreadsheet import SheetRow, read_sheet
 from secondlook.evaluation.records import Case, Problem
+from secondlook.settings.mistakes import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,16 +36,30 @@ def read_own(folder: Path, *, questions: Path, leave_out: Sequence[Path] = ()) -
     sheet = read_sheet(questions, problems)
     shelf = _Shelf(folder)
     shelf.fill([questions, *leave_out], problems)
+    cases = _cases(questions, sheet.rows, shelf, problems)
     return EvalSet(
         name=folder.name,
         path=folder,
         form="own",
-        cases=_cases(questions, sheet.rows, shelf, problems),
+        cases=cases,
         problems=tuple(problems),
         fingerprint=shelf.fingerprint(),
         documents=tuple(shelf.files.values()),
-        notes=sheet.notes,
+        notes=(*sheet.notes, *_unjudged(cases)),
     )
+
+
+def _unjudged(cases: Sequence[Case]) -> list[str]:
+    """An empty answer is easily taken for "there is none", which it does not say."""
+    number = sum(case.answerable and not case.answers for case in cases)
+    if not number or number == len(cases):
+        return []
+    those = "1 question has" if number == 1 else f"{number:,} questions have"
+    note = (
+        f"{those} no answer to compare with, and what is answered there counts neither as right "
+        "nor as wrong; where the documents hold no answer, write no in a column `answerable`"
+    )
+    return [note]
 
 
 @dataclass(slots=True)
@@ -87,10 +102,12 @@ class _Shelf:
         if len(meant) == 1:
             return meant[0]
         if meant:
-            raise Malformed(f"gold {written!r} may be any of {', '.join(sorted(meant))}")
+            raise Malformed(f"document {written!r} may be any of {', '.join(sorted(meant))}")
         if why := self.skipped.get(wanted):
-            raise Malformed(f"gold {written!r} is not indexed: {why}")
-        raise Malformed(f"gold {written!r} is no document of the folder")
+            raise Malformed(f"document {written!r} is not indexed: {why}")
+        alike = nearest(_folded(wanted), self.by_name)
+        guess = f"; did you mean {self.by_name[alike][0]!r}?" if alike else ""
+        raise Malformed(f"document {written!r} is not in the folder{guess}")
 
     def fingerprint(self) -> str:
         digest = hashlib.sha256()
