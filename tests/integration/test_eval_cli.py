@@ -205,6 +205,43 @@ def test_help_teaches_and_shows_every_option(capsys: pytest.CaptureFixture[str])
         assert word in said
 
 
+def test_nothing_at_all_is_a_question_for_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("Usage: secondlook eval [OPTIONS] FOLDER")
+    assert "\n  --ablate " in said.out
+    assert said.err == ""
+
+
+def test_a_hint_names_the_command_as_it_is_typed(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", data, "--limit", "0"]) == 2
+    assert "hint: secondlook eval --help shows" in capsys.readouterr().err
+
+
+def test_the_forms_of_a_set_are_listed_line_by_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", str(tmp_path)]) == 2
+    error, hint, *forms = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: an evaluation set is one of these")
+    assert len(forms) == 4
+    assert forms[0].startswith("  - your own documents in a folder, and in it questions.csv")
+
+
+def test_each_setting_that_is_varied_has_results_of_its_own(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for param in ("answer.k", "search.blend"):
+        call = ["eval", "thresholds", data, "--param", param, "--values", "1", "--limit", "2"]
+        assert main(call) == 0
+    kept = {folder.name.partition("-")[2] for folder in (tmp_path / "secondlook-eval").iterdir()}
+    assert kept == {"thresholds-answer.k", "thresholds-search.blend"}
+
+
 def test_without_the_extra_the_rest_is_measured_and_it_says_so(
     data: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

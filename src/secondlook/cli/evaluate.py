@@ -43,10 +43,12 @@ Ctrl-C keeps what is done; the same command goes on. docs/evaluation.md has more
 
 
 class EvalGroup(TyperGroup):
-    """`secondlook eval FOLDER` without the name of a command means `run`, in its help too."""
+    """`secondlook eval FOLDER` without the name of a command means `run`, in its help too; with
+    nothing at all it is a question for help, as `secondlook` alone is."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+        args = args or ["--help"]
+        if args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
@@ -62,7 +64,6 @@ def register(app: typer.Typer) -> None:
         help=HELP,
         cls=EvalGroup,
         epilog=EXAMPLES,
-        no_args_is_help=True,
         subcommand_metavar="FOLDER | COMMAND [ARGS]...",
     )
     group.command("run", epilog=EXAMPLES, hidden=True)(run)

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from secondlook.cli.progress import describe
+from secondlook.cli.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,30 +40,42 @@ def watched(call: Call) -> Iterator[Listener | None]:
 
 
 def lines(say: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic) -> Listener:
-    started = last = clock()
-    first: int | None = None
+    """One line every ten seconds, with the time that remains at the pace so far."""
+    began = last = clock()
+    indexing = False
 
     def listen(progress: Progress) -> None:
-        nonlocal last, first
+        nonlocal began, last, indexing
         now = clock()
-        first = progress.done if first is None else first
+        if indexing != (progress.indexed is not None):
+            # Answers have a pace of their own: what indexing took says nothing about them.
+            indexing, began = not indexing, now
         if now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            say(_told(progress, now - started, progress.done - first))
+            say(_told(progress, now - began))
 
     return listen
 
 
-def _told(progress: Progress, seconds: float, new: int) -> str:
-    if progress.indexed is not None:
-        return describe(progress.indexed, seconds)
-    parts = [f"{progress.done:,} of {progress.total:,} answers"]
-    if progress.failed:
-        parts.append(f"{progress.failed:,} failed")
-    if new:
-        left = seconds / new * (progress.total - progress.done)
-        parts.append(f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left")  # noqa: PLR2004
-    return f"{progress.configuration}: {', '.join(parts)}"
+def _told(progress: Progress, seconds: float) -> str:
+    if (indexed := progress.indexed) is not None:
+        parts = [f"{indexed.files_done:,} of {counted(indexed.files_total, 'document')}"]
+        name, failed = "indexing", indexed.failed
+        left = _left(seconds, indexed.files_done, indexed.files_total - indexed.files_done)
+    else:
+        parts = [f"{progress.done:,} of {counted(progress.total, 'answer')}"]
+        name, failed = progress.configuration, progress.failed
+        left = _left(seconds, progress.done - progress.reused, progress.total - progress.done)
+    if failed:
+        parts.append(f"{failed:,} failed")
+    return f"{name}: {', '.join([*parts, *left])}"
+
+
+def _left(seconds: float, done: int, to_do: int) -> list[str]:
+    if done <= 0 or to_do <= 0:
+        return []
+    left = seconds / done * to_do
+    return [f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left"]  # noqa: PLR2004
 
 
 def _bar() -> Bar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003  # typer reads it
 from typing import TYPE_CHECKING, Annotated
 
@@ -136,6 +137,8 @@ def thresholds(
     from secondlook.cli.evaluate_progress import watched
     from secondlook.evaluation.evaluating import evaluate_sweep
 
+    if param is not None:  # each has a folder of its own: the next must not replace it
+        request = replace(request, study=f"{request.study}-{param}")
     with watched(call) as progress:
         results = evaluate_sweep(
             request, param=param, values=values, workflow=workflow, progress=progress

@@ -42,7 +42,7 @@ class Problem:
 
 
 def guard(work: Callable[[], int | None], *, debug: bool, as_json: bool) -> int:
-    """Run a command; whatever happens becomes an exit code and at most two lines."""
+    """Run a command; whatever happens becomes an exit code, a line, and what to do."""
     try:
         code = work() or 0
         sys.stdout.flush()
@@ -67,6 +67,8 @@ def guard(work: Callable[[], int | None], *, debug: bool, as_json: bool) -> int:
 def usage_error(error: typer.TyperException, *, as_json: bool) -> int:
     """A command line that typer could not make sense of."""
     context = getattr(error, "ctx", None)
+    while context and getattr(context.command, "hidden", False):
+        context = context.parent  # what nobody types has no help that anybody looks for
     command = context.command_path if context else "secondlook"
     hint = f"{command} --help shows what it takes."
     problem = Problem("UsageError", error.format_message(), hint, error.exit_code)
@@ -82,7 +84,7 @@ def _report(problem: Problem, *, debug: bool, as_json: bool) -> int:
         traceback.print_exc()
     _say(f"error: {one_line(problem.message)}")
     if problem.hint:
-        _say(f"hint: {one_line(problem.hint)}")
+        _say("hint: " + "\n  ".join(one_line(line) for line in problem.hint.splitlines()))
     if as_json:
         about = {"code": problem.code, "message": problem.message, "hint": problem.hint}
         print_json({"error": about})

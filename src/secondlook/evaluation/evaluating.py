@@ -233,7 +233,10 @@ def _chosen(data: EvalSet, request: Request) -> tuple[Case, ...]:
         case for case in data.cases if wanted is None or case.answerable == (wanted == "answerable")
     ]
     if not cases:
-        raise UsageError(f"{data.name!r} holds no {wanted} question")
+        raise UsageError(
+            f"{data.name!r} holds no {wanted} question",
+            hint="docs/data.md says how a set marks the questions that have no answer",
+        )
     return datasets.sample(cases, limit=request.limit, seed=request.seed)
 
 

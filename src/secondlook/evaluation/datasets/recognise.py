@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.datasets.evalset import EvalSet
 
-FORMS = """an evaluation set is one of
-  a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
-  a folder of the BEIR collection: corpus.jsonl, queries.jsonl (with _id) and qrels/test.tsv
-  a SQuAD file (.json), or a folder that holds one
-  your own documents in a folder, and in it questions.csv with the columns question and answer
-files of lines may be compressed (.jsonl.gz); docs/data.md says more"""
+FORMS = """an evaluation set is one of these (docs/data.md says more):
+- your own documents in a folder, and in it questions.csv with the columns question and answer
+- a SQuAD file (.json), or a folder that holds one
+- a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
+- a folder of the BEIR collection: corpus.jsonl, queries.jsonl (with _id) and qrels/test.tsv"""
 _FIRST_PROBLEMS = 3
 
 
