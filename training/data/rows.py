@@ -118,7 +118,7 @@ def read_questions(folder: Path, part: Part = "train") -> Iterator[Question]:
 def read_claims(folder: Path, part: Part = "train") -> Iterator[Claim]:
     for row in read_lines(folder / CLAIM_FILES[part]):
         spans = {name: _span(row.pop(name, None)) for name in ("keep", "cut")}
-        yield Claim(**row, **spans)
+        yield Claim(**(row | spans))
 
 
 def question_row(question: Question) -> dict[str, Any]:

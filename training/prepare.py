@@ -1,0 +1,68 @@
+"""Prepare the data that the reader is trained on.
+
+    python -m training.prepare --data $SECONDLOOK_DATA --out .cache/training/in
+
+Writes passages, questions (with mined negatives and unanswerable rows made by code), claims and
+the held-out part of both as gzip JSON lines, and report.json. The same data and seed give the same
+bytes. Stops where text of a test set would be trained on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from secondlook.errors import SecondlookError, UsageError
+from training.data.assemble import Assembly, write
+from training.data.report import report
+
+REPORT_FILE = "report.json"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _options(arguments)
+    try:
+        _prepare(options.data, options.out, seed=options.seed, limit=options.limit)
+    except SecondlookError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    known = os.environ.get("SECONDLOOK_DATA")
+    parser.add_argument("--data", type=Path, default=known, required=known is None)
+    parser.add_argument("--out", type=Path, default=Path(".cache/training/in"))
+    parser.add_argument("--limit", type=int, help="rows of each source; all if left out")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args(arguments)
+
+
+def _prepare(data: Path, out: Path, *, seed: int, limit: int | None) -> None:
+    if not (data / "squad-train").is_dir():
+        raise UsageError(
+            f"no training data in {str(data)!r}: it has no folder 'squad-train'",
+            hint="Name the folder of the data sets with --data or SECONDLOOK_DATA.",
+        )
+    started = time.process_time()
+    assembly = Assembly(data, seed, limit)
+    write(assembly, out)
+    found = {
+        "seed": seed,
+        "limit": limit,
+        **report(out, assembly.guard),
+        "left_out": dict(sorted(assembly.dropped.items())),
+    }
+    text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    (out / REPORT_FILE).write_text(text, "utf-8")
+    sys.stdout.write(text)
+    sys.stdout.write(f"{time.process_time() - started:.0f} seconds of one core\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
