@@ -70,8 +70,8 @@ class Mix:
 
     shares: Mapping[str, float]
     """Tokens by source; a source that is not named gets none."""
-    negatives: int = 4
-    harder: int = 8
+    negatives: int = 3
+    harder: int = 12
     """Negatives are drawn from so many of the hardest."""
     unanswerable: int = 2
 
@@ -232,13 +232,14 @@ def right_and_wrong(pairs: Pairs, rows: Integers) -> tuple[Bools, Bools]:
 def _members(pairs: Pairs, groups: Sequence[Sequence[int]]) -> Integers:
     """Rows to compare in relevance: where a group has both a right and a wrong passage. A near
     miss is a wrong one; other unanswerable rows ask something else or show a damaged passage."""
+    rows = np.array([row for group in groups for row in group], np.int64)
+    right, wrong = right_and_wrong(pairs, rows)
     found, first = [], 0
     for group in groups:
-        if len(group) > 1:
-            right, wrong = right_and_wrong(pairs, np.array(group))
-            if right.any() and wrong.any():
-                found.append(first + np.flatnonzero(right | wrong))
+        part = slice(first, first + len(group))
         first += len(group)
+        if len(group) > 1 and right[part].any() and wrong[part].any():
+            found.append(part.start + np.flatnonzero(right[part] | wrong[part]))
     members = np.full((len(found), max(map(len, found), default=1)), NOTHING, np.int64)
     for at, rows in enumerate(found):
         members[at, : len(rows)] = rows

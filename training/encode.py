@@ -36,7 +36,7 @@ from training.arrays import (
 from training.data.rows import read_claims, read_passages, read_questions, without
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokenizers import Tokenizer
 
@@ -144,15 +144,27 @@ def _encode(
     tokenizer: Tokenizer, texts: list[str], marked: set[int]
 ) -> tuple[Any, Any, dict[int, Any]]:
     """Tokens of all texts, and the character offsets of those an answer is marked in."""
-    parts, offsets = [], {}
-    for first in range(0, len(texts), TEXTS_AT_ONCE):
-        group = texts[first : first + TEXTS_AT_ONCE]
-        for at, encoding in enumerate(tokenizer.encode_batch(group, add_special_tokens=False)):
-            parts.append(np.array(encoding.ids, np.uint16))
-            if first + at in marked:
-                offsets[first + at] = np.array(encoding.offsets, np.int32).reshape(-1, 2)
+    parts = [
+        np.array(encoding.ids, np.uint16)
+        for group in _chunks(texts)
+        for encoding in tokenizer.encode_batch_fast(group, add_special_tokens=False)
+    ]
+    numbers = sorted(marked)
+    placed = (
+        encoding
+        for group in _chunks([texts[number] for number in numbers])
+        for encoding in tokenizer.encode_batch(group, add_special_tokens=False)
+    )
+    offsets = {
+        number: np.array(encoding.offsets, np.int32).reshape(-1, 2)
+        for number, encoding in zip(numbers, placed, strict=True)
+    }
     sizes = np.array([len(part) for part in parts], np.int64)
     return np.concatenate(parts), np.concatenate([[0], sizes.cumsum()]), offsets
+
+
+def _chunks(texts: list[str]) -> Iterator[list[str]]:
+    return (texts[at : at + TEXTS_AT_ONCE] for at in range(0, len(texts), TEXTS_AT_ONCE))
 
 
 def _placed(collected: Collected, bounds: Any, offsets: dict[int, Any]) -> tuple[Any, Any]:

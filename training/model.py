@@ -121,10 +121,18 @@ def forward(weights: Parameters, rows: Rows, engine: Engine, *, dropout: float =
 
 def _embedded(weights: Parameters, rows: Rows, engine: Engine, dropout: float) -> Tensor:
     words = functional.embedding(rows.ids, weights["embeddings.word_embeddings.weight"])
-    places = weights["embeddings.position_embeddings.weight"][rows.position]
-    kinds = weights["embeddings.token_type_embeddings.weight"][rows.types]
-    state = _norm(words + places + kinds, *_norm_weights(weights, "embeddings.LayerNorm"))
+    places = functional.embedding(rows.position, weights["embeddings.position_embeddings.weight"])
+    state = _norm(
+        words + places + _kinds(weights, rows), *_norm_weights(weights, "embeddings.LayerNorm")
+    )
     return functional.dropout(state, dropout, training=dropout > 0).to(engine.number)
+
+
+def _kinds(weights: Parameters, rows: Rows) -> Tensor:
+    """Computed, not looked up: the gradient of a look-up in two rows would add every token of the
+    batch one after the other."""
+    outside, inside = weights["embeddings.token_type_embeddings.weight"]
+    return outside + rows.types[:, None].float() * (inside - outside)
 
 
 def _norm_weights(weights: Parameters, module: str) -> tuple[Tensor, Tensor]:

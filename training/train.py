@@ -25,7 +25,14 @@ import torch
 
 from training.batches import Mix, Sampler
 from training.encode import cached_pairs, describe, every_nth_group
-from training.engine import ATTENTIONS, find_engine, say, synchronise, tokens_per_second
+from training.engine import (
+    ATTENTIONS,
+    find_engine,
+    say,
+    settled,
+    synchronise,
+    tokens_per_second,
+)
 from training.losses import label_losses, targets_on, teacher_losses, total
 from training.model import arrays_of, forward, parameters, rows_on
 from training.score import evaluate
@@ -41,10 +48,9 @@ if TYPE_CHECKING:
 
 BETAS = (0.9, 0.98)
 WEIGHT_DECAY = 0.01
-PLANNED_AT = (40, 120, 400)
+PLANNED_AT = (40, 120, 400, 1500)
 """Steps at which the number of steps is planned from the speed so far."""
-SAID_EVERY = 100
-DEFAULT_MIX = {"squad": 0.6, "hotpot": 0.15, "subjqa": 0.05, "support": 0.2}
+DEFAULT_MIX = {"squad": 0.63, "hotpot": 0.2, "subjqa": 0.05, "support": 0.12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,8 @@ class Recipe:
     dropout: float = 0.1
     average: float = 0.999
     clip: float = 1.0
+    every: int = 200
+    """Steps between two lines of progress."""
     taught: float = 0.7
     """Of the loss, what comes from the teachers, where there are any."""
 
@@ -165,8 +173,8 @@ def train(
         step += 1
         seen = {name: seen.get(name, 0) + loss.detach() for name, loss in losses.items()}
         clock.plan(step)
-        if step % SAID_EVERY == 0:
-            means = {name: round(float(loss) / SAID_EVERY, 4) for name, loss in seen.items()}
+        if step % recipe.every == 0:
+            means = {name: round(float(loss) / recipe.every, 4) for name, loss in seen.items()}
             say(step=step, of=clock.total, rate=round(rate, 7), **means)
             seen = {}
     say(steps=step, planned=clock.total)
@@ -203,7 +211,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--groups", type=int, default=0, help="train on about so many, for a trial")
     parser.add_argument("--mix", type=shares, default=None, help="tokens by source: squad=0.6,...")
     parser.add_argument("--loss", type=shares, default={}, help="weights: span=1,relevance=1,...")
-    parser.add_argument("--negatives", type=int, default=4)
+    parser.add_argument("--negatives", type=int, default=3)
     parser.add_argument("--harder", type=int, default=12)
     parser.add_argument("--unanswerable", type=int, default=2)
     parser.add_argument("--teacher", type=Path, help="what training.teach wrote")
@@ -230,6 +238,9 @@ def main() -> None:
     if given.measure:
         measure(weights, next(iter(sampler)), engine)
         return
+    batches = ahead(iter(sampler))
+    if engine.device != "cpu":
+        engine = settled(weights, rows_on(engine.device, next(batches)), engine)
     clock = Clock(
         steps=given.steps,
         seconds=given.minutes * 60 - given.reserve,
@@ -238,7 +249,7 @@ def main() -> None:
     )
     averaged = train(
         weights,
-        ahead(iter(sampler)),
+        batches,
         recipe,
         engine,
         clock,

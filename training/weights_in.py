@@ -48,8 +48,8 @@ _ROWS, _SCALE = "|rows", "|scale"
 
 def floats(tensors: Tensors) -> Arrays:
     """Every tensor by its usual name; matrices laid out (out, in) as torch wants them."""
-    arrays = {f"{name}.weight": matrix.floats.T for name, matrix in tensors.matrices.items()}
-    arrays |= {f"embeddings.{name}.weight": table.floats for name, table in tensors.tables.items()}
+    arrays = {f"{name}.weight": tensors.floats(name).T for name in tensors.matrices}
+    arrays |= {f"embeddings.{name}.weight": tensors.floats(name) for name in tensors.tables}
     arrays |= tensors.vectors
     return {name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()}
 
@@ -79,14 +79,14 @@ def _fused_tables(stored: Mapping[str, Any]) -> dict[str, Table]:
     """An embedder's graph has the vector of type 0 inside its positions and no other type: there
     both types start as nothing."""
     kinds = stored.get("kinds", np.zeros((2, HIDDEN), np.float32))
-    scale, zero = float(stored["words.scale"]), int(stored["words.zero"])
+    scale = stored.get("words.scales", float(stored["words.scale"]))
     made = from_arrays(
         {
             "embeddings.position_embeddings.weight": stored["positions"],
             "embeddings.token_type_embeddings.weight": kinds,
         }
     ).tables
-    return {"word_embeddings": Table(stored["words"], scale, zero), **made}
+    return {"word_embeddings": Table(stored["words"], scale, int(stored["words.zero"])), **made}
 
 
 def _split_attention(tensors: Tensors, stored: Mapping[str, Any], module: str) -> None:
@@ -111,10 +111,8 @@ def save_base(tensors: Tensors, file: Path) -> None:
     for name, matrix in tensors.matrices.items():
         arrays |= {f"matrix|{name}": matrix.values, f"scale|{name}": matrix.scale}
     for name, table in tensors.tables.items():
-        arrays |= {
-            f"table|{name}": table.values,
-            f"grid|{name}": np.array([table.scale, table.zero]),
-        }
+        arrays |= {f"table|{name}": table.values, f"grid|{name}": np.asarray(table.scale)}
+        arrays[f"zero|{name}"] = np.asarray(table.zero)
     file.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
@@ -127,8 +125,8 @@ def load_base(file: Path) -> Arrays:
             if kind == "matrix":
                 tensors.matrices[name] = Matrix(stored[key], stored[f"scale|{name}"])
             elif kind == "table":
-                scale, zero = stored[f"grid|{name}"]
-                tensors.tables[name] = Table(stored[key], float(scale), int(zero))
+                zero = int(stored[f"zero|{name}"])
+                tensors.tables[name] = Table(stored[key], stored[f"grid|{name}"], zero)
             elif kind == "vector":
                 tensors.vectors[name] = stored[key]
     return floats(tensors)

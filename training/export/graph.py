@@ -164,8 +164,8 @@ def encoder(graph: Graph, ids: str, types: str | None) -> str:
 def _embeddings(graph: Graph, ids: str, types: str | None) -> str:
     """Word, position and type vectors, summed and normalised. Without `types` every token is of
     type 0, whose vector is folded into the positions."""
-    positions = graph.tensors.tables["position_embeddings"].floats
-    kinds = graph.tensors.tables["token_type_embeddings"].floats
+    positions = graph.tensors.floats("position_embeddings")
+    kinds = graph.tensors.floats("token_type_embeddings")
     words = _words(graph, ids)
     if types is None:
         positions = positions + kinds[0]
@@ -182,9 +182,15 @@ def _embeddings(graph: Graph, ids: str, types: str | None) -> str:
 def _words(graph: Graph, ids: str) -> str:
     table = graph.tensors.tables["word_embeddings"]
     rows = graph.node("Gather", [graph.constant("words", table.values), ids], "words/rows")
-    scale = graph.constant("words.scale", np.array(table.scale, np.float32))
+    one = isinstance(table.scale, float)
+    scale = graph.constant("words.scale", np.array(table.scale if one else 1, np.float32))
     zero = graph.constant("words.zero", np.array(table.zero, np.uint8))
-    return graph.node("DequantizeLinear", [rows, scale, zero], "words/floats")
+    steps = graph.node("DequantizeLinear", [rows, scale, zero], "words/floats")
+    if one:
+        return steps
+    every = graph.constant("words.scales", np.asarray(table.scale, np.float32))
+    scales = graph.node("Gather", [every, ids], "words/scales")
+    return graph.node("Mul", [steps, scales], "words/scaled")
 
 
 def _layer(graph: Graph, state: str, layer: str) -> str:

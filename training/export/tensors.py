@@ -49,16 +49,17 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`(values - zero) * scale`: an embedding table, one scale for all of it."""
+    """`(values - zero) * scale`: an embedding table; one scale for all of it or, laid out
+    (rows, 1), one for each row."""
 
     values: NDArray[np.uint8]
-    scale: float
+    scale: float | Floats
     zero: int
 
     @property
     def floats(self) -> Floats:
         shifted = self.values.astype(np.int32) - self.zero
-        return (shifted * np.float32(self.scale)).astype(np.float32)
+        return (shifted * np.asarray(self.scale, np.float32)).astype(np.float32)
 
 
 @dataclass(slots=True)
@@ -69,11 +70,13 @@ class Tensors:
     tables: dict[str, Table] = field(default_factory=dict)
     vectors: dict[str, Floats] = field(default_factory=dict)
     exact: dict[str, Floats] = field(default_factory=dict)
-    """Heads as they were trained, (in, out), where the source has them in float."""
+    """Heads (in, out) and small tables as they were trained, where the source has floats."""
 
     def floats(self, module: str) -> Floats:
-        """The best there is of a matrix that is multiplied in float."""
-        return self.exact[module] if module in self.exact else self.matrices[module].floats
+        """The best there is of a matrix or table that is used in float."""
+        if module in self.exact:
+            return self.exact[module]
+        return (self.tables if module in self.tables else self.matrices)[module].floats
 
     @property
     def layers(self) -> int:
@@ -95,6 +98,14 @@ def quantise_table(weights: Floats) -> Table:
     scale = max((high - low) / 255, 1e-12)
     zero = round(-low / scale)
     return Table(np.clip(np.rint(weights / scale) + zero, 0, 255).astype(np.uint8), scale, zero)
+
+
+def quantise_rows(weights: Floats) -> Table:
+    """One scale per row. A few rare words have vectors many times longer than the rest: with one
+    scale for all of them, every other word is left with a few steps to tell it apart by."""
+    scale = np.maximum(np.abs(weights).max(axis=1, keepdims=True), 1e-12) / INT8_MAX
+    values = np.rint(weights / scale) + INT8_MAX + 1
+    return Table(values.astype(np.uint8), scale.astype(np.float32), INT8_MAX + 1)
 
 
 def read_int8_onnx(file: Path) -> Tensors:
@@ -149,10 +160,17 @@ def from_arrays(arrays: Mapping[str, Floats]) -> Tensors:
             if module in HEAD_MODULES:
                 tensors.exact[module] = np.ascontiguousarray(array.T)
         elif module.removeprefix("embeddings.") in TABLES:
-            tensors.tables[module.removeprefix("embeddings.")] = quantise_table(array)
+            _add_table(tensors, module.removeprefix("embeddings."), array)
         elif array.dtype == np.float32 and not name.startswith("pooler."):
             tensors.vectors[name] = array
     return tensors
+
+
+def _add_table(tensors: Tensors, name: str, array: Floats) -> None:
+    if name == "word_embeddings":
+        tensors.tables[name] = quantise_rows(array)
+    else:
+        tensors.tables[name], tensors.exact[name] = quantise_table(array), array
 
 
 def _safetensors(file: Path) -> dict[str, Floats]:
