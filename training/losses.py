@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional
 
 from training.arrays import NEGATIVE, POSITIVE, SUPPORTED, UNANSWERABLE
+from training.model import sent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,9 +50,7 @@ class Targets:
 
 def targets_on(device: str, batch: Batch) -> Targets:
     given = (batch.spans, batch.kind, batch.members, batch.pair)
-    spans, kind, members, pair = (
-        torch.from_numpy(array).to(device, non_blocking=True) for array in given
-    )
+    spans, kind, members, pair = (sent(device, array) for array in given)
     return Targets(spans=spans, kind=kind, members=members, pair=pair)
 
 

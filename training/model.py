@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -87,20 +88,21 @@ def arrays_of(weights: Parameters) -> dict[str, Floats]:
     return {name: value.detach().float().cpu().numpy() for name, value in weights.items()}
 
 
+def sent(device: str, array: Any) -> Tensor:
+    """An array on its way to the device, while the program goes on."""
+    tensor = torch.from_numpy(array)
+    return tensor if device == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+
+
 def rows_on(device: str, batch: Batch) -> Rows:
     longest = -(-batch.longest // 8) * 8
-    tokens = torch.from_numpy(batch.ids), torch.from_numpy(batch.types)
-    places = torch.from_numpy(batch.position), torch.from_numpy(batch.row * longest)
-    packed = torch.stack([*tokens, *places]).to(torch.int32)
-    bounds = torch.from_numpy(batch.bounds).to(torch.int32)
-    if device != "cpu":
-        packed, bounds = packed.pin_memory(), bounds.pin_memory()
-    ids, types, position, first = packed.to(device, non_blocking=True).long()
+    packed = np.stack([batch.ids, batch.types, batch.position, batch.row * longest])
+    ids, types, position, first = sent(device, packed.astype(np.int32)).long()
     return Rows(
         ids=ids,
         types=types,
         position=position,
-        bounds=bounds.to(device, non_blocking=True),
+        bounds=sent(device, batch.bounds.astype(np.int32)),
         slot=first + position,
         count=len(batch.bounds) - 1,
         real=len(batch.pair),

@@ -106,16 +106,22 @@ def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
 
 
 def ahead(batches: Iterator[Batch], depth: int = 16) -> Iterator[Batch]:
-    """Batches made in another thread while the device computes."""
-    ready: queue.Queue[Batch] = queue.Queue(maxsize=depth)
+    """Batches made in another thread while the device computes. What fails there fails here."""
+    ready: queue.Queue[Batch | Exception] = queue.Queue(maxsize=depth)
 
     def produce() -> None:
-        for batch in batches:
-            ready.put(batch)
+        try:
+            for batch in batches:
+                ready.put(batch)
+        except Exception as failure:  # noqa: BLE001 raised where the batch is asked for
+            ready.put(failure)
 
     threading.Thread(target=produce, daemon=True).start()
     while True:
-        yield ready.get()
+        made = ready.get()
+        if isinstance(made, Exception):
+            raise made
+        yield made
 
 
 def optimiser(weights: Parameters, engine: Engine) -> Any:
