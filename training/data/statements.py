@@ -12,7 +12,7 @@ _WHO_DID = re.compile(r"^(?:Who|What) (\w+) (.+)$")
 _WHICH_DID = re.compile(r"^(?:Which|What) ((?:[\w'-]+ ){1,4}?)(\w+) (.+)$")
 _WHO_WAS_DONE = re.compile(rf"^(?:Who|What)((?: [\w'-]+){{0,4}}?) ({_BE}|has|had|have) (\w+) (.+)$")
 _WHAT_IS_THE = re.compile(rf"^(?:Who|What) ({_BE}) ((?:the|his|her|their|its) .+)$")
-_WHEN_WAS = re.compile(rf"^(When|Where|In what year|What year) ({_BE}) (.+?) (\w+)((?: .+)?)$")
+_WHEN_WAS = re.compile(rf"^(?:When|Where|In what year|What year) ({_BE}) (.+)$")
 _HOW_MANY = re.compile(rf"^How many (\w+) ({_BE}) (\w+)((?: .+)?)$")
 _OPEN_END = re.compile(
     r"\b(?:of|in|on|at|for|to|by|with|from|about|as|called|named|known|like|is|was|are|were)$"
@@ -89,10 +89,12 @@ def _counted(asked: str, said: str) -> str | None:
 def _placed(asked: str, said: str) -> str | None:
     """When was the dome built? The dome was built in 1879."""
     match = _WHEN_WAS.match(asked)
-    if match is None or not is_participle(match[4]) or _OPEN_END.search(asked):
+    words = match[2].split() if match and not _OPEN_END.search(asked) else []
+    place = next((i for i, word in enumerate(words) if i and is_participle(word)), None)
+    if match is None or place is None:
         return None
     if _BEGINS_WITH_PREPOSITION.match(said):
         where = said[0].lower() + said[1:]
     else:
         where = f"{'on' if _DATE.match(said) else 'in'} {said}"
-    return f"{match[3]} {match[2]} {match[4]}{match[5]} {where}"
+    return " ".join((*words[:place], match[1], *words[place:], where))

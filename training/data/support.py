@@ -123,11 +123,10 @@ def matched_pair(row: dict[str, Any], *, seed: int) -> tuple[str, str] | None:
 
 
 def _said(question: str, answer: str) -> list[str]:
-    """The ways to say an answer: in a sentence made of the question, as given, or quoted."""
-    ways = [statement(question, answer), quoted(question, answer)]
+    """The ways to say an answer: as given where it is a sentence; else made of the question."""
     if word_count(answer) >= _FEWEST_IN_SENTENCE and answer.rstrip().endswith("."):
-        ways.append(answer.strip())
-    return [way for way in ways if way]
+        return [answer.strip()]
+    return list(filter(None, (statement(question, answer), quoted(question, answer))))
 
 
 def _stating(knowledge: str, answer: str) -> list[str]:
@@ -139,10 +138,12 @@ def _stating(knowledge: str, answer: str) -> list[str]:
 
 def _alike(true: str, false: str) -> bool:
     """Of like length, and both quoted or neither: the form must not tell either."""
-    if true.startswith("The answer to") != false.startswith("The answer to"):
+    quoting = true.startswith("The answer to")
+    if quoting != false.startswith("The answer to"):
         return False
     one, other = word_count(true), word_count(false)
-    return abs(one - other) <= max(CLOSEST_WORDS, CLOSEST_SHARE * min(one, other))
+    share = 0 if quoting else CLOSEST_SHARE * min(one, other)
+    return abs(one - other) <= max(CLOSEST_WORDS, share)
 
 
 def parted(claims: Sequence[Claim], *, seed: int, dev_share: float) -> Iterator[tuple[Part, Claim]]:
