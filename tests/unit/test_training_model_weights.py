@@ -12,7 +12,7 @@ import pytest
 from secondlook.reading.weights import find_weights, read_weights
 from training.export import models
 from training.export.build import build
-from training.export.tensors import MATRICES, from_arrays
+from training.export.tensors import MATRICES, from_arrays, quantise_rows, quantise_table
 from training.weights_in import (
     HEAD_SIZES,
     PART_BYTES,
@@ -170,3 +170,14 @@ def test_heads_are_shipped_as_they_were_trained(arrays: Arrays) -> None:
     }
     for head in HEADS:
         assert np.array_equal(constants[f"{head}.float"], arrays[f"{head}.weight"].T)
+
+
+def test_one_long_word_vector_does_not_coarsen_the_others() -> None:
+    weights = np.random.default_rng(2).normal(0, 0.05, (50, 8)).astype(np.float32)
+    weights[7] *= 100
+    by_row, as_one = (
+        np.abs(made(weights).floats - weights) for made in (quantise_rows, quantise_table)
+    )
+    ordinary = np.arange(50) != 7
+    assert by_row[ordinary].max() < 0.002 < as_one[ordinary].max()
+    assert by_row[7].max() < 0.1
