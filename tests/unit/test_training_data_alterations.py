@@ -85,7 +85,7 @@ def draws(count: int = 40) -> list[Random]:
     return [Random(seed) for seed in range(count)]
 
 
-def test_the_sentence_with_the_answer_is_removed(article, use):
+def test_the_sentence_with_the_answer_is_removed(article: Article, use: Usage) -> None:
     row = sentence_removed(asked(article, "Who founded it?", "Edward Sorin"), use, Random(0))
     assert row is not None
     assert row.cut == (0, TEXT.index(" Its"))
@@ -94,17 +94,21 @@ def test_the_sentence_with_the_answer_is_removed(article, use):
     assert "Sorin" not in rest
 
 
-def test_nothing_is_removed_where_the_answer_stands_elsewhere_too(article, use):
+def test_nothing_is_removed_where_the_answer_stands_elsewhere_too(
+    article: Article, use: Usage
+) -> None:
     assert sentence_removed(asked(article, "What is golden?", "dome"), use, Random(0)) is None
 
 
-def test_nothing_is_removed_where_too_little_would_be_left(use):
+def test_nothing_is_removed_where_too_little_would_be_left(use: Usage) -> None:
     short = articles_of({0: Passage("T", "Ann wrote it. Bob read it.")})["T"]
     row = Asked("Who wrote it?", ("Ann",), (0, 3), short.views[0], short, ())
     assert sentence_removed(row, use, Random(0)) is None
 
 
-def test_a_name_is_swapped_for_one_of_its_kind_outside_the_answering_sentence(article, use):
+def test_a_name_is_swapped_for_one_of_its_kind_outside_the_answering_sentence(
+    article: Article, use: Usage
+) -> None:
     question = asked(article, "In what year did Auguste Lemonnier open the library?", "1873")
     made = {row.question for d in draws() if (row := entity_swapped(question, use, d))}
     assert made
@@ -114,12 +118,14 @@ def test_a_name_is_swapped_for_one_of_its_kind_outside_the_answering_sentence(ar
     }
 
 
-def test_a_name_is_not_swapped_where_the_passage_does_not_know_it(article, use):
+def test_a_name_is_not_swapped_where_the_passage_does_not_know_it(
+    article: Article, use: Usage
+) -> None:
     question = asked(article, "In what year did Marie Curie open the library?", "1873")
     assert entity_swapped(question, use, Random(0)) is None
 
 
-def test_a_place_is_swapped_for_a_place(article, use):
+def test_a_place_is_swapped_for_a_place(article: Article, use: Usage) -> None:
     question = "Who came from Chicago?"
     found = names(question)
     pool = names(OTHER) + names(TEXT)
@@ -130,7 +136,7 @@ def test_a_place_is_swapped_for_a_place(article, use):
     assert made == {"Who came from Denver?"}
 
 
-def test_a_short_form_is_no_other_name():
+def test_a_short_form_is_no_other_name() -> None:
     use = NameUse()
     pool = names("He left the UN and the UK. She left the UN and the UK.")
     use.learn([*pool, *names("It was the EU. It was the EU.")])
@@ -143,7 +149,7 @@ def test_a_short_form_is_no_other_name():
     assert made == {"Who led the United Nations and the UK?"}
 
 
-def test_a_year_that_the_passage_states_is_changed(article, use):
+def test_a_year_that_the_passage_states_is_changed(article: Article, use: Usage) -> None:
     question = asked(article, "Who founded the college in 1842?", "Edward Sorin")
     made = {row.question for d in draws() if (row := number_changed(question, use, d))}
     assert "Who founded the college in 1842?" not in made
@@ -156,7 +162,7 @@ def test_a_year_that_the_passage_states_is_changed(article, use):
     ("number", "form"),
     [("two", "word"), ("1950s", "decade"), ("1950", "year"), ("3.5", "3 characters, 1 points")],
 )
-def test_numbers_keep_their_form(number, form):
+def test_numbers_keep_their_form(number: str, form: str) -> None:
     text = f"It had {number} of them."
     for draw in draws():
         made = changed_number(text, targets=numbers(text), pool=(), avoid="", draw=draw)
@@ -166,7 +172,7 @@ def test_numbers_keep_their_form(number, form):
         assert number_form(number) == number_form(new) == form
 
 
-def test_a_day_stays_a_day_and_which_two_stays_which_two():
+def test_a_day_stays_a_day_and_which_two_stays_which_two() -> None:
     text = "It opened on June 30."
     made = {changed_number(text, targets=numbers(text), pool=(), avoid="", draw=d) for d in draws()}
     days = {int(sentence.removesuffix(".").split()[-1]) for sentence in made if sentence}
@@ -176,7 +182,9 @@ def test_a_day_stays_a_day_and_which_two_stays_which_two():
     assert changed_number(which, targets=targets, pool=(), avoid="", draw=Random(0)) is None
 
 
-def test_a_word_is_turned_around_if_the_passage_never_says_the_opposite(article, use):
+def test_a_word_is_turned_around_if_the_passage_never_says_the_opposite(
+    article: Article, use: Usage
+) -> None:
     question = asked(article, "What does the largest building have?", "a golden dome")
     row = word_reversed(question, use, Random(0))
     assert row is not None
@@ -187,7 +195,7 @@ def test_a_word_is_turned_around_if_the_passage_never_says_the_opposite(article,
     assert both is None
 
 
-def test_more_than_becomes_fewer_than():
+def test_more_than_becomes_fewer_than() -> None:
     made = {
         reversed_word("Who has more than one?", absent_from="", draw=d, question=True)
         for d in draws()
@@ -195,7 +203,7 @@ def test_more_than_becomes_fewer_than():
     assert made == {"Who has fewer than one?"}
 
 
-def test_a_word_is_swapped_for_one_that_only_the_article_has(article, use):
+def test_a_word_is_swapped_for_one_that_only_the_article_has(article: Article, use: Usage) -> None:
     question = asked(article, "When was the library opened?", "1873")
     made = {row.question for d in draws() if (row := word_swapped(question, use, d))}
     assert made <= {"When was the stadium opened?", "When was the chapel opened?"}
@@ -223,22 +231,24 @@ def test_a_word_is_swapped_for_one_that_only_the_article_has(article, use):
         ("Why so many?", None),
     ],
 )
-def test_questions_are_negated_as_people_would(question, expected):
+def test_questions_are_negated_as_people_would(question: str, expected: str | None) -> None:
     assert negated_question(question) == expected
 
 
-def test_a_negated_question_is_not_negated_again(article, use):
+def test_a_negated_question_is_not_negated_again(article: Article, use: Usage) -> None:
     assert negated(asked(article, "Who was not there?", "Edward Sorin"), use, Random(0)) is None
 
 
-def test_a_near_miss_is_the_nearest_passage_of_the_article(article, use):
+def test_a_near_miss_is_the_nearest_passage_of_the_article(article: Article, use: Usage) -> None:
     row = near_miss(asked(article, "Who?", "Edward Sorin"), use, Random(0))
     assert row is not None
     assert row.passage == 1
     assert near_miss(asked(article, "Who?", "Edward Sorin", ()), use, Random(0)) is None
 
 
-def test_two_rows_of_different_kinds_and_the_same_on_every_run(article, use):
+def test_two_rows_of_different_kinds_and_the_same_on_every_run(
+    article: Article, use: Usage
+) -> None:
     question = asked(article, "Who founded the college in 1842?", "Edward Sorin")
     for seed in range(20):
         rows = unanswerable_rows(question, use=use, draw=Random(seed), count=2)
@@ -257,11 +267,11 @@ def test_two_rows_of_different_kinds_and_the_same_on_every_run(article, use):
         ("She sang.", None),
     ],
 )
-def test_statements_are_negated(sentence, expected):
+def test_statements_are_negated(sentence: str, expected: str | None) -> None:
     assert negated_statement(sentence) == expected
 
 
-def test_names_change_places_unless_they_are_a_mere_list(use):
+def test_names_change_places_unless_they_are_a_mere_list(use: Usage) -> None:
     moved = "The team moved from Denver to Boston in 1950."
     turned = exchanged_names(moved, use=use.names, draw=Random(0))
     assert turned == "The team moved from Boston to Denver in 1950."
@@ -269,7 +279,7 @@ def test_names_change_places_unless_they_are_a_mere_list(use):
         assert exchanged_names(listed, use=use.names, draw=Random(0)) is None
 
 
-def test_claims_lose_a_clause_or_change_order():
+def test_claims_lose_a_clause_or_change_order() -> None:
     full = "In 1879, the fire, which began at night, destroyed the chapel (built in 1850)."
     assert without_clause(full) == "In 1879, the fire, which began at night, destroyed the chapel."
     assert without_clause("The fire, which began at night, destroyed it.") == (
@@ -283,7 +293,7 @@ def test_claims_lose_a_clause_or_change_order():
     assert reworded("She came home early that day.", Random(0))[0] == "stated"
 
 
-def test_an_altered_claim_is_not_in_the_passage(article, use):
+def test_an_altered_claim_is_not_in_the_passage(article: Article, use: Usage) -> None:
     scene = Scene(article.views[0], article, use.names)
     kinds = set()
     for draw in draws(200):
@@ -297,7 +307,9 @@ def test_an_altered_claim_is_not_in_the_passage(article, use):
     assert kinds == {"number changed", "name swapped", "negated"}
 
 
-def test_claims_of_a_passage_come_in_pairs_and_name_their_premise(article, use):
+def test_claims_of_a_passage_come_in_pairs_and_name_their_premise(
+    article: Article, use: Usage
+) -> None:
     scene = Scene(article.views[0], article, use.names)
     start = TEXT.index("Edward Sorin")
     source = Source("q", "Who founded the college?", ("Edward Sorin",), 0, (start, start + 12))
@@ -324,7 +336,7 @@ def test_claims_of_a_passage_come_in_pairs_and_name_their_premise(article, use):
     } <= sources
 
 
-def test_a_view_finds_answers(article):
+def test_a_view_finds_answers(article: Article) -> None:
     view = View(3, Passage("T", "Sung by Beyoncé."))
     assert view.holds_any(["nobody", "beyoncé"])
     assert not view.holds_any([])

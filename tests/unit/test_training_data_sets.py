@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -45,7 +45,7 @@ def passage(article: int, place: int) -> str:
     )
 
 
-def squad_rows() -> tuple[list[dict], list[dict]]:
+def squad_rows() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     corpus, queries = [], []
     for article in range(60):
         for place in range(3):
@@ -59,7 +59,7 @@ def squad_rows() -> tuple[list[dict], list[dict]]:
     return corpus, queries
 
 
-def squad_query(key: str, question: str, answer: str, start: int) -> dict:
+def squad_query(key: str, question: str, answer: str, start: int) -> dict[str, Any]:
     return {
         "id": f"q{key}",
         "question": question,
@@ -71,7 +71,7 @@ def squad_query(key: str, question: str, answer: str, start: int) -> dict:
     }
 
 
-def hotpot_rows() -> tuple[list[dict], list[dict]]:
+def hotpot_rows() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     corpus = [
         {"id": f"h{n}", "title": f"Lake {n}", "text": f"Lake {n} lies in region {n} of Savonia."}
         for n in range(120)
@@ -88,7 +88,7 @@ def hotpot_rows() -> tuple[list[dict], list[dict]]:
     return corpus, queries
 
 
-def nli_rows(name: str) -> list[dict]:
+def nli_rows(name: str) -> list[dict[str, Any]]:
     labels = ("entailment", "neutral", "contradiction")
     return [
         {
@@ -101,7 +101,7 @@ def nli_rows(name: str) -> list[dict]:
     ]
 
 
-def subjqa_rows() -> list[dict]:
+def subjqa_rows() -> list[dict[str, Any]]:
     return [
         {
             "question": f"How is the soup of {n}?",
@@ -116,7 +116,7 @@ def subjqa_rows() -> list[dict]:
     ]
 
 
-def halueval_rows() -> list[dict]:
+def halueval_rows() -> list[dict[str, Any]]:
     return [
         {
             "knowledge": f"Bridge {n} was built by Otto Lang.It crosses the bay of town {n}.",
@@ -177,7 +177,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def save(folder: Path, **files: list[dict]) -> None:
+def save(folder: Path, **files: list[dict[str, Any]]) -> None:
     folder.mkdir(exist_ok=True)
     for name, rows in files.items():
         write_lines(folder / f"{name}.jsonl.gz", rows)
@@ -190,7 +190,7 @@ def prepared(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_spans_say_the_answer_and_negatives_never_hold_it(prepared):
+def test_spans_say_the_answer_and_negatives_never_hold_it(prepared: Path) -> None:
     passages = read_passages(prepared)
     rows = list(read_questions(prepared)) + list(read_questions(prepared, "dev"))
     assert Counter(row.source for row in rows)["squad"] == 180
@@ -206,9 +206,9 @@ def test_spans_say_the_answer_and_negatives_never_hold_it(prepared):
             assert not any(row.answers[0] in text for text in texts)
 
 
-def test_unanswerable_rows_do_not_say_the_answer_or_ask_something_else(prepared):
+def test_unanswerable_rows_do_not_say_the_answer_or_ask_something_else(prepared: Path) -> None:
     passages = read_passages(prepared)
-    kinds = Counter()
+    kinds: Counter[str] = Counter()
     for row in read_questions(prepared):
         for made in row.unanswerable:
             kinds[made.how] += 1
@@ -220,7 +220,7 @@ def test_unanswerable_rows_do_not_say_the_answer_or_ask_something_else(prepared)
     assert {"number changed", "sentence removed", "no such opinion"} <= set(kinds)
 
 
-def test_held_out_articles_are_in_no_training_row(prepared):
+def test_held_out_articles_are_in_no_training_row(prepared: Path) -> None:
     passages = read_passages(prepared)
     dev = [row for row in read_questions(prepared, "dev") if row.source == "squad"]
     held = {passages[row.positives[0].passage].title for row in dev}
@@ -233,7 +233,9 @@ def test_held_out_articles_are_in_no_training_row(prepared):
     assert not held & {passages[claim.passage].title for claim in claims if claim.passage}
 
 
-def test_two_hop_questions_have_two_positives_and_lose_the_passages_of_the_test_set(prepared):
+def test_two_hop_questions_have_two_positives_and_lose_the_passages_of_the_test_set(
+    prepared: Path,
+) -> None:
     passages = read_passages(prepared)
     rows = [row for row in read_questions(prepared) if row.source == "hotpot"]
     assert rows
@@ -245,7 +247,7 @@ def test_two_hop_questions_have_two_positives_and_lose_the_passages_of_the_test_
     assert "Lake 7" not in {passage.title for passage in passages}
 
 
-def test_reviews_lose_the_mark_that_tells_the_label(prepared):
+def test_reviews_lose_the_mark_that_tells_the_label(prepared: Path) -> None:
     passages = read_passages(prepared)
     rows = [row for row in read_questions(prepared) if row.source == "subjqa"]
     assert {bool(row.positives) for row in rows} == {True, False}
@@ -254,7 +256,7 @@ def test_reviews_lose_the_mark_that_tells_the_label(prepared):
     assert all(text.endswith("salty.") and "fine & warm" in text for text in reviews)
 
 
-def test_claims_are_balanced_and_halueval_is_matched_in_length(prepared):
+def test_claims_are_balanced_and_halueval_is_matched_in_length(prepared: Path) -> None:
     claims = list(read_claims(prepared)) + list(read_claims(prepared, "dev"))
     for source in ("snli", "mnli", "fever", "rte", "scitail", "cad_snli", "halueval"):
         labels = Counter(claim.label for claim in claims if claim.source == source)
@@ -263,7 +265,7 @@ def test_claims_are_balanced_and_halueval_is_matched_in_length(prepared):
     assert "Otto Lang built bridge 3." in right
 
 
-def test_no_text_of_a_test_set_is_in_it(prepared, data):
+def test_no_text_of_a_test_set_is_in_it(prepared: Path, data: Path) -> None:
     texts = "".join(
         json.dumps(row) for file in prepared.glob("*.gz") for row in read_lines(file)
     ).lower()
@@ -280,7 +282,7 @@ def test_no_text_of_a_test_set_is_in_it(prepared, data):
     assert found["left_out"]["hotpot: needs a passage of a test set"] == 1
 
 
-def test_the_report_stops_where_something_leaks(prepared):
+def test_the_report_stops_where_something_leaks(prepared: Path) -> None:
     guard = Guard()
     guard.forbid_question("Who built mill number 3 in 1803 near the river?")
     guard.forbid(next(iter(read_passages(prepared))).text)
@@ -288,7 +290,9 @@ def test_the_report_stops_where_something_leaks(prepared):
         report(prepared, guard)
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(data, prepared, tmp_path):
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
+    data: Path, prepared: Path, tmp_path: Path
+) -> None:
     assert prepare.main(["--data", str(data), "--out", str(tmp_path / "same")]) == 0
     assert prepare.main(["--data", str(data), "--out", str(tmp_path / "b"), "--seed", "1"]) == 0
     for file in sorted(prepared.iterdir()):
@@ -297,7 +301,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(data, prepar
     assert changed != (prepared / "qa.jsonl.gz").read_bytes()
 
 
-def test_a_limit_takes_so_many_of_each_source(data, tmp_path):
+def test_a_limit_takes_so_many_of_each_source(data: Path, tmp_path: Path) -> None:
     assert prepare.main(["--data", str(data), "--out", str(tmp_path), "--limit", "10"]) == 0
     rows = list(read_questions(tmp_path)) + list(read_questions(tmp_path, "dev"))
     assert max(Counter(row.source for row in rows).values()) <= 10
@@ -305,12 +309,14 @@ def test_a_limit_takes_so_many_of_each_source(data, tmp_path):
     assert Counter(claim.source for claim in claims)["snli"] == 10
 
 
-def test_a_folder_without_data_is_refused(tmp_path, capsys):
+def test_a_folder_without_data_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert prepare.main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
     assert "squad-train" in capsys.readouterr().err
 
 
-def test_the_guard_knows_a_sentence_whatever_its_spacing():
+def test_the_guard_knows_a_sentence_whatever_its_spacing() -> None:
     guard = Guard()
     guard.forbid(f"First. {HIDDEN}")
     assert guard.leaks(f"Before it. {HIDDEN.replace(' ', '  ').lower()} After it.")
@@ -318,7 +324,7 @@ def test_the_guard_knows_a_sentence_whatever_its_spacing():
     assert not guard.leaks("First.")
 
 
-def test_the_guard_reads_every_test_set(data):
+def test_the_guard_reads_every_test_set(data: Path) -> None:
     guard = guard_of(data)
     assert guard.leaks("What is a very old clap?")
     assert guard.leaks("Bees dance in the hive to tell where flowers are.")
@@ -327,7 +333,7 @@ def test_the_guard_reads_every_test_set(data):
     assert not guard_of(data / "nowhere").texts
 
 
-def test_the_best_passages_come_first_and_common_words_tell_nothing():
+def test_the_best_passages_come_first_and_common_words_tell_nothing() -> None:
     passages = [Passage("", f"common word and {word}") for word in ("apple", "pear", "plum")]
     index = lexical_index([*passages, Passage("", "common word, a pear and a pear")])
     (scores,) = index.scores(["Is a pear common?"])
@@ -336,25 +342,25 @@ def test_the_best_passages_come_first_and_common_words_tell_nothing():
     assert best(nothing, 4) == []
 
 
-def test_negatives_come_from_anywhere_and_from_the_article():
+def test_negatives_come_from_anywhere_and_from_the_article() -> None:
     anywhere, own = list(range(20)), [3, 30, 31, 32, 33, 34]
     assert mixed(anywhere, own) == (*range(8), 30, 31, 32, 33)
     assert mixed([1], [2]) == (1, 2)
 
 
-def test_an_answer_not_at_its_place_is_counted():
+def test_an_answer_not_at_its_place_is_counted() -> None:
     dropped: Counter[str] = Counter()
     row = squad_query("k", "Who?", "Ann", 1)
     assert not list(sources([row], {"k": 0}, {0: Passage("", "Ann came.")}, dropped))
     assert dropped == {"squad: answer not at its place": 1}
 
 
-def test_a_span_is_whole_words():
+def test_a_span_is_whole_words() -> None:
     assert found_at("In Annapolis Ann lived.", ["Bob", "Ann"]) == (13, 16)
     assert found_at("In Annapolis.", ["Ann"]) is None
 
 
-def test_hallucinations_without_a_match_in_length_are_left_out():
+def test_hallucinations_without_a_match_in_length_are_left_out() -> None:
     row = {
         "knowledge": "Otto Lang lived.",
         "question": "Why did he leave?",
@@ -366,7 +372,7 @@ def test_hallucinations_without_a_match_in_length_are_left_out():
     assert matched_pair(same, seed=0) is None
 
 
-def test_length_tells_as_a_rank_statistic():
+def test_length_tells_as_a_rank_statistic() -> None:
     def claim(text: str, label: int) -> Claim:
         return Claim(hypothesis=text, label=1 if label else 0, source="s", premise="p")
 
@@ -375,7 +381,7 @@ def test_length_tells_as_a_rank_statistic():
     assert length_tells([claim("aa", 1)]) == 0.5
 
 
-def test_a_claim_without_premise_is_refused():
+def test_a_claim_without_premise_is_refused() -> None:
     with pytest.raises(ValueError, match="without premise"):
         Claim(hypothesis="h", label=1, source="s").premise_text([])
     given = Claim(hypothesis="h", label=1, source="s", passage=0, keep=(0, 3))

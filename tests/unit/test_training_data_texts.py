@@ -14,7 +14,7 @@ def said(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
-def test_sentences_end_where_a_reader_ends_them():
+def test_sentences_end_where_a_reader_ends_them() -> None:
     text = 'Dr. Ann Lee met J. Smith in the U.S. Senate. He said "Go." She left! It was 1900. Why?'
     assert said(text) == [
         "Dr. Ann Lee met J. Smith in the U.S. Senate.",
@@ -27,13 +27,13 @@ def test_sentences_end_where_a_reader_ends_them():
     assert said("") == []
 
 
-def test_a_span_over_two_sentences_takes_both():
+def test_a_span_over_two_sentences_takes_both() -> None:
     text = "One is here. Two is there. Three is away."
     assert sentence_at(sentences(text), 8, 16) == (0, 26)
     assert sentence_at([], 3, 5) == (3, 5)
 
 
-def test_names_are_capitalised_phrases_and_no_openings():
+def test_names_are_capitalised_phrases_and_no_openings() -> None:
     text = "The Queen of England met Ann Lee's son in May. In Paris, Otto slept. Then it rained."
     assert [name.text for name in names(text)] == ["Queen of England", "Ann Lee", "Paris", "Otto"]
     assert [name.after for name in names(text)][:3] == ["the", "met", "in"]
@@ -41,18 +41,18 @@ def test_names_are_capitalised_phrases_and_no_openings():
         assert text[name.start : name.end] == name.text
 
 
-def test_a_question_word_is_no_name():
+def test_a_question_word_is_no_name() -> None:
     assert [name.text for name in names("What did Beyoncé sing with the X-ray tube?")] == [
         "Beyoncé"
     ]
 
 
-def test_numbers_in_digits_and_words_but_not_in_ranges_or_compounds():
+def test_numbers_in_digits_and_words_but_not_in_ranges_or_compounds() -> None:
     text = "In 1950 and the 1960s, 1,200 men, 3.5% and two dogs (1914-1918) took one six-way road."
     assert [number.text for number in numbers(text)] == ["1950", "1960s", "1,200", "3.5", "two"]
 
 
-def test_an_answer_is_found_as_words_or_as_a_piece():
+def test_an_answer_is_found_as_words_or_as_a_piece() -> None:
     text = "The Taj Mahal, built 1632-1653."
     low = text.lower()
     assert holds(normalised(text), low, "1632")
@@ -85,21 +85,23 @@ def test_an_answer_is_found_as_words_or_as_a_piece():
         ("Who wrote it?", ".", None),
     ],
 )
-def test_questions_become_statements_where_their_form_allows(question, answer, expected):
+def test_questions_become_statements_where_their_form_allows(
+    question: str, answer: str, expected: str | None
+) -> None:
     assert statement(question, answer) == expected
 
 
-def test_every_question_can_be_quoted():
+def test_every_question_can_be_quoted() -> None:
     assert quoted(" Why? ", "because.") == 'The answer to "Why?" is because.'
 
 
-def test_parser_spelling_becomes_plain_writing():
+def test_parser_spelling_becomes_plain_writing() -> None:
     assert tidy("He -LRB- b. 1900 -RRB- said `` go '' , did n't he ?") == (
         'He (b. 1900) said "go", didn\'t he?'
     )
 
 
-def test_draws_depend_on_seed_and_key_alone():
+def test_draws_depend_on_seed_and_key_alone() -> None:
     assert chance(0, "a").random() == chance(0, "a").random()
     assert chance(0, "a").random() != chance(1, "a").random()
     held = [is_dev(0, str(number), 0.02) for number in range(5000)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from training.data.leakage import Guard
     from training.data.rows import Part, Span
 
-NEGATIVES = 10
+NEGATIVES = 6
 LOOKED_AT = 40
 JUDGED = frozenset(("yes", "no"))
 """Answers that no passage states."""

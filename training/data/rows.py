@@ -23,7 +23,7 @@ Span: TypeAlias = tuple[int, int]
 PASSAGES_FILE = "passages.jsonl.gz"
 QUESTION_FILES: dict[Part, str] = {"train": "qa.jsonl.gz", "dev": "dev_qa.jsonl.gz"}
 CLAIM_FILES: dict[Part, str] = {"train": "support.jsonl.gz", "dev": "dev_support.jsonl.gz"}
-COMPRESSION = 6
+COMPRESSION = 9
 
 
 @dataclass(frozen=True, slots=True)
