@@ -34,11 +34,14 @@ if TYPE_CHECKING:
     Scores = dict[str, NDArray[Any]]
 
 ANSWER_TOKENS = 30
+TOKENS, TOKENS_ON_CPU = 65_536, 4_096
+"""Of one pass. What is not used is filled up, which a processor has no time for."""
 COLUMNS = ("relevance", "answerable", "support", "first", "last", "span", "null")
 
 
-def read_all(weights: Parameters, pairs: Pairs, engine: Engine, *, tokens: int = 65_536) -> Scores:
+def read_all(weights: Parameters, pairs: Pairs, engine: Engine) -> Scores:
     """Every output for every pair; the best span as passage tokens."""
+    tokens = TOKENS_ON_CPU if engine.device == "cpu" else TOKENS
     made = np.zeros((len(COLUMNS), len(pairs.kind)), np.float32)
     rows = np.arange(len(pairs.kind))
     for batch, _, outputs in said(weights, in_order(pairs, rows, tokens=tokens), engine):
