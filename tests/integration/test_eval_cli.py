@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -203,6 +204,20 @@ def test_help_teaches_and_shows_every_option(capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr().out
     for word in ("--ablate", "--limit", "thresholds", "compare", "questions.csv", "FOLDER"):
         assert word in said
+
+
+def test_a_model_that_cannot_be_reached_is_told(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        model = f"ollama:x@http://127.0.0.1:{free.getsockname()[1]}"
+        call = ["eval", data, "--limit", "2", "--model", model, "--set", "models.retries=0"]
+        assert main(call) == 0
+    said = capsys.readouterr().err
+    assert "warning: 2 of 2 answers: answer: " in said
+    assert "cannot be reached" in said
+    assert "--fresh asks again" in said
 
 
 def test_nothing_at_all_is_a_question_for_help(capsys: pytest.CaptureFixture[str]) -> None:

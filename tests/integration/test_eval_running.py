@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.app import Secondlook
-from secondlook.errors import SettingsError, UsageError
+from secondlook.errors import LibraryError, SettingsError, UsageError
 from secondlook.evaluation import evaluate, running
 from secondlook.evaluation import results as result_files
 from secondlook.evaluation.remembering import Memory, RememberingModels
@@ -315,6 +315,25 @@ def test_results_are_read_again_as_they_were(data: Path, tmp_path: Path) -> None
     for place in (tmp_path / "bad.json", tmp_path / "none.json"):
         with pytest.raises(UsageError):
             result_files.read(place)
+
+
+def test_results_that_cannot_be_read_say_where(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"summaries": 7}')
+    with pytest.raises(UsageError, match="of an evaluation: summaries: "):
+        result_files.read(tmp_path / "bad.json")
+
+
+def test_a_damaged_index_says_that_it_can_be_made_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECONDLOOK_CACHE", str(tmp_path / "cache"))
+    evaluate(data, out=tmp_path / "first", limit=1)
+    (catalog,) = (tmp_path / "cache").rglob("catalog.db")
+    catalog.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(LibraryError) as told:
+        evaluate(data, out=tmp_path / "second", limit=1)
+    assert told.value.hint is not None
+    assert "it is made again" in told.value.hint
 
 
 def test_a_damaged_memory_says_what_to_do(tmp_path: Path) -> None:

@@ -60,15 +60,20 @@ def lines(say: Callable[[str], None], *, clock: Callable[[], float] = time.monot
 def _told(progress: Progress, seconds: float) -> str:
     if (indexed := progress.indexed) is not None:
         parts = [f"{indexed.files_done:,} of {counted(indexed.files_total, 'document')}"]
-        name, failed = "indexing", indexed.failed
+        name, troubles = "indexing", _troubles(indexed.failed)
         left = _left(seconds, indexed.files_done, indexed.files_total - indexed.files_done)
     else:
         parts = [f"{progress.done:,} of {counted(progress.total, 'answer')}"]
-        name, failed = progress.configuration, progress.failed
+        name, troubles = progress.configuration, _troubles(progress.failed, progress.warned)
         left = _left(seconds, progress.done - progress.reused, progress.total - progress.done)
-    if failed:
-        parts.append(f"{failed:,} failed")
-    return f"{name}: {', '.join([*parts, *left])}"
+    return f"{name}: {', '.join([*parts, *troubles, *left])}"
+
+
+def _troubles(failed: int, warned: int = 0) -> list[str]:
+    return [
+        *([f"{failed:,} failed"] if failed else []),
+        *([f"{warned:,} with a warning"] if warned else []),
+    ]
 
 
 def _left(seconds: float, done: int, to_do: int) -> list[str]:
@@ -88,7 +93,7 @@ def _bar() -> Bar:
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
         TextColumn("{task.completed:,.0f}/{task.fields[of]}"),
-        TextColumn("{task.fields[failed]}"),
+        TextColumn("{task.fields[troubles]}"),
         TimeRemainingColumn(compact=True),
         console=messages(),
         transient=True,
@@ -96,7 +101,7 @@ def _bar() -> Bar:
 
 
 def _live(bar: Bar) -> Listener:
-    task = bar.add_task("looking", total=None, of="?", failed="")
+    task = bar.add_task("looking", total=None, of="?", troubles="")
 
     def listen(progress: Progress) -> None:
         indexed = progress.indexed
@@ -111,7 +116,7 @@ def _live(bar: Bar) -> Listener:
             completed=done,
             total=total or None,
             of=f"{total:,}" if total else "?",
-            failed=f"{progress.failed:,} failed" if progress.failed else "",
+            troubles=", ".join(_troubles(progress.failed, progress.warned)),
         )
 
     return listen

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
+
+from secondlook.cli.terminal import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Results
 
 MOST_TOLD = 5
+MOST_WARNED = 3
 
 
 def show(call: Call, results: Results, folder: Path) -> None:
@@ -28,7 +32,19 @@ def show(call: Call, results: Results, folder: Path) -> None:
     console = output()
     for table in tables(results):
         console.print(table)
+    tell_warnings(call, results)
     call.say(f"Results: {folder / 'results.json'}, {folder / 'report.html'}")
+
+
+def tell_warnings(call: Call, results: Results) -> None:
+    """What answers came in spite of: figures of a model that was never reached are not its own."""
+    told = Counter(warning for row in results.rows for warning in set(row.warnings))
+    for warning, number in told.most_common(MOST_WARNED):
+        call.say(f"warning: {number:,} of {len(results.rows):,} answers: {one_line(warning)}")
+    if len(told) > MOST_WARNED:
+        call.say(f"... and {len(told) - MOST_WARNED:,} other warnings; results.csv has them all")
+    if told:
+        call.say("--fresh asks again; what models have answered is remembered and costs nothing")
 
 
 def tell_problems(call: Call, results: Results) -> None:

@@ -97,6 +97,8 @@ def compare(
     from secondlook.evaluation.gate import gate as held_against
 
     found = held_against(results.read(a), results.read(b), metric=metric)
+    if not call.as_json:
+        call.say(f"A is {a}, B is {b}; each change is B less A")
     _show_gate(call, found)
     return REGRESSED if gate and found.failed else 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 from filelock import FileLock
 
-from secondlook.errors import LibraryError, UsageError
+from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, UsageError
 from secondlook.evaluation.remembering import RememberingEmbedder, RememberingReader
 from secondlook.library import Library
 from secondlook.library.survey import MEMBER_SEPARATOR
@@ -84,7 +84,7 @@ def open_indexed(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_suffix(".lock")):
-            library = EvaluatedLibrary.open(folder, settings=settings)
+            library = _opened(folder, settings)
             library.memory = memory
             if not (folder / _COMPLETE).exists():
                 report = _fill(library, data, progress)
@@ -95,6 +95,15 @@ def open_indexed(
             hint="make room there, or name another folder in SECONDLOOK_CACHE",
         ) from error
     return library
+
+
+def _opened(folder: Path, settings: Settings) -> EvaluatedLibrary:
+    try:
+        return EvaluatedLibrary.open(folder, settings=settings)
+    except (LibraryDamaged, LibraryFormat) as error:
+        raise LibraryError(
+            error.message, hint=f"delete the folder {str(folder)!r}: it is made again"
+        ) from error
 
 
 def failures(library: EvaluatedLibrary) -> dict[str, str]:

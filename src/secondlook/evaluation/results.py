@@ -76,4 +76,8 @@ def _installed(package: str) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+    if not isinstance(error, ValidationError):
+        return str(error).partition("\n")[0]
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]

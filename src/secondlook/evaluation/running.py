@@ -75,6 +75,8 @@ class Progress:
     total: int = 0
     configuration: str = ""
     failed: int = 0
+    warned: int = 0
+    """Answers that came with a warning, as when no model could be reached."""
     reused: int = 0
     """Rows that an earlier run had made."""
     indexed: Indexed | None = None
@@ -228,12 +230,8 @@ class _Work:
         keys = self._keys(planned, repeat)
         missing = self._missing(planned, repeat)
         reused = len(self.plan.cases) - len(missing)
-        failed = sum(
-            self.kept.rows[key].status == "failed" for key in keys.values() if key in self.kept.rows
-        )
-        self._advance(
-            done=reused, reused=reused, failed=failed, configuration=planned.configuration.name
-        )
+        held = [self.kept.rows[key] for key in keys.values() if key in self.kept.rows]
+        self._advance(held, reused=reused, configuration=planned.configuration.name)
         if not missing:
             return
         library = self._library(planned.settings)
@@ -252,7 +250,7 @@ class _Work:
             for case in waiting:
                 row = await desk.row(case)
                 self.kept.add(keys[case.id], row)
-                self._advance(done=1, failed=int(row.status == "failed"))
+                self._advance([row])
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -286,13 +284,14 @@ class _Work:
         )
 
     def _advance(
-        self, *, done: int, failed: int, reused: int = 0, configuration: str | None = None
+        self, rows: Sequence[Row], *, reused: int = 0, configuration: str | None = None
     ) -> None:
         now = self._now
         self._now = replace(
             now,
-            done=now.done + done,
-            failed=now.failed + failed,
+            done=now.done + len(rows),
+            failed=now.failed + sum(row.status == "failed" for row in rows),
+            warned=now.warned + sum(bool(row.warnings) for row in rows),
             reused=now.reused + reused,
             configuration=now.configuration if configuration is None else configuration,
         )
