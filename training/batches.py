@@ -70,7 +70,7 @@ class Mix:
 
     shares: Mapping[str, float]
     """Tokens by source; a source that is not named gets none."""
-    negatives: int = 3
+    negatives: int = 4
     harder: int = 12
     """Negatives are drawn from so many of the hardest."""
     unanswerable: int = 2

@@ -50,7 +50,7 @@ BETAS = (0.9, 0.98)
 WEIGHT_DECAY = 0.01
 PLANNED_AT = (40, 120, 400, 1500)
 """Steps at which the number of steps is planned from the speed so far."""
-DEFAULT_MIX = {"squad": 0.63, "hotpot": 0.2, "subjqa": 0.05, "support": 0.12}
+DEFAULT_MIX = {"squad": 0.8, "hotpot": 0.04, "subjqa": 0.02, "support": 0.14}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--groups", type=int, default=0, help="train on about so many, for a trial")
     parser.add_argument("--mix", type=shares, default=None, help="tokens by source: squad=0.6,...")
     parser.add_argument("--loss", type=shares, default={}, help="weights: span=1,relevance=1,...")
-    parser.add_argument("--negatives", type=int, default=3)
+    parser.add_argument("--negatives", type=int, default=4)
     parser.add_argument("--harder", type=int, default=12)
     parser.add_argument("--unanswerable", type=int, default=2)
     parser.add_argument("--teacher", type=Path, help="what training.teach wrote")
