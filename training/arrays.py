@@ -75,7 +75,9 @@ class Pairs:
     def save(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         made = file.with_suffix(".part.npz")
-        np.savez(made, **{field.name: getattr(self, field.name) for field in fields(self)})
+        np.savez_compressed(
+            made, **{field.name: getattr(self, field.name) for field in fields(self)}
+        )
         made.replace(file)
 
 

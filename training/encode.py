@@ -213,6 +213,9 @@ def every_nth_group(pairs: Pairs, groups: int) -> Pairs:
 
 
 def cached_pairs(work: Path, data: Path, part: Part) -> Pairs:
+    """Arrays that lie beside the rows, or take their place, are used as they are."""
+    if (data / f"{part}.npz").exists():
+        return load_pairs(data / f"{part}.npz")
     file = work / f"{part}.npz"
     if not file.exists():
         make_pairs(data, part).save(file)

@@ -50,7 +50,7 @@ BETAS = (0.9, 0.98)
 WEIGHT_DECAY = 0.01
 PLANNED_AT = (40, 120, 400, 1500)
 """Steps at which the number of steps is planned from the speed so far."""
-DEFAULT_MIX = {"squad": 0.8, "hotpot": 0.04, "subjqa": 0.02, "support": 0.14}
+DEFAULT_MIX = {"squad": 0.81, "hotpot": 0.04, "subjqa": 0.01, "support": 0.14}
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,6 +227,7 @@ def test_arrays_survive_the_disk(pairs: Pairs, tmp_path: Path) -> None:
     assert again.details.tolist() == pairs.details.tolist()
     # What lies in the working folder is not made again: the data folder need not even exist.
     assert len(cached_pairs(tmp_path, tmp_path / "nowhere", "train").kind) == len(pairs.kind)
+    assert len(cached_pairs(tmp_path / "nowhere", tmp_path, "train").kind) == len(pairs.kind)
 
 
 def test_a_trial_takes_whole_groups(pairs: Pairs) -> None:
