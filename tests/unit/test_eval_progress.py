@@ -31,13 +31,13 @@ def told(steps: Iterable[tuple[float, Progress]]) -> list[str]:
 
 
 def indexing(done: int, *, failed: int = 0) -> Progress:
-    return Progress(indexed=Indexed("indexing", done, 600, failed=failed))
+    return Progress(indexed=Indexed("indexing", done, 600, 2 * done, failed=failed))
 
 
 def test_each_line_says_what_remains() -> None:
     assert told([(1, indexing(0)), (20, indexing(100)), (20, indexing(400, failed=2))]) == [
-        "indexing: 100 of 600 documents, about 2 min left",
-        "indexing: 400 of 600 documents, 2 failed, about 20 s left",
+        "indexing: 100 of 600 documents, 200 passages, about 2 min left",
+        "indexing: 400 of 600 documents, 800 passages, 2 failed, about 20 s left",
     ]
 
 

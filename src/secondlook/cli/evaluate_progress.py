@@ -59,7 +59,10 @@ def lines(say: Callable[[str], None], *, clock: Callable[[], float] = time.monot
 
 def _told(progress: Progress, seconds: float) -> str:
     if (indexed := progress.indexed) is not None:
-        parts = [f"{indexed.files_done:,} of {counted(indexed.files_total, 'document')}"]
+        parts = [
+            f"{indexed.files_done:,} of {counted(indexed.files_total, 'document')}",
+            counted(indexed.passages, "passage"),  # of one huge document, all that moves
+        ]
         name, troubles = "indexing", _troubles(indexed.failed)
         left = _left(seconds, indexed.files_done, indexed.files_total - indexed.files_done)
     else:
