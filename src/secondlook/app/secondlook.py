@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.app.failing import failed
+from secondlook.app.graphs import Graphs
 from secondlook.app.loop import LoopThread
 from secondlook.app.pages import RunPages
 from secondlook.app.requests import SUMMARY, made_stand_alone, summary_scope, usual_workflow
@@ -85,6 +86,7 @@ class Secondlook:
         self._models = models or open_models(self.settings)
         self._web = web
         self._recorder = Recorder(self.settings.runs)
+        self._graphs = Graphs(self.settings)
         self._loop = LoopThread()
 
     @classmethod
@@ -289,9 +291,7 @@ class Secondlook:
                 saver = await self._saver(run, held)
                 if saver is not None and run.resumed:
                     await begin_step_again(saver, run.id)
-                graph = (
-                    workflow_named(run.workflow).build(self.settings).compile(checkpointer=saver)
-                )
+                graph = self._graphs.ready(run.workflow, saver)
                 config = {"configurable": {"thread_id": run.id}}
                 given = await _given(run, graph, config, resumable=saver is not None)
                 async for event in watched.events(graph, given, config):
