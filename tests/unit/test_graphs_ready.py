@@ -17,4 +17,4 @@ def test_a_workflow_is_compiled_once_and_with_a_checkpointer_each_time() -> None
     kept = graphs.ready("linear", saver)  # type: ignore[arg-type]
     assert kept.checkpointer is saver
     assert linear.checkpointer is None
-    assert graphs.ready("linear", saver) is not kept  # type: ignore[arg-type]
+    assert graphs.ready("linear", saver) is not kept
