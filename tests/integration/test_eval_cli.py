@@ -267,3 +267,12 @@ def test_without_the_extra_the_rest_is_measured_and_it_says_so(
     assert "f1" in said.out
     assert "recall@5" not in said.out
     assert 'pip install "secondlook[eval]"' in said.err
+
+
+def test_an_ablation_leaves_the_plain_results_alone(data: str, tmp_path: Path) -> None:
+    assert main(["eval", data, "--limit", "2", "-q"]) == 0
+    plain = tmp_path / "secondlook-eval" / "harbour" / "results.json"
+    before = plain.read_bytes()
+    assert main(["eval", data, "--limit", "2", "-q", "--ablate"]) == 0
+    assert plain.read_bytes() == before
+    assert (tmp_path / "secondlook-eval" / "harbour-ablation" / "results.json").exists()

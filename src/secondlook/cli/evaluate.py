@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -94,6 +95,8 @@ def run(
     """Answer every question of a set, and say how good the answers are."""
     if write is not None and not ablate:
         raise UsageError("--write needs --ablate", hint="add --ablate: it names what to keep")
+    if ablate:  # what a plain evaluation has found stays where it is
+        request = replace(request, study="ablation")
     results = _evaluated(call, request, names(workflow), ablate=ablate, margin=margin)
     show(call, results, request.folder)
     if write is not None:
