@@ -32,7 +32,11 @@ def evaluate(
 
     listen = {name: options.pop(name) for name in ("progress", "margin") if name in options}
     request = Request(
-        Path(path), flags=settings or {}, out=Path(out) if out is not None else None, **options
+        Path(path),
+        flags=settings or {},
+        out=Path(out) if out is not None else None,
+        study="ablation" if ablate else "",
+        **options,
     )
     work = evaluate_ablation if ablate else evaluate
     return work(request, workflows, **listen)
