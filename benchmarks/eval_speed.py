@@ -57,6 +57,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place, count = Path(folder), options.questions
         found = {
+            "command": f"python -m benchmarks.eval_speed --questions {count}",
             "data": DATA,
             "questions": count,
             "cores": os.cpu_count(),

@@ -63,7 +63,7 @@ def test_json_holds_the_summaries_and_not_the_rows(
     assert found["summaries"]["linear"]["metrics"]["f1"].keys() == {"value", "low", "high", "n"}
     assert found["settings"]["answer"]["k"] == 3
     assert "rows" not in found
-    assert found["command"].startswith("secondlook ")
+    assert found["command"].startswith("secondlook")
 
 
 def test_the_settings_of_all_may_come_from_a_preset(
