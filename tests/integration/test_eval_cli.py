@@ -276,3 +276,18 @@ def test_an_ablation_leaves_the_plain_results_alone(data: str, tmp_path: Path) -
     assert main(["eval", data, "--limit", "2", "-q", "--ablate"]) == 0
     assert plain.read_bytes() == before
     assert (tmp_path / "secondlook-eval" / "harbour-ablation" / "results.json").exists()
+
+
+def test_a_document_that_cannot_be_read_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "survey.txt").write_text("Berth 4 is the deepest berth, at 7.8 metres.\n")
+    (papers / "broken.pdf").write_bytes(b"%PDF-1.4 nothing of a PDF follows")
+    (papers / "questions.csv").write_text("question,answer\nHow deep is berth 4?,7.8 metres\n")
+    for _ in range(2):  # also where nothing is indexed or asked again
+        assert main(["eval", str(papers), "--json"]) == 0
+        assert list(printed(capsys)["data"]["not_indexed"]) == ["broken.pdf"]
+    assert main(["eval", str(papers)]) == 0
+    assert "not indexed: broken.pdf" in capsys.readouterr().err

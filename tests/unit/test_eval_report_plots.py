@@ -13,6 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from secondlook.evaluation.behaviour import rerank_scores
+from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Estimate, Results, SweepPoint
 from secondlook.evaluation.report import picking, plots
 from secondlook.evaluation.report.plots import canvas, fallback, knowing, quality, studies
@@ -209,7 +210,7 @@ def test_every_score_falls_between_the_edges(threshold: float | None) -> None:
 
 def test_changes_are_split_by_whether_the_fallback_fired(results: Results) -> None:
     fired, quiet = fallback.f1_changes(results).figure.axes
-    rows = picking.by_configuration(results.rows)
+    rows = by_configuration(results.rows)
     changes = picking.changes(rows["linear"], rows["adaptive"], "f1")
     those = picking.fell_back(rows["adaptive"])
     up = sum(item.difference > 0 for item in changes if item.base.case in those)
@@ -220,7 +221,7 @@ def test_changes_are_split_by_whether_the_fallback_fired(results: Results) -> No
 def test_impact_shows_the_same_questions_in_every_configuration(results: Results) -> None:
     f1, faithfulness = fallback.impact(results).figure.axes
     assert len(f1.patches) == len(faithfulness.patches) == 6
-    rows = picking.by_configuration(results.rows)
+    rows = by_configuration(results.rows)
     those = picking.fell_back(rows["adaptive"])
     linear = picking.values(rows["linear"], "f1")
     found = [value for case, value in linear.items() if case in those]
@@ -228,7 +229,7 @@ def test_impact_shows_the_same_questions_in_every_configuration(results: Results
 
 
 def test_the_fallback_is_shown_against_the_baseline(results: Results) -> None:
-    rows = picking.by_configuration(results.rows)
+    rows = by_configuration(results.rows)
     tried = {"adaptive": rows["adaptive"], "without rerank": rows["linear"], **rows}
     assert picking.base_of(tried, "adaptive") == "linear"
     del tried["linear"]

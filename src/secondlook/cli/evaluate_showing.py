@@ -55,5 +55,10 @@ def tell_problems(call: Call, results: Results) -> None:
         call.say(f"not used: {place}: {problem['reason']}")
     if count > MOST_TOLD:
         call.say(f"... and {count - MOST_TOLD:,} more; results.json names them")
+    unread = list(results.data.get("not_indexed", {}).items())
+    for document, why in unread[:MOST_TOLD]:
+        call.say(f"not indexed: {document}: {why}")
+    if len(unread) > MOST_TOLD:
+        call.say(f"... and {len(unread) - MOST_TOLD:,} more documents; results.json names them")
     for note in results.data.get("notes", ()):
         call.say(f"note: {note}")

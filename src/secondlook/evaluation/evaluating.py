@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,9 @@ from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
 from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.hypotheses import hypothesis_plan, judge
-from secondlook.evaluation.indexing import cache_folder
+from secondlook.evaluation.indexing import cache_folder, not_indexed
 from secondlook.evaluation.metrics.retrieval import can_measure
+from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Ablation, Configuration, Passes, Results, Row
 from secondlook.evaluation.remembering import Memory
 from secondlook.evaluation.running import Plan, planned_of, run
@@ -89,6 +90,7 @@ class Evaluated:
             data={
                 **datasets.describe(self.data),
                 "notes": [*self.data.notes, *_left_out()],
+                "not_indexed": not_indexed(self.data, self.settings),
                 "asked": len(self.cases),
                 "limit": self.request.limit,
                 "seed": self.request.seed,
@@ -142,7 +144,7 @@ def answer_all(
         data=data,
         cases=cases,
         configurations=tuple(configurations),
-        rows=_by_configuration(rows),
+        rows=by_configuration(rows),
         metric=metric,
         passes=_passes(memory, indexing, time.perf_counter() - began),
         settings=loaded.settings,
@@ -204,6 +206,7 @@ def evaluate_sweep(
         first = answer_all(request, plan.configurations[:1], progress=progress)
         seen = values_seen(first.rows[plan.reference])
         plan = sweep_plan(settings, param=PARAM, values=(*VALUES, *seen), workflow=workflow)
+        request = replace(request, fresh=False)  # what was asked a moment ago is fresh
     evaluated = answer_all(request, plan.configurations, progress=progress)
     found = sweep(evaluated.rows, plan=plan, metric=evaluated.metric, seed=request.seed)
     return written(evaluated, sweep=found)
@@ -254,13 +257,6 @@ def _left_out() -> list[str]:
     if can_measure():
         return []
     return ['recall, MRR, nDCG and plots are left out: pip install "secondlook[eval]" brings them']
-
-
-def _by_configuration(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row.configuration, []).append(row)
-    return found
 
 
 def _passes(memory: Memory, indexing: float, total: float) -> Passes:

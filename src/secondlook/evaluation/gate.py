@@ -7,7 +7,6 @@ configurations are compared, below .05.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from secondlook.evaluation.comparison import (
     primary_metric,
     significant,
 )
+from secondlook.evaluation.questions import by_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,12 +86,10 @@ def _refuse_other_set(a: Results, b: Results) -> None:
 
 
 def _rows(results: Results) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
-    for row in results.rows:
-        found[row.configuration].append(row)
+    found = by_configuration(results.rows)
     if not found:
         raise UsageError("a run without rows cannot be compared", hint="run the evaluation again")
-    return dict(found)
+    return found
 
 
 def _pairs(

@@ -80,7 +80,7 @@ def open_indexed(
     progress: Callable[[Progress], None] | None = None,
 ) -> EvaluatedLibrary:
     """The set's documents, indexed now if they never were. Interrupted, it goes on next time."""
-    folder = cache_folder() / "libraries" / library_key(data, settings)
+    folder = _folder(data, settings)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_suffix(".lock")):
@@ -106,10 +106,13 @@ def _opened(folder: Path, settings: Settings) -> EvaluatedLibrary:
         ) from error
 
 
-def failures(library: EvaluatedLibrary) -> dict[str, str]:
-    """Documents that could not be read when the set was indexed, and why."""
-    told: dict[str, str] = json.loads((library.path / _COMPLETE).read_text("utf-8"))["failed"]
-    return told
+def not_indexed(data: EvalSet, settings: Settings) -> dict[str, str]:
+    """Documents of the set that could not be read when it was indexed, and why."""
+    try:
+        told = json.loads((_folder(data, settings) / _COMPLETE).read_text("utf-8"))
+    except FileNotFoundError:  # no configuration indexed it with these very settings
+        return {}
+    return {_name_in_set(path, data): reason for path, reason in told["failed"].items()}
 
 
 def names_by_document(library: EvaluatedLibrary, data: EvalSet) -> dict[str, tuple[str, ...]]:
@@ -119,6 +122,10 @@ def names_by_document(library: EvaluatedLibrary, data: EvalSet) -> dict[str, tup
         document: tuple(_name_in_set(path, data) for path in paths)
         for document, paths in library.paths(ids).items()
     }
+
+
+def _folder(data: EvalSet, settings: Settings) -> Path:
+    return cache_folder() / "libraries" / library_key(data, settings)
 
 
 def _name_in_set(path: str, data: EvalSet) -> str:

@@ -9,13 +9,21 @@ from secondlook.errors import UsageError
 from secondlook.evaluation.metrics.catalogue import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from secondlook.evaluation.metrics.catalogue import Metric
     from secondlook.evaluation.records import Row
 
     Figure = Callable[[Row], float | None]
     """None where the metric is not over the question."""
+
+
+def by_configuration(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """In the order in which the configurations come."""
+    grouped: dict[str, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row.configuration, []).append(row)
+    return grouped
 
 
 def question_values(rows: Sequence[Row], metric: str) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,13 +48,6 @@ class Change:
     base: Row
     other: Row
     difference: float
-
-
-def by_configuration(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    grouped: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        grouped[row.configuration].append(row)
-    return dict(grouped)
 
 
 def values(rows: Sequence[Row], metric: str) -> dict[str, float]:

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation import statistics
+from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.report import numbers, picking
 from secondlook.evaluation.report.plots import canvas
 from secondlook.evaluation.report.plots.canvas import Drawing, NothingToDraw, label
@@ -31,7 +32,7 @@ _SUPER = {"x": 0.01, "ha": "left", "fontsize": 11}
 
 def rerank_scores(results: Results) -> Drawing:
     """How the scores that decide are spread, and where the decision falls."""
-    rows = picking.by_configuration(results.rows)
+    rows = by_configuration(results.rows)
     name = picking.falling_back(rows) or next(iter(rows), None)
     those = rows.get(name or "", [])
     lowest = [(row, score) for row in those if (score := picking.lowest_of_best(row)) is not None]
@@ -103,7 +104,7 @@ def _threshold(rows: Iterable[Row]) -> float | None:
 
 def f1_changes(results: Results) -> Drawing:
     """Every question's change, in order of size, for both groups."""
-    rows = picking.by_configuration(results.rows)
+    rows = by_configuration(results.rows)
     other, base = _pair(rows)
     changes = picking.changes(rows[base], rows[other], "f1")
     if not changes:
@@ -185,7 +186,7 @@ def _counts(changes: Sequence[float]) -> tuple[int, int, int]:
 
 def impact(results: Results) -> Drawing:
     """F1 and faithfulness of the same two groups of questions in every configuration."""
-    rows = picking.by_configuration(results.rows)
+    rows = by_configuration(results.rows)
     splitting = picking.falling_back(rows)
     if splitting is None:
         raise NothingToDraw(_NO_FALLBACK)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.report import numbers, picking
 from secondlook.evaluation.report.plots import canvas
 from secondlook.evaluation.report.plots.canvas import Drawing, NothingToDraw, label
@@ -95,7 +96,7 @@ def _numbers(results: Results, shown: Sequence[str]) -> str:
 
 def latency(results: Results) -> Drawing:
     """Bars: mean time, by step. Marks: median and 95th percentile of the whole."""
-    rows = picking.by_configuration(results.rows)
+    rows = by_configuration(results.rows)
     shown = [name for name in shown_names(results) if rows.get(name)]
     if not any(row.seconds for name in shown for row in rows[name]):
         raise NothingToDraw("no time was measured")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.report import numbers, picking
 from secondlook.evaluation.report.numbers import DASH
 from secondlook.evaluation.report.tables.cells import PARTS, Table, estimate, short_difference
@@ -215,7 +216,7 @@ def hypotheses(results: Results) -> Table:
 
 def most_changed(results: Results) -> Table:
     """Questions whose answer changed most in the first comparison that has any."""
-    rows = picking.by_configuration(results.rows)
+    rows = by_configuration(results.rows)
     for item in results.comparisons:
         found = picking.changes(rows.get(item.base, ()), rows.get(item.other, ()), item.metric)
         moved = [change for change in found if change.difference]
