@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +14,7 @@ from secondlook.app.graphs import Graphs
 from secondlook.app.loop import LoopThread
 from secondlook.app.pages import RunPages
 from secondlook.app.requests import SUMMARY, made_stand_alone, summary_scope, usual_workflow
+from secondlook.app.run import Run, first_state
 from secondlook.app.running import Watched
 from secondlook.context import Context
 from secondlook.errors import RunError, UsageError
@@ -51,19 +52,6 @@ if TYPE_CHECKING:
     from secondlook.nodes.stand_alone import Turn
     from secondlook.retrieval.web import WebSearch
     from secondlook.state import Scope
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One question on its way."""
-
-    id: str
-    question: str
-    workflow: str
-    created: str
-    scope: Scope
-    worked_on: StandAlone
-    resumed: bool = False
 
 
 class Secondlook:
@@ -195,7 +183,7 @@ class Secondlook:
             summed = summary_scope(self.library, worked_on.asked, scope, filters, certain=certain)
             if summed is not None:
                 workflow, scope = SUMMARY, summed
-        begun = _Run(
+        begun = Run(
             id=run or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}",
             question=question,
             workflow=workflow_named(workflow or usual_workflow(self.settings)).name,
@@ -216,7 +204,7 @@ class Secondlook:
 
     # How it is done
 
-    def _interrupted(self, run: str) -> _Run:
+    def _interrupted(self, run: str) -> Run:
         from secondlook.memory.runs import RunStore
 
         with RunStore.open(self.settings.runs.path, create=False) as store:
@@ -225,7 +213,7 @@ class Secondlook:
             raise UsageError(
                 f"run {stored.run!r} is finished", hint=f"secondlook runs show {stored.run}"
             )
-        return _Run(
+        return Run(
             id=stored.run,
             question=stored.question,
             workflow=stored.workflow,
@@ -235,7 +223,7 @@ class Secondlook:
             resumed=True,
         )
 
-    async def _run(self, run: _Run) -> AsyncGenerator[Event]:
+    async def _run(self, run: Run) -> AsyncGenerator[Event]:
         """The work goes on in a task of its own, so that a deadline can end it at any point."""
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         work = asyncio.create_task(self._worked(run, events), name=f"secondlook-{run.id}")
@@ -248,7 +236,7 @@ class Secondlook:
             work.cancel()
             await asyncio.wait([work])
 
-    async def _worked(self, run: _Run, events: asyncio.Queue[Event | None]) -> None:
+    async def _worked(self, run: Run, events: asyncio.Queue[Event | None]) -> None:
         def tell(event: Event) -> None:
             self._recorder.append(event)
             events.put_nowait(event)
@@ -280,7 +268,7 @@ class Secondlook:
         answer = self._recorder.finish(answer, at=watched.seconds)
         events.put_nowait(Answered(run=run.id, at=watched.seconds, answer=answer))
 
-    async def _answered(self, run: _Run, context: Context, watched: Watched, tell: Any) -> Answer:
+    async def _answered(self, run: Run, context: Context, watched: Watched, tell: Any) -> Answer:
         from secondlook.answer import Answer
 
         try:
@@ -293,8 +281,8 @@ class Secondlook:
                     await begin_step_again(saver, run.id)
                 graph = self._graphs.ready(run.workflow, saver)
                 config = {"configurable": {"thread_id": run.id}}
-                given = await _given(run, graph, config, resumable=saver is not None)
-                async for event in watched.events(graph, given, config):
+                begin = await first_state(run, graph, config, resumable=saver is not None)
+                async for event in watched.events(graph, begin, config):
                     tell(event)
             self._forget(run)
             return Answer.model_validate(watched.state["answer"])
@@ -308,7 +296,7 @@ class Secondlook:
         cap = self.settings.budget.seconds
         return max(0.0, cap - context.ledger.seconds()) if cap else None
 
-    def _context(self, run: _Run) -> Context:
+    def _context(self, run: Run) -> Context:
         ledger = Ledger(_caps(self.settings))
         if run.resumed:
             ledger.restore(self._recorder.spent(run.id))
@@ -347,7 +335,7 @@ class Secondlook:
             )
         return self._web
 
-    async def _saver(self, run: _Run, held: AsyncExitStack) -> AsyncSqliteSaver | None:
+    async def _saver(self, run: Run, held: AsyncExitStack) -> AsyncSqliteSaver | None:
         """A checkpointer where runs are recorded; an answer matters more than its record."""
         if not self.settings.runs.keep or self._recorder.trouble(run.id):
             return None
@@ -358,7 +346,7 @@ class Secondlook:
         except RunError:
             return None
 
-    def _forget(self, run: _Run) -> None:
+    def _forget(self, run: Run) -> None:
         if self.settings.runs.keep and not self._recorder.trouble(run.id):
             try:
                 forget(checkpoints_file(self.settings.runs.path), run.id)
@@ -375,22 +363,6 @@ def _caps(settings: Settings) -> Caps:
     """Models get a little less than all the time: what they do not answer, the reader still can."""
     caps = Caps.of(settings.budget)
     return replace(caps, seconds=max(0.8 * caps.seconds, caps.seconds - 1.0))
-
-
-async def _given(
-    run: _Run, graph: Any, config: Mapping[str, Any], *, resumable: bool
-) -> dict[str, Any] | None:
-    """The first state of a run, or None to go on from where it stopped."""
-    if run.resumed and resumable and (await graph.aget_state(config)).values:
-        return None
-    return {
-        "question": run.worked_on.asked,
-        "scope": run.scope,
-        "queries": [run.worked_on.asked],
-        "found": [],
-        "steps": [step.model_dump() for step in run.worked_on.steps],
-        "warnings": [warning.model_dump() for warning in run.worked_on.warnings],
-    }
 
 
 async def last_answer(events: AsyncIterator[Event]) -> Answer:

@@ -1,0 +1,39 @@
+"""One question on its way, and the state that its graph begins with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from secondlook.nodes.stand_alone import StandAlone
+    from secondlook.state import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    id: str
+    question: str
+    workflow: str
+    created: str
+    scope: Scope
+    worked_on: StandAlone
+    resumed: bool = False
+
+
+async def first_state(
+    run: Run, graph: Any, config: Mapping[str, Any], *, resumable: bool
+) -> dict[str, Any] | None:
+    """The first state of a run, or None to go on from where it stopped."""
+    if run.resumed and resumable and (await graph.aget_state(config)).values:
+        return None
+    return {
+        "question": run.worked_on.asked,
+        "scope": run.scope,
+        "queries": [run.worked_on.asked],
+        "found": [],
+        "steps": [step.model_dump() for step in run.worked_on.steps],
+        "warnings": [warning.model_dump() for warning in run.worked_on.warnings],
+    }
