@@ -62,11 +62,15 @@ def label_losses(outputs: Outputs, targets: Targets) -> dict[str, Tensor]:
         "relevance": _relevance_loss(outputs.relevance, targets),
         "answerable": mean(_yes_or_no(outputs.answerable, answer), targets.answer_weight),
         "support": mean(_yes_or_no(outputs.support, support), targets.support_weight),
+        **{
+            f"glance{after}": _relevance_loss(made, targets)
+            for after, made in outputs.glances.items()
+        },
     }
 
 
 def teacher_losses(outputs: Outputs, teacher: Outputs, targets: Targets) -> dict[str, Tensor]:
-    """The same four, against what the teachers say of the same rows."""
+    """The same, against what the teachers say of the same rows."""
     parts = ((outputs.start, teacher.start), (outputs.end, teacher.end))
     span = sum(_divergence(given, taught) for given, taught in parts)
     answer = _yes_or_no(outputs.answerable, teacher.answerable.sigmoid())
@@ -76,6 +80,10 @@ def teacher_losses(outputs: Outputs, teacher: Outputs, targets: Targets) -> dict
         "relevance": _taught_relevance(outputs.relevance, teacher.relevance, targets.members),
         "answerable": mean(answer, targets.answer_weight),
         "support": mean(support, targets.support_weight),
+        **{
+            f"glance{after}": _taught_relevance(made, teacher.relevance, targets.members)
+            for after, made in outputs.glances.items()
+        },
     }
 
 

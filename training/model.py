@@ -7,14 +7,14 @@ Everything but attention works on (tokens, hidden); attention knows where rows e
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
 from torch.nn import functional
 
-from training.weights_in import layer_count
+from training.weights_in import glance_head, glance_layers, layer_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,6 +64,8 @@ class Outputs:
     relevance: Tensor
     answerable: Tensor
     support: Tensor
+    glances: dict[int, Tensor] = field(default_factory=dict)
+    """First guesses of relevance, by the number of layers they are made after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,15 @@ def rows_on(device: str, batch: Batch) -> Rows:
 def forward(weights: Parameters, rows: Rows, engine: Engine, *, dropout: float = 0.0) -> Outputs:
     state = _embedded(weights, rows, engine, dropout)
     finish = _compiled_block() if engine.compiled else _block
+    glances, after = {}, glance_layers(weights)
     for layer in range(layer_count(weights)):
+        if layer in after:
+            glances[layer] = _head(weights, glance_head(layer), _firsts(state, rows))
         prefix = f"encoder.layer.{layer}."
         context = engine.attend(_joined_heads(weights, prefix, state), rows)
         context = context.reshape(len(state), -1)
         state = finish(context, state, dropout, *_block_weights(weights, prefix))
-    return _heads(weights, state, rows)
+    return _heads(weights, state, rows, glances)
 
 
 def _embedded(weights: Parameters, rows: Rows, engine: Engine, dropout: float) -> Tensor:
@@ -183,13 +188,13 @@ def _compiled_block() -> Callable[..., Tensor]:
     return _COMPILED[0]
 
 
-def _heads(weights: Parameters, state: Tensor, rows: Rows) -> Outputs:
+def _heads(weights: Parameters, state: Tensor, rows: Rows, glances: dict[int, Tensor]) -> Outputs:
     """In float32, as the product's graph computes them."""
     span = _linear(state.float(), weights["span.weight"], weights["span.bias"])
     allowed = (rows.types == 1) | (rows.position == 0)
     span = span.masked_fill(~allowed[:, None], OUTSIDE)
     start, end = (_padded(span[:, side], rows, OUTSIDE)[: rows.real] for side in (0, 1))
-    first = state[rows.bounds[: rows.real].long()].float()
+    first = _firsts(state, rows)
     both = torch.cat([first, _answer_mean(state, start, rows)], dim=-1)
     return Outputs(
         start=start,
@@ -197,7 +202,12 @@ def _heads(weights: Parameters, state: Tensor, rows: Rows) -> Outputs:
         relevance=_head(weights, "rel", first),
         answerable=_head(weights, "ans", both),
         support=_head(weights, "sup", both),
+        glances=glances,
     )
+
+
+def _firsts(state: Tensor, rows: Rows) -> Tensor:
+    return state[rows.bounds[: rows.real].long()].float()
 
 
 def _padded(values: Tensor, rows: Rows, fill: float) -> Tensor:

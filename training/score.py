@@ -22,7 +22,7 @@ from training.encode import TOKENIZER, cached_pairs
 from training.engine import find_engine, say
 from training.model import parameters
 from training.teach import said
-from training.weights_in import load_checkpoint
+from training.weights_in import glance_head, glance_layers, load_checkpoint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,11 +42,12 @@ COLUMNS = ("relevance", "answerable", "support", "first", "last", "span", "null"
 def read_all(weights: Parameters, pairs: Pairs, engine: Engine) -> Scores:
     """Every output for every pair; the best span as passage tokens."""
     tokens = TOKENS_ON_CPU if engine.device == "cpu" else TOKENS
-    made = np.zeros((len(COLUMNS), len(pairs.kind)), np.float32)
+    names = [*COLUMNS, *map(glance_head, glance_layers(weights))]
+    made = np.zeros((len(names), len(pairs.kind)), np.float32)
     rows = np.arange(len(pairs.kind))
     for batch, _, outputs in said(weights, in_order(pairs, rows, tokens=tokens), engine):
         made[:, batch.pair] = torch.stack(_columns(outputs)).float().cpu().numpy()
-    scores: Scores = dict(zip(COLUMNS, made, strict=True))
+    scores: Scores = dict(zip(names, made, strict=True))
     shift = pairs.question_tokens(rows) + 2 - pairs.offset
     for side in ("first", "last"):
         scores[side] = scores[side].astype(np.int64) - shift
@@ -57,7 +58,7 @@ def _columns(outputs: Outputs) -> list[Tensor]:
     score, first, last = best_spans(outputs.start, outputs.end)
     null = outputs.start[:, 0] + outputs.end[:, 0]
     heads = [outputs.relevance, outputs.answerable, outputs.support]
-    return [*heads, first, last, score, null]
+    return [*heads, first, last, score, null, *outputs.glances.values()]
 
 
 def best_spans(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -81,6 +82,9 @@ def figures(pairs: Pairs, scores: Scores, tokenizer: Tokenizer) -> dict[str, Any
         "ranking": ranking(pairs, scores["relevance"]),
         "answerability": answerability(pairs, scores),
         "support": support(pairs, scores["support"]),
+        "glances": {
+            name: ranking(pairs, scores[name]) for name in scores if name.startswith("glance")
+        },
     }
 
 

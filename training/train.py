@@ -217,6 +217,9 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--groups", type=int, default=0, help="train on about so many, for a trial")
     parser.add_argument("--mix", type=shares, default=None, help="tokens by source: squad=0.6,...")
     parser.add_argument("--loss", type=shares, default={}, help="weights: span=1,relevance=1,...")
+    parser.add_argument(
+        "--glances", type=int, nargs="*", default=(), help="layers after which a head glances"
+    )
     parser.add_argument("--negatives", type=int, default=4)
     parser.add_argument("--harder", type=int, default=12)
     parser.add_argument("--unanswerable", type=int, default=2)
@@ -239,7 +242,9 @@ def main() -> None:
     torch.manual_seed(recipe.seed)
     engine = find_engine(attention=given.attention, compiled=given.compiled)
     sampler = make_sampler(given, recipe, engine)
-    start = starting_weights(given.base, layers=recipe.layers, seed=recipe.seed)
+    start = starting_weights(
+        given.base, layers=recipe.layers, seed=recipe.seed, glances=given.glances
+    )
     weights = parameters(start, engine.device)
     if given.measure:
         measure(weights, next(iter(sampler)), engine)

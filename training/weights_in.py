@@ -23,7 +23,7 @@ from training.export.tensors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,6 +41,7 @@ HEAD_SIZES = {
     "sup.0": (2 * HIDDEN, HIDDEN),
     "sup.2": (HIDDEN, 1),
 }
+GLANCE_SIZES = {"0": (HIDDEN, HIDDEN), "2": (HIDDEN, 1)}
 PART_BYTES = 15 * 2**20
 WORDS = "embeddings.word_embeddings.weight"
 _ROWS, _SCALE = "|rows", "|scale"
@@ -132,17 +133,36 @@ def load_base(file: Path) -> Arrays:
     return floats(tensors)
 
 
-def starting_weights(source: Path, *, layers: int, seed: int) -> Arrays:
+def starting_weights(
+    source: Path, *, layers: int, seed: int, glances: Sequence[int] = ()
+) -> Arrays:
     """Base or checkpoint with `layers` of its layers, evenly spaced from the last one down, and
-    every head the reader has: those the source lacks start at random."""
+    every head the reader has, with one that glances after each of `glances` layers: those the
+    source lacks start at random."""
     arrays = load_checkpoint(source) if source.is_dir() else load_base(source)
     arrays = {name: value for name, value in arrays.items() if not name.startswith("pooler.")}
     random = np.random.default_rng(seed)
-    for name, (size, out) in HEAD_SIZES.items():
+    sizes = HEAD_SIZES | {
+        f"{glance_head(after)}.{part}": size
+        for after in glances
+        for part, size in GLANCE_SIZES.items()
+    }
+    for name, (size, out) in sizes.items():
         if f"{name}.weight" not in arrays:
             arrays[f"{name}.weight"] = random.normal(0, 0.02, (out, size)).astype(np.float32)
             arrays[f"{name}.bias"] = np.zeros(out, np.float32)
     return keep_layers(arrays, layers)
+
+
+def glance_head(after: int) -> str:
+    """The name of the head that guesses relevance after so many layers."""
+    return f"glance{after}"
+
+
+def glance_layers(arrays: Iterable[str]) -> list[int]:
+    """After how many layers the heads of a checkpoint glance."""
+    found = (re.match(r"glance(\d+)\.2\.bias", name) for name in arrays)
+    return sorted(int(match[1]) for match in found if match)
 
 
 def layer_count(arrays: Mapping[str, Any]) -> int:
