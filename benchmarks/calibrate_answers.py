@@ -69,7 +69,7 @@ def calibrate_answers(known: Readings) -> Answers:
     chosen = {CALIBRATION: _choices(made), "hotpot-train": _choices(hotpot_train)}
     rule = _best_choice(chosen)
     choice = CHOICES[rule]
-    rows = [answer_features(_picked(case, choice)) for case in made]
+    rows = [answer_features(case.candidates, _at(case, choice)) for case in made]
     model = fit(rows, [_right(case, choice) for case in made], FEATURES)
     threshold = _threshold(model, choice, made)
     sets = {
@@ -100,7 +100,7 @@ def _best_choice(chosen: dict[str, dict[str, dict[str, Any]]]) -> str:
 
 def _compared(made: Sequence[Case], choice: dict[str, float]) -> dict[str, Any]:
     """Log loss on each article by a model made from the other ones, and the weights from all."""
-    rows = [answer_features(_picked(case, choice)) for case in made]
+    rows = [answer_features(case.candidates, _at(case, choice)) for case in made]
     right = np.array([_right(case, choice) for case in made])
     articles = np.array([case.article for case in made])
     found = {}
@@ -126,10 +126,6 @@ def _at(case: Case, choice: dict[str, float]) -> int:
     return choose(case.candidates, choice) or 0
 
 
-def _picked(case: Case, choice: dict[str, float]) -> Any:
-    return case.candidates[_at(case, choice)]
-
-
 def _right(case: Case, choice: dict[str, float]) -> bool:
     return case.scores[_at(case, choice)][1] >= RIGHT
 
@@ -145,7 +141,9 @@ def _threshold(model: Logistic, choice: dict[str, float], group: Sequence[Case])
 
 
 def _probabilities(model: Logistic, choice: dict[str, float], group: Sequence[Case]) -> list[float]:
-    return [model.probability(answer_features(_picked(case, choice))) for case in group]
+    return [
+        model.probability(answer_features(case.candidates, _at(case, choice))) for case in group
+    ]
 
 
 def _choices(group: Sequence[Case]) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,138 @@
+"""From which probability on answers may be given if at most so many of them may be wrong.
+
+Learn then Test (Angelopoulos, Bates, Candès, Jordan and Lei 2021, arXiv:2110.01052) with a fixed
+sequence: thresholds are tested from strict to lax, each by the exact binomial tail, and the first
+that fails ends it. docs/confidence.md says what the promise assumes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LEVELS = 40
+"""Thresholds of a table: each lets through so large a part of the answers more than the last."""
+_DIGITS = 6
+_START = 0.5
+"""The sequence starts where answers that are wrong half as often as allowed would pass: with fewer
+answers one unlucky one would end it, however good they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RiskRow:
+    threshold: float
+    answered: int
+    """Answers with at least this probability."""
+    wrong: int
+    """Those of them that are wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class RiskTable:
+    """How often answers were wrong above each threshold."""
+
+    rows: tuple[RiskRow, ...]
+    """Strictest first."""
+    questions: int
+    """All that were judged; `answered` of a row is its coverage of them."""
+
+    def threshold(self, max_risk: float, *, confidence: float) -> float | None:
+        """The lowest probability with which answers may be given so that the share of wrong ones
+        among them is at most `max_risk`; over calibrations like this one that is so in at least
+        `confidence` of them. None where nothing can be promised."""
+        check_share("max_risk", max_risk)
+        check_share("confidence", confidence)
+        doubt = 1 - confidence
+        found = None
+        for row in self.rows[self._first_tested(max_risk, doubt) :]:
+            if binomial_tail(row.answered, max_risk, row.wrong) > doubt:
+                break
+            found = row.threshold
+        return found
+
+    def _first_tested(self, max_risk: float, doubt: float) -> int:
+        """Where the sequence starts. It goes by how many were answered, never by how many of them
+        were wrong, or the promise would be void."""
+        for at, row in enumerate(self.rows):
+            if (
+                binomial_tail(row.answered, max_risk, int(_START * max_risk * row.answered))
+                <= doubt
+            ):
+                return at
+        return max(0, len(self.rows) - 1)
+
+    def coverage(self, threshold: float) -> float:
+        """Share of the questions that were answered at this threshold of the table."""
+        answered = max((row.answered for row in self.rows if row.threshold >= threshold), default=0)
+        return answered / self.questions if self.questions else 0.0
+
+    def as_data(self) -> dict[str, Any]:
+        rows = [[row.threshold, row.answered, row.wrong] for row in self.rows]
+        return {"questions": self.questions, "rows": rows}
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> RiskTable:
+        rows = tuple(RiskRow(float(at), int(n), int(wrong)) for at, n, wrong in data["rows"])
+        for row in rows:
+            if not (0 <= row.threshold <= 1 and 0 <= row.wrong <= row.answered):
+                raise ValueError(f"a row of the risk table makes no sense: {row!r}")
+        if any(after.answered <= row.answered for row, after in itertools.pairwise(rows)):
+            raise ValueError("the rows of the risk table are not in order")
+        return cls(rows=rows, questions=int(data["questions"]))
+
+
+def risk_table(
+    probabilities: Sequence[float], right: Sequence[bool], *, levels: int = LEVELS
+) -> RiskTable:
+    """Counts of answers whose probabilities were not fitted on them (`cross_fitted`).
+
+    Thresholds are the probabilities at fixed ranks, which depend on nothing but the number of
+    answers: where wrong ones lie has no say in which thresholds are tested.
+    """
+    pairs = sorted(zip(probabilities, right, strict=True), key=lambda pair: -pair[0])
+    thresholds = (_floored(pairs[rank - 1][0]) for rank in _ranks(len(pairs), levels))
+    rows = []
+    for threshold in dict.fromkeys(thresholds):
+        above = [good for probability, good in pairs if probability >= threshold]
+        rows.append(RiskRow(threshold, len(above), above.count(False)))
+    return RiskTable(rows=tuple(rows), questions=len(pairs))
+
+
+def binomial_tail(n: int, p: float, most: int) -> float:
+    """Exact probability of at most `most` among `n` that each happen with probability `p`."""
+    if most >= n:
+        return 1.0
+    terms = [_log_binomial(n, p, k) for k in range(most + 1)]
+    peak = max(terms, default=-math.inf)
+    if peak == -math.inf:
+        return 0.0
+    return min(1.0, math.exp(peak) * math.fsum(math.exp(term - peak) for term in terms))
+
+
+def check_share(name: str, value: float) -> None:
+    if not 0 < value < 1:
+        raise UsageError(
+            f"{name} must lie between 0 and 1, not {value!r}",
+            hint=f"{name} 0.05 means 5 %",
+        )
+
+
+def _ranks(count: int, levels: int) -> list[int]:
+    return sorted({math.ceil(count * level / levels) for level in range(1, levels + 1)} - {0})
+
+
+def _floored(probability: float) -> float:
+    """Rounded down, so that the answer at this rank is itself let through."""
+    return math.floor(probability * 10**_DIGITS) / 10**_DIGITS
+
+
+def _log_binomial(n: int, p: float, k: int) -> float:
+    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return ways + k * math.log(p) + (n - k) * math.log1p(-p)
