@@ -5,6 +5,9 @@
 
     python -m training.export.build reader --weights checkpoint/ --tokenizer ... --name reader-2
 
+A reader that was trained with a first head (`pre`) is written in two files, cut where that head
+sits: glance.onnx and look.onnx. `--whole` writes it as one, without that head.
+
 The weights of an int8 file are taken over bit for bit; only the graph around them is written
 anew. A folder is a checkpoint of `training.train`: it is quantised here.
 """
@@ -20,18 +23,21 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from training.export import models
+from training.export.graph import Plan
 from training.export.tensors import from_arrays, read_int8_onnx, read_safetensors
 from training.weights_in import load_checkpoint
 
 if TYPE_CHECKING:
-    from training.export.graph import Plan
     from training.export.tensors import Tensors
+
+    Models = dict[str, onnx.ModelProto]
 
 PACKAGE = Path(__file__).parents[2] / "weights" / "src" / "secondlook_weights"
 KINDS = {
     "embedder": {"max_tokens": 512, "dimensions": models.HIDDEN},
     "reader": {"max_tokens": 384, "dimensions": models.HIDDEN},
 }
+FLOAT = Plan(linear="float", attention="separate")
 
 
 def build(
@@ -43,26 +49,63 @@ def build(
     folder: Path,
     plan: Plan | None = None,
     support: bool = True,
+    whole: bool = False,
+    glance_layers: int | None = None,
 ) -> None:
-    """Write model.onnx, tokenizer.json and manifest.json of one model."""
-    tensors = read_tensors(weights)
-    model = (
-        models.embedder(tensors, plan)
-        if kind == "embedder"
-        else models.reader(tensors, plan, support=support)
-    )
+    """Write the graphs, tokenizer.json and manifest.json of one model."""
+    tensors = read_tensors(weights, keep_floats=plan == FLOAT)
+    parted = kind == "reader" and "pre.0" in tensors.matrices and not whole
+    depth = _depth(weights, tensors, glance_layers) if parted else None
+    made = _models(kind, tensors, plan, support=support, depth=depth)
     folder.mkdir(parents=True, exist_ok=True)
-    onnx.checker.check_model(model)
-    onnx.save(model, str(folder / "model.onnx"))
+    _save(made, folder)
     write_tokenizer(tokenizer, folder / "tokenizer.json")
-    manifest = {"name": name, **KINDS[kind], **_facts(model, tensors, weights)}
-    manifest["files"] = {file: _sha256(folder / file) for file in ("model.onnx", "tokenizer.json")}
+    manifest = {"name": name, **KINDS[kind], **_facts(made, tensors, weights, depth)}
+    names = (*made, "tokenizer.json")
+    manifest["files"] = {file: _sha256(folder / file) for file in names}
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
 
 
-def read_tensors(file: Path) -> Tensors:
+def _models(
+    kind: str, tensors: Tensors, plan: Plan | None, *, support: bool, depth: int | None
+) -> Models:
+    """Graphs by the names of their files."""
+    if kind == "embedder":
+        return {"model.onnx": models.embedder(tensors, plan)}
+    if depth is None:
+        return {"model.onnx": models.reader(tensors, plan, support=support)}
+    return {
+        "glance.onnx": models.glance(tensors, depth, plan),
+        "look.onnx": models.look(tensors, depth, plan, support=support),
+    }
+
+
+def _depth(weights: Path, tensors: Tensors, given: int | None) -> int:
+    """The layers below the first head: as given, or as the checkpoint's recipe has it."""
+    recipe = weights / "recipe.json"
+    if given is None and recipe.is_file():
+        given = json.loads(recipe.read_text("utf-8")).get("recipe", {}).get("glance_layers")
+    if given is None:
+        raise ValueError(
+            f"{str(weights)!r} does not say where its first head sits: --glance-layers"
+        )
+    if not 0 < given < tensors.layers:
+        raise ValueError(f"a reader of {tensors.layers} layers cannot be cut after {given}")
+    return given
+
+
+def _save(made: Models, folder: Path) -> None:
+    for name, model in made.items():
+        onnx.checker.check_model(model)
+        onnx.save(model, str(folder / name))
+    # What an earlier build left behind would contradict the manifest.
+    for name in {"model.onnx", "glance.onnx", "look.onnx"} - made.keys():
+        (folder / name).unlink(missing_ok=True)
+
+
+def read_tensors(file: Path, *, keep_floats: bool = False) -> Tensors:
     if file.is_dir():
-        return from_arrays(load_checkpoint(file))
+        return from_arrays(load_checkpoint(file), keep_floats=keep_floats)
     return read_safetensors(file) if file.suffix == ".safetensors" else read_int8_onnx(file)
 
 
@@ -74,16 +117,18 @@ def write_tokenizer(source: Path, target: Path) -> None:
     target.write_text(compact, "utf-8", newline="\n")
 
 
-def _facts(model: onnx.ModelProto, tensors: Tensors, source: Path) -> dict[str, Any]:
+def _facts(made: Models, tensors: Tensors, source: Path, depth: int | None) -> dict[str, Any]:
+    graphs = [model.graph for model in made.values()]
     sizes = [matrix.values.size for matrix in tensors.matrices.values()]
     sizes += [table.values.size for table in tensors.tables.values()]
     sizes += [vector.size for vector in tensors.vectors.values()]
     return {
         "layers": tensors.layers,
+        **({} if depth is None else {"glance_layers": depth}),
         "parameters": sum(sizes),
-        "inputs": [value.name for value in model.graph.input],
-        "outputs": [value.name for value in model.graph.output],
-        "nodes": len(model.graph.node),
+        "inputs": [value.name for value in graphs[0].input],
+        "outputs": [value.name for graph in graphs for value in graph.output],
+        "nodes": sum(len(graph.node) for graph in graphs),
         "source_sha256": _sha256(source),
     }
 
@@ -109,6 +154,13 @@ def main() -> None:
     parser.add_argument(
         "--no-support", dest="support", action="store_false", help="leave the support head out"
     )
+    parser.add_argument("--whole", action="store_true", help="one file, without the first head")
+    parser.add_argument(
+        "--glance-layers", type=int, help="layers below the first head; default: as in the recipe"
+    )
+    parser.add_argument(
+        "--float", action="store_true", help="float32 as trained, to hold int8 against"
+    )
     given = parser.parse_args()
     build(
         given.kind,
@@ -116,7 +168,10 @@ def main() -> None:
         tokenizer=given.tokenizer,
         name=given.name,
         folder=given.out or PACKAGE / given.kind,
+        plan=FLOAT if given.float else None,
         support=given.support,
+        whole=given.whole,
+        glance_layers=given.glance_layers,
     )
 
 

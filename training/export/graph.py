@@ -33,7 +33,7 @@ HEADS = 12
 
 Linear: TypeAlias = Literal["integer", "blocks", "float"]
 """integer: int8 with one activation scale per tensor; blocks: one per row and block; float: the
-same weights multiplied in float32, the reference for what int8 activations cost."""
+weights multiplied in float32, as trained where the source has them: what int8 is held against."""
 Attention: TypeAlias = Literal["quantised", "separate"]
 """quantised: projections inside the attention node; separate: before it."""
 
@@ -141,9 +141,12 @@ class Graph:
             epsilon=LAYER_NORM_EPSILON,
         )
 
-    def model(self, inputs: Shapes, outputs: Shapes) -> onnx.ModelProto:
-        given = [helper.make_tensor_value_info(n, TensorProto.INT64, s) for n, s in inputs.items()]
-        made = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in outputs.items()]
+    def model(
+        self, inputs: Shapes, outputs: Shapes, *, states: Shapes | None = None
+    ) -> onnx.ModelProto:
+        """Inputs are tokens; `states` are inputs too, handed over from another graph."""
+        given = _described(TensorProto.FLOAT, states or {}) + _described(TensorProto.INT64, inputs)
+        made = _described(TensorProto.FLOAT, outputs)
         body = helper.make_graph(
             list(self.nodes.values()), "secondlook", given, made, list(self.constants.values())
         )
@@ -153,15 +156,23 @@ class Graph:
         )
 
 
+def _described(kind: int, shapes: Shapes) -> list[onnx.ValueInfoProto]:
+    return [helper.make_tensor_value_info(name, kind, shape) for name, shape in shapes.items()]
+
+
 def encoder(graph: Graph, ids: str, types: str | None) -> str:
     """The last layer's output: (texts, tokens, hidden)."""
-    state = _embeddings(graph, ids, types)
-    for layer in range(graph.tensors.layers):
+    return layers(graph, embeddings(graph, ids, types), range(graph.tensors.layers))
+
+
+def layers(graph: Graph, state: str, numbers: range) -> str:
+    """The output of the last of these layers, the first of which is given `state`."""
+    for layer in numbers:
         state = _layer(graph, state, f"encoder.layer.{layer}")
     return state
 
 
-def _embeddings(graph: Graph, ids: str, types: str | None) -> str:
+def embeddings(graph: Graph, ids: str, types: str | None) -> str:
     """Word, position and type vectors, summed and normalised. Without `types` every token is of
     type 0, whose vector is folded into the positions."""
     positions = graph.tensors.floats("position_embeddings")

@@ -1,4 +1,9 @@
-"""The two models of the product: an encoder with a pooling or with heads on top."""
+"""The two models of the product: an encoder with a pooling or with heads on top.
+
+A reader with the head `pre` can be cut in two after the layers which that head sits on: `glance`
+gives a first relevance, `look` goes on from the state it hands over. Together they multiply the
+same numbers in the same order as the whole, so their results are equal bit for bit.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto
 
-from training.export.graph import Graph, Plan, encoder
+from training.export.graph import Graph, Plan, embeddings, encoder, layers
 
 if TYPE_CHECKING:
     import onnx
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
     from training.export.tensors import Tensors
 
 HIDDEN = 384
+PAIRS = ("pairs", "tokens")
+STATE = ("pairs", "tokens", HIDDEN)
 # What a token outside the passage weighs, as in training.
 OUTSIDE = -1e4
 
@@ -33,21 +40,49 @@ def reader(tensors: Tensors, plan: Plan | None = None, *, support: bool = True) 
     and, where it was trained and is wanted, support (pairs). Type 1 marks the passage; token 0 of
     start and end means "no answer"."""
     graph = Graph(tensors, plan or Plan())
-    state = encoder(graph, "ids", "types")
+    outputs = _judged(graph, encoder(graph, "ids", "types"), support=support)
+    return graph.model({"ids": PAIRS, "types": PAIRS}, outputs)
+
+
+def glance(tensors: Tensors, depth: int, plan: Plan | None = None) -> onnx.ModelProto:
+    """ids and types (pairs, tokens) -> state (pairs, tokens, hidden) after `depth` layers, and what
+    the head on it takes the relevance to be: glance (pairs)."""
+    graph = Graph(tensors, plan or Plan())
+    state = layers(graph, embeddings(graph, "ids", "types"), range(depth))
+    graph.node("Identity", [state], "state")
+    _head(graph, _first(graph, state), "pre", "glance")
+    return graph.model({"ids": PAIRS, "types": PAIRS}, {"state": STATE, "glance": ("pairs",)})
+
+
+def look(
+    tensors: Tensors, depth: int, plan: Plan | None = None, *, support: bool = True
+) -> onnx.ModelProto:
+    """state after `depth` layers, and types -> what `reader` gives."""
+    graph = Graph(tensors, plan or Plan())
+    state = layers(graph, "state", range(depth, tensors.layers))
+    outputs = _judged(graph, state, support=support)
+    return graph.model({"types": PAIRS}, outputs, states={"state": STATE})
+
+
+def _judged(graph: Graph, state: str, *, support: bool) -> dict[str, tuple[str | int, ...]]:
+    """The heads on the last layer; the names and shapes of what they give."""
     span = graph.float_linear(state, "span")
     for name, column in (("start", 0), ("end", 1)):
         graph.node("Gather", [span, _scalar(graph, column)], name, axis=2)
-    first = graph.node("Gather", [state, _scalar(graph, 0)], "first", axis=1)
+    first = _first(graph, state)
     _head(graph, first, "rel", "relevance")
     both = graph.node("Concat", [first, _answer_mean(graph, state)], "first+answer", axis=-1)
     _head(graph, both, "ans", "answerable")
-    pairs = ("pairs", "tokens")
-    outputs: dict[str, tuple[str | int, ...]] = {"start": pairs, "end": pairs}
+    outputs: dict[str, tuple[str | int, ...]] = {"start": PAIRS, "end": PAIRS}
     outputs |= {"relevance": ("pairs",), "answerable": ("pairs",)}
-    if support and "sup.0" in tensors.matrices:
+    if support and "sup.0" in graph.tensors.matrices:
         _head(graph, both, "sup", "support")
         outputs["support"] = ("pairs",)
-    return graph.model({"ids": pairs, "types": pairs}, outputs)
+    return outputs
+
+
+def _first(graph: Graph, state: str) -> str:
+    return graph.node("Gather", [state, _scalar(graph, 0)], "first", axis=1)
 
 
 def _scalar(graph: Graph, value: int) -> str:

@@ -30,7 +30,10 @@ MATRICES = (
     "intermediate.dense",
     "output.dense",
 )
-HEAD_MODULES = ("span", "rel.0", "rel.2", "ans.0", "ans.2", "sup.0", "sup.2")
+HEAD_MODULES = (
+    "span",
+    *(f"{head}.{part}" for head in ("pre", "rel", "ans", "sup") for part in (0, 2)),
+)
 TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 INT8_MAX = 127
 
@@ -70,7 +73,8 @@ class Tensors:
     tables: dict[str, Table] = field(default_factory=dict)
     vectors: dict[str, Floats] = field(default_factory=dict)
     exact: dict[str, Floats] = field(default_factory=dict)
-    """Heads (in, out) and small tables as they were trained, where the source has floats."""
+    """Heads (in, out) and small tables as they were trained, where the source has floats; every
+    matrix, where they are kept to measure what int8 costs."""
 
     def floats(self, module: str) -> Floats:
         """The best there is of a matrix or table that is used in float."""
@@ -149,7 +153,7 @@ def read_safetensors(file: Path) -> Tensors:
     return from_arrays(_safetensors(file))
 
 
-def from_arrays(arrays: Mapping[str, Floats]) -> Tensors:
+def from_arrays(arrays: Mapping[str, Floats], *, keep_floats: bool = False) -> Tensors:
     """From float weights by the names torch gives them, matrices laid out (out, in)."""
     tensors = Tensors()
     for name, array in arrays.items():
@@ -157,7 +161,7 @@ def from_arrays(arrays: Mapping[str, Floats]) -> Tensors:
         matrix = module.endswith(MATRICES) or module in HEAD_MODULES
         if name.endswith(".weight") and matrix:
             tensors.matrices[module] = quantise_matrix(np.ascontiguousarray(array.T))
-            if module in HEAD_MODULES:
+            if keep_floats or module in HEAD_MODULES:
                 tensors.exact[module] = np.ascontiguousarray(array.T)
         elif module.removeprefix("embeddings.") in TABLES:
             _add_table(tensors, module.removeprefix("embeddings."), array)

@@ -1,5 +1,5 @@
-"""The embedded reader: one pass over question and passage gives relevance, an answer span and
-whether there is an answer at all."""
+"""The embedded reader: question and passage read together give relevance, an answer span and
+whether there is an answer at all; claim and evidence, whether the one follows from the other."""
 
 from __future__ import annotations
 
@@ -8,66 +8,192 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secondlook.reading.port import Reading
-from secondlook.reading.session import OnnxModel
-from secondlook.reading.weights import Weights, find_weights
+from secondlook.errors import ModelUnavailable
+from secondlook.reading.passes import open_passes
+from secondlook.reading.port import Reading, glimpse
+from secondlook.reading.recent import Recent, key_of
+from secondlook.reading.session import Workers
+from secondlook.reading.weights import INSTALL_HINT, Weights, find_weights
 from secondlook.reading.wordpieces import CLS, SEP, Wordpieces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from secondlook.reading.session import Feed, Outputs
+    from secondlook.reading.passes import Logits, State
+    from secondlook.reading.port import Choose
+    from secondlook.reading.session import Feed
+
+    Texts = Mapping[bytes, str]
+    """Passages by what they are remembered under."""
 
 QUESTION_TOKENS = 64
+CLAIM_TOKENS = 128
 ANSWER_TOKENS = 30
 WINDOW_OVERLAP = 96
+REMEMBERED = 4096
+"""Readings kept at hand: those of some hundred questions."""
 _SPECIAL_TOKENS = 3
+_STATES = 256
+"""Glances whose state is kept for the look: about half a megabyte each."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
     """The part of one passage that fits beside the question in one pass."""
 
-    passage: int
-    ids: list[int]
-    offsets: list[tuple[int, int]]
+    passage: bytes
+    question: Sequence[int]
+    ids: Sequence[int]
+    offsets: Sequence[tuple[int, int]]
+    glance: float | None = None
+    state: State | None = None
+    """Where the glance stopped."""
+
+    @property
+    def feed(self) -> Feed:
+        tokens = np.array([[CLS, *self.question, SEP, *self.ids, SEP]], dtype=np.int64)
+        types = np.zeros_like(tokens)
+        # As in training: the closing [SEP] is not the passage's.
+        types[0, len(self.question) + 2 : -1] = 1
+        return {"ids": tokens, "types": types}
 
 
 class OnnxReader:
-    """Implements `Reader`. A passage longer than the model sees is read in overlapping windows;
-    the window with the highest relevance speaks for the passage."""
+    """Implements `Reader` and `Judge`. A passage longer than the model sees is read in overlapping
+    windows; the window with the highest relevance speaks for the passage."""
 
-    def __init__(self, weights: Weights | None = None, *, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        weights: Weights | None = None,
+        *,
+        threads: int | None = None,
+        remembered: int = REMEMBERED,
+    ) -> None:
         self._weights = weights or find_weights("reader")
         self._wordpieces = Wordpieces(self._weights.tokenizer)
-        self._model = OnnxModel(self._weights.model, threads=threads)
+        self._workers = Workers(threads)
+        self._passes = open_passes(self._weights, self._workers)
+        self._recent = Recent(remembered)
 
     @property
     def name(self) -> str:
         return self._weights.identity
 
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        if not passages:
-            return []
-        asked = self._wordpieces.ids([question], limit=QUESTION_TOKENS)[0]
-        windows = self._windows(passages, self._weights.max_tokens - len(asked) - _SPECIAL_TOKENS)
-        # Longest first: the last passes are short ones, so no core waits long at the end.
-        windows.sort(key=lambda window: -len(window.ids))
-        outputs = self._model.run_all([_feed(asked, window) for window in windows])
-        seen: list[list[Reading]] = [[] for _ in passages]
-        for window, output in zip(windows, outputs, strict=True):
-            seen[window.passage].append(_reading(window, output, first=len(asked) + 2))
-        return [_best(readings) for readings in seen]
+    @property
+    def glances(self) -> bool:
+        """Whether it can tell passages apart before it looks at them."""
+        return self._passes.glances
 
-    def _windows(self, passages: Sequence[str], room: int) -> list[_Window]:
-        encoded = self._wordpieces.with_offsets(passages)
-        return [
-            _Window(at, ids[start : start + room], offsets[start : start + room])
-            for at, (ids, offsets) in enumerate(encoded)
+    @property
+    def judges(self) -> bool:
+        return "support" in self._passes.outputs
+
+    def read(
+        self, question: str, passages: Sequence[str], *, choose: Choose | None = None
+    ) -> list[Reading]:
+        keys = [key_of(question, passage) for passage in passages]
+        texts = dict(zip(keys, passages, strict=True))
+        if choose is None or not self.glances:
+            looks = self._looks(question, texts)
+            return [looks[key] for key in keys]
+        glances, begun = self._glances(question, texts)
+        chosen = {keys[at] for at in choose([glances[key].relevance for key in keys])}
+        looks = self._looks(question, {key: texts[key] for key in texts if key in chosen}, begun)
+        return [looks.get(key) or glances[key] for key in keys]
+
+    def judge(self, claims: Sequence[tuple[str, str]]) -> list[float]:
+        """How far each evidence supports its claim, as a raw logit; long evidence is read in
+        windows, and the one that speaks most for the claim counts."""
+        if not self.judges:
+            raise ModelUnavailable(
+                f"the reader {self.name!r} has no head that judges support",
+                hint=INSTALL_HINT,
+            )
+        windows = [
+            window
+            for claim, evidence in dict.fromkeys(claims)
+            for window in self._windows(claim, {key_of(claim, evidence): evidence}, CLAIM_TOKENS)
+        ]
+        windows.sort(key=_shortness)
+        best: dict[bytes, float] = {}
+        for window, logits in zip(windows, self._workers.map(self._looked, windows), strict=True):
+            support = float(logits["support"][0])
+            best[window.passage] = max(support, best.get(window.passage, support))
+        return [best[key_of(claim, evidence)] for claim, evidence in claims]
+
+    def _glances(self, question: str, texts: Texts) -> tuple[dict[bytes, Reading], list[_Window]]:
+        """A glimpse of every passage, and the windows from which to look on."""
+        known = self._recent.get(texts, looked=False)
+        new = {key: text for key, text in texts.items() if key not in known}
+        windows = self._windows(question, new, QUESTION_TOKENS)
+        begun = self._workers.map(self._glanced, windows[:_STATES])
+        begun += [
+            replace(one, state=None) for one in self._workers.map(self._glanced, windows[_STATES:])
+        ]
+        made = _glimpses(begun)
+        self._recent.put(made)
+        return known | made, begun
+
+    def _looks(
+        self, question: str, texts: Texts, begun: Sequence[_Window] = ()
+    ) -> dict[bytes, Reading]:
+        """A reading of every passage, going on from the glances at hand."""
+        known = self._recent.get(texts, looked=True)
+        new = {key: text for key, text in texts.items() if key not in known}
+        windows = [window for window in begun if window.passage in new]
+        started = {window.passage for window in windows}
+        rest = {key: text for key, text in new.items() if key not in started}
+        windows += self._windows(question, rest, QUESTION_TOKENS)
+        found: dict[bytes, list[Reading]] = {}
+        for window, logits in zip(windows, self._workers.map(self._looked, windows), strict=True):
+            found.setdefault(window.passage, []).append(_reading(window, logits))
+        made = {key: _best(readings) for key, readings in found.items()}
+        self._recent.put(made)
+        self._recent.put(
+            {
+                key: glimpse(one.glance, windows=one.windows)
+                for key, one in made.items()
+                if one.glance is not None
+            }
+        )
+        return known | made
+
+    def _glanced(self, window: _Window) -> _Window:
+        relevance, state = self._passes.glance(window.feed)
+        return replace(window, glance=relevance, state=state)
+
+    def _looked(self, window: _Window) -> Logits:
+        return self._passes.look(window.feed, window.state)
+
+    def _windows(self, question: str, texts: Texts, limit: int) -> list[_Window]:
+        """All of every text beside the question, of which at most `limit` tokens are taken.
+
+        Longest first: the last passes are short ones, so no core waits long at the end.
+        """
+        (asked,) = self._wordpieces.ids([question], limit=limit)
+        room = self._weights.max_tokens - len(asked) - _SPECIAL_TOKENS
+        encoded = self._wordpieces.with_offsets(list(texts.values()))
+        windows = [
+            _Window(key, asked, ids[start : start + room], offsets[start : start + room])
+            for key, (ids, offsets) in zip(texts, encoded, strict=True)
             for start in window_starts(len(ids), room)
         ]
+        return sorted(windows, key=_shortness)
+
+
+def _shortness(window: _Window) -> int:
+    return -len(window.ids) - len(window.question)
+
+
+def _glimpses(windows: Sequence[_Window]) -> dict[bytes, Reading]:
+    """Of each passage: its best window speaks for it."""
+    seen: dict[bytes, list[float]] = {}
+    for window in windows:
+        if window.glance is not None:
+            seen.setdefault(window.passage, []).append(window.glance)
+    return {key: glimpse(max(found), windows=len(found)) for key, found in seen.items()}
 
 
 def window_starts(tokens: int, room: int) -> range:
@@ -76,18 +202,10 @@ def window_starts(tokens: int, room: int) -> range:
     return range(0, max(tokens - WINDOW_OVERLAP, 1), step) if tokens > room else range(1)
 
 
-def _feed(question: list[int], window: _Window) -> Feed:
-    tokens = np.array([[CLS, *question, SEP, *window.ids, SEP]], dtype=np.int64)
-    types = np.zeros_like(tokens)
-    # As in training: the closing [SEP] is not the passage's.
-    types[0, len(question) + 2 : -1] = 1
-    return {"ids": tokens, "types": types}
-
-
-def _reading(window: _Window, output: Outputs, *, first: int) -> Reading:
-    starts, ends, relevance, answerable = (values[0] for values in output)
+def _reading(window: _Window, logits: Logits) -> Reading:
+    starts, ends = logits["start"][0], logits["end"][0]
     null = float(starts[0] + ends[0])
-    size = len(window.ids)
+    first, size = len(window.question) + 2, len(window.ids)
     span = best_span(starts[first : first + size], ends[first : first + size])
     score, start, end = (
         (null, 0, 0)
@@ -98,13 +216,15 @@ def _reading(window: _Window, output: Outputs, *, first: int) -> Reading:
             window.offsets[span[2]][1],
         )
     )
+    glance = float(logits["glance"][0]) if "glance" in logits else window.glance
     return Reading(
-        relevance=float(relevance),
-        answerable=float(answerable),
+        relevance=float(logits["relevance"][0]),
+        answerable=float(logits["answerable"][0]),
         start=start,
         end=end,
         span_score=score,
         null_score=null,
+        glance=glance,
     )
 
 
@@ -122,4 +242,5 @@ def best_span(
 
 def _best(readings: list[Reading]) -> Reading:
     best = max(readings, key=lambda reading: (reading.relevance, -reading.start))
-    return replace(best, windows=len(readings))
+    glances = [reading.glance for reading in readings if reading.glance is not None]
+    return replace(best, windows=len(readings), glance=max(glances, default=None))

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.errors import ModelError, ModelUnavailable, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
-    Feed = Mapping[str, NDArray[np.int64]]
+    Feed = Mapping[str, NDArray[Any]]
     Outputs = list[NDArray[np.float32]]
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 def allowed_cores() -> int:
@@ -32,15 +35,35 @@ def allowed_cores() -> int:
     return os.cpu_count() or 1
 
 
-class OnnxModel:
-    """A loaded model and the threads that run it. Safe to call from several threads."""
+class Workers:
+    """The threads that run passes side by side. Models whose passes alternate share them."""
 
-    def __init__(self, file: Path, *, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
             raise UsageError(f"threads must be at least 1, not {threads!r}")
         self.threads = threads or allowed_cores()
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="secondlook-model")
+
+    def map(self, work: Callable[[Item], Made], items: Sequence[Item]) -> list[Made]:
+        """What comes of each item, in order, computed side by side."""
+        if len(items) < 2 or self.threads == 1:  # noqa: PLR2004
+            return [work(item) for item in items]
+        return list(self._pool.map(work, items))
+
+
+class OnnxModel:
+    """A loaded model and the threads that run it. Safe to call from several threads."""
+
+    def __init__(
+        self, file: Path, *, threads: int | None = None, workers: Workers | None = None
+    ) -> None:
+        self.workers = workers or Workers(threads)
         self._session = _open(file)
-        self._workers = ThreadPoolExecutor(self.threads, thread_name_prefix="secondlook-model")
+        self.outputs = tuple(str(value.name) for value in self._session.get_outputs())
+
+    @property
+    def threads(self) -> int:
+        return self.workers.threads
 
     def run(self, feed: Feed) -> Outputs:
         try:
@@ -51,9 +74,7 @@ class OnnxModel:
 
     def run_all(self, feeds: Sequence[Feed]) -> list[Outputs]:
         """The outputs of each feed, in order, computed side by side."""
-        if len(feeds) < 2 or self.threads == 1:  # noqa: PLR2004
-            return [self.run(feed) for feed in feeds]
-        return list(self._workers.map(self.run, feeds))
+        return self.workers.map(self.run, feeds)
 
 
 def _open(file: Path) -> Any:

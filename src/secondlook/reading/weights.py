@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ModelName: TypeAlias = Literal["embedder", "reader"]
 INSTALL_HINT = "install the distribution secondlook-weights: pip install ./weights in a clone"
 _SHORT_HASH = 12
+_WHOLE = "model.onnx"
+_PARTED = ("glance.onnx", "look.onnx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,21 @@ class Weights:
     """SHA-256 of each file, by file name. Trusted at run time, checked by `verify_weights`."""
 
     @property
+    def parted(self) -> bool:
+        """A reader cut in two, so that a passage can be glanced at before it is looked at."""
+        return _WHOLE not in self.sha256
+
+    @property
     def model(self) -> Path:
-        return self.folder / "model.onnx"
+        return self.folder / _WHOLE
+
+    @property
+    def glance(self) -> Path:
+        return self.folder / _PARTED[0]
+
+    @property
+    def look(self) -> Path:
+        return self.folder / _PARTED[1]
 
     @property
     def tokenizer(self) -> Path:
@@ -38,8 +53,11 @@ class Weights:
 
     @property
     def identity(self) -> str:
-        """Names the exact file: two libraries with equal identities hold exchangeable vectors."""
-        return f"{self.name}@{self.sha256['model.onnx'][:_SHORT_HASH]}"
+        """Names the exact numbers: two libraries with equal identities hold exchangeable vectors,
+        and equal readers give equal scores."""
+        hashes = [self.sha256[name] for name in (_PARTED if self.parted else (_WHOLE,))]
+        one = hashlib.sha256("".join(hashes).encode()).hexdigest() if self.parted else hashes[0]
+        return f"{self.name}@{one[:_SHORT_HASH]}"
 
 
 def find_weights(model: ModelName) -> Weights:
@@ -54,7 +72,8 @@ def find_weights(model: ModelName) -> Weights:
 
 
 def read_weights(folder: Path) -> Weights:
-    """A model folder anywhere: model.onnx, tokenizer.json and manifest.json."""
+    """A model folder anywhere: model.onnx, or glance.onnx and look.onnx, with tokenizer.json and
+    manifest.json."""
     try:
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
         weights = Weights(
@@ -62,7 +81,7 @@ def read_weights(folder: Path) -> Weights:
             name=str(manifest["name"]),
             dimensions=int(manifest["dimensions"]),
             max_tokens=int(manifest["max_tokens"]),
-            sha256={"model.onnx": str(manifest["files"]["model.onnx"]), **manifest["files"]},
+            sha256=_hashes(manifest["files"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as broken:
         raise ModelUnavailable(
@@ -75,6 +94,13 @@ def read_weights(folder: Path) -> Weights:
             f"{str(folder)!r} lacks {', '.join(absent)}", hint=f"{INSTALL_HINT} --force-reinstall"
         )
     return weights
+
+
+def _hashes(files: Any) -> dict[str, str]:
+    hashes = {str(name): str(sha256) for name, sha256 in dict(files).items()}
+    if _WHOLE not in hashes and not hashes.keys() >= set(_PARTED):
+        raise KeyError(_WHOLE)
+    return hashes
 
 
 def verify_weights(weights: Weights) -> None:
