@@ -5,7 +5,7 @@
 
     python -m training.export.build reader --weights checkpoint/ --tokenizer ... --name reader-2
 
-A reader that was trained with a first head (`pre`) is written in two files, cut where that head
+A reader that was trained with a head that glances is written in two files, cut where that head
 sits: glance.onnx and look.onnx. `--whole` writes it as one, without that head.
 
 The weights of an int8 file are taken over bit for bit; only the graph around them is written
@@ -54,8 +54,7 @@ def build(
 ) -> None:
     """Write the graphs, tokenizer.json and manifest.json of one model."""
     tensors = read_tensors(weights, keep_floats=plan == FLOAT)
-    parted = kind == "reader" and "pre.0" in tensors.matrices and not whole
-    depth = _depth(weights, tensors, glance_layers) if parted else None
+    depth = None if kind == "embedder" or whole else _depth(tensors, glance_layers)
     made = _models(kind, tensors, plan, support=support, depth=depth)
     folder.mkdir(parents=True, exist_ok=True)
     _save(made, folder)
@@ -80,18 +79,14 @@ def _models(
     }
 
 
-def _depth(weights: Path, tensors: Tensors, given: int | None) -> int:
-    """The layers below the first head: as given, or as the checkpoint's recipe has it."""
-    recipe = weights / "recipe.json"
-    if given is None and recipe.is_file():
-        given = json.loads(recipe.read_text("utf-8")).get("recipe", {}).get("glance_layers")
-    if given is None:
-        raise ValueError(
-            f"{str(weights)!r} does not say where its first head sits: --glance-layers"
-        )
-    if not 0 < given < tensors.layers:
-        raise ValueError(f"a reader of {tensors.layers} layers cannot be cut after {given}")
-    return given
+def _depth(tensors: Tensors, wanted: int | None) -> int | None:
+    """The layers below the head that glances; None where there is no such head."""
+    there = tensors.glances
+    if wanted is None and len(there) <= 1:
+        return there[0] if there else None
+    if wanted not in there:
+        raise ValueError(f"heads that glance sit after {there} layers: --glance-layers {wanted!r}")
+    return wanted
 
 
 def _save(made: Models, folder: Path) -> None:
@@ -154,9 +149,9 @@ def main() -> None:
     parser.add_argument(
         "--no-support", dest="support", action="store_false", help="leave the support head out"
     )
-    parser.add_argument("--whole", action="store_true", help="one file, without the first head")
+    parser.add_argument("--whole", action="store_true", help="one file that looks at once")
     parser.add_argument(
-        "--glance-layers", type=int, help="layers below the first head; default: as in the recipe"
+        "--glance-layers", type=int, help="layers below the head that glances, if there are several"
     )
     parser.add_argument(
         "--float", action="store_true", help="float32 as trained, to hold int8 against"

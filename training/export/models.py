@@ -1,8 +1,8 @@
 """The two models of the product: an encoder with a pooling or with heads on top.
 
-A reader with the head `pre` can be cut in two after the layers which that head sits on: `glance`
-gives a first relevance, `look` goes on from the state it hands over. Together they multiply the
-same numbers in the same order as the whole, so their results are equal bit for bit.
+A reader with a head that glances can be cut in two where that head sits: `glance` gives a first
+relevance, `look` goes on from the state it hands over. Together they multiply the same numbers in
+the same order as the whole, so their results are equal bit for bit.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def glance(tensors: Tensors, depth: int, plan: Plan | None = None) -> onnx.Model
     graph = Graph(tensors, plan or Plan())
     state = layers(graph, embeddings(graph, "ids", "types"), range(depth))
     graph.node("Identity", [state], "state")
-    _head(graph, _first(graph, state), "pre", "glance")
+    _head(graph, _first(graph, state), f"glance{depth}", "glance")
     return graph.model({"ids": PAIRS, "types": PAIRS}, {"state": STATE, "glance": ("pairs",)})
 
 

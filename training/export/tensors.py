@@ -30,10 +30,7 @@ MATRICES = (
     "intermediate.dense",
     "output.dense",
 )
-HEAD_MODULES = (
-    "span",
-    *(f"{head}.{part}" for head in ("pre", "rel", "ans", "sup") for part in (0, 2)),
-)
+HEAD = re.compile(r"span|(?:glance\d+|rel|ans|sup)\.[02]")
 TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 INT8_MAX = 127
 
@@ -81,6 +78,12 @@ class Tensors:
         if module in self.exact:
             return self.exact[module]
         return (self.tables if module in self.tables else self.matrices)[module].floats
+
+    @property
+    def glances(self) -> list[int]:
+        """After how many layers a head glances, for each of those heads."""
+        heads = (re.fullmatch(r"glance(\d+)\.0", name) for name in self.matrices)
+        return sorted(int(found[1]) for found in heads if found)
 
     @property
     def layers(self) -> int:
@@ -158,10 +161,11 @@ def from_arrays(arrays: Mapping[str, Floats], *, keep_floats: bool = False) -> T
     tensors = Tensors()
     for name, array in arrays.items():
         module = name.rsplit(".", 1)[0]
-        matrix = module.endswith(MATRICES) or module in HEAD_MODULES
+        head = HEAD.fullmatch(module)
+        matrix = head or module.endswith(MATRICES)
         if name.endswith(".weight") and matrix:
             tensors.matrices[module] = quantise_matrix(np.ascontiguousarray(array.T))
-            if keep_floats or module in HEAD_MODULES:
+            if head or keep_floats:
                 tensors.exact[module] = np.ascontiguousarray(array.T)
         elif module.removeprefix("embeddings.") in TABLES:
             _add_table(tensors, module.removeprefix("embeddings."), array)
