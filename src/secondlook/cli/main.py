@@ -11,6 +11,7 @@ from secondlook import __version__
 from secondlook.cli import (
     add,
     ask,
+    calibrate,
     chat,
     config,
     demo,
@@ -67,6 +68,7 @@ _GROUPS = (
     verify,
     runs,
     evaluate,
+    calibrate,
     models,
     doctor,
     graph,

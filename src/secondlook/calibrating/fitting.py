@@ -1,0 +1,134 @@
+"""The probability fitted anew, and judged on documents that the fit has not seen.
+
+Two ways are tried. `rescaled` keeps what the shipped calibration says about which answer is the
+likelier one and only shifts and stretches it: two numbers, which a few dozen questions can tell.
+`refitted` weighs every feature anew. The better one out of fold is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from secondlook.calibrating.judging import RISKS, Judgement, Thresholds, judge
+from secondlook.reading.calibration import (
+    Logistic,
+    Outcome,
+    cross_fitted,
+    fit_logistic,
+    risk_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.calibrating.answering import Answered
+    from secondlook.reading.calibration import Calibration, RiskTable
+
+Method = Literal["rescaled", "refitted"]
+FOLDS = 5
+CONFIDENCE = 0.95
+"""With which promises are judged."""
+_LOGIT = "logit"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """One way to make the probability anew."""
+
+    method: Method
+    answer: Logistic
+    out_of_fold: tuple[float, ...]
+    """Of each question by a fit without its document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The calibration that came of it, and what it is worth beside the shipped one."""
+
+    method: Method
+    calibration: Calibration
+    before: Judgement | None
+    """None where the reader has no calibration so far."""
+    after: Judgement
+    better: bool
+
+
+def fit(answered: Sequence[Answered], shipped: Calibration) -> Fitted:
+    right = [one.outcome.right for one in answered]
+    groups = [one.asked.group for one in answered]
+    ways = _ways(answered, shipped, groups)
+    best = min(ways, key=lambda way: _brier(way.out_of_fold, right))
+    after = judge(best.out_of_fold, right, _crossed(best.out_of_fold, right, groups))
+    before = _before(answered, right, shipped)
+    calibration = replace(
+        shipped,
+        label="calibrated",
+        answer=best.answer,
+        risk=risk_table(best.out_of_fold, right),
+        source="library",
+        warning=None,
+    )
+    # Without a calibration so far the fit must be better than always saying the share right.
+    bar = before.brier if before else after.right * (1 - after.right)
+    return Fitted(best.method, calibration, before, after, better=after.brier < bar)
+
+
+def _ways(answered: Sequence[Answered], shipped: Calibration, groups: Sequence[str]) -> list[Fit]:
+    outcomes = [one.outcome for one in answered]
+    names = tuple(shipped.answer.weights)
+    refitted = Fit(
+        "refitted",
+        fit_logistic(outcomes, names),
+        tuple(cross_fitted(outcomes, names, groups=groups, folds=FOLDS)),
+    )
+    if shipped.label == "uncalibrated":
+        return [refitted]
+    logits = [Outcome({_LOGIT: shipped.answer.logit(one.features)}, one.right) for one in outcomes]
+    rescaled = Fit(
+        "rescaled",
+        _composed(fit_logistic(logits, [_LOGIT]), shipped.answer),
+        tuple(cross_fitted(logits, [_LOGIT], groups=groups, folds=FOLDS)),
+    )
+    return [rescaled, refitted]
+
+
+def _composed(scale: Logistic, shipped: Logistic) -> Logistic:
+    """The scaling of a logit, written as weights of the features themselves."""
+    by = scale.weights[_LOGIT]
+    weights = {name: by * weight for name, weight in shipped.weights.items()}
+    return Logistic(scale.bias + by * shipped.bias, weights)
+
+
+def _before(
+    answered: Sequence[Answered], right: Sequence[bool], shipped: Calibration
+) -> Judgement | None:
+    said = [one.before for one in answered if one.before is not None]
+    if len(said) < len(answered):
+        return None
+    return judge(said, right, [_thresholds(shipped.risk)] * len(said))
+
+
+def _thresholds(table: RiskTable | None) -> Thresholds:
+    return {
+        risk: None if table is None else table.threshold(risk, confidence=CONFIDENCE)
+        for risk in RISKS
+    }
+
+
+def _crossed(
+    said: Sequence[float], right: Sequence[bool], groups: Sequence[str]
+) -> list[Thresholds]:
+    """For each question the thresholds that the documents of the other folds promise."""
+    fold_of = {group: at % FOLDS for at, group in enumerate(dict.fromkeys(groups))}
+    folds = [fold_of[group] for group in groups]
+    by_fold = {}
+    for fold in set(folds):
+        others = [at for at, one in enumerate(folds) if one != fold] or range(len(folds))
+        table = risk_table([said[at] for at in others], [right[at] for at in others])
+        by_fold[fold] = _thresholds(table)
+    return [by_fold[fold] for fold in folds]
+
+
+def _brier(said: Sequence[float], right: Sequence[bool]) -> float:
+    return sum((one - true) ** 2 for one, true in zip(said, right, strict=True)) / len(said)
