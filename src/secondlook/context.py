@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
 
     from secondlook.memory import Ledger
     from secondlook.models import Asker
     from secondlook.passage import Hit, Passage
-    from secondlook.reading.port import Reading
+    from secondlook.reading.calibration import Calibration
+    from secondlook.reading.port import Choose, Reading
     from secondlook.reading.support import Support
     from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import SearchOptions
@@ -25,7 +27,9 @@ class Shelf(Protocol):
     @property
     def reader_name(self) -> str: ...
     def find(self, query: str, options: SearchOptions, where: Filter) -> list[Hit]: ...
-    def read(self, query: str, passages: Sequence[Passage]) -> list[Reading]: ...
+    def read(
+        self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
+    ) -> list[Reading]: ...
     def read_text(self, query: str, text: str) -> Reading: ...
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]: ...
     def paths(self, documents: Collection[str]) -> Mapping[str, tuple[str, ...]]: ...
@@ -55,3 +59,12 @@ class Context:
     support: Support
     pages: Pages
     web: WebSearch | None = None
+    calibration_file: Path | None = None
+    """Where a calibration of the library's own would lie."""
+
+    @property
+    def calibration(self) -> Calibration:
+        """What the scores of the reader in use are worth: the library's own, or the shipped one."""
+        from secondlook.reading.calibration import load_calibration
+
+        return load_calibration(self.shelf.reader_name, self.calibration_file)

@@ -40,12 +40,15 @@ class Found(TypedDict):
     lexical_rank: int | None
     lexical_score: float | None
     relevance: float | None
-    """The reader's; None like the four below until it has read the passage."""
+    """The reader's; None like the six below until it has read the passage. Only the relevance is
+    there where it has glanced at the passage and not looked."""
     answerable: float | None
     span_start: int | None
     span_end: int | None
     span_score: float | None
     null_score: float | None
+    windows: int | None
+    """Over how many windows the reader looked at it."""
     origin: Origin
     url: str | None
     fetched: str | None
@@ -179,6 +182,7 @@ def unread(passage: Passage, *, fusion_score: float = 0.0, origin: Origin = "lib
         span_end=None,
         span_score=None,
         null_score=None,
+        windows=None,
         origin=origin,
         url=None,
         fetched=None,

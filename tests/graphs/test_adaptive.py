@@ -77,9 +77,9 @@ class _HidingShelf(WordShelf):
             return hits
         return [hit for hit in hits if hit.passage.id != self.hidden]
 
-    def read(self, query: str, passages: Any) -> Any:
+    def read(self, query: str, passages: Any, **choice: Any) -> Any:
         self.read_ids += [passage.id for passage in passages]
-        return WordShelf.read(self, query, passages)
+        return WordShelf.read(self, query, passages, **choice)
 
 
 HARD = "when did the mains failed and the diesel started and the light never went out"
@@ -203,10 +203,10 @@ def test_the_web_alone_without_a_second_search() -> None:
 
 
 class _OnceBlindShelf(WordShelf):
-    def read(self, query: str, passages: Any) -> Any:
+    def read(self, query: str, passages: Any, **choice: Any) -> Any:
         if self.reads:
             raise RuntimeError("no reader any more")
-        return WordShelf.read(self, query, passages)
+        return WordShelf.read(self, query, passages, **choice)
 
 
 def test_a_reader_that_fails_the_second_time_costs_only_the_second_search() -> None:

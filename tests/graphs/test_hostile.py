@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from secondlook.context import Shelf
     from secondlook.models import ChatRequest
     from secondlook.passage import Hit, Passage
+    from secondlook.reading.port import Choose
     from secondlook.settings import Settings
 
 RUNS = 10_000 if os.environ.get("SECONDLOOK_SOAK") else 120
@@ -122,10 +123,12 @@ class BadShelf:
             return [replace(hit, fusion_score=math.nan, score=math.inf) for hit in hits]
         return hits
 
-    def read(self, query: str, passages: Sequence[Passage]) -> list[Reading]:
+    def read(
+        self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
+    ) -> list[Reading]:
         if self.fault == "read fails":
             raise RuntimeError("onnx went away")
-        readings = self.inner.read(query, passages)
+        readings = self.inner.read(query, passages, choose=choose)
         if self.fault == "too few readings":
             return readings[1:]
         if self.fault == "no numbers":

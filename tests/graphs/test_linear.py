@@ -64,7 +64,7 @@ def test_without_a_model_the_answer_is_a_span_in_its_sentence() -> None:
     assert (citation.document, citation.path) == ("survey", "/papers/survey.txt")
     assert citation.quote == WordShelf().held[0].text[citation.start : citation.end]
     assert answer.confidence.value is not None
-    assert answer.confidence.label == "provisional"
+    assert answer.confidence.label == "calibrated"
     assert answer.queries == (QUESTION,)
     assert next(seen.id for seen in answer.passages if seen.kept) == "survey.0"
 
@@ -202,7 +202,7 @@ def test_a_budget_of_no_calls_is_kept() -> None:
 
 
 class _BlindShelf(WordShelf):
-    def read(self, query: str, passages: Any) -> Any:
+    def read(self, query: str, passages: Any, **_: Any) -> Any:
         raise RuntimeError("no reader today")
 
 

@@ -11,7 +11,7 @@ from secondlook.memory.journal import MemoryJournal
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.models import Models
 from secondlook.passage import Hit, Passage
-from secondlook.reading.port import Reading
+from secondlook.reading.port import Reading, glimpse
 from secondlook.reading.support import load_support
 from secondlook.settings import Settings
 from tests.support.function_model import models_of, no_pause
@@ -19,6 +19,7 @@ from tests.support.function_model import models_of, no_pause
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from secondlook.reading.port import Choose
     from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import SearchOptions
     from secondlook.retrieval.web import WebPassage, WebSearch
@@ -75,6 +76,9 @@ class WordShelf:
     reader_name: str = CALIBRATED
     finds: list[tuple[str, SearchOptions]] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)
+    glances: bool = False
+    """Whether it can tell passages apart before it looks at them."""
+    looks: list[int] = field(default_factory=list)
 
     def find(self, query: str, options: SearchOptions, where: Filter) -> list[Hit]:
         self.finds.append((query, options))
@@ -93,9 +97,19 @@ class WordShelf:
             for rank, (like, item) in enumerate(scored[:depth], 1)
         ]
 
-    def read(self, query: str, passages: Sequence[Passage]) -> list[Reading]:
+    def read(
+        self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
+    ) -> list[Reading]:
         self.reads.append(len(passages))
-        return [self.read_text(query, passage.text) for passage in passages]
+        readings = [self.read_text(query, passage.text) for passage in passages]
+        if choose is None or not self.glances:
+            return readings
+        first = [alike(query, passage.text) for passage in passages]
+        chosen = set(choose(first))
+        self.looks.append(len(chosen))
+        return [
+            reading if at in chosen else glimpse(first[at]) for at, reading in enumerate(readings)
+        ]
 
     def read_text(self, query: str, text: str) -> Reading:
         """The longest run of words that the query does not have, in the sentence most like it."""

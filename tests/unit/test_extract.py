@@ -289,7 +289,7 @@ def test_without_reranking_the_kept_passages_are_read_for_the_answer() -> None:
 
 def test_a_reader_that_fails_then_is_told_as_passages_nobody_could_read() -> None:
     class Broken(WordShelf):
-        def read(self, *_: object) -> list[Reading]:
+        def read(self, *_: object, **__: object) -> list[Reading]:
             raise RuntimeError("no reader")
 
     shelf = Broken()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secondlook.reading.port import Choose
+
 TOPICS = ("cat feline pet", "dog canine hound", "ship boat sea", "bread loaf bake")
 
 
@@ -55,7 +57,9 @@ class WordReader:
     def __init__(self) -> None:
         self.given: list[str] = []
 
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+    def read(
+        self, question: str, passages: Sequence[str], *, choose: Choose | None = None
+    ) -> list[Reading]:
         self.given = list(passages)
         word = re.findall(r"\w+", question)[-1].lower()
         return [self._read(word, passage) for passage in passages]
@@ -150,7 +154,9 @@ def test_a_reader_can_be_loaded_when_it_is_needed(searcher: Searcher) -> None:
 
 
 class BrokenReader(WordReader):
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+    def read(
+        self, question: str, passages: Sequence[str], *, choose: Choose | None = None
+    ) -> list[Reading]:
         raise RuntimeError("out of memory")
 
 

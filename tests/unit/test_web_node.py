@@ -170,7 +170,7 @@ def breaks() -> list[WebPassage]:
 
 
 class BrokenShelf(WordShelf):
-    def read(self, query: str, passages: Any) -> Any:
+    def read(self, query: str, passages: Any, **_: Any) -> Any:
         raise RuntimeError("the reader is gone")
 
 

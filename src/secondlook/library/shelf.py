@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from secondlook.library.library import Library
     from secondlook.passage import Hit, Passage
-    from secondlook.reading.port import Reading
+    from secondlook.reading.port import Choose, Reading
     from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import Ranked, SearchOptions
     from secondlook.settings import SearchSettings
@@ -41,6 +41,7 @@ def search_options(
         pool=chosen.pool,
         candidates=chosen.candidates if candidates is None else candidates,
         rerank=chosen.rerank if rerank is None else rerank,
+        looks=chosen.looks,
         blend=chosen.blend,
     )
 
@@ -62,14 +63,19 @@ class Shelf:
         self._remember([hit.passage for hit in hits])
         return hits
 
-    def read(self, query: str, passages: Sequence[Passage]) -> list[Reading]:
-        """What the reader makes of each passage; spans count characters of its text."""
+    def read(
+        self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
+    ) -> list[Reading]:
+        """What the reader makes of each passage; spans count characters of its text.
+
+        All are looked at, or those that `choose` chooses by a glance at each."""
         from secondlook.retrieval.search import read_in_context
 
         return read_in_context(
             self._library.reader(),
             query,
             [(passage.title, passage.heading, passage.text) for passage in passages],
+            choose=choose,
         )
 
     def read_text(self, query: str, text: str) -> Reading:

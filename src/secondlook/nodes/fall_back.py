@@ -73,10 +73,12 @@ def _merged(read: Found, again: Found) -> Found:
 async def _read_on(context: Context, query: str, pool: list[Found]) -> tuple[list[Found], int]:
     """Reads what nobody has read yet, best first, until the evidence looks good enough.
 
-    Never more than the first search read: a second look costs at most as much as the first.
+    Never more than the first search read: a second look costs at most as much as the first. What
+    a glance does not put among the best of all that was read so far is not looked at.
     """
     search, k = context.settings.search, context.settings.answer.k
-    limit = min_quality(context.settings, context.shelf.reader_name)
+    calibration = context.calibration
+    limit = min_quality(context.settings, calibration)
     unread = [item for item in pool if item["relevance"] is None]
     done = [item for item in pool if item["relevance"] is not None]
     unread.sort(key=lambda item: (-item["fusion_score"], item["id"]))
@@ -85,9 +87,9 @@ async def _read_on(context: Context, query: str, pool: list[Found]) -> tuple[lis
     read = 0
     while unread and read < search.candidates:
         batch, unread = unread[:_AT_ONCE], unread[_AT_ONCE:]
-        done += await ranking.read(context, query, batch)
+        done += await ranking.read(context, query, batch, looks=search.looks, rivals=done)
         read += len(batch)
         placed = ranking.ranked(done, blend=search.blend, k=k)
-        if (measured(placed, context.shelf.reader_name) or 0.0) >= limit:
+        if (measured(placed, calibration) or 0.0) >= limit:
             break
     return ranking.ranked([*done, *unread], blend=search.blend, k=k), read

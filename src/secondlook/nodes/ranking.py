@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from secondlook.reading.calibration import Candidate
 from secondlook.retrieval.fuse import Fused
-from secondlook.retrieval.rerank import distinct, rerank
+from secondlook.retrieval.rerank import best_looks, blended, distinct, rerank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.context import Context
     from secondlook.passage import Passage
-    from secondlook.reading.port import Reading
+    from secondlook.reading.port import Choose, Reading
     from secondlook.state import Found
 
 
@@ -25,8 +25,10 @@ def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
     relevance = {item["id"]: item["relevance"] for item in found if item["relevance"] is not None}
     fused = [Fused(item["id"], item["fusion_score"]) for item in found]
     if relevance:
+        glanced = {item["id"] for item in found if glanced_at(item)}
         placed = [
-            _at(by_id[entry.id], score) for entry, score in rerank(fused, relevance, blend=blend)
+            _at(by_id[entry.id], score)
+            for entry, score in rerank(fused, relevance, blend=blend, glanced=glanced)
         ]
     else:
         placed = sorted(found, key=lambda item: (-item["fusion_score"], item["id"]))
@@ -39,6 +41,8 @@ def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
 def with_reading(item: Found, reading: Reading) -> Found:
     if not math.isfinite(reading.relevance):  # a model gone wrong: as if it had not been read
         return item
+    if not reading.looked:
+        return {**item, "relevance": reading.relevance}
     return {
         **item,
         "relevance": reading.relevance,
@@ -47,16 +51,49 @@ def with_reading(item: Found, reading: Reading) -> Found:
         "span_end": reading.end,
         "span_score": reading.span_score,
         "null_score": reading.null_score,
+        "windows": reading.windows,
     }
 
 
-async def read(context: Context, query: str, found: Sequence[Found]) -> list[Found]:
-    """The same passages with what the reader makes of them; those that are gone are left out."""
+def glanced_at(item: Found) -> bool:
+    """Its relevance is a first guess: the reader has not looked at it."""
+    return item["relevance"] is not None and item["answerable"] is None
+
+
+async def read(
+    context: Context,
+    query: str,
+    found: Sequence[Found],
+    *,
+    looks: int | None = None,
+    rivals: Sequence[Found] = (),
+) -> list[Found]:
+    """The same passages with what the reader makes of them; those that are gone are left out.
+
+    All are looked at, or those that a glance puts among the best `looks`, rivals included.
+    """
     held = await texts(context, [item["id"] for item in found])
     there = [item for item in found if item["id"] in held]
     passages = [held[item["id"]] for item in there]
-    readings = await asyncio.to_thread(context.shelf.read, query, passages)
+    choose = None if looks is None else _choice(context, there, looks, rivals)
+    readings = await asyncio.to_thread(context.shelf.read, query, passages, choose=choose)
     return [with_reading(item, reading) for item, reading in zip(there, readings, strict=True)]
+
+
+def _choice(
+    context: Context, found: Sequence[Found], looks: int, rivals: Sequence[Found]
+) -> Choose:
+    blend = context.settings.search.blend
+    return best_looks(
+        [item["fusion_score"] for item in found],
+        blend=blend,
+        looks=looks,
+        rivals=[
+            blended(item["fusion_score"], item["relevance"], blend)
+            for item in rivals
+            if item["relevance"] is not None and not glanced_at(item)
+        ],
+    )
 
 
 async def texts(context: Context, ids: Sequence[str]) -> dict[str, Passage]:
@@ -89,6 +126,7 @@ def candidate(item: Found) -> Candidate | None:
         fusion_score=item["fusion_score"],
         dense_rank=item["dense_rank"],
         lexical_rank=item["lexical_rank"],
+        windows=item.get("windows") or 1,
     )
 
 

@@ -22,7 +22,9 @@ async def rerank(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     if search.rerank and found:
         first, rest = found[: search.candidates], found[search.candidates :]
         try:
-            found = [*await ranking.read(runtime.context, state["queries"][-1], first), *rest]
+            query = state["queries"][-1]
+            read = await ranking.read(runtime.context, query, first, looks=search.looks)
+            found = [*read, *rest]
         except Exception as error:  # noqa: BLE001 - a search is worth more than its second look
             warnings = [trouble("rerank", error, "the order of the searches was kept")]
     placed = ranking.ranked(found, blend=search.blend, k=answer.k)
@@ -34,5 +36,9 @@ def _told(found: Sequence[Found]) -> dict[str, Any]:
     kept = ranking.kept(found)
     if not relevances:
         return step("rerank", "Kept the order of the searches.", read=0, kept=len(kept))
-    said = f"Read {len(relevances)} passages and kept the best {len(kept)}."
-    return step("rerank", said, read=len(relevances), kept=len(kept), best=max(relevances))
+    looked = len(relevances) - sum(map(ranking.glanced_at, found))
+    closely = "" if looked == len(relevances) else f", {looked} of them closely,"
+    said = f"Read {len(relevances)} passages{closely} and kept the best {len(kept)}."
+    return step(
+        "rerank", said, read=len(relevances), looked=looked, kept=len(kept), best=max(relevances)
+    )

@@ -57,7 +57,9 @@ async def _read(context: Context, query: str, passages: Sequence[WebPassage]) ->
     """The best by words, with what the reader makes of them."""
     search = context.settings.search
     found = _found(passages, k=search.rrf_k)[: search.candidates]
-    return await ranking.read(context, query, found) if search.rerank and found else found
+    if not (search.rerank and found):
+        return found
+    return await ranking.read(context, query, found, looks=search.looks)
 
 
 def _found(passages: Sequence[WebPassage], *, k: int) -> list[Found]:

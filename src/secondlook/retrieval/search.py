@@ -12,13 +12,13 @@ from secondlook.retrieval.analyse import query_terms
 from secondlook.retrieval.chunk import with_context
 from secondlook.retrieval.fuse import Fused, fuse
 from secondlook.retrieval.index.port import EVERYTHING
-from secondlook.retrieval.rerank import distinct, rerank
+from secondlook.retrieval.rerank import best_looks, distinct, rerank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from concurrent.futures import Future
 
-    from secondlook.reading.port import Embedder, Reader, Reading
+    from secondlook.reading.port import Choose, Embedder, Reader, Reading
     from secondlook.retrieval.index.port import Entry, Filter, Index, Scored
 
 log = logging.getLogger(__name__)
@@ -39,13 +39,15 @@ class SearchOptions:
     pool: int = 100
     """Passages that each of the two searches contributes."""
     candidates: int = 20
-    """How many of the fused passages the reader looks at."""
+    """How many of the fused passages the reader glances at."""
+    looks: int = 8
+    """How many of those it looks at: the best by the glance."""
     rerank: bool = True
     blend: float = 0.7
     """Share of the reader in the order: 0 keeps that of fusion."""
 
     def __post_init__(self) -> None:
-        for name in ("k", "pool", "candidates"):
+        for name in ("k", "pool", "candidates", "looks"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1: {getattr(self, name)!r}")
         if not 0 <= self.blend <= 1:
@@ -93,7 +95,7 @@ class Searcher:
         with ThreadPoolExecutor(1, thread_name_prefix="secondlook-reader") as pool:
             loading = pool.submit(self._load_reader, options)
             found = self.find(query, options, where)
-            readings = self._readings(query, found[: options.candidates], loading)
+            readings = self._readings(query, found[: options.candidates], loading, options)
         return order(found, readings, blend=options.blend)[: options.k]
 
     def find(
@@ -136,34 +138,45 @@ class Searcher:
         return cast("Reader", self.reader) if hasattr(self.reader, "read") else self.reader()
 
     def _readings(
-        self, query: str, found: Sequence[Ranked], loading: Future[Reader | None]
+        self,
+        query: str,
+        found: Sequence[Ranked],
+        loading: Future[Reader | None],
+        options: SearchOptions,
     ) -> dict[str, Reading]:
         """What the reader makes of each entry; nothing when there is no reader or it fails."""
         try:
             reader = loading.result()
             if reader is None or not found:
                 return {}
-            entries = [item.entry for item in found]
-            return dict(
-                zip(
-                    (entry.id for entry in entries), self._read(reader, query, entries), strict=True
-                )
+            choose = best_looks(
+                [item.fusion_score for item in found], blend=options.blend, looks=options.looks
             )
+            entries = [item.entry for item in found]
+            readings = self._read(reader, query, entries, choose)
+            return {entry.id: one for entry, one in zip(entries, readings, strict=True)}
         except Exception as failure:  # noqa: BLE001 - a search is worth more than its second look
             log.warning("not reranked: %s", failure)
             return {}
 
-    def _read(self, reader: Reader, query: str, entries: Sequence[Entry]) -> list[Reading]:
+    def _read(
+        self, reader: Reader, query: str, entries: Sequence[Entry], choose: Choose
+    ) -> list[Reading]:
         titles = self.titles({entry.document for entry in entries}) if self.titles else {}
         return read_in_context(
             reader,
             query,
             [(titles.get(entry.document, ""), entry.heading, entry.text) for entry in entries],
+            choose=choose,
         )
 
 
 def read_in_context(
-    reader: Reader, query: str, passages: Sequence[tuple[str, tuple[str, ...], str]]
+    reader: Reader,
+    query: str,
+    passages: Sequence[tuple[str, tuple[str, ...], str]],
+    *,
+    choose: Choose | None = None,
 ) -> list[Reading]:
     """Each (title, headings, text) read as it was embedded: below its title and headings.
 
@@ -172,7 +185,7 @@ def read_in_context(
     return [
         _within(reading, len(whole) - len(text), len(text))
         for reading, whole, (_, _, text) in zip(
-            reader.read(query, given), given, passages, strict=True
+            reader.read(query, given, choose=choose), given, passages, strict=True
         )
     ]
 
@@ -185,6 +198,7 @@ def order(
         return _distinct(found)
     by_id = {item.entry.id: item for item in found}
     relevance = {name: reading.relevance for name, reading in readings.items()}
+    glanced = {name for name, reading in readings.items() if not reading.looked}
     fused = [Fused(item.entry.id, item.fusion_score) for item in found]
     return _distinct(
         [
@@ -194,7 +208,7 @@ def order(
                 rerank_score=relevance.get(entry.id),
                 reading=readings.get(entry.id),
             )
-            for entry, score in rerank(fused, relevance, blend=blend)
+            for entry, score in rerank(fused, relevance, blend=blend, glanced=glanced)
         ]
     )
 

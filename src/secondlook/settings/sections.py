@@ -97,7 +97,12 @@ class SearchSettings(Section):
     pool: int = Field(
         default=100, ge=1, le=10_000, description="Passages each of the two searches contributes."
     )
-    candidates: int = Field(default=20, ge=1, le=1000, description="Passages that are reranked.")
+    candidates: int = Field(
+        default=20, ge=1, le=1000, description="Passages that the reader glances at."
+    )
+    looks: int = Field(
+        default=8, ge=1, le=1000, description="Passages that it looks at: the best by the glance."
+    )
     rerank: bool = Field(default=True, description="Look twice: rerank the best candidates.")
     blend: float = Field(
         default=0.7,
@@ -136,6 +141,15 @@ class AnswerSettings(Section):
         ge=-1,
         le=1,
         description="Below it an extracted answer is withheld; -1 = as calibrated.",
+    )
+    max_risk: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="Answer only so that at most this share of the answers is wrong.",
+    )
+    risk_confidence: float = Field(
+        default=0.95, gt=0, lt=1, description="How sure it must be that `max_risk` is kept."
     )
     unsupported: Literal["cut", "mark"] = Field(
         default="cut", description="What happens to a sentence that the evidence does not support."
