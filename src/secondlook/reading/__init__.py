@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
@@ -19,6 +20,7 @@ EMBEDDER_FORMS = (
     '"embedded", "ollama:MODEL", "openai:MODEL", "openai:MODEL@http://HOST:PORT/v1" '
     'or "sentence-transformers:NAME_OR_PATH"'
 )
+READER_FORMS = '"embedded" or "sentence-transformers:NAME_OR_PATH"'
 _loaded: dict[tuple[Any, ...], Any] = {}
 _loading = threading.Lock()
 
@@ -40,15 +42,14 @@ def load_embedder(
 
 
 def load_reader(spec: str = "embedded", *, threads: int | None = None) -> Reader:
-    """The reader that `spec` names, one per process. There is one so far: "embedded"."""
-
-    def load() -> Reader:
-        if spec != "embedded":
-            raise UsageError(f"unknown reader {spec!r}", hint='the only reader is "embedded"')
-        from secondlook.reading.reader import OnnxReader
-
-        return OnnxReader(threads=threads)
-
+    """The reader that `spec` names, one per process however often it is asked for."""
+    provider, _, model = spec.partition(":")
+    if spec == "embedded":
+        load = partial(_embedded_reader, threads)
+    elif provider == "sentence-transformers" and model:
+        load = partial(_cross_encoder, model, load_reader(threads=threads))
+    else:
+        raise UsageError(f"unknown reader {spec!r}", hint=f"use {READER_FORMS}")
     reader: Reader = _once(("reader", spec, threads), load)
     return reader
 
@@ -90,3 +91,15 @@ def _new_embedder(
 
         return TransformerEmbedder(model)
     raise UsageError(f"unknown embedder {spec!r}", hint=f"use {EMBEDDER_FORMS}")
+
+
+def _embedded_reader(threads: int | None) -> Reader:
+    from secondlook.reading.reader import OnnxReader
+
+    return OnnxReader(threads=threads)
+
+
+def _cross_encoder(model: str, spans: Reader) -> Reader:
+    from secondlook.reading.cross_encoder import CrossEncoderReader
+
+    return CrossEncoderReader(model, spans)

@@ -82,6 +82,11 @@ class OnnxReader:
         return self._weights.identity
 
     @property
+    def languages(self) -> tuple[str, ...]:
+        """What it was trained for; what its scores mean for other texts nobody knows."""
+        return self._weights.languages
+
+    @property
     def glances(self) -> bool:
         """Whether it can tell passages apart before it looks at them."""
         return self._passes.glances

@@ -1,10 +1,10 @@
-"""Any model that sentence-transformers can load, by name or path."""
+"""Any embedder that sentence-transformers can load, by name or path."""
 
 from __future__ import annotations
 
 import importlib
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class TransformerEmbedder:
 
     def __init__(self, model: str) -> None:
         self._name = model
-        self._model = _load(model)
+        self._model = load_transformer("SentenceTransformer", model)
         self._one_at_a_time = threading.Lock()
 
     @property
@@ -35,7 +35,8 @@ class TransformerEmbedder:
 
     @property
     def dimensions(self) -> int:
-        return int(self._model.get_sentence_embedding_dimension())
+        renamed = getattr(self._model, "get_embedding_dimension", None)
+        return int((renamed or self._model.get_sentence_embedding_dimension)())
 
     @property
     def max_tokens(self) -> int:
@@ -63,7 +64,8 @@ class TransformerEmbedder:
         return unit_vectors(rows, model=self.name, texts=len(texts))
 
 
-def _load(model: str) -> Any:
+def load_transformer(kind: Literal["SentenceTransformer", "CrossEncoder"], model: str) -> Any:
+    """A model of that class of sentence-transformers, or an error that says what to do."""
     try:
         library = importlib.import_module("sentence_transformers")
     except ImportError as missing:
@@ -72,7 +74,7 @@ def _load(model: str) -> Any:
             hint="pip install 'secondlook[sentence-transformers]'",
         ) from missing
     try:
-        return library.SentenceTransformer(model)
+        return getattr(library, kind)(model)
     except (OSError, ValueError, RuntimeError) as failure:
         raise ModelUnavailable(
             f"sentence-transformers cannot load {model!r}: {failure}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from secondlook.errors import ModelError, ModelUnavailable
+from secondlook.reading.languages import ENGLISH
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +30,8 @@ class Weights:
     max_tokens: int
     sha256: dict[str, str]
     """SHA-256 of each file, by file name. Trusted at run time, checked by `verify_weights`."""
+    languages: tuple[str, ...] = ENGLISH
+    """What a reader was trained for, by name."""
 
     @property
     def parted(self) -> bool:
@@ -82,6 +85,7 @@ def read_weights(folder: Path) -> Weights:
             dimensions=int(manifest["dimensions"]),
             max_tokens=int(manifest["max_tokens"]),
             sha256=_hashes(manifest["files"]),
+            languages=tuple(map(str, manifest.get("languages") or ENGLISH)),
         )
     except (OSError, ValueError, KeyError, TypeError) as broken:
         raise ModelUnavailable(

@@ -1,0 +1,164 @@
+"""Any cross-encoder that sentence-transformers can load, in the embedded reader's first place.
+
+It says how relevant each passage is; where in the best ones the answer stands, and whether there
+is one at all, the embedded reader says. What the two scores are worth together nobody has
+measured, so the pair has a name of its own, which no shipped calibration bears.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secondlook.errors import ModelError, ModelUnavailable
+from secondlook.reading.approximate import approximate_starts
+from secondlook.reading.languages import trained_for
+from secondlook.reading.port import glimpse
+from secondlook.reading.reader import QUESTION_TOKENS, REMEMBERED, WINDOW_OVERLAP
+from secondlook.reading.recent import Recent, key_of
+from secondlook.reading.transformer import load_transformer
+from secondlook.reading.wordpieces import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.reading.port import Choose, Reader, Reading
+
+_DEFAULT_TOKENS = 512
+_MOST_TOKENS = 8192
+"""A tokenizer without a limit declares an astronomical one."""
+_SPECIAL_TOKENS = 4
+_BATCH = 16
+_WEIGHTS = {".safetensors", ".bin", ".json"}
+_SHORT_HASH = 12
+
+
+class CrossEncoderReader:
+    """Implements `Reader`. Needs sentence-transformers, and with it torch. A passage longer than
+    the model sees is scored in overlapping windows; the best one speaks for it."""
+
+    def __init__(self, model: str, spans: Reader) -> None:
+        self._named = model
+        self._spans = spans
+        self._model = load_transformer("CrossEncoder", model)
+        self._one_at_a_time = threading.Lock()
+        self._recent = Recent(REMEMBERED)
+        _check_labels(self._model, model)
+        self._name = f"sentence-transformers:{model}{_version(self._model, model)}+{spans.name}"
+
+    @property
+    def name(self) -> str:
+        """Names both models as exactly as can be told: a calibration holds for these two."""
+        return self._name
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Those of who finds the spans: what the cross-encoder was trained for it does not say."""
+        return trained_for(self._spans)
+
+    def read(
+        self, question: str, passages: Sequence[str], *, choose: Choose | None = None
+    ) -> list[Reading]:
+        scored = self._scored(question, passages)
+        chosen = list(range(len(passages)))
+        if choose is not None:
+            chosen = sorted(set(choose([one.relevance for one in scored])))
+        looks = self._spans.read(question, [passages[at] for at in chosen])
+        for at, look in zip(chosen, looks, strict=True):
+            relevance = scored[at].relevance
+            scored[at] = replace(look, relevance=relevance, glance=relevance)
+        return scored
+
+    def _scored(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        keys = [key_of(question, passage) for passage in passages]
+        known = self._recent.get(keys, looked=False)
+        new = {
+            key: passage for key, passage in zip(keys, passages, strict=True) if key not in known
+        }
+        made = dict(zip(new, self._glimpses(question, list(new.values())), strict=True))
+        self._recent.put(made)
+        known |= made
+        return [known[key] for key in keys]
+
+    def _glimpses(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        room = self._room
+        windows = [_windows(printable(passage), room) for passage in passages]
+        asked = printable(question)
+        scores = iter(self._predicted([(asked, part) for parts in windows for part in parts]))
+        return [glimpse(max(next(scores) for _ in parts), windows=len(parts)) for parts in windows]
+
+    @property
+    def _room(self) -> int:
+        """Tokens of a passage that the model sees beside a question of usual length."""
+        declared = getattr(self._model, "max_seq_length", None) or _older_limit(self._model)
+        seen = declared if declared and declared <= _MOST_TOKENS else _DEFAULT_TOKENS
+        return max(seen - QUESTION_TOKENS - _SPECIAL_TOKENS, seen // 2)
+
+    def _predicted(self, pairs: list[tuple[str, str]]) -> list[float]:
+        if not pairs:
+            return []
+        with self._one_at_a_time:
+            scores = np.asarray(
+                self._model.predict(
+                    pairs,
+                    batch_size=_BATCH,
+                    show_progress_bar=False,
+                    # Raw logits, as the embedded reader gives them, whatever the model's default.
+                    activation_fn=_as_they_are,
+                    convert_to_numpy=True,
+                )
+            )
+        if scores.shape != (len(pairs),) or not np.all(np.isfinite(scores)):
+            raise ModelError(f"{self._named!r} did not give one number for each passage")
+        return [float(score) for score in scores]
+
+
+def _as_they_are(scores: Any) -> Any:
+    return scores
+
+
+def _older_limit(model: Any) -> int | None:
+    """As it was called before version 6; asking newer ones for it warns."""
+    limit: int | None = getattr(model, "max_length", None)
+    return limit
+
+
+def _version(model: Any, name: str) -> str:
+    """Which one of the models of this name: the hash of a folder, the commit of a download."""
+    if (folder := Path(name)).is_dir():
+        digest = hashlib.sha256()
+        for file in sorted(one for one in folder.rglob("*") if one.suffix in _WEIGHTS):
+            with file.open("rb") as weights:
+                digest.update(hashlib.file_digest(weights, "sha256").digest())
+        return f"@{digest.hexdigest()[:_SHORT_HASH]}"
+    commit = getattr(getattr(model, "config", None), "_commit_hash", None)
+    return f"@{commit[:_SHORT_HASH]}" if commit else ""
+
+
+def _check_labels(model: Any, name: str) -> None:
+    labels = getattr(model, "num_labels", None)
+    if labels is None:
+        labels = getattr(getattr(model, "config", None), "num_labels", 1)
+    if labels != 1:
+        raise ModelUnavailable(
+            f"{name!r} sorts into {labels} classes; a reader needs one number, the relevance",
+            hint="name a cross-encoder made for reranking, such as "
+            "cross-encoder/ms-marco-MiniLM-L6-v2",
+        )
+
+
+def _windows(passage: str, room: int) -> list[str]:
+    """The passage in parts that the model sees whole. Tokens are counted on the safe side."""
+    starts = [*approximate_starts(passage), len(passage)]
+    tokens, overlap = len(starts) - 1, min(WINDOW_OVERLAP, room // 4)
+    if tokens <= room:
+        return [passage]
+    return [
+        passage[starts[first] : starts[min(first + room, tokens)]]
+        for first in range(0, tokens - overlap, room - overlap)
+    ]

@@ -1,0 +1,168 @@
+"""Whether a text is in a language that a reader was not trained for.
+
+A reader's scores for a text in another language look like any others, and what they are worth
+was never measured. So the language is told from the text itself, and where that cannot be done,
+in a row of names or figures, in code or a formula, the text counts as one the reader knows.
+
+Most texts are told by their little words alone. Only what they leave open goes to py3langid,
+whose model takes a moment to load.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from secondlook.reading.port import Reader
+
+ENGLISH: Final = ("english",)
+"""What a reader that does not say was trained for."""
+
+_NAMES: Final = {
+    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian",
+    "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech",
+    "cy": "Welsh", "da": "Danish", "de": "German", "el": "Greek", "en": "English",
+    "eo": "Esperanto", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "gu": "Gujarati",
+    "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian",
+    "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "ka": "Georgian",
+    "kk": "Kazakh", "km": "Khmer", "kn": "Kannada", "ko": "Korean", "ky": "Kyrgyz", "lo": "Lao",
+    "lt": "Lithuanian", "lv": "Latvian", "mk": "Macedonian", "ml": "Malayalam",
+    "mn": "Mongolian", "mr": "Marathi", "ms": "Malay", "mt": "Maltese", "my": "Burmese",
+    "ne": "Nepali", "nl": "Dutch", "nn": "Norwegian", "no": "Norwegian", "or": "Odia",
+    "pa": "Punjabi", "pl": "Polish", "ps": "Pashto", "pt": "Portuguese", "ro": "Romanian",
+    "ru": "Russian", "si": "Sinhala", "sk": "Slovak", "sl": "Slovenian", "so": "Somali",
+    "sq": "Albanian", "sr": "Serbian", "sv": "Swedish", "sw": "Swahili", "ta": "Tamil",
+    "te": "Telugu", "tg": "Tajik", "th": "Thai", "tk": "Turkmen", "tl": "Tagalog",
+    "tr": "Turkish", "tt": "Tatar", "ug": "Uyghur", "uk": "Ukrainian", "ur": "Urdu",
+    "uz": "Uzbek", "vi": "Vietnamese", "xh": "Xhosa", "yo": "Yoruba", "zh": "Chinese",
+    "zu": "Zulu",
+}  # fmt: skip
+"""The languages that are told apart. Smaller ones that py3langid knows are left out: it takes
+English terms of science for Latin and lists of names for Aragonese."""
+
+_LITTLE_WORDS: Final = frozenset(
+    """
+    a about after all also an and any are as at be because been before being between both but by
+    can could did do does during each for from had has have he her here him his how if in into is
+    it its many more most much no not of on one only or other our out over she should so some such
+    than that the their them then there these they this those through to under until up was we
+    were what when where which while who whom whose why will with would you your
+    """.split()  # noqa: SIM905  # a hundred quoted words are harder to read
+)
+_ENOUGH_LITTLE_WORDS = 0.25
+"""Share of English little words among the words of a text above which it is English. Of English
+passages 1 in 200 has fewer, of sentences in other languages 1 in 200 has more (docs/models.md)."""
+_UNSURE = 0.1
+"""Probability of a known language above which a text counts as one."""
+_FEWEST_WORDS = 2
+_PROSE = 0.3
+"""Share of words in small letters below which a text is names, figures or code."""
+_OTHER_SCRIPT = 0.5
+_SEEN = 2000
+"""Characters of a text that are looked at."""
+
+_WORD = re.compile(
+    # No part of a number, a path, an address, an assignment, a tag or a call.
+    r"(?<![\w./\\@#$%=<>{&])[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?![\w(=/\\@%]|\.\w)"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_IDEOGRAPHS = (
+    "\u1100-\u11ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_IN_OTHER_SCRIPTS = re.compile(
+    # One letter by itself is a sign of mathematics; an ideograph is a word.
+    rf"[\u0370-\u10ff\u1200-\u1cff\u1f00-\u1fff\ufb1d-\ufdff\ufe70-\ufefc]{{2,}}|[{_IDEOGRAPHS}]+"
+)
+_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What a reader is not trained to read, and the language it seems to be in."""
+
+    what: Literal["passage", "question"]
+    language: str
+    trained: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        trained = " and ".join(language.capitalize() for language in self.trained)
+        return (
+            f"the {self.what} is in {self.language}; the reader was trained for {trained}: "
+            "how sure it is cannot be told"
+        )
+
+
+def trained_for(reader: Reader) -> tuple[str, ...]:
+    """The languages that a reader says it was trained for."""
+    languages: tuple[str, ...] = getattr(reader, "languages", ENGLISH)
+    return languages
+
+
+def foreign(question: str, passage: str, languages: Collection[str] = ENGLISH) -> Foreign | None:
+    """Which of the two is in a language beside `languages`; None where neither seems to be."""
+    trained = tuple(languages)
+    if language := other_language(passage, trained):
+        return Foreign("passage", language, trained)
+    if language := other_language(question, trained):
+        return Foreign("question", language, trained)
+    return None
+
+
+def other_language(text: str, known: Collection[str] = ENGLISH) -> str | None:
+    """The language of a text that is in none of the known ones; None where that is not certain.
+
+    Languages are known by name or ISO 639-1 code, as settings write them."""
+    known = frozenset(map(str.lower, known))
+    seen = text[:_SEEN]
+    if seen.isupper():
+        seen = seen.lower()
+    if _in_other_script(seen):
+        return _identified(" ".join(_IN_OTHER_SCRIPTS.findall(seen)), known, at_least=0.0)
+    words = _WORD.findall(seen)
+    prose = [word for at, word in enumerate(words) if word[0].islower() or at == 0]
+    if len(set(prose)) < _FEWEST_WORDS or len(prose) < _PROSE * len(seen.split()):
+        return None
+    if not known.isdisjoint(("english", "en")) and _is_english(prose):
+        return None
+    return _identified(" ".join(prose), known, at_least=1 - _UNSURE)
+
+
+def _in_other_script(text: str) -> bool:
+    """Whether more is written in other scripts than in Latin; an ideograph counts for two."""
+    runs = "".join(_IN_OTHER_SCRIPTS.findall(text))
+    others = len(runs) + len(_IDEOGRAPH.findall(runs))
+    latin = len(_LETTER.findall(text)) - len(runs)
+    return others > 1 and others >= _OTHER_SCRIPT * (others + latin)
+
+
+def _is_english(prose: list[str]) -> bool:
+    little = sum(word.lower() in _LITTLE_WORDS for word in prose)
+    return little >= _ENOUGH_LITTLE_WORDS * len(prose)
+
+
+def _identified(text: str, known: frozenset[str], *, at_least: float) -> str | None:
+    ranked: list[tuple[str, float]] = _identifier().rank(text)
+    others = [(code, share) for code, share in ranked if not _is_known(code, known)]
+    if not others or sum(share for _, share in others) < at_least:
+        return None
+    return _NAMES[others[0][0]]
+
+
+def _is_known(code: str, known: frozenset[str]) -> bool:
+    return code in known or _NAMES[code].lower() in known
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(_NAMES)
+    return identifier

@@ -1,0 +1,214 @@
+"""sentence-transformers needs torch, so these tests put a small library of the same shape in its
+place: its cross-encoder really compares question and passage (by the words they share), and does
+what the real one does with activations, batches and too long texts."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from secondlook.errors import ModelError, ModelUnavailable, UsageError
+from secondlook.reading import load_reader
+from secondlook.reading.calibration import load_calibration
+from secondlook.reading.cross_encoder import CrossEncoderReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+QUESTION = "Who built the tower?"
+TOWER = "The tower was built in 1889 by Gustave Eiffel."
+CATS = "Cats sleep most of the day."
+
+
+class SharesWords:
+    """The logit is the number of shared words, less two."""
+
+    num_labels = 1
+    max_seq_length: int | None = 512
+
+    def __init__(self, name: str) -> None:
+        if name == "nowhere":
+            raise OSError("no such model")
+        self.seen: list[tuple[str, str]] = []
+
+    def predict(
+        self,
+        inputs: list[tuple[str, str]],
+        *,
+        batch_size: int,
+        show_progress_bar: bool,
+        activation_fn: Callable[[Any], Any] | None,
+        convert_to_numpy: bool,
+    ) -> Any:
+        assert convert_to_numpy
+        assert not show_progress_bar
+        self.seen.extend(inputs)
+        limit = self.max_seq_length or 512
+        scores = [
+            len(_words(question) & _words(" ".join(text.split()[:limit]))) - 2.0
+            for question, text in inputs
+        ]
+        return (activation_fn or _sigmoid)(np.array(scores, dtype=np.float32))
+
+
+class SortsIntoThree(SharesWords):
+    num_labels = 3
+
+
+class Broken(SharesWords):
+    def predict(self, inputs: list[tuple[str, str]], **options: Any) -> Any:
+        return np.full(len(inputs), np.nan)
+
+
+def _sigmoid(scores: Any) -> Any:
+    return 1 / (1 + np.exp(-scores))
+
+
+def _words(text: str) -> set[str]:
+    return set(text.lower().replace("?", "").replace(".", "").split())
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = ModuleType("sentence_transformers")
+    vars(module)["CrossEncoder"] = SharesWords
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    return module
+
+
+def made(name: str = "some/reranker") -> tuple[CrossEncoderReader, SharesWords]:
+    reader = CrossEncoderReader(name, load_reader())
+    model = reader._model
+    assert isinstance(model, SharesWords)
+    return reader, model
+
+
+def test_relevance_is_the_cross_encoders_and_the_span_the_embedded_readers(
+    library: ModuleType,
+) -> None:
+    reader, _ = made()
+    tower, cats = reader.read(QUESTION, [TOWER, CATS])
+    assert (tower.relevance, cats.relevance) == (1.0, -1.0)  # raw logits, no sigmoid
+    own = load_reader().read(QUESTION, [TOWER])[0]
+    assert TOWER[tower.start : tower.end] == "Gustave Eiffel"
+    assert (tower.span_score, tower.null_score, tower.answerable) == (
+        own.span_score,
+        own.null_score,
+        own.answerable,
+    )
+    assert tower.looked
+    assert tower.relevance != own.relevance
+
+
+def test_only_the_chosen_are_searched_for_an_answer(library: ModuleType) -> None:
+    reader, _ = made()
+    given: list[list[float]] = []
+
+    def choose(relevances: Any) -> list[int]:
+        given.append(list(relevances))
+        return [1]
+
+    cats, tower = reader.read(QUESTION, [CATS, TOWER], choose=choose)
+    assert given == [[-1.0, 1.0]]
+    assert (cats.looked, cats.relevance, cats.start, cats.end) == (False, -1.0, 0, 0)
+    assert (tower.looked, tower.relevance) == (True, 1.0)
+
+
+def test_a_pair_is_scored_once(library: ModuleType) -> None:
+    reader, model = made()
+    first = reader.read(QUESTION, [TOWER, CATS, TOWER])
+    assert reader.read(QUESTION, [CATS, TOWER]) == [first[1], first[0]]
+    assert model.seen == [(QUESTION, TOWER), (QUESTION, CATS)]
+    assert reader.read(QUESTION, []) == []
+
+
+@pytest.mark.parametrize("limit", [512, 128, None, 10**30])
+def test_of_a_long_passage_the_best_part_counts(library: ModuleType, limit: int | None) -> None:
+    reader, model = made()
+    model.max_seq_length = limit
+    passage = "filler words go on " * 400 + "who built the tower " + "and on and on " * 300
+    assert reader.read(QUESTION, [passage])[0].relevance == 2.0
+    assert len(model.seen) > 3
+    assert "".join(part.split()[0] for _, part in model.seen)  # no empty part
+    covered = sum(len(part) for _, part in model.seen)
+    assert covered >= len(passage)
+
+
+def test_before_version_6_the_limit_had_another_name(library: ModuleType) -> None:
+    reader, model = made()
+    model.max_seq_length = None
+    vars(model)["max_length"] = 100
+    assert reader._room == 50
+
+
+def test_text_no_encoder_takes_is_made_printable(library: ModuleType) -> None:
+    reader, model = made()
+    reader.read("\ud800", ["a \udfff b"])
+    assert model.seen == [("\ufffd", "a \ufffd b")]
+
+
+def test_its_name_is_that_of_both_and_nothing_is_calibrated_for_it(library: ModuleType) -> None:
+    reader, _ = made()
+    embedded = load_reader().name
+    assert reader.name == f"sentence-transformers:some/reranker+{embedded}"
+    assert load_calibration(reader.name).label == "uncalibrated"
+    assert reader.languages == ("english",)
+
+
+def test_a_folder_is_named_by_what_is_in_it(library: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"one")
+    first = made(str(tmp_path))[0].name
+    assert made(str(tmp_path))[0].name == first
+    (tmp_path / "model.safetensors").write_bytes(b"two")
+    assert made(str(tmp_path))[0].name != first
+
+
+def test_a_download_is_named_by_its_commit(
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = SimpleNamespace(_commit_hash="0123456789abcdef")
+    monkeypatch.setattr(SharesWords, "config", config, raising=False)
+    assert made()[0].name.startswith("sentence-transformers:some/reranker@0123456789ab+")
+
+
+def test_it_is_loaded_by_name_and_once(library: ModuleType) -> None:
+    reader = load_reader("sentence-transformers:some/reranker")
+    assert isinstance(reader, CrossEncoderReader)
+    assert load_reader("sentence-transformers:some/reranker") is reader
+
+
+def test_a_classifier_is_no_reader(library: ModuleType) -> None:
+    vars(library)["CrossEncoder"] = SortsIntoThree
+    with pytest.raises(ModelUnavailable, match="3 classes") as raised:
+        made("cross-encoder/nli")
+    assert "ms-marco" in (raised.value.hint or "")
+
+
+def test_scores_that_are_no_numbers_are_refused(library: ModuleType) -> None:
+    vars(library)["CrossEncoder"] = Broken
+    with pytest.raises(ModelError, match="one number for each"):
+        made()[0].read(QUESTION, [TOWER])
+
+
+def test_a_model_that_does_not_load_is_named(library: ModuleType) -> None:
+    with pytest.raises(ModelUnavailable, match="cannot load 'nowhere'"):
+        made("nowhere")
+
+
+def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ModelUnavailable) as raised:
+        load_reader("sentence-transformers:another/reranker")
+    assert raised.value.hint == "pip install 'secondlook[sentence-transformers]'"
+
+
+@pytest.mark.parametrize("spec", ["other", "sentence-transformers:", "ollama:bge"])
+def test_an_unknown_reader_is_told_what_there_is(spec: str) -> None:
+    with pytest.raises(UsageError, match="unknown reader") as raised:
+        load_reader(spec)
+    assert "sentence-transformers:NAME_OR_PATH" in (raised.value.hint or "")
