@@ -26,7 +26,8 @@ def ask(
 ) -> Answer:
     """Answer a question over a library (default: the configured one).
 
-    Further options are those of `Secondlook.open`: `web`, `k`, `timeout`, `settings`.
+    Further options are those of `Secondlook.open`: `web`, `k`, `timeout`, `max_risk`,
+    `settings`.
     Works in plain scripts and in notebooks.
     """
     with Secondlook.open(library, model=model, **options) as engine:

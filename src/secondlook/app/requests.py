@@ -1,14 +1,19 @@
-"""What a person asks for, before a workflow is chosen: the question made stand-alone, and whether
-it asks for a summary of something."""
+"""What a person asks for, before a workflow is chosen: the question made stand-alone, whether it
+asks for a summary of something, and how often answers may be wrong."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from secondlook.answer import Trouble
+from secondlook.errors import ModelError, UsageError
 from secondlook.nodes.stand_alone import StandAlone
+from secondlook.reading.calibration import CALIBRATION_FILE, check_share, load_calibration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from secondlook.library import Library
     from secondlook.models import Models
@@ -78,3 +83,51 @@ def summary_scope(
             None  # "what is the Domesday Book about" asks for a fact, if no document is called so
         )
     return {**scope, "documents": named or there}
+
+
+def calibration_file(library: Library) -> Path:
+    """Where the library's own calibration lies if it has one."""
+    return library.path / CALIBRATION_FILE
+
+
+def with_risk(settings: Settings, max_risk: float | None) -> Settings:
+    """The settings, with another risk allowed if one is given."""
+    if max_risk is None:
+        return settings
+    check_share("max_risk", max_risk)
+    answer = settings.answer.model_copy(update={"max_risk": float(max_risk)})
+    return settings.model_copy(update={"answer": answer})
+
+
+def check_risk(library: Library, max_risk: float | None) -> None:
+    """Whether any promise can be made: somebody must have counted wrong answers of this reader."""
+    if max_risk is None:
+        return
+    try:
+        reader = library.shelf().reader_name
+    except ModelError:  # the run tells what is wrong with it
+        return
+    calibration = load_calibration(reader, calibration_file(library))
+    hint = "run secondlook calibrate, or ask without a limit on the risk"
+    if calibration.label == "uncalibrated":
+        raise UsageError(
+            f"max_risk {max_risk:g} cannot be kept: the reader {reader!r} has not been calibrated",
+            hint=hint,
+        )
+    if calibration.risk is None:
+        raise UsageError(
+            f"max_risk {max_risk:g} cannot be kept: nobody has counted how often the reader "
+            f"{reader!r} is wrong",
+            hint=hint,
+        )
+
+
+def summed_up_without_risk(worked_on: StandAlone) -> StandAlone:
+    """A summary is no answer that is right or wrong: what was asked for does not apply to it."""
+    warning = Trouble(
+        node="summarise",
+        error=UsageError.__name__,
+        message="max_risk is about answers to questions",
+        consequence="the summary comes without a bound on its risk",
+    )
+    return replace(worked_on, warnings=(*worked_on.warnings, warning))

@@ -21,6 +21,8 @@ class Run:
     scope: Scope
     worked_on: StandAlone
     resumed: bool = False
+    max_risk: float | None = None
+    """Of this question alone; None = as set."""
 
 
 async def first_state(

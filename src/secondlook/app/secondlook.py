@@ -13,7 +13,16 @@ from secondlook.app.failing import failed
 from secondlook.app.graphs import Graphs
 from secondlook.app.loop import LoopThread
 from secondlook.app.pages import RunPages
-from secondlook.app.requests import SUMMARY, made_stand_alone, summary_scope, usual_workflow
+from secondlook.app.requests import (
+    SUMMARY,
+    calibration_file,
+    check_risk,
+    made_stand_alone,
+    summary_scope,
+    summed_up_without_risk,
+    usual_workflow,
+    with_risk,
+)
 from secondlook.app.run import Run, first_state
 from secondlook.app.running import Watched
 from secondlook.context import Context
@@ -86,6 +95,7 @@ class Secondlook:
         web: bool | None = None,
         k: int | None = None,
         timeout: float | None = None,
+        max_risk: float | None = None,
         settings: Settings | None = None,
     ) -> Self:
         """Open the library at that path (default: the configured one). What is left out comes
@@ -104,6 +114,7 @@ class Secondlook:
                 }
             ).settings
         )
+        chosen = with_risk(chosen, max_risk)
         return cls(Library.open(library, create=False, settings=chosen), settings=chosen)
 
     def close(self) -> None:
@@ -160,18 +171,22 @@ class Secondlook:
         filters: Mapping[str, object] | None = None,
         documents: Collection[str] | None = None,
         earlier: Sequence[Turn] = (),
+        max_risk: float | None = None,
         run: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Every event of the run, ending in `Answered`. Leaving early cancels the run.
 
         `filters` limits the search to documents with such metadata, `documents` to those named
         by id, path, file name or title. `earlier` turns of a conversation make a follow-up
-        stand-alone. Without a `workflow` a request for a summary is recognised as one. `run` is
+        stand-alone. Without a `workflow` a request for a summary is recognised as one. `max_risk`
+        is the share of answers that may be wrong: one that is less sure is withheld. `run` is
         the run's id where the same question must make the same prompts; nobody may guess it.
         """
         if not question.strip():
             raise UsageError("the question is empty", hint="say what you want to know")
         self._web_search()  # a setting that cannot work is told before a run begins
+        risk = with_risk(self.settings, max_risk).answer.max_risk
+        await asyncio.to_thread(check_risk, self.library, risk)
         where = self.library.scope(filters=filters, documents=documents)
         scope: Scope = {
             "documents": None if where.documents is None else sorted(where.documents),
@@ -183,6 +198,7 @@ class Secondlook:
             summed = summary_scope(self.library, worked_on.asked, scope, filters, certain=certain)
             if summed is not None:
                 workflow, scope = SUMMARY, summed
+                worked_on = worked_on if risk is None else summed_up_without_risk(worked_on)
         begun = Run(
             id=run or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}",
             question=question,
@@ -190,6 +206,7 @@ class Secondlook:
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             scope=scope,
             worked_on=worked_on,
+            max_risk=risk,
         )
         async with aclosing(self._run(begun)) as events:
             async for event in events:
@@ -221,6 +238,7 @@ class Secondlook:
             scope=stored.request["scope"],
             worked_on=StandAlone(stored.request.get("asked", stored.question)),
             resumed=True,
+            max_risk=stored.request.get("max_risk"),
         )
 
     async def _run(self, run: Run) -> AsyncGenerator[Event]:
@@ -249,7 +267,8 @@ class Secondlook:
             request={
                 "scope": run.scope,
                 "asked": run.worked_on.asked,
-                "settings": self.settings.model_dump(mode="json"),
+                "max_risk": run.max_risk,
+                "settings": with_risk(self.settings, run.max_risk).model_dump(mode="json"),
             },
         )
         context = self._context(run)
@@ -307,7 +326,7 @@ class Secondlook:
             created=run.created,
             workflow=run.workflow,
             question=run.question,
-            settings=self.settings,
+            settings=with_risk(self.settings, run.max_risk),
             shelf=self.library.shelf(),
             models=self._models.asker(
                 run=run.id,
@@ -319,6 +338,7 @@ class Secondlook:
             support=load_support(),
             pages=RunPages(run.id, self._recorder),
             web=self._web_search(),
+            calibration_file=calibration_file(self.library),
         )
 
     def _web_search(self) -> WebSearch | None:

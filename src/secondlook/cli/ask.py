@@ -24,12 +24,14 @@ Examples:
   secondlook ask "what does it cost" --doc offer.eml --trace
   secondlook ask "who voted against it" --model ollama:qwen2.5
   secondlook ask "who voted against it" --model gguf:~/models/qwen.gguf
+  secondlook ask "how deep is berth 4" --max-risk 0.05
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json             check it again, offline
 
 \b
 Without a model the answer is taken word for word from a passage. It is
-withheld when no passage answers well enough.
+withheld when no passage answers well enough. --max-risk 0.05 withholds so
+many that at most 5 % of those given are wrong (docs/confidence.md).
 
 \b
 Exit codes: 0 answered, 3 withheld, 4 refused, 1 failed, 2 wrong call.
@@ -51,6 +53,12 @@ TimeoutOption = Annotated[
 ]
 PresetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="A named set of settings, such as seed004.")
+]
+RiskOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-risk", metavar="SHARE", help="Largest share of answers that may be wrong: 0.05."
+    ),
 ]
 FilterOption = Annotated[
     list[str] | None,
@@ -81,6 +89,7 @@ def ask(  # one parameter per flag
     doc: DocOption = None,
     web: WebOption = None,
     timeout: TimeoutOption = None,
+    max_risk: RiskOption = None,
     preset: PresetOption = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown with references.")
@@ -92,7 +101,14 @@ def ask(  # one parameter per flag
     """Answer a question from your documents, with its evidence."""
     filters = parse_pairs(filter_, "--filter")
     loaded = load_for_asking(
-        call, preset=preset, workflow=workflow, model=model, k=k, web=web, timeout=timeout
+        call,
+        preset=preset,
+        workflow=workflow,
+        model=model,
+        k=k,
+        web=web,
+        timeout=timeout,
+        max_risk=max_risk,
     )
     warm_up(loaded.settings)
     with opened_engine(call.open(loaded)) as engine:
@@ -121,7 +137,9 @@ def load_for_asking(
     k: int | None,
     web: bool | None,
     timeout: float | None,
+    max_risk: float | None,
 ) -> Loaded:
+    check_max_risk(max_risk)
     return call.load(
         {
             "answer.workflow": workflow,
@@ -129,9 +147,17 @@ def load_for_asking(
             "answer.k": k,
             "web.enable_web_search": web,
             "budget.seconds": timeout,
+            "answer.max_risk": max_risk,
         },
         preset=preset,
     )
+
+
+def check_max_risk(given: float | None) -> None:
+    if given is not None:
+        from secondlook.reading.calibration import check_share
+
+        check_share("--max-risk", given)
 
 
 def opened_engine(library: Library) -> Secondlook:

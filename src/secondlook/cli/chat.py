@@ -14,6 +14,7 @@ from secondlook.cli.ask import (
     FilterOption,
     ModelOption,
     PresetOption,
+    RiskOption,
     TimeoutOption,
     WebOption,
     WorkflowOption,
@@ -70,6 +71,7 @@ def chat(
     doc: DocOption = None,
     web: WebOption = None,
     timeout: TimeoutOption = None,
+    max_risk: RiskOption = None,
     preset: PresetOption = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Show each step and what it decided.")
@@ -78,7 +80,14 @@ def chat(
     """Ask question after question; a later one may lean on those before it."""
     filters = parse_pairs(filter_, "--filter")
     loaded = load_for_asking(
-        call, preset=preset, workflow=workflow, model=model, k=None, web=web, timeout=timeout
+        call,
+        preset=preset,
+        workflow=workflow,
+        model=model,
+        k=None,
+        web=web,
+        timeout=timeout,
+        max_risk=max_risk,
     )
     warm_up(loaded.settings)
     with opened_engine(call.open(loaded)) as engine:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secondlook.cli.ask import ModelOption, PresetOption
+from secondlook.cli.ask import ModelOption, PresetOption, RiskOption, check_max_risk
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.errors import UsageError
 
@@ -30,6 +30,7 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
         None,
     ),
     "preset": (PresetOption, None),
+    "max_risk": (RiskOption, None),
     "limit": (
         Annotated[
             int | None,
@@ -123,17 +124,24 @@ def _parameter(
 
 
 def _request(
-    study: str, *, folder: Path, model: str | None, set_: list[str] | None, **options: Any
+    study: str,
+    *,
+    folder: Path,
+    model: str | None,
+    set_: list[str] | None,
+    max_risk: float | None,
+    **options: Any,
 ) -> Request:
     from secondlook.evaluation.evaluating import Request
 
+    check_max_risk(max_risk)
     if (only := options["only"]) not in {None, "answerable", "unanswerable"}:
         raise UsageError(
             f"--only {only!r} is no kind of question", hint="use answerable or unanswerable"
         )
     return Request(
         folder.expanduser(),
-        flags={"models.default": model},
+        flags={"models.default": model, "answer.max_risk": max_risk},
         texts=parse_pairs(set_, "--set"),
         command=shlex.join(["secondlook", *sys.argv[1:]]),
         study=study,

@@ -10,6 +10,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes import ranking
 from secondlook.nodes.extract import extract, withheld
+from secondlook.reading.calibration import CalibrationError
 from secondlook.state import Asked, Draft, DraftData, Trace, step, trouble
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
             draft = await _extracted(state, runtime)
     else:
         draft = await _extracted(state, runtime)
+    warnings += _about_calibration(context)
     told = step("answer", _said(draft), numbers, confidence=draft["confidence"])
     return {"draft": draft, "steps": [told], "warnings": warnings}
 
@@ -47,6 +49,21 @@ async def _extracted(state: Asked, runtime: Runtime[Context]) -> DraftData:
     for sentence in draft["sentences"]:
         runtime.stream_writer({"token": sentence["text"]})
     return draft
+
+
+def _about_calibration(context: Context) -> list[dict[str, Any]]:
+    """That the library's own calibration is not the one that was used."""
+    if context.calibration_file is None or not context.calibration_file.is_file():
+        return []
+    try:
+        calibration = context.calibration
+    except ModelError:  # no reader: there are no scores to calibrate, and others tell why
+        return []
+    if calibration.warning is None:
+        return []
+    used = calibration.label == "calibrated"
+    consequence = "the shipped one was used" if used else "there are no probabilities"
+    return [trouble("calibration", CalibrationError(calibration.warning), consequence)]
 
 
 def _said(draft: DraftData) -> str:

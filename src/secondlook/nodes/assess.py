@@ -8,12 +8,12 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
-from secondlook.reading.calibration import load_calibration
 from secondlook.state import Asked, Found, Quality, Trace, step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from secondlook.reading.calibration import Calibration
     from secondlook.settings import Settings
 
 Way = Literal["answer", "fall_back", "search_web"]
@@ -25,51 +25,51 @@ class Judged(Quality, Trace):
 
 async def assess(state: Asked, runtime: Runtime[Context]) -> Judged:
     """After the first search: good enough, or look again?"""
-    settings, reader = runtime.context.settings, runtime.context.shelf.reader_name
-    quality = measured(state["found"], reader)
+    settings, calibration = runtime.context.settings, runtime.context.calibration
+    quality = measured(state["found"], calibration)
     calibrated = settings.adaptive.check == "calibrated"
     value = quality if calibrated else _worst_of_the_best(state["found"])
-    limit = min_quality(settings, reader) if calibrated else settings.adaptive.min_rerank_score
+    limit = min_quality(settings, calibration) if calibrated else settings.adaptive.min_rerank_score
     way: Way = "answer"
     # Where nothing could be read there is nothing to judge by, and a second search would not help.
     if settings.adaptive.enable_adaptive_retrieval and value is not None and value < limit:
         way = "fall_back"
-    elif _web_wanted(quality, settings, reader):
+    elif _web_wanted(quality, settings, calibration):
         way = "search_web"
     return _decided("assess", way, quality, value=value, limit=limit, check=settings.adaptive.check)
 
 
 async def assess_again(state: Asked, runtime: Runtime[Context]) -> Judged:
     """After the second search: the web, if that is allowed and the library looks empty-handed."""
-    settings, reader = runtime.context.settings, runtime.context.shelf.reader_name
-    quality = measured(state["found"], reader)
-    way: Way = "search_web" if _web_wanted(quality, settings, reader) else "answer"
-    limit = _min_web_quality(settings, reader)
+    settings, calibration = runtime.context.settings, runtime.context.calibration
+    quality = measured(state["found"], calibration)
+    way: Way = "search_web" if _web_wanted(quality, settings, calibration) else "answer"
+    limit = _min_web_quality(settings, calibration)
     return _decided("assess_again", way, quality, value=quality, limit=limit, check="web")
 
 
-def measured(found: Sequence[Found], reader: str) -> float | None:
+def measured(found: Sequence[Found], calibration: Calibration) -> float | None:
     """Probability that the passage which answers is among the best; None when nobody can tell."""
     read = ranking.candidates(found)
-    return None if found and not read else load_calibration(reader).retrieval_quality(read)
+    return None if found and not read else calibration.retrieval_quality(read)
 
 
-def min_quality(settings: Settings, reader: str) -> float:
+def min_quality(settings: Settings, calibration: Calibration) -> float:
     """Below it a search is worth another one."""
     chosen = settings.adaptive.min_quality
-    return chosen if chosen >= 0 else load_calibration(reader).min_quality
+    return chosen if chosen >= 0 else calibration.min_quality
 
 
-def _min_web_quality(settings: Settings, reader: str) -> float:
+def _min_web_quality(settings: Settings, calibration: Calibration) -> float:
     chosen = settings.web.min_quality
-    return chosen if chosen >= 0 else load_calibration(reader).min_web_quality
+    return chosen if chosen >= 0 else calibration.min_web_quality
 
 
-def _web_wanted(quality: float | None, settings: Settings, reader: str) -> bool:
+def _web_wanted(quality: float | None, settings: Settings, calibration: Calibration) -> bool:
     """Never on a mere suspicion: what nobody could judge stays on this machine."""
     if not settings.web.enable_web_search or quality is None:
         return False
-    return quality < _min_web_quality(settings, reader)
+    return quality < _min_web_quality(settings, calibration)
 
 
 def _worst_of_the_best(found: Sequence[Found]) -> float | None:

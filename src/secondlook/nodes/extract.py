@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.nodes import ranking
 from secondlook.nodes.places import PARAGRAPH, Kind, Line, lines_of, sentence_around, whole_numbers
-from secondlook.reading.calibration import load_calibration
+from secondlook.nodes.risk import dial
 from secondlook.reading.support import ONE_SIDED_NOT, denies
 from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.retrieval.stopwords import STOP_WORDS
@@ -92,15 +92,15 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
         telling = [
             item for item in telling if _tells_of(name, held[item["id"]].text, _span(item))
         ] or telling
-    calibration = load_calibration(context.shelf.reader_name)
-    pick = _picked(calibration, telling, held)
+    pick = _picked(context.calibration, telling, held)
     if pick is None:
         return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
-    if not _too_unsure(context, pick, calibration.min_answer):
+    if _objection(context, pick) is None:
         pick = await _from_its_row(context, question, pick, held.values())
         pick = _questioned(question, pick)
-    if _too_unsure(context, pick, calibration.min_answer):
-        return withheld("low_confidence", confidence=pick.confidence, reasons=pick.reasons)
+    if (objection := _objection(context, pick)) is not None:
+        reasons = (*objection, *pick.reasons)
+        return withheld("low_confidence", confidence=pick.confidence, reasons=reasons)
     return _drafted(pick.passage, pick.span, confidence=pick.confidence, reasons=pick.reasons)
 
 
@@ -121,11 +121,20 @@ def _picked(
     )
 
 
-def _too_unsure(context: Context, pick: _Pick, calibrated: float) -> bool:
-    settings = context.settings.answer
-    limit = settings.min_confidence if settings.min_confidence >= 0 else calibrated
+def _objection(context: Context, pick: _Pick) -> tuple[str, ...] | None:
+    """Why the pick may not be given, beyond its own reasons; None where it may.
+
+    A risk that is named takes the place of the calibrated limit, not of one that is set. It holds
+    also where withholding is switched off: a promise is a promise.
+    """
+    settings, allowed = context.settings.answer, dial(context)
+    if allowed is not None and (objection := allowed.objection(pick.confidence)):
+        return (objection,)
+    limit = settings.min_confidence
+    if limit < 0:
+        limit = context.calibration.min_answer if allowed is None else 0.0
     sure = pick.most if pick.confidence is None else pick.confidence
-    return settings.enable_abstention and sure < limit
+    return () if settings.enable_abstention and sure < limit else None
 
 
 def _questioned(question: str, pick: _Pick) -> _Pick:
@@ -190,8 +199,7 @@ async def _moved(
         why = f"the row that names {named} does not seem to tell"
         return pick if loose else pick.doubted(0.0, why)
     scores = ranking.candidate(ranking.with_reading(pick.item, reading))
-    calibration = load_calibration(context.shelf.reader_name)
-    worth = calibration.answer_probability([scores], 0) if scores else None
+    worth = context.calibration.answer_probability([scores], 0) if scores else None
     moved = replace(pick, passage=row.passage, span=(start, end))
     return moved.doubted(1.0 if worth is None else worth, f"taken from the row that names {named}")
 
@@ -347,7 +355,8 @@ async def _unread(context: Context, found: Sequence[Found]) -> DraftData:
     kept = ranking.kept(found)
     if not kept:
         return withheld("no_evidence", reasons=["nothing was found"])
-    if context.settings.answer.enable_abstention:
+    settings = context.settings.answer
+    if settings.enable_abstention or settings.max_risk is not None:
         return withheld("cannot_proceed", reasons=["the passages could not be read"])
     held = await ranking.texts(context, [item["id"] for item in kept])
     for item in kept:

@@ -71,7 +71,7 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         stop_reason=draft["stop"],
         claims=claims,
         citations=citations,
-        confidence=Confidence(value=draft["confidence"], reasons=tuple(draft["reasons"])),
+        confidence=_confidence(draft),
         grounded=_grounded(claims),
         queries=tuple(state["queries"]),
         passages=tuple(seen(item, context) for item in found),
@@ -80,6 +80,17 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         warnings=tuple(Trouble.model_validate(item) for item in state["warnings"]),
         created=context.created,
         version=version("secondlook"),
+    )
+
+
+def _confidence(draft: DraftData) -> Confidence:
+    """Calibrated is what was fitted to answers that were right and wrong: the reader's own. What a
+    model writes has no such record."""
+    known = draft["confidence"] is not None and draft["model"] is None
+    return Confidence(
+        value=draft["confidence"],
+        label="calibrated" if known else "provisional",
+        reasons=tuple(draft["reasons"]),
     )
 
 

@@ -12,9 +12,9 @@ from secondlook.nodes import ranking
 from secondlook.nodes.claims import Checker
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.packing import EvidenceItem, Mode, Packed, pack
+from secondlook.nodes.risk import dial
 from secondlook.nodes.sentences import Sentences
 from secondlook.prompts import evidence_marks, load
-from secondlook.reading.calibration import load_calibration
 from secondlook.retrieval.sentences import sentence_starts
 from secondlook.state import DraftData, Found
 from secondlook.state import Sentence as Claimed
@@ -42,7 +42,33 @@ _SMALLEST = 64
 async def write(
     context: Context, question: str, found: Sequence[Found], emit: Callable[[Any], None]
 ) -> tuple[DraftData, dict[str, Scalar]]:
-    """The draft, and numbers about it. Raises ModelError or BudgetExceeded when there is none."""
+    """The draft, and numbers about it. Raises ModelError or BudgetExceeded when there is none.
+
+    Where a risk is named, nothing is asked that could not be given, and nothing is heard of an
+    answer before it is known to keep to the risk.
+    """
+    allowed = dial(context)
+    if allowed is None:
+        return await _written(context, question, found, emit)
+    probability, reasons = _held(context, found)
+    if objection := allowed.objection(probability):
+        return withheld("low_confidence", confidence=probability, reasons=[objection, *reasons]), {}
+    heard: list[Any] = []
+    draft, numbers = await _written(context, question, found, heard.append)
+    if draft["sentences"] and (objection := allowed.objection(draft["confidence"])):
+        reasons = [objection, *draft["reasons"]]
+        confidence, model = draft["confidence"], draft["model"]
+        return withheld(
+            "low_confidence", confidence=confidence, reasons=reasons, model=model
+        ), numbers
+    for said in heard:
+        emit(said)
+    return draft, numbers
+
+
+async def _written(
+    context: Context, question: str, found: Sequence[Found], emit: Callable[[Any], None]
+) -> tuple[DraftData, dict[str, Scalar]]:
     kept = ranking.kept(found)
     held = await ranking.texts(context, [item["id"] for item in kept])
     items = [_item(item, held[item["id"]]) for item in kept if item["id"] in held]
@@ -230,26 +256,31 @@ def _judged(
     context: Context, found: Sequence[Found], standing: Sequence[Claimed]
 ) -> tuple[float | None, list[str]]:
     """How sure: that the evidence holds an answer, times how well it carries what was said."""
-    candidates = ranking.candidates(ranking.kept(found))
-    calibration = load_calibration(context.shelf.reader_name)
-    best = calibration.best_answer(candidates)
     supports = [claim["support"] for claim in standing if claim["support"] is not None]
     if not supports:
         return None, ["the sentences were not checked"]
     covered = sum(supports) / len(supports)
     reasons = [f"the evidence covers {covered:.0%} of what is said"]
+    held, about = _held(context, found)
+    return None if held is None else round(held * covered, 4), [*reasons, *about]
+
+
+def _held(context: Context, found: Sequence[Found]) -> tuple[float | None, list[str]]:
+    """How likely the evidence holds an answer, as the reader sees it, and why."""
+    candidates = ranking.candidates(ranking.kept(found))
+    calibration = context.calibration
+    best = calibration.best_answer(candidates)
     if best is None:
-        return None, reasons
-    held = calibration.answer_probability(candidates, best)
-    reasons += calibration.reasons(candidates, best)
-    return None if held is None else round(held * covered, 4), reasons
+        return None, []
+    probability = calibration.answer_probability(candidates, best)
+    return probability, list(calibration.reasons(candidates, best))
 
 
 def _note(
     cut: int, standing: Sequence[Claimed], confidence: float | None, context: Context
 ) -> str | None:
     marked = sum(claim["supported"] is False for claim in standing)
-    doubtful = load_calibration(context.shelf.reader_name).min_answer * _DOUBT
+    doubtful = context.calibration.min_answer * _DOUBT
     if cut:
         return f"({cut} more {_sentences_word(cut)} cut: not supported by the evidence.)"
     if marked:

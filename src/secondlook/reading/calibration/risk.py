@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 LEVELS = 40
 """Thresholds of a table: each lets through so large a part of the answers more than the last."""
 _DIGITS = 6
-_START = 0.5
+_STARTS = (0.5, 0.25, 0.0)
 """The sequence starts where answers that are wrong half as often as allowed would pass: with fewer
-answers one unlucky one would end it, however good they are."""
+answers one unlucky one would end it, however good they are. Where that would be too many of all,
+it starts where a quarter as often would pass, or none."""
+_TOO_MANY = 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,13 @@ class RiskTable:
     def _first_tested(self, max_risk: float, doubt: float) -> int:
         """Where the sequence starts. It goes by how many were answered, never by how many of them
         were wrong, or the promise would be void."""
-        for at, row in enumerate(self.rows):
-            if (
-                binomial_tail(row.answered, max_risk, int(_START * max_risk * row.answered))
-                <= doubt
-            ):
-                return at
+        for share in _STARTS:
+            for at, row in enumerate(self.rows):
+                allowed = int(share * max_risk * row.answered)
+                if row.answered > _TOO_MANY * self.questions:
+                    break
+                if binomial_tail(row.answered, max_risk, allowed) <= doubt:
+                    return at
         return max(0, len(self.rows) - 1)
 
     def coverage(self, threshold: float) -> float:
