@@ -1,0 +1,130 @@
+"""What a reader is worth: compared with others on the same candidates, decoded the same way.
+
+export SECONDLOOK_DATA=...                            the folder with the evaluation sets
+python -m benchmarks.reader_quality prepare           index the sets and search them (once)
+python -m benchmarks.reader_quality read --readers shipped=FOLDER reader-12=FOLDER --minutes 40
+python -m benchmarks.reader_quality report            figures from what was read so far
+python -m benchmarks.reader_quality fit               the calibration that ships
+
+`read` may be cut and called again: it goes on where it was. Questions come in an order that has
+nothing to do with what they ask, all sets at the same pace, so what is there is a fair sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.reader_quality_compare import SHIPPED, Read
+from benchmarks.reader_quality_sets import QUESTIONS, prepare
+from benchmarks.reader_quality_store import Store
+
+if TYPE_CHECKING:
+    from benchmarks.reader_quality_read import Competitor
+
+
+def main() -> None:
+    options = _options()
+    store = Store()
+    try:
+        _STEPS[options.step](store, options)
+    except KeyboardInterrupt:
+        raise SystemExit("stopped; the same call goes on from here") from None
+    finally:
+        store.close()
+
+
+def _prepare(store: Store, options: argparse.Namespace) -> None:
+    prepare(store, _wanted(options), _tell)
+
+
+def _read(store: Store, options: argparse.Namespace) -> None:
+    from benchmarks.reader_quality_read import read_all
+
+    competitors = [_competitor(label, folder) for label, folder in options.readers]
+    read_all(store, competitors, _wanted(options), seconds=60 * options.minutes, tell=_tell)
+
+
+def _report(store: Store, options: argparse.Namespace) -> None:
+    from benchmarks.reader_quality_musts import shown
+    from benchmarks.reader_quality_report import report
+
+    found = report(_kept(store), features=options.features, tell=_tell)
+    for line in shown(found["must_show"]):
+        print(line)
+
+
+def _fit(store: Store, options: argparse.Namespace) -> None:
+    from benchmarks.reader_quality_fit import fit
+
+    found = fit(Read(store, (options.label,)), options.label)
+    print(found["made"])
+
+
+_STEPS = {"prepare": _prepare, "read": _read, "report": _report, "fit": _fit}
+
+
+def _kept(store: Store) -> Read:
+    return Read(store, tuple(store.readers()))
+
+
+def _competitor(label: str, folder: Path | None) -> Competitor:
+    """Without a memory of its own: what it remembers takes no time."""
+    from benchmarks.reader_quality_read import Competitor
+    from secondlook.reading.reader import OnnxReader
+    from secondlook.reading.weights import read_weights
+    from secondlook.settings import Settings
+
+    reader = OnnxReader(read_weights(folder) if folder else None, remembered=0)
+    return Competitor(label, reader, Settings().search.looks if reader.glances else None)
+
+
+def _wanted(options: argparse.Namespace) -> dict[str, int]:
+    return dict(QUESTIONS) | dict(options.questions or ())
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("step", choices=list(_STEPS))
+    parser.add_argument(
+        "--readers",
+        nargs="+",
+        type=_reader,
+        metavar="LABEL=FOLDER",
+        default=[(SHIPPED, None)],
+        help="readers to compare, by their folders; a label alone means the installed reader",
+    )
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="how long to read")
+    parser.add_argument(
+        "--questions",
+        nargs="+",
+        type=_number_of,
+        metavar="SET=N",
+        help=f"how many of a set; by default {dict(QUESTIONS)}",
+    )
+    parser.add_argument("--features", nargs="+", help="of answers, instead of the best ones")
+    parser.add_argument("--label", default=SHIPPED, help="whose calibration to fit")
+    return parser.parse_args()
+
+
+def _reader(given: str) -> tuple[str, Path | None]:
+    label, _, folder = given.partition("=")
+    return label, Path(folder) if folder else None
+
+
+def _number_of(given: str) -> tuple[str, int]:
+    name, _, number = given.partition("=")
+    if name not in QUESTIONS:
+        raise argparse.ArgumentTypeError(f"no such set: {name!r}")
+    return name, int(number)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""The reader as a grader of passages: which rule accepts gold passages and few others.
+
+Rules are made on half of the articles and judged on the other half. A passage is gold if the set
+names its document; nothing is gold for a question without an answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.reader_quality_figures import rounded
+from benchmarks.reader_quality_risk import chooses_features
+from secondlook.reading.calibration import Outcome, fit_logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from benchmarks.reader_quality_cases import Case
+    from secondlook.reading.calibration import Candidate
+
+    Floats = NDArray[np.float64]
+
+PRECISION, RECALL = 0.80, 0.70
+DEPTHS = (5, 10)
+SCORES: Mapping[str, Callable[[Candidate], float]] = {
+    "relevance": lambda one: one.relevance,
+    "answerable": lambda one: one.answerable,
+    "margin": lambda one: one.margin,
+    "the lower of relevance and answerable": lambda one: min(one.relevance, one.answerable),
+    "relevance + answerable": lambda one: one.relevance + one.answerable,
+}
+FITTED = "logistic of relevance, answerable, margin, fusion"
+_NAMES = ("relevance", "answerable", "margin", "fusion")
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    gold: Floats
+    scores: dict[str, Floats]
+    first: Floats
+    """Whether the pair is the best of its question."""
+
+    def accepted(self, rule: str, threshold: float) -> tuple[float, float]:
+        """Precision and recall when everything above the threshold is accepted."""
+        yes = self.scores[rule] > threshold
+        kept = float(self.gold[yes].sum())
+        return kept / max(1, int(yes.sum())), kept / max(1.0, float(self.gold.sum()))
+
+
+def graded(cases: Sequence[Case]) -> dict[str, Any]:
+    """By which questions count, and how many passages of each are graded."""
+    groups = {
+        "answerable questions": [case for case in cases if case.answerable],
+        "all questions": list(cases),
+    }
+    return {
+        name: {f"best {depth}": _rules(group, depth) for depth in DEPTHS}
+        for name, group in groups.items()
+    }
+
+
+def _rules(cases: Sequence[Case], depth: int) -> dict[str, Any]:
+    sides = [
+        [case for case in cases if chooses_features(case.question.article) == made]
+        for made in (True, False)
+    ]
+    made, kept = (_pairs(side, depth) for side in sides)
+    model = fit_logistic(_outcomes(sides[0], depth), _NAMES)
+    for side, pairs in zip(sides, (made, kept), strict=True):
+        features = [one.features for one in _outcomes(side, depth)]
+        pairs.scores[FITTED] = np.array([model.probability(row) for row in features])
+    found = {}
+    for rule in made.scores:
+        threshold = _threshold(made, rule)
+        precision, recall = kept.accepted(rule, threshold)
+        at_zero = kept.accepted(rule, 0.5 if rule == FITTED else 0.0)
+        found[rule] = {
+            "threshold": rounded(threshold),
+            "made": [rounded(value) for value in made.accepted(rule, threshold)],
+            "precision": rounded(precision),
+            "recall": rounded(recall),
+            "met": precision >= PRECISION and recall >= RECALL,
+            "precision_recall_above_0": [rounded(value) for value in at_zero],
+        }
+    return {"pairs": len(kept.gold), "gold": int(kept.gold.sum()), "rules": found}
+
+
+def _threshold(pairs: Pairs, rule: str) -> float:
+    """The one that leaves most room to the nearer of the two bounds."""
+    steps = np.quantile(pairs.scores[rule], np.linspace(0, 0.999, 400))
+
+    def room(step: float) -> float:
+        precision, recall = pairs.accepted(rule, step)
+        return min(precision - PRECISION, recall - RECALL)
+
+    return float(max(steps.tolist(), key=room))
+
+
+def _pairs(cases: Sequence[Case], depth: int) -> Pairs:
+    rows = [(at, pair) for case in cases for at, pair in enumerate(case.graded[:depth])]
+    return Pairs(
+        gold=np.array([gold for _, (gold, _) in rows], dtype=np.float64),
+        scores={
+            name: np.array([score(one) for _, (_, one) in rows]) for name, score in SCORES.items()
+        },
+        first=np.array([at == 0 for at, _ in rows], dtype=np.float64),
+    )
+
+
+def _outcomes(cases: Sequence[Case], depth: int) -> list[Outcome]:
+    return [
+        Outcome(
+            {
+                "relevance": one.relevance,
+                "answerable": one.answerable,
+                "margin": one.margin,
+                "fusion": one.fusion_score,
+            },
+            right=gold,
+        )
+        for case in cases
+        for gold, one in case.graded[:depth]
+    ]
