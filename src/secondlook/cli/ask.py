@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secondlook.cli.call import Call, command, parse_pairs
+from secondlook.cli.nearest import held_back, show_nearest
 from secondlook.cli.search import explain_nothing
 
 if TYPE_CHECKING:
@@ -122,7 +123,10 @@ def ask(  # one parameter per flag
             filters=filters or None,
             documents=documents,
         )
-        show_answer(call, answer, markdown=markdown)
+        nearest = held_back(engine, answer) and not (call.quiet or call.as_json or markdown)
+        show_answer(call, answer, markdown=markdown, passing=nearest)
+        if nearest:
+            show_nearest(engine, answer)
         if not answer.passages:
             explain_nothing(call, engine.library, filters)
     return answer.exit_code
@@ -196,7 +200,7 @@ def answer_live(
 def show_answer(
     call: Call, answer: Answer, *, markdown: bool = False, passing: bool = False
 ) -> None:
-    """`passing`: the library is gone when this command has ended."""
+    """`passing`: the library is gone when this command has ended, or the passages are shown."""
     if call.as_json:
         typer.echo(answer.model_dump_json(indent=2))
     elif markdown:

@@ -24,6 +24,7 @@ from secondlook.cli.ask import (
 )
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.failure import STOPPED
+from secondlook.cli.nearest import held_back, show_nearest
 from secondlook.cli.terminal import is_terminal, one_line, output
 from secondlook.errors import SecondlookError
 
@@ -193,7 +194,11 @@ class _Chat:
             return
         from secondlook.cli.answers import print_answer
 
-        print_answer(answer, quiet=self.call.quiet)
+        engine = self.conversation.engine
+        nearest = held_back(engine, answer) and not self.call.quiet
+        print_answer(answer, quiet=self.call.quiet, search=None if nearest else "secondlook search")
+        if nearest:
+            show_nearest(engine, answer)
         typer.echo("")
         sys.stdout.flush()
 
