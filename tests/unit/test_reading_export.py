@@ -12,15 +12,18 @@ import onnx
 import onnxruntime
 import pytest
 
+from tests.support.parted_reader import random_reader
 from training.export import models
 from training.export.build import build, read_tensors
 from training.export.graph import HEADS, Plan
 from training.export.tensors import MATRICES, Tensors, quantise_matrix, quantise_table
+from training.weights_in import save_checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from training.export.tensors import Floats
+    from training.weights_in import Arrays
 
 HIDDEN, WIDE, WORDS, LAYERS = models.HIDDEN, 1536, 40, 2
 SIZES = {"intermediate.dense": (HIDDEN, WIDE), "output.dense": (WIDE, HIDDEN)}
@@ -30,6 +33,8 @@ HEAD_SIZES = {
     "rel.2": (384, 1),
     "ans.0": (768, 384),
     "ans.2": (384, 1),
+    "glance1.0": (384, 384),
+    "glance1.2": (384, 1),
 }
 IDS = np.array([[3, 7, 1, 30, 12, 39, 5]])
 TYPES = np.array([[0, 0, 0, 1, 1, 1, 0]])
@@ -62,6 +67,19 @@ def tensors() -> Tensors:
     return made
 
 
+def small_reader(*, glances: tuple[int, ...]) -> Arrays:
+    """Float weights of a reader with few words and with heads that glance."""
+    arrays = random_reader(words=WORDS)
+    for after in glances:
+        for part in ("0.weight", "0.bias", "2.weight", "2.bias"):
+            arrays[f"glance{after}.{part}"] = arrays[f"glance1.{part}"]
+    return {
+        name: value
+        for name, value in arrays.items()
+        if not name.startswith("glance") or int(name[6]) in glances
+    }
+
+
 def linear(tensors: Tensors, value: Floats, name: str) -> Floats:
     return value @ tensors.matrices[name].floats + tensors.vectors[f"{name}.bias"]
 
@@ -88,14 +106,14 @@ def attention(tensors: Tensors, state: Floats, prefix: str) -> Floats:
     return (weights @ value).transpose(1, 0, 2).reshape(-1, HIDDEN)
 
 
-def bert(tensors: Tensors, ids: Any, types: Any) -> Floats:
+def bert(tensors: Tensors, ids: Any, types: Any, layers: int = LAYERS) -> Floats:
     tables = tensors.tables
     state = tables["word_embeddings"].floats[ids] + tables["token_type_embeddings"].floats[types]
     state = norm(
         tensors, state + tables["position_embeddings"].floats[: len(ids)], "embeddings.LayerNorm"
     )
     gelu = np.vectorize(lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))))
-    for layer in range(LAYERS):
+    for layer in range(layers):
         prefix = f"encoder.layer.{layer}"
         context = attention(tensors, state, f"{prefix}.attention.self")
         mixed = linear(tensors, context, f"{prefix}.attention.output.dense")
@@ -107,9 +125,12 @@ def bert(tensors: Tensors, ids: Any, types: Any) -> Floats:
 
 
 def run(model: onnx.ModelProto, **feed: Any) -> Any:
+    """As the product does: what the graph says, not what onnxruntime would make of it."""
     onnx.checker.check_model(model)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     return session.run(None, feed)
 
@@ -147,6 +168,65 @@ def test_the_reader_is_bert_with_three_heads(
     assert np.allclose(end[0], span[:, 1], atol=slack)
     assert np.allclose(relevance, heads["rel"], atol=slack)
     assert np.allclose(answerable, heads["ans"], atol=slack)
+
+
+@pytest.mark.parametrize(("plan", "tolerance"), PLANS)
+def test_the_glance_is_a_head_on_the_first_layers(
+    tensors: Tensors, plan: Plan, tolerance: float
+) -> None:
+    state, glance = run(models.glance(tensors, 1, plan), ids=IDS, types=TYPES)
+    expected = bert(tensors, IDS[0], TYPES[0], layers=1)
+    assert np.allclose(state[0], expected, atol=10 * tolerance)
+    inner = np.tanh(linear(tensors, expected[0], "glance1.0"))
+    assert np.allclose(glance, linear(tensors, inner, "glance1.2"), atol=10 * tolerance)
+
+
+@pytest.mark.parametrize("plan", [plan for plan, _ in PLANS])
+def test_a_glance_and_a_look_are_the_whole_bit_for_bit(tensors: Tensors, plan: Plan) -> None:
+    whole = run(models.reader(tensors, plan), ids=IDS, types=TYPES)
+    state, _ = run(models.glance(tensors, 1, plan), ids=IDS, types=TYPES)
+    parted = run(models.look(tensors, 1, plan), state=state, types=TYPES)
+    for left, right in zip(whole, parted, strict=True):
+        assert np.array_equal(left, right)
+
+
+def test_where_a_reader_is_cut(tmp_path: Path) -> None:
+    from secondlook.reading.weights import find_weights, read_weights
+
+    arrays = small_reader(glances=(1, 2))
+    save_checkpoint(arrays, tmp_path / "checkpoint")
+    options: dict[str, Any] = {
+        "weights": tmp_path / "checkpoint",
+        "tokenizer": find_weights("reader").tokenizer,
+        "name": "tiny",
+        "folder": tmp_path / "out",
+    }
+    with pytest.raises(ValueError, match=r"sit after \[1, 2\] layers"):
+        build("reader", **options)
+    with pytest.raises(ValueError, match="--glance-layers 3"):
+        build("reader", glance_layers=3, **options)
+    build("reader", glance_layers=2, **options)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    assert (manifest["layers"], manifest["glance_layers"]) == (3, 2)
+    assert manifest["outputs"][:2] == ["state", "glance"]
+    parted = read_weights(tmp_path / "out")
+    build("reader", whole=True, **options)
+    whole = read_weights(tmp_path / "out")
+    assert (parted.parted, whole.parted) == (True, False)
+    assert parted.identity != whole.identity
+    left = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert left == ["manifest.json", "model.onnx", "tokenizer.json"]
+
+
+def test_floats_are_kept_as_trained_where_int8_is_held_against_them(tmp_path: Path) -> None:
+    arrays = small_reader(glances=())
+    save_checkpoint(arrays, tmp_path)
+    name = "encoder.layer.0.output.dense"
+    kept, rounded = read_tensors(tmp_path, keep_floats=True), read_tensors(tmp_path)
+    trained = arrays[f"{name}.weight"].T.astype(np.float16)
+    assert np.array_equal(kept.floats(name), trained)
+    assert not np.array_equal(rounded.floats(name), trained)
+    assert np.array_equal(kept.matrices[name].values, rounded.matrices[name].values)
 
 
 def test_quantising_stays_within_half_a_step() -> None:

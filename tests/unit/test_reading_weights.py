@@ -35,13 +35,51 @@ def test_a_folder_is_described_by_its_manifest(folder: Path) -> None:
     assert weights.tokenizer.read_bytes() == b"tokenizer"
 
 
+@pytest.fixture
+def parted(folder: Path) -> Path:
+    (folder / "model.onnx").unlink()
+    files = {"look.onnx": b"look", "glance.onnx": b"glance", "tokenizer.json": b"tokenizer"}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    (folder / "manifest.json").write_text(json.dumps({**MANIFEST, "files": hashes}))
+    return folder
+
+
+def test_a_reader_in_two_parts_is_named_by_both(parted: Path) -> None:
+    weights = read_weights(parted)
+    verify_weights(weights)
+    assert weights.parted
+    assert weights.glance.read_bytes() == b"glance"
+    assert weights.look.read_bytes() == b"look"
+    both = "".join(hashlib.sha256(part).hexdigest() for part in (b"glance", b"look"))
+    assert weights.identity == f"tiny@{hashlib.sha256(both.encode()).hexdigest()[:12]}"
+
+
+def test_half_a_reader_is_none(parted: Path) -> None:
+    manifest = json.loads((parted / "manifest.json").read_text())
+    del manifest["files"]["look.onnx"]
+    (parted / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ModelUnavailable, match="no usable manifest"):
+        read_weights(parted)
+
+
 def test_changed_bytes_are_found_by_verification(folder: Path) -> None:
     (folder / "model.onnx").write_bytes(b"other")
     with pytest.raises(ModelError, match=r"model\.onnx of 'tiny'"):
         verify_weights(read_weights(folder))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"name": "x", "dimensions": "many"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"name": "x", "dimensions": "many"}',
+        '{"name": "x", "dimensions": 1, "max_tokens": 1, "files": 3}',
+    ],
+)
 def test_a_broken_manifest_says_how_to_reinstall(folder: Path, text: str) -> None:
     (folder / "manifest.json").write_text(text)
     with pytest.raises(ModelUnavailable, match="no usable manifest") as raised:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from secondlook.errors import UsageError
 from secondlook.retrieval.fuse import Fused
-from secondlook.retrieval.rerank import blended, rerank
+from secondlook.retrieval.rerank import best_looks, blended, rerank
 
 
 def fused(*scores: float) -> list[Fused]:
@@ -83,3 +83,48 @@ def test_scores_fall_and_nothing_is_lost(
     assert {entry.id for entry, _ in ranked} == {entry.id for entry in entries}
     scores = [score for _, score in ranked]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_looked_at_comes_before_glanced_at_comes_before_unread() -> None:
+    entries = fused(1.0, 0.9, 0.8, 0.7, 0.6)
+    relevance = {"a": -8.0, "b": -9.0, "c": 20.0, "d": 30.0}
+    ranked = rerank(entries, relevance, blend=0.7, glanced={"c", "d"})
+    assert order(ranked) == "abdce"
+    scores = [score for _, score in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[:2] == [blended(1.0, -8.0, 0.7), blended(0.9, -9.0, 0.7)]
+    # What was only glanced at scores no more than the least of what was looked at.
+    assert scores[2] == scores[3] == scores[1]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(-50, 50)), max_size=20),
+    st.floats(0, 1),
+    st.integers(1, 25),
+)
+def test_the_choice_is_the_head_of_the_blended_order(
+    values: list[tuple[float, float]], blend: float, looks: int
+) -> None:
+    entries = sorted(
+        (Fused(f"{at:02}", score) for at, (score, _) in enumerate(values)),
+        key=lambda entry: (-entry.score, entry.id),
+    )
+    glances = {entry.id: values[int(entry.id)][1] for entry in entries}
+    choose = best_looks([entry.score for entry in entries], blend=blend, looks=looks)
+    chosen = choose([glances[entry.id] for entry in entries])
+    expected = [entry.id for entry, _ in rerank(entries, glances, blend=blend)][:looks]
+    assert [entries[at].id for at in chosen] == expected
+
+
+def test_rivals_take_places_among_the_looks() -> None:
+    choose = best_looks([0.5, 0.5, 0.5], blend=1.0, looks=2, rivals=[0.9])
+    assert choose([8.0, 0.0, 80.0]) == [2]
+    assert choose([8.0, -80.0, -80.0]) == [0]
+    assert choose([80.0, 80.0, 80.0]) == [0, 1]
+    full = best_looks([0.5], blend=1.0, looks=1, rivals=[blended(0.5, 0.0, 1.0)])
+    assert full([0.0]) == []
+
+
+def test_a_glance_gone_wrong_chooses_by_the_searches() -> None:
+    choose = best_looks([0.2, 0.9, 0.5], blend=0.5, looks=1)
+    assert choose([math.nan, math.nan, math.nan]) == [1]

@@ -1,0 +1,217 @@
+"""A reader in two stages: a glance at every passage, a look at those that are chosen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import ModelUnavailable
+from secondlook.reading import reader as reader_module
+from secondlook.reading.passes import TwoPasses
+from secondlook.reading.reader import OnnxReader, window_starts
+from tests.support.parted_reader import built
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.reading.port import Reading
+    from secondlook.reading.weights import Weights
+
+QUESTION = "When was the observatory founded?"
+LONG = "The harbour master kept a careful diary of every ship and its cargo. " * 60
+PASSAGES = [
+    "The observatory was founded in 1847 by a group of merchants.",
+    "Bread rises because yeast turns sugar into carbon dioxide.",
+    LONG,
+    "",
+    "A short one.",
+]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Weights]:
+    return built(tmp_path_factory.mktemp("readers"))
+
+
+@pytest.fixture(scope="module")
+def looks(weights: dict[str, Weights]) -> list[Reading]:
+    """Every passage looked at, in one go."""
+    return OnnxReader(weights["parted"]).read(QUESTION, PASSAGES)
+
+
+class Passing:
+    """Counts the passes of every reader."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.glances = self.looks = 0
+        glance, look = TwoPasses.glance, TwoPasses.look
+
+        def glanced(passes: TwoPasses, feed: object) -> object:
+            self.glances += 1
+            return glance(passes, feed)  # type: ignore[arg-type]
+
+        def looked(passes: TwoPasses, feed: object, state: object = None) -> object:
+            self.looks += state is not None  # without a state it calls itself with one
+            return look(passes, feed, state)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(TwoPasses, "glance", glanced)
+        monkeypatch.setattr(TwoPasses, "look", looked)
+
+
+@pytest.fixture
+def passing(monkeypatch: pytest.MonkeyPatch) -> Passing:
+    return Passing(monkeypatch)
+
+
+def first_two(glances: Sequence[float]) -> list[int]:
+    return sorted(range(len(glances)), key=lambda at: -glances[at])[:2]
+
+
+def test_in_two_stages_and_whole_it_says_the_same_to_the_last_bit(
+    weights: dict[str, Weights], looks: list[Reading]
+) -> None:
+    whole = OnnxReader(weights["whole"]).read(QUESTION, PASSAGES)
+    assert [replace(one, glance=None) for one in looks] == whole
+    assert all(one.looked and one.glance is not None for one in looks)
+    assert looks[2].windows > 2
+
+
+def test_only_what_is_chosen_is_looked_at(
+    weights: dict[str, Weights], looks: list[Reading], passing: Passing
+) -> None:
+    given: list[float] = []
+
+    def choose(glances: Sequence[float]) -> list[int]:
+        given.extend(glances)
+        return [4, 0]
+
+    readings = OnnxReader(weights["parted"]).read(QUESTION, PASSAGES, choose=choose)
+    assert given == [one.glance for one in looks]
+    assert [one.looked for one in readings] == [True, False, False, False, True]
+    assert (readings[0], readings[4]) == (looks[0], looks[4])
+    for one, look in zip(readings[1:4], looks[1:4], strict=True):
+        assert (one.relevance, one.glance) == (look.glance, look.glance)
+        assert one.windows == look.windows
+        assert (one.start, one.end, one.span_score, one.answerable) == (0, 0, 0.0, 0.0)
+    assert passing.looks == 2
+    assert passing.glances == 4 + looks[2].windows
+
+
+def test_a_long_passage_that_is_chosen_is_looked_at_whole(
+    weights: dict[str, Weights], looks: list[Reading], passing: Passing
+) -> None:
+    reader = OnnxReader(weights["parted"])
+    assert reader.read(QUESTION, PASSAGES, choose=lambda _: [2])[2] == looks[2]
+    assert passing.looks == looks[2].windows
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_order_company_and_threads_change_nothing(
+    weights: dict[str, Weights], looks: list[Reading], threads: int
+) -> None:
+    reader = OnnxReader(weights["parted"], threads=threads, remembered=0)
+    backwards = reader.read(QUESTION, PASSAGES[::-1], choose=lambda _: [0, 4])[::-1]
+    assert (backwards[4], backwards[0]) == (looks[4], looks[0])
+    assert reader.read(QUESTION, [PASSAGES[1]]) == [looks[1]]
+    assert reader.read(QUESTION, [], choose=first_two) == []
+    twice = reader.read(QUESTION, [PASSAGES[0], PASSAGES[0]], choose=lambda _: [1])
+    assert twice == [looks[0], looks[0]]
+
+
+def test_what_was_read_is_not_read_again(
+    weights: dict[str, Weights], looks: list[Reading], passing: Passing
+) -> None:
+    reader = OnnxReader(weights["parted"])
+    first = reader.read(QUESTION, PASSAGES, choose=first_two)
+    counted = (passing.glances, passing.looks)
+    assert reader.read(QUESTION, PASSAGES, choose=first_two) == first
+    assert (passing.glances, passing.looks) == counted
+    assert reader.read(QUESTION, PASSAGES) == looks
+    assert reader.read(QUESTION, PASSAGES, choose=first_two) == first
+    assert OnnxReader(weights["parted"], remembered=0).read(QUESTION, PASSAGES) == looks
+
+
+def test_a_look_brings_its_glance_and_another_question_is_another_reading(
+    weights: dict[str, Weights], passing: Passing
+) -> None:
+    reader = OnnxReader(weights["parted"])
+    looked = reader.read(QUESTION, PASSAGES[:2])
+    glanced = reader.read(QUESTION, PASSAGES[:2], choose=lambda _: [])
+    assert passing.glances == 0
+    assert [one.relevance for one in glanced] == [one.glance for one in looked]
+    assert reader.read("Who baked the bread?", PASSAGES[:2]) != looked
+
+
+def test_more_glances_than_states_are_kept(
+    weights: dict[str, Weights], looks: list[Reading], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "_STATES", 3)
+    reader = OnnxReader(weights["parted"])
+    assert reader.read(QUESTION, PASSAGES, choose=lambda _: range(5)) == looks
+
+
+def test_a_whole_reader_looks_at_everything(weights: dict[str, Weights]) -> None:
+    reader = OnnxReader(weights["whole"])
+    assert not reader.glances
+    readings = reader.read(QUESTION, PASSAGES, choose=lambda _: [])
+    assert readings == reader.read(QUESTION, PASSAGES)
+    assert all(one.looked and one.glance is None for one in readings)
+
+
+def test_int8_stays_near_the_floats_it_was_made_from(
+    weights: dict[str, Weights], looks: list[Reading]
+) -> None:
+    exact = OnnxReader(weights["float"]).read(QUESTION, PASSAGES)
+    for one, other in zip(looks, exact, strict=True):
+        assert one.relevance == pytest.approx(other.relevance, abs=0.5)
+        assert one.glance == pytest.approx(other.glance, abs=0.5)
+    assert [one.relevance for one in looks] != [one.relevance for one in exact]
+
+
+CLAIMS = [
+    ("The observatory is old.", PASSAGES[0]),
+    ("Bread rises.", PASSAGES[1]),
+    ("The harbour master wrote a diary.", LONG),
+]
+
+
+def test_it_judges_claims_in_two_stages_as_in_one(weights: dict[str, Weights]) -> None:
+    parted, whole = OnnxReader(weights["parted"]), OnnxReader(weights["whole"], threads=1)
+    logits = parted.judge(CLAIMS)
+    assert parted.judges
+    assert logits == whole.judge(CLAIMS)
+    assert logits == [parted.judge([pair])[0] for pair in CLAIMS]
+    assert parted.judge([*CLAIMS[::-1], CLAIMS[0]]) == [*logits[::-1], logits[0]]
+    assert len(set(logits)) == 3
+    assert parted.judge([]) == []
+
+
+def test_the_window_that_speaks_most_for_a_claim_counts(weights: dict[str, Weights]) -> None:
+    reader = OnnxReader(weights["parted"])
+    # Words of one token each, so that windows can be cut by counting words.
+    words = [("ship", "bread", "house", "river", "stone")[at * at % 5] for at in range(700)]
+    claim, room = "ship", 384 - 1 - 3
+    parts = [" ".join(words[start : start + room]) for start in window_starts(len(words), room)]
+    each = reader.judge([(claim, part) for part in parts])
+    assert len(set(each)) == len(parts) == 3
+    assert reader.judge([(claim, " ".join(words))]) == [max(each)]
+
+
+def test_more_of_a_claim_is_seen_than_of_a_question(weights: dict[str, Weights]) -> None:
+    reader = OnnxReader(weights["parted"])
+    words = "one two three four five six seven eight nine ten".split()  # noqa: SIM905
+    ninety, hundred = (" ".join(words * times) for times in (9, 10))
+    assert reader.read(ninety, ["text"]) == reader.read(hundred, ["text"])
+    assert reader.judge([(ninety, "text")]) != reader.judge([(hundred, "text")])
+    claims = [(" ".join(words * times), "text") for times in (13, 14)]
+    assert len(set(reader.judge(claims))) == 1
+
+
+def test_weights_without_the_head_say_so(weights: dict[str, Weights]) -> None:
+    reader = OnnxReader(weights["silent"])
+    assert not reader.judges
+    with pytest.raises(ModelUnavailable, match="no head that judges support") as raised:
+        reader.judge(CLAIMS)
+    assert raised.value.hint
