@@ -104,7 +104,7 @@ class WordShelf:
         readings = [self.read_text(query, passage.text) for passage in passages]
         if choose is None or not self.glances:
             return readings
-        first = [alike(query, passage.text) for passage in passages]
+        first = [reading.relevance - 0.5 for reading in readings]
         chosen = set(choose(first))
         self.looks.append(len(chosen))
         return [

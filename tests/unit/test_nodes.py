@@ -19,7 +19,7 @@ from secondlook.nodes.claims import Checker
 from secondlook.nodes.fall_back import fall_back
 from secondlook.nodes.finish import finish
 from secondlook.nodes.places import LONGEST_SENTENCE, sentence_around, sentence_bounds
-from secondlook.nodes.ranking import kept, ranked
+from secondlook.nodes.ranking import candidate, glanced_at, kept, ranked
 from secondlook.nodes.rerank import rerank
 from secondlook.nodes.retrieve import retrieve
 from secondlook.nodes.sentences import Sentence
@@ -90,6 +90,28 @@ def test_rerank_reads_the_candidates_only() -> None:
     items = found(context)
     assert shelf.reads == [3]
     assert sum(item["relevance"] is not None for item in items) == 3
+
+
+def test_what_is_only_glanced_at_ranks_below_and_is_never_answered_from() -> None:
+    shelf = WordShelf(glances=True)
+    context = context_of(shelf=shelf, settings=settings_of(search={"looks": 2}))
+    update = visit(rerank, context, found=visit(retrieve, context)["found"])
+    items = update["found"]
+    assert shelf.looks == [2]
+    assert [glanced_at(item) for item in items] == [False, False, True, True, True]
+    assert [candidate(item) is not None for item in items] == [True, True, False, False, False]
+    assert all(item["relevance"] is not None and item["span_start"] is None for item in items[2:])
+    assert items[0]["windows"] == 1
+    (step,) = update["steps"]
+    assert step["said"] == "Read 5 passages, 2 of them closely, and kept the best 5."
+    assert step["numbers"]["looked"] == 2
+
+
+def test_a_reader_that_looks_at_once_says_nothing_of_glances() -> None:
+    context = context_of(settings=settings_of(search={"looks": 2}))
+    update = visit(rerank, context, found=visit(retrieve, context)["found"])
+    assert update["steps"][0]["said"] == "Read 5 passages and kept the best 5."
+    assert not any(map(glanced_at, update["found"]))
 
 
 def test_rerank_switched_off_keeps_the_order_of_the_searches() -> None:
@@ -168,6 +190,24 @@ def test_fall_back_stops_reading_once_the_evidence_is_good_enough() -> None:
     update = visit(fall_back, context, found=first)
     assert kept(update["found"])[0]["document"] == "z"
     assert shelf.reads == [4]
+
+
+def test_fall_back_looks_only_at_what_a_glance_puts_among_the_best() -> None:
+    many = [("z", f"Nothing to see in part {at}.") for at in range(8)]
+    shelf = WordShelf(held=[*passages_of(), *passages_of(many)], glances=True)
+    context = context_of(shelf=shelf, settings=settings_of(search={"looks": 3}))
+    first = [item for item in found(context) if item["document"] != "z"]
+    assert shelf.looks == [3]
+    poor = context_of(
+        shelf=shelf,
+        settings=settings_of(search={"looks": 3}, adaptive={"min_quality": 1.0}),
+    )
+    shelf.looks.clear()
+    update = visit(fall_back, poor, found=first)
+    assert sum(shelf.looks) == 0  # three better ones were looked at before
+    assert {item["id"] for item in update["found"] if not glanced_at(item)} == {
+        item["id"] for item in first if not glanced_at(item)
+    }
 
 
 def test_answer_streams_what_it_takes_from_a_passage() -> None:

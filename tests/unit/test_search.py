@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from secondlook.errors import ModelUnavailable, UsageError
-from secondlook.reading.port import Reading
+from secondlook.reading.port import Reading, glimpse
 from secondlook.retrieval.analyse import terms
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry, Filter
@@ -153,6 +153,49 @@ def test_a_reader_can_be_loaded_when_it_is_needed(searcher: Searcher) -> None:
     assert len(loads) == 1
 
 
+class GlancingReader(WordReader):
+    """At first sight the longer passage is the better one."""
+
+    def read(
+        self, question: str, passages: Sequence[str], *, choose: Choose | None = None
+    ) -> list[Reading]:
+        looks = super().read(question, passages)
+        first = [float(len(passage)) for passage in passages]
+        chosen = set(range(len(first)) if choose is None else choose(first))
+        return [look if at in chosen else glimpse(first[at]) for at, look in enumerate(looks)]
+
+
+def test_the_best_by_the_glance_are_looked_at_and_come_first(searcher: Searcher) -> None:
+    glancing = replace(searcher, reader=GlancingReader())
+    options = SearchOptions(candidates=4, looks=2, blend=1.0, dense=1.0, lexical=0.0)
+    hits = glancing.search("cat", options)
+    readings = [hit.reading for hit in hits]
+    assert [one.looked if one else None for one in readings] == [True, True, False, False, None]
+    assert {hit.entry.id for hit in hits[:2]} == {"dogs", "pets"}  # the longest
+    assert hits[0].entry.id == "dogs"  # and it has the word
+    assert [hit.rerank_score for hit in hits[2:4]] == [17.0, 13.0]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_with_no_say_of_the_reader_the_searches_choose_what_is_looked_at(
+    searcher: Searcher,
+) -> None:
+    glancing = replace(searcher, reader=GlancingReader())
+    options = SearchOptions(looks=1, blend=0.0, dense=1.0, lexical=0.0)
+    first, *rest = glancing.search("cat", options)
+    assert first.entry.id == "cats"
+    assert first.reading is not None
+    assert first.reading.looked
+    assert not any(hit.reading.looked for hit in rest if hit.reading)
+
+
+def test_as_many_looks_as_candidates_are_a_look_at_all(searcher: Searcher) -> None:
+    glancing = replace(searcher, reader=GlancingReader())
+    plain = replace(searcher, reader=WordReader())
+    options = SearchOptions(looks=20)
+    assert glancing.search("cat", options) == plain.search("cat", options)
+
+
 class BrokenReader(WordReader):
     def read(
         self, question: str, passages: Sequence[str], *, choose: Choose | None = None
@@ -189,7 +232,8 @@ def test_odd_queries_find_what_they_can(searcher: Searcher, query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"k": 0}, {"pool": 0}, {"candidates": 0}, {"blend": 2.0}, {"blend": -1.0}]
+    "options",
+    [{"k": 0}, {"pool": 0}, {"candidates": 0}, {"looks": 0}, {"blend": 2.0}, {"blend": -1.0}],
 )
 def test_impossible_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(UsageError):

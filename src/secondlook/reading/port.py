@@ -78,7 +78,8 @@ class Reader(Protocol):
     ) -> list[Reading]:
         """One reading per passage, in the order given. Deterministic.
 
-        All are looked at, or, where `choose` is given, those that it chooses by a glance at each.
+        All are looked at, or, where `choose` is given, those that it chooses by a glance at each;
+        of equal passages all are chosen where one is.
         A reader that cannot glance looks at all of them and asks nobody.
         """
 
