@@ -46,7 +46,7 @@ _NAMES: Final = {
 """The languages that are told apart. Smaller ones that py3langid knows are left out: it takes
 English terms of science for Latin and lists of names for Aragonese."""
 
-_LITTLE_WORDS: Final = frozenset(
+_ENGLISH_WORDS: Final = frozenset(
     """
     a about after all also an and any are as at be because been before being between both but by
     can could did do does during each for from had has have he her here him his how if in into is
@@ -55,23 +55,62 @@ _LITTLE_WORDS: Final = frozenset(
     were what when where which while who whom whose why will with would you your
     """.split()  # noqa: SIM905  # a hundred quoted words are harder to read
 )
-_ENOUGH_LITTLE_WORDS = 0.25
-"""Share of English little words among the words of a text above which it is English. Of English
-passages 1 in 200 has fewer, of sentences in other languages 1 in 200 has more (docs/models.md)."""
+_OTHER_WORDS: Final = (
+    frozenset(
+        # Little words of languages in Latin letters that are no English words nor parts of names.
+        """
+    auch auf bei dem ein eine einem einen einer für im ist mit nach nicht sich sind und viel wann
+    warum welche welcher welches wer werden wie wird wo wurde wurden zu zum zur
+    avec aux cette combien dans elle est et il les où par pas quand que quel quelle quelles quels
+    qui sont une été
+    con cuál cuáles cuándo cuánta cuánto cómo dónde es está fue fueron los las para por que qué
+    quién quiénes se su sus una
+    che chi dove gli il nel nella per perché quale quali quando quanti quanto sono una è
+    com em foi não onde os para por quais qual quando quanto quem são uma é
+    een het heeft hoeveel met niet voor waar waarom wanneer wat welke werd wie wordt zijn
+    att av det för hur inte med när och på som till vad vem vilka vilken är
+    af hva hvad hvem hvilken hvor hvordan hvornår ikke og når
+    että joka ja kuinka kuka mikä milloin missä mitä oli
+    czy gdzie ile jak jaki jest kiedy kto która który nie się
+    jak je kde kdo kdy kedy kolik koľko která který
+    gde gdje kada kako koliko ko su tko kdaj kje
+    care când cine cât câte câți este și unde în
+    az egy és hogyan hol mennyi mikor nem
+    bir bu için ile kaç kim nerede ve zaman
+    apa bagaimana berapa dan dengan itu kapan siapa untuk yang
+    bao các của gì không là nhiêu nào và đã đâu được
+    amb els és on què quan són
+    kes kui kus millal mis
+    ir kad kas kiek kur yra cik
+    ang kailan mga saan sino
+    kwa lini nani ngapi wapi
+    estas kiam kie kio kiom kiu
+    """.split()  # noqa: SIM905
+    )
+    - _ENGLISH_WORDS
+)
+
+_ENOUGH_ENGLISH = 0.25
+"""Share of English little words above which a text is English. Of English passages 1 in 200 has
+fewer, of sentences in other languages 1 in 200 has more (docs/models.md)."""
 _UNSURE = 0.1
 """Probability of a known language above which a text counts as one."""
-_FEWEST_WORDS = 2
+_UNSURE_DESPITE_OTHERS = 0.5
+"""The same for a text that has little words of another language."""
+_FEW_WORDS = 5
+"""A text with fewer must show a little word of another language, or a letter that English does not
+have: "hotel rules" are two words of which nobody can tell the language."""
 _PROSE = 0.3
 """Share of words in small letters below which a text is names, figures or code."""
 _OTHER_SCRIPT = 0.5
 _SEEN = 2000
 """Characters of a text that are looked at."""
 
+_LATIN = "[a-zA-Z\u00aa-\u024f\u1e00-\u1eff]"
 _WORD = re.compile(
     # No part of a number, a path, an address, an assignment, a tag or a call.
-    r"(?<![\w./\\@#$%=<>{&])[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?![\w(=/\\@%]|\.\w)"
+    rf"(?<![\w./\\@#$%=<>{{&]){_LATIN}+(?:['\u2019-]{_LATIN}+)*(?![\w(=/\\@%]|\.\w)"
 )
-_LETTER = re.compile(r"[^\W\d_]")
 _IDEOGRAPHS = (
     "\u1100-\u11ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -124,27 +163,38 @@ def other_language(text: str, known: Collection[str] = ENGLISH) -> str | None:
     if seen.isupper():
         seen = seen.lower()
     if _in_other_script(seen):
-        return _identified(" ".join(_IN_OTHER_SCRIPTS.findall(seen)), known, at_least=0.0)
-    words = _WORD.findall(seen)
-    prose = [word for at, word in enumerate(words) if word[0].islower() or at == 0]
-    if len(set(prose)) < _FEWEST_WORDS or len(prose) < _PROSE * len(seen.split()):
+        return _identified(" ".join(_IN_OTHER_SCRIPTS.findall(seen)), known, at_least=_OTHER_SCRIPT)
+    prose = _prose(seen)
+    if len(prose) < _PROSE * len(seen.split()):
         return None
-    if not known.isdisjoint(("english", "en")) and _is_english(prose):
+    little = [word for word in prose if word in _ENGLISH_WORDS]
+    others = [word for word in prose if word in _OTHER_WORDS]
+    enough = max(len(others) + 1, _ENOUGH_ENGLISH * len(prose))
+    if len(little) >= enough and not known.isdisjoint(("english", "en")):
         return None
-    return _identified(" ".join(prose), known, at_least=1 - _UNSURE)
+    if not others and "".join(prose).isascii() and _few(prose):
+        return None
+    unsure = _UNSURE_DESPITE_OTHERS if others else _UNSURE
+    return _identified(" ".join(prose), known, at_least=1 - unsure)
+
+
+def _prose(text: str) -> list[str]:
+    """Words in small letters, and the first one: what is left of a text without its names."""
+    words = _WORD.findall(text)
+    return [word.lower() for at, word in enumerate(words) if word[0].islower() or at == 0]
+
+
+def _few(prose: list[str]) -> bool:
+    """Single letters are names of variables, and what is said twice tells no more."""
+    return len({word for word in prose if len(word) > 1}) < _FEW_WORDS
 
 
 def _in_other_script(text: str) -> bool:
     """Whether more is written in other scripts than in Latin; an ideograph counts for two."""
     runs = "".join(_IN_OTHER_SCRIPTS.findall(text))
     others = len(runs) + len(_IDEOGRAPH.findall(runs))
-    latin = len(_LETTER.findall(text)) - len(runs)
+    latin = sum(map(len, _WORD.findall(text)))
     return others > 1 and others >= _OTHER_SCRIPT * (others + latin)
-
-
-def _is_english(prose: list[str]) -> bool:
-    little = sum(word.lower() in _LITTLE_WORDS for word in prose)
-    return little >= _ENOUGH_LITTLE_WORDS * len(prose)
 
 
 def _identified(text: str, known: frozenset[str], *, at_least: float) -> str | None:
