@@ -241,10 +241,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--again", action="store_true", help="even if the arrays are there")
     given = parser.parse_args()
     parts: tuple[Part, ...] = ("train", "dev")
     for part in parts:
         began = time.monotonic()
+        if given.again:
+            (given.work / f"{part}.npz").unlink(missing_ok=True)
         pairs = cached_pairs(given.work, given.data, part)
         seconds = round(time.monotonic() - began, 1)
         print(json.dumps({"part": part, "seconds": seconds, **describe(pairs)}), flush=True)  # noqa: T201

@@ -15,10 +15,14 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from secondlook.errors import SecondlookError, UsageError
 from training.data.assemble import Assembly, write
 from training.data.report import report
+
+if TYPE_CHECKING:
+    from training.data.own_index import IndexMiner
 
 REPORT_FILE = "report.json"
 
@@ -26,7 +30,7 @@ REPORT_FILE = "report.json"
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
-        _prepare(options.data, options.out, seed=options.seed, limit=options.limit)
+        _prepare(options)
     except SecondlookError as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -40,21 +44,32 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path(".cache/training/in"))
     parser.add_argument("--limit", type=int, help="rows of each source; all if left out")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--mine",
+        choices=("words", "index"),
+        default="words",
+        help="how hard negatives are found: by BM25 alone, or by the product's own search, "
+        "which embeds every passage first (a quarter of an hour on two cores)",
+    )
+    parser.add_argument("--kept", type=Path, help="folder for those vectors; default: OUT/vectors")
     return parser.parse_args(arguments)
 
 
-def _prepare(data: Path, out: Path, *, seed: int, limit: int | None) -> None:
+def _prepare(options: argparse.Namespace) -> None:
+    data, out = options.data, options.out
     if not (data / "squad-train").is_dir():
         raise UsageError(
             f"no training data in {str(data)!r}: it has no folder 'squad-train'",
             hint="Name the folder of the data sets with --data or SECONDLOOK_DATA.",
         )
     started = time.process_time()
-    assembly = Assembly(data, seed, limit)
+    miner = _index_miner(options) if options.mine == "index" else None
+    assembly = Assembly(data, options.seed, options.limit, miner=miner)
     write(assembly, out)
     found = {
-        "seed": seed,
-        "limit": limit,
+        "seed": options.seed,
+        "limit": options.limit,
+        "mine": options.mine,
         **report(out, assembly.guard),
         "left_out": dict(sorted(assembly.dropped.items())),
     }
@@ -62,6 +77,12 @@ def _prepare(data: Path, out: Path, *, seed: int, limit: int | None) -> None:
     (out / REPORT_FILE).write_text(text, "utf-8")
     sys.stdout.write(text)
     sys.stdout.write(f"{time.process_time() - started:.0f} seconds of one core\n")
+
+
+def _index_miner(options: argparse.Namespace) -> IndexMiner:
+    from training.data.own_index import IndexMiner
+
+    return IndexMiner(options.kept or options.out / "vectors")
 
 
 if __name__ == "__main__":

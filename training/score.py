@@ -6,6 +6,7 @@ python -m training.score --data IN --work DIR --checkpoints DIR/a DIR/b
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import string
 import time
@@ -208,12 +209,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--checkpoints", type=Path, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, help="keep the figures in this JSON file")
     given = parser.parse_args()
     engine = find_engine(compiled=False)
     pairs = cached_pairs(given.work, given.data, "dev")
+    made = {}
     for folder in given.checkpoints:
         weights = parameters(load_checkpoint(folder), engine.device)
-        evaluate(weights, pairs, engine, checkpoint=str(folder))
+        made[folder.name] = evaluate(weights, pairs, engine, checkpoint=str(folder))
+    if given.out:
+        given.out.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

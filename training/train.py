@@ -78,6 +78,7 @@ class Clock:
         self.total = steps or 1_000_000
         self._fixed, self._end, self._engine = bool(steps), began + seconds, engine
         self._mark = (0, time.monotonic())
+        self.taken = 0
 
     def plan(self, step: int) -> None:
         if self._fixed or step not in PLANNED_AT:
@@ -183,6 +184,7 @@ def train(
             means = {name: round(float(loss) / recipe.every, 4) for name, loss in seen.items()}
             say(step=step, of=clock.total, rate=round(rate, 7), **means)
             seen = {}
+    clock.taken = step
     say(steps=step, planned=clock.total)
     return averaged.weights()
 
@@ -267,7 +269,7 @@ def main() -> None:
         loss_weights=given.loss,
         teacher=load(given.teacher, engine.device) if given.teacher else None,
     )
-    finish(given, recipe, engine, {"averaged": averaged, "last": weights})
+    finish(given, recipe, engine, {"averaged": averaged, "last": weights}, steps=clock.taken)
 
 
 def make_sampler(given: argparse.Namespace, recipe: Recipe, engine: Engine) -> Sampler:
@@ -288,13 +290,19 @@ def make_sampler(given: argparse.Namespace, recipe: Recipe, engine: Engine) -> S
 
 
 def finish(
-    given: argparse.Namespace, recipe: Recipe, engine: Engine, ends: dict[str, Parameters]
+    given: argparse.Namespace,
+    recipe: Recipe,
+    engine: Engine,
+    ends: dict[str, Parameters],
+    *,
+    steps: int,
 ) -> None:
     """Score what came out, keep the averaged weights."""
     if given.save:
         save_checkpoint(arrays_of(ends["averaged"]), given.save)
         facts = {name: str(value) for name, value in vars(given).items()}
-        text = json.dumps({"recipe": asdict(recipe), "options": facts}, indent=1)
+        made = {"recipe": asdict(recipe), "steps": steps, "engine": engine.name, "options": facts}
+        text = json.dumps(made, indent=1)
         (given.save / "recipe.json").write_text(text, "utf-8")
         say(saved=str(given.save))
     dev = cached_pairs(given.work, given.data, "dev")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from training.data.leakage import Guard
+    from training.data.lexical import Miner
     from training.data.rows import Claim, Part, Question
 
 DEV_SHARE = 0.02
@@ -35,6 +36,8 @@ class Assembly:
     seed: int
     limit: int | None = None
     """Rows taken of each source; None: all."""
+    miner: Miner | None = None
+    """Who finds hard negatives; None: the index of words."""
     passages: dict[Passage, int] = field(default_factory=dict)
     dropped: Counter[str] = field(default_factory=Counter)
 
@@ -110,6 +113,7 @@ class Assembly:
             dropped=self.dropped,
             seed=self.seed,
             dev_share=TWO_HOP_DEV_SHARE,
+            miner=self.miner,
         )
         yield from reviews.review_rows(
             self.lines("subjqa/rows"),
@@ -121,7 +125,7 @@ class Assembly:
         )
 
     def _squad_questions(self) -> Iterator[tuple[Part, Question]]:
-        mine = squad.mine_of(self.pool)
+        mine = squad.mine_of(self.pool, self.miner)
         closed = frozenset(filter(self.held_out, self.pool.views))
         train = [row for row in self.squad_sources if row.passage not in closed]
         dev = [row for row in self.squad_sources if row.passage in closed]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from training.data.leakage import Guard
+    from training.data.lexical import Miner
     from training.data.rows import Part, Span
 
 NEGATIVES = 6
@@ -68,6 +69,7 @@ def two_hop_rows(
     dropped: Counter[str],
     seed: int,
     dev_share: float,
+    miner: Miner | None = None,
 ) -> Iterator[tuple[Part, Question]]:
     """Every usable question with the part it belongs to; no passage a dev question needs trains."""
     usable = [row for row in rows if _usable(row, corpus, guard, dropped)]
@@ -77,12 +79,22 @@ def two_hop_rows(
     dropped["hotpot: shares a passage with dev"] += len(usable) - len(kept)
     shut = {corpus.views[key].number for key in closed}
     views = list(corpus.views.values())
-    index = lexical_index([view.passage for view in views])
-    for row, scores in zip(kept, index.scores([row["question"] for row in kept]), strict=True):
+    hardest = _hardest(views, [row["question"] for row in kept], miner)
+    for row, places in zip(kept, hardest, strict=True):
         part: Part = "dev" if row["id"] in held else "train"
-        near = [views[place] for place in best(scores, LOOKED_AT)]
+        near = [views[place] for place in places]
         open_ = [view for view in near if part == "dev" or view.number not in shut]
         yield part, _question(row, corpus.of(row) or [], open_, keep)
+
+
+def _hardest(
+    views: Sequence[View], questions: Sequence[str], miner: Miner | None
+) -> Iterator[list[int]]:
+    passages = [view.passage for view in views]
+    if miner is not None:
+        return miner.hardest(passages, questions, LOOKED_AT)
+    scored = lexical_index(passages).scores(questions)
+    return (best(scores, LOOKED_AT) for scores in scored)
 
 
 def _usable(row: dict[str, Any], corpus: Corpus, guard: Guard, dropped: Counter[str]) -> bool:

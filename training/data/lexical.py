@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,15 @@ SATURATION, LENGTH_WEIGHT = 1.2, 0.75
 """k1 and b of BM25."""
 COMMON_SHARE = 0.2
 """Terms in more of the passages than this tell nothing and cost most of the time."""
+
+
+class Miner(Protocol):
+    """Another way to find hard negatives than by words."""
+
+    def hardest(
+        self, passages: Sequence[Passage], questions: Sequence[str], count: int
+    ) -> Iterator[list[int]]:
+        """For each question in turn, the places of at most so many passages, best first."""
 
 
 @dataclass(frozen=True, slots=True)

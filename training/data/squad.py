@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from training.data.lexical import Miner
     from training.data.rows import Passage, Span
 
 NEGATIVES = 12
@@ -88,21 +89,35 @@ class Mine:
     numbers: Sequence[int]
     """The number of each passage of the index."""
     places: Mapping[int, int]
+    miner: Miner | None = None
+    """Who finds passages anywhere; None: the index of words."""
+
+    def found(self, questions: Sequence[str]) -> Iterator[tuple[NDArray[np.float32], list[int]]]:
+        """For each question the score of every passage by words, and the hardest anywhere."""
+        scored = self.index.scores(questions)
+        if self.miner is None:
+            yield from ((scores, best(scores, LOOKED_AT)) for scores in scored)
+            return
+        passages = [view.passage for view in self.pool.views.values()]
+        hardest = self.miner.hardest(passages, questions, LOOKED_AT)
+        yield from zip(scored, hardest, strict=True)
 
 
-def mine_of(pool: Pool) -> Mine:
+def mine_of(pool: Pool, miner: Miner | None = None) -> Mine:
     numbers = list(pool.views)
     index = lexical_index([view.passage for view in pool.views.values()])
-    return Mine(pool, index, numbers, {number: place for place, number in enumerate(numbers)})
+    places = {number: place for place, number in enumerate(numbers)}
+    return Mine(pool, index, numbers, places, miner)
 
 
 def question_rows(
     questions: Sequence[Source], mine: Mine, *, closed: Collection[int] = (), seed: int
 ) -> Iterator[Question]:
     """One row per question. Passages that are closed stay out of it."""
-    scored = mine.index.scores([row.question for row in questions])
-    for row, scores in zip(questions, scored, strict=True):
-        yield _question(row, mine.pool, _ranked(row, mine, scores, closed), seed=seed)
+    found = mine.found([row.question for row in questions])
+    for row, (scores, hardest) in zip(questions, found, strict=True):
+        ranked = _ranked(row, mine, scores, hardest, closed)
+        yield _question(row, mine.pool, ranked, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +130,11 @@ class Ranked:
 
 
 def _ranked(
-    row: Source, mine: Mine, scores: NDArray[np.float32], closed: Collection[int]
+    row: Source,
+    mine: Mine,
+    scores: NDArray[np.float32],
+    hardest: Sequence[int],
+    closed: Collection[int],
 ) -> Ranked:
     views, places = mine.pool.views, mine.places
 
@@ -127,7 +146,7 @@ def _ranked(
     siblings = sorted(
         (view.number for view in article.views), key=lambda n: (-scores[places[n]], n)
     )
-    anywhere = [mine.numbers[place] for place in best(scores, LOOKED_AT)]
+    anywhere = [mine.numbers[place] for place in hardest]
     enough = NEAR_SHARE * scores[places[row.passage]]
     own = list(filter(usable, siblings))
     near = [number for number in own if scores[places[number]] >= enough]

@@ -1,0 +1,132 @@
+"""Make a model from its data with one command.
+
+    python -m training.make reader --data $SECONDLOOK_DATA --work DIR
+    python -m training.make embedder --base gte-small/model.int8.onnx --tokenizer ... --work DIR
+
+Rows, token arrays, teachers, what they say of the rows, the student, its figures, the exported
+folder and its card: each stage is a command of its own, printed before it runs and logged. A stage
+that is done is not run again unless its options or a stage before it changed, so the same command
+goes on after an interruption. `--tiny` makes a very small reader in less than a minute on a
+processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from secondlook.errors import SecondlookError, UsageError
+from training.plan import RECIPES, Plan, arguments, read_plan
+from training.stages import Places, Stage, run_stages
+
+WEIGHTS = Path(__file__).parents[1] / "weights" / "src" / "secondlook_weights"
+TRAINED = ("--data", "{work}/rows", "--work", "{work}/arrays")
+
+
+def reader_stages(plan: Plan, recipe: Path) -> list[Stage]:
+    """In their order. Braces stand for places, so that a record holds on another machine too."""
+    teachers = [
+        _trained(name, "{work}/base.npz", arguments(options))
+        for name, options in plan.teachers.items()
+    ]
+    folders = [f"{{work}}/{name}" for name in plan.teachers]
+    asked = ("training.teach", *TRAINED, "--teachers", *folders, "--out", "{work}/taught")
+    student = ["--teacher", "{work}/taught", *arguments(plan.student)]
+    scored = ("training.score", *TRAINED, "--checkpoints", *folders, "{work}/student")
+    mined = [*arguments(plan.rows), "--kept", "{work}/vectors"]
+    return [
+        _stage("rows", "training.prepare", "--data", "{data}", "--out", "{work}/rows", *mined),
+        _stage("base", "training.weights_in", "--weights", "{base}", "--out", "{work}/base.npz"),
+        _stage("arrays", "training.encode", *TRAINED, "--again"),
+        *teachers,
+        _stage("taught", *asked, *arguments(plan.taught)),
+        _trained("student", "{work}/base.npz", student),
+        _stage("score", *scored, "--out", "{work}/score.json"),
+        _exported("reader", "{work}/student", plan.name),
+        _stage(
+            "card", "training.card", "reader", "--folder", "{out}", "--work", "{work}",
+            "--recipe", str(recipe),
+        ),
+    ]  # fmt: skip
+
+
+def embedder_stages(name: str) -> list[Stage]:
+    return [
+        _exported("embedder", "{base}", name),
+        _stage("card", "training.card", "embedder", "--folder", "{out}"),
+    ]
+
+
+def _stage(name: str, *command: str) -> Stage:
+    return Stage(name, command)
+
+
+def _trained(name: str, base: str, options: list[str]) -> Stage:
+    kept = ("--base", base, "--save", f"{{work}}/{name}")
+    return _stage(name, "training.train", *TRAINED, *kept, *options)
+
+
+def _exported(kind: str, weights: str, name: str) -> Stage:
+    given = ("--weights", weights, "--tokenizer", "{tokenizer}", "--name", name, "--out", "{out}")
+    return _stage("export", "training.export.build", kind, *given)
+
+
+def _options(given: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    known = os.environ.get("SECONDLOOK_DATA")
+    parser.add_argument("model", choices=("reader", "embedder"))
+    parser.add_argument("--data", type=Path, default=known, help="the data sets (docs/data.md)")
+    parser.add_argument("--work", type=Path, required=True, help="for everything on the way")
+    parser.add_argument("--out", type=Path, help="the model's folder; default: WORK/MODEL")
+    parser.add_argument("--recipe", type=Path, help="default: training/recipes/reader.json")
+    parser.add_argument("--tiny", action="store_true", help="training/recipes/reader-tiny.json")
+    parser.add_argument(
+        "--base", type=Path, help="int8 ONNX to start from; a reader's default: the embedder"
+    )
+    parser.add_argument("--tokenizer", type=Path, default=WEIGHTS / "reader" / "tokenizer.json")
+    parser.add_argument("--name", default="gte-small", help="of the embedder")
+    parser.add_argument("--from", dest="first", metavar="STAGE", help="run this one again, and on")
+    parser.add_argument("--to", dest="last", metavar="STAGE", help="stop after this one")
+    parser.add_argument("--dry-run", action="store_true", help="say what would run")
+    return parser.parse_args(given)
+
+
+def _stages(given: argparse.Namespace) -> list[Stage]:
+    if given.model == "embedder":
+        if given.base is None:
+            raise UsageError("no weights to export", hint="Name the int8 ONNX file with --base.")
+        return embedder_stages(given.name)
+    if given.data is None:
+        raise UsageError(
+            "no data to train on", hint="Name its folder with --data or SECONDLOOK_DATA."
+        )
+    recipe = given.recipe or RECIPES / ("reader-tiny.json" if given.tiny else "reader.json")
+    return reader_stages(read_plan(recipe), recipe)
+
+
+def main(argv: list[str] | None = None) -> int:
+    given = _options(argv)
+    try:
+        places = Places(
+            work=given.work,
+            out=given.out or given.work / given.model,
+            data=given.data or Path(),
+            base=given.base or WEIGHTS / "embedder" / "model.onnx",
+            tokenizer=given.tokenizer,
+        )
+        run_stages(_stages(given), places, first=given.first, last=given.last, dry=given.dry_run)
+    except SecondlookError as error:
+        sys.stderr.write(f"{error}\n{error.hint or ''}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; the same command goes on from the stage that was running\n")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
