@@ -40,7 +40,10 @@ _PARTICIPLE = re.compile(
 )
 _SUBORDINATE = re.compile(r"\b(?:that|which|who|when|where|if|because|while|whether|how|what)\b")
 _LONGEST_SUBJECT = 9
-_FOLLOWING_NOUN = re.compile(r"\x00 ((?:[a-z]+ )?[a-z]{3,}s|people|percent|per cent)\b")
+_FOLLOWING_NOUN = re.compile(
+    r"\x00 (?!(?:and|or|in|of|to|by|for|with|at|on|as|the|is|was|has)\b)"
+    r"((?:[a-z]+ )?[a-z]{3,}s|people|percent|per cent)\b"
+)
 _PLACED = re.compile(r"\b(in|at|near|on|since|until|by)\s+\x00")
 _WHEN = frozenset(("in", "on"))
 _WHERE = frozenset(("in", "at", "near"))

@@ -57,8 +57,7 @@ class Fitted:
 def fit(answered: Sequence[Answered], shipped: Calibration) -> Fitted:
     right = [one.outcome.right for one in answered]
     groups = [one.asked.group for one in answered]
-    ways = _ways(answered, shipped, groups)
-    best = min(ways, key=lambda way: _brier(way.out_of_fold, right))
+    best = min(ways(answered, shipped, groups), key=lambda way: _brier(way.out_of_fold, right))
     after = judge(best.out_of_fold, right, _crossed(best.out_of_fold, right, groups))
     before = _before(answered, right, shipped)
     calibration = replace(
@@ -74,7 +73,8 @@ def fit(answered: Sequence[Answered], shipped: Calibration) -> Fitted:
     return Fitted(best.method, calibration, before, after, better=after.brier < bar)
 
 
-def _ways(answered: Sequence[Answered], shipped: Calibration, groups: Sequence[str]) -> list[Fit]:
+def ways(answered: Sequence[Answered], shipped: Calibration, groups: Sequence[str]) -> list[Fit]:
+    """Every way to make it, each with what it says about documents that it has not seen."""
     outcomes = [one.outcome for one in answered]
     names = tuple(shipped.answer.weights)
     refitted = Fit(

@@ -33,7 +33,7 @@ _MOST_CHARACTERS = 200_000
 """Of one document that are looked at, from a place drawn at random."""
 _MOST_STATEMENTS = 400
 """Of one document."""
-_NO_PROSE = frozenset(("code", "csv", "tsv", "xlsx", "xls", "ods", "sheet", "table", "json"))
+_NO_PROSE = frozenset(("code", "csv", "sheet", "json", "xml"))
 _ENGLISH = frozenset(("en", None))
 _TRIES = 3
 """Pieces of a sentence that are tried before it is given up."""

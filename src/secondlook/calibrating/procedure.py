@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 MOST = 400
 FEWEST = 60
 """Questions below which two numbers cannot be told, let alone promised anything by."""
+FEWEST_ANSWERED = 50
+"""Answers that must come of them."""
 FEWEST_OF_EACH = 10
 """Right and wrong answers that there must be to tell them apart."""
 
@@ -146,8 +148,12 @@ def _answered(asked: Sequence[Asked], answering: Answering, tell: Listener) -> l
 
 
 def _check(answered: Sequence[Answered], name: str) -> None:
-    if len(answered) < FEWEST:
-        raise _too_few(name, len(answered), "for the others nothing was found to answer with")
+    if len(answered) < FEWEST_ANSWERED:
+        raise UsageError(
+            f"{name}: only {len(answered)} questions were answered, and {FEWEST_ANSWERED} are "
+            "needed",
+            hint="for the others nothing was found, or the reader marks no answers",
+        )
     right = sum(one.outcome.right for one in answered)
     if min(right, len(answered) - right) < FEWEST_OF_EACH:
         raise UsageError(

@@ -22,6 +22,10 @@ _LEANS_ON_OTHERS = re.compile(
     re.IGNORECASE,
 )
 _CLUTTER = re.compile(r"https?:|www\.|[|<>{}\\=_~^@#]|\.\.|\[\d|[\u0400-\uffff]{3}")
+_ENGLISH = frozenset(
+    "the of and to was were is are has had have been by with for from that which its their".split()  # noqa: SIM905
+)
+_FEWEST_ENGLISH = 2
 _VERBLIKE = re.compile(
     r"\b(?:is|was|are|were|has|have|had|can|could|will|would|must|may|\w+ed|\w{2,}s|began|made|"
     r"took|became|went|gave|found|held|led|won|wrote|built|said|came|lost|rose|fell)\b"
@@ -62,6 +66,7 @@ def stands_alone(sentence: str) -> bool:
         and sentence[-1] == "."
         and not _LEANS_ON_OTHERS.match(sentence)
         and not _CLUTTER.search(sentence)
+        and sum(word in _ENGLISH for word in words) >= _FEWEST_ENGLISH
         and _VERBLIKE.search(sentence) is not None
         and sum(word[:1].isalpha() for word in words) >= 0.7 * len(words)
     )

@@ -41,7 +41,7 @@ def _opposites() -> dict[str, str]:
 
 _OPPOSITES = _opposites()
 _OPPOSITE = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
-_DEMONYM = re.compile(r"\w+(?:an|ish|ese|ic|ist)s?")
+_DEMONYM = re.compile(r"\w+(?:ian|ean|ican|ish|ese|ic|ist)s?|Romans?|Germans?")
 _ASKS = re.compile(r"\b(?:who|what|when|where|how)\b", re.IGNORECASE)
 
 

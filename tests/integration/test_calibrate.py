@@ -1,0 +1,362 @@
+"""`secondlook calibrate` over a real library with the real reader, from the command line and from
+Python. All tests share one memory of what was read, so that each passage is read once."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.calibrating import calibrate, in_use, procedure
+from secondlook.calibrating.asked import Place
+from secondlook.calibrating.making import made_questions
+from secondlook.calibrating.sources import from_path
+from secondlook.cli.main import main
+from secondlook.errors import LibraryError, UsageError
+from secondlook.evaluation.indexing import EvaluatedLibrary
+from secondlook.evaluation.remembering import Memory
+from secondlook.library import Library, Text
+from secondlook.reading.calibration import load_calibration
+from tests.support.calibrating import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from secondlook.calibrating.asked import Asked
+    from secondlook.calibrating.fitting import Fitted
+    from secondlook.evaluation.running import Progress
+
+MOST = 60
+SMALL = ["--questions", str(MOST)]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("calibrate")
+
+
+@pytest.fixture(autouse=True)
+def _here(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECONDLOOK_CACHE", str(shared / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def towns(shared: Path) -> Path:
+    with Library.open(shared / "library") as library:
+        library.add_texts(documents())
+    return shared / "library"
+
+
+@pytest.fixture
+def own(towns: Path) -> Iterator[Path]:
+    """The library's own calibration: gone after each test."""
+    file = towns / "calibration.json"
+    yield file
+    file.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="module")
+def made(towns: Path) -> list[Asked]:
+    with Library.open(towns) as library:
+        return made_questions(library, most=MOST, seed=0)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code = main(["calibrate", *arguments, "--json", "-q"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def sheet_of(made: list[Asked], file: Path) -> Path:
+    """The made questions as a person would write them down."""
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(["question", "answer", "answerable"])
+        for one in made:
+            known = one.answers[0] if one.answerable else ""
+            writer.writerow([one.question, known, "yes" if one.answerable else "no"])
+    return file
+
+
+# Made questions
+
+
+def test_half_have_no_answer_and_every_document_is_asked_about(made: list[Asked]) -> None:
+    kinds = Counter(one.kind for one in made)
+    assert kinds == {"made": 30, "swapped": 20, "left out": 10}
+    assert sum(one.answerable for one in made) == 30
+    groups = Counter(one.group for one in made)
+    assert len(groups) == len(documents())
+    assert max(groups.values()) - min(groups.values()) <= 4
+    assert len({one.question for one in made}) == MOST
+    assert all(one.left_out == (Place(one.group),) for one in made if one.kind == "left out")
+
+
+def test_the_seed_decides(towns: Path, made: list[Asked]) -> None:
+    with Library.open(towns) as library:
+        assert made_questions(library, most=MOST, seed=0) == made
+        assert made_questions(library, most=MOST, seed=1) != made
+
+
+# The command
+
+
+def test_a_library_is_calibrated_on_its_own_documents(
+    towns: Path, own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plot = tmp_path / "reliability.svg"
+    options = ["--library", str(towns), *SMALL, "--force", "--plot", str(plot)]
+    assert main(["calibrate", *options]) == 0
+    said = capsys.readouterr()
+    assert "ECE" in said.out
+    assert "before: share right" in said.out
+    assert "after: share right" in said.out
+    assert "--max-risk 0.05" in said.out
+    assert f"Stored: {own}" in said.err
+    assert b"<svg" in plot.read_bytes()
+
+    held = json.loads(own.read_text("utf-8"))
+    assert held["data"]["asked"] == {"made": 30, "swapped": 20, "left out": 10}
+    assert held["reliability"]["after"]["questions"] == held["data"]["answered"]
+    with Library.open(towns) as library:
+        used = load_calibration(library.reader().name, own)
+    assert used.source == "library"
+    assert used.risk is not None
+    # No byte of a document or a question is kept with it.
+    assert "lighthouse" not in own.read_text("utf-8")
+
+    code, shown = run(capsys, "--library", str(towns), "--show")
+    assert (code, shown["source"], shown["file"]) == (0, "library", str(own))
+    assert shown["data"]["questions"] == "the library's own documents"
+    assert run(capsys, "--library", str(towns), "--remove") == (0, {"removed": True})
+    assert run(capsys, "--library", str(towns), "--remove") == (0, {"removed": False})
+    assert run(capsys, "--library", str(towns), "--show")[1]["source"] == "shipped"
+
+
+def test_a_dry_run_stores_nothing(
+    towns: Path, own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found = run(capsys, "--library", str(towns), *SMALL, "--dry-run")
+    assert code == 0
+    assert found["stored"] is None
+    assert not own.exists()
+    assert found["answered"] <= MOST
+    assert found["before"]["questions"] == found["after"]["questions"] == found["answered"]
+    assert 0 <= found["after"]["ece"] <= 1
+    assert [item["max_risk"] for item in found["after"]["promises"]] == [0.05, 0.1, 0.2, 0.3]
+    assert sum(n for _, _, n in found["after"]["reliability"]) == found["answered"]
+
+
+def test_what_is_shown_to_a_person(
+    towns: Path, own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", "--library", str(towns), "--show"]) == 0
+    assert "the shipped one" in capsys.readouterr().out
+    own.write_text("{}", encoding="utf-8")
+    assert main(["calibrate", "--library", str(towns), "--show"]) == 0
+    said = capsys.readouterr().out
+    assert "warning" in said
+    assert "secondlook calibrate" in said
+    assert main(["calibrate", "--library", str(towns), "--remove"]) == 0
+    assert "shipped calibration is in use again" in capsys.readouterr().err
+    assert main(["calibrate", "--library", str(towns), "--remove"]) == 0
+    assert "no calibration of its own" in capsys.readouterr().err
+
+
+def test_a_fit_that_is_no_better_is_refused_unless_forced(
+    towns: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def worse(*given: Any) -> Fitted:
+        return replace(real(*given), better=False)
+
+    real = procedure.fit
+    monkeypatch.setattr(procedure, "fit", worse)
+    assert main(["calibrate", "--library", str(towns), *SMALL]) == 0
+    assert "no better than the shipped one" in capsys.readouterr().err
+    assert not own.exists()
+    report = calibrate(towns, most=MOST, force=True)
+    assert report.stored == str(own)
+    assert "stored all the same" in report.notes[-1]
+    assert own.exists()
+
+
+def test_a_reader_without_calibration_gets_its_own(
+    towns: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Library.open(towns) as library:
+        reader = library.reader()
+        monkeypatch.setattr(type(reader), "name", "other@1", raising=False)
+        if library.reader().name != "other@1":
+            monkeypatch.setattr(reader, "_name", "other@1", raising=False)
+        assert in_use(library).source == "none"
+        report = calibrate(library, most=MOST, force=True)
+        assert report.before is None
+        assert report.reader == "other@1"
+        assert in_use(library).source == "library"
+    assert main(["calibrate", "--library", str(towns), "--show"]) == 0
+    assert "other@1" in capsys.readouterr().out
+
+
+def test_ctrl_c_changes_nothing(towns: Path, own: Path) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.done == 3:
+            raise KeyboardInterrupt
+
+    own.write_text("as it was", encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt):
+        calibrate(towns, most=MOST, progress=stop, force=True)
+    assert own.read_text("utf-8") == "as it was"
+
+
+def test_a_library_that_cannot_be_written_is_told(
+    towns: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.mkdir()
+    try:
+        with pytest.raises(LibraryError, match="cannot be written"):
+            calibrate(towns, most=MOST, force=True)
+    finally:
+        own.rmdir()
+
+
+# Own questions
+
+
+def test_a_sheet_of_questions_is_about_the_library(
+    towns: Path, own: Path, made: list[Asked], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = sheet_of(made, tmp_path / "mine.csv")
+    code, found = run(capsys, str(sheet), "--library", str(towns), *SMALL, "--dry-run")
+    assert code == 0
+    assert found["source"] == "mine.csv"
+    assert found["asked"] == {"own": MOST}
+    assert not own.exists()
+
+
+def test_a_set_brings_its_own_documents(towns: Path, made: list[Asked], tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    corpus = [{"id": text.name, "title": text.title, "text": text.text} for text in documents()]
+    queries = [
+        {
+            "id": f"q{at}",
+            "question": one.question,
+            "answers": list(one.answers) if one.answerable else [],
+            "gold": [],
+            "answerable": one.answerable,
+        }
+        for at, one in enumerate(made)
+    ]
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    seen: list[Progress] = []
+    report = calibrate(towns, folder, most=MOST, dry_run=True, progress=seen.append)
+    assert report.source == "set"
+    assert any("set's own documents" in note for note in report.notes)
+    assert any(progress.indexed for progress in seen)
+    assert seen[-1].total == MOST
+
+
+def test_a_folder_that_the_library_holds_is_asked_there_and_its_sheet_is_left_out(
+    tmp_path: Path, made: list[Asked]
+) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    for text in documents():
+        (papers / text.name).write_text(text.text, encoding="utf-8")
+    sheet = sheet_of([one for one in made if one.answerable], papers / "questions.csv")
+    memory = Memory(tmp_path / "memory.db")
+    with EvaluatedLibrary.open(tmp_path / "own") as library:
+        library.add([papers])
+        (papers / "later.txt").write_text("Not yet in the library.", encoding="utf-8")
+        source = from_path(
+            papers, library, memory, most=MOST, seed=0, split=None, progress=lambda _: None
+        )
+        held = next(item for item in library.documents() if str(sheet) in item.paths)
+        assert source.library is library
+        assert {one.left_out for one in source.asked} == {(Place(held.id),)}
+        assert "1 documents of the folder are not in the library" in source.notes
+        assert any("every question has an answer" in note for note in source.notes)
+    memory.close()
+
+
+# What cannot be done
+
+
+def filled(folder: Path, texts: list[Text]) -> str:
+    with Library.open(folder) as library:
+        library.add_texts(texts)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["x.csv", "--from-library"], "brings others"),
+        (["--show", "--remove"], "do not go together"),
+        (["--plot", "reliability.pdf"], "SVG or PNG"),
+        (["--plot", "nowhere/reliability.svg"], "no folder"),
+        (["--questions", "10"], "too few"),
+        (["nowhere"], "there is nothing at"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_told(
+    towns: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", *arguments, "--library", str(towns)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_there_must_be_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calibrate", "--library", str(tmp_path / "none")]) == 1
+    assert "there is no library" in capsys.readouterr().err
+
+
+def test_an_empty_library_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is empty"):
+        calibrate(filled(tmp_path / "empty", []))
+
+
+def test_too_few_sentences_are_told(tmp_path: Path) -> None:
+    few = filled(tmp_path / "few", documents()[:1])
+    with pytest.raises(UsageError, match="questions can be used, and 60 are needed"):
+        calibrate(few)
+
+
+def test_tables_alone_are_told(tmp_path: Path) -> None:
+    table = tmp_path / "berths.csv"
+    table.write_text("berth,depth\n1,5.1\n2,7.8\n", encoding="utf-8")
+    with Library.open(tmp_path / "tables") as library:
+        library.add([table])
+    with pytest.raises(UsageError, match="no running text"):
+        calibrate(tmp_path / "tables")
+
+
+def test_another_language_is_told(tmp_path: Path) -> None:
+    text = "Der Leuchtturm von Lessing wurde im Jahr 1843 von Thomas Webb gebaut. " * 8
+    (tmp_path / "turm.txt").write_text(text, encoding="utf-8")
+    with Library.open(tmp_path / "german") as library:
+        library.add([tmp_path / "turm.txt"])
+        with pytest.raises(UsageError, match="English text only; the library is written in de"):
+            calibrate(library)
+
+
+def test_questions_without_known_answers_are_told(towns: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "open.csv"
+    sheet.write_text("question,answer\nHow deep is it?,\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="no question whose answer is known"):
+        calibrate(towns, sheet)
+
+
+def test_answers_that_are_all_wrong_tell_nothing(
+    towns: Path, made: list[Asked], tmp_path: Path
+) -> None:
+    nobody = [replace(one, answers=("nobody knows",)) for one in made]
+    sheet = sheet_of(nobody, tmp_path / "wrong.csv")
+    with pytest.raises(UsageError, match="too few of one kind"):
+        calibrate(towns, sheet, most=MOST)

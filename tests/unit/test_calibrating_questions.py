@@ -1,0 +1,180 @@
+"""Questions made from sentences by rule: what is asked for, how, and how they lose their answer."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from secondlook.calibrating.asking import question_about
+from secondlook.calibrating.pieces import askable, pieces
+from secondlook.calibrating.statements import stands_alone, statements
+from secondlook.calibrating.swapping import Stock, swapped
+
+
+class Never(Random):
+    """Always draws the high end: nothing is dropped, moved or reworded."""
+
+    def random(self) -> float:
+        return 0.999
+
+
+class Always(Random):
+    """Always draws the low end: what can be dropped or reworded is."""
+
+    def random(self) -> float:
+        return 0.0
+
+
+def asked(sentence: str, answer: str, draw: Random | None = None) -> str | None:
+    found = [piece for piece in askable(sentence) if piece.text == answer]
+    assert found, [piece.text for piece in askable(sentence)]
+    return question_about(sentence, found[0], draw or Never())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer", "question"),
+    [
+        (
+            "The dome was finished in 1879 by the guild.",
+            "1879",
+            "When was the dome finished by the guild?",
+        ),
+        (
+            "The lighthouse of Lessing was built by Thomas Webb in 1843.",
+            "Thomas Webb",
+            "Who was the lighthouse of Lessing built by in 1843?",
+        ),
+        (
+            "The market hall can hold 140 stalls during the summer.",
+            "140",
+            "How many stalls can the market hall hold during the summer?",
+        ),
+        (
+            "The ferry was sold to a company in Corran.",
+            "Corran",
+            "Where was the ferry sold to a company?",
+        ),
+        (
+            "The council has approved a new breakwater.",
+            "a new breakwater",
+            "What has the council approved?",
+        ),
+        (
+            "Thomas Webb designed the first lighthouse of the coast.",
+            "Thomas Webb",
+            "Who designed the first lighthouse of the coast?",
+        ),
+        (
+            "In 1998 the board approved a large budget.",
+            "a large budget",
+            "In 1998 the board approved what?",
+        ),
+        (
+            "In 1980, the old town was inscribed onto the list.",
+            "1980",
+            "When was the old town inscribed onto the list?",
+        ),
+        (
+            "The storm of 12 March 1911 destroyed the pier.",
+            "12 March 1911",
+            "The storm of what date destroyed the pier?",
+        ),
+        (
+            "The board paid 500 crowns for the anchor.",
+            "500",
+            "The board paid how many crowns for the anchor?",
+        ),
+        ("The town lost the mill in 1911.", "1911", "The town lost the mill when?"),
+        (
+            "The engine weighs 900 and runs slowly.",
+            "900",
+            "The engine weighs what number and runs slowly?",
+        ),
+    ],
+)
+def test_a_sentence_becomes_a_question(sentence: str, answer: str, question: str) -> None:
+    assert asked(sentence, answer) == question
+
+
+def test_what_does_not_matter_is_dropped_and_words_are_exchanged() -> None:
+    sentence = "However, the bridge (a ruin today) was built in 1843, which few people know."
+    assert asked(sentence, "1843", Always()) == "When was the bridge constructed?"
+
+
+def test_a_clause_in_front_may_be_moved_to_the_end() -> None:
+    sentence = "After the war, the fleet had sold 41 boats."
+    assert asked(sentence, "41") == "How many boats had the fleet sold after the war?"
+
+
+def test_a_question_that_still_tells_its_answer_is_none() -> None:
+    assert asked("The Fulmar was the sister ship of the Fulmar in Corran.", "Corran") is not None
+    sentence = "The council of Corran has moved to Corran."
+    assert asked(sentence, "Corran") is None
+
+
+def test_parts_of_lists_and_of_longer_names_are_not_asked_for() -> None:
+    found = {piece.text for piece in askable("The areas are Bergen, Oslo and Hamar in Norway.")}
+    assert found == {"Norway"}
+    found = {piece.text for piece in askable("The Polish fleet left Corran's harbour in 1840.")}
+    assert found == {"1840"}
+    found = {piece.text for piece in askable("It required five to ten years in 1655-1658.")}
+    assert not found
+
+
+def test_pieces_do_not_overlap_and_know_what_stands_before_them() -> None:
+    found = pieces("On 12 March 1911 the Grey Lady sank with 40 people near Corran.")
+    assert [(piece.text, piece.kind, piece.before) for piece in found] == [
+        ("12 March 1911", "date", "on"),
+        ("Grey Lady", "name", "the"),
+        ("40", "number", "with"),
+        ("Corran", "name", "near"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It was built in 1843 by a man from the town.",  # leans on the sentence before
+        "Too short.",
+        "Der Leuchtturm von Lessing wurde im Jahr 1843 von Thomas Webb gebaut.",
+        "Name: Webb; Year: 1843; Town: Lessing; Kind: lighthouse; Height: 31.",
+        "See https://example.org for the list of all the boats in town.",
+        "the lighthouse was built by Thomas Webb in the year 1843.",
+        "The lighthouse was built by Thomas Webb in the year 1843",
+    ],
+)
+def test_what_cannot_stand_alone_is_not_asked_about(sentence: str) -> None:
+    assert not stands_alone(sentence)
+
+
+def test_statements_know_where_they_stand() -> None:
+    text = (
+        "# Lights\n\nThe lighthouse of Lessing was built\nby Thomas Webb in 1843. It is old.\n\n"
+        "Year: 1843; Town: Lessing\nYear: 1850; Town: Corran\n"
+    )
+    (found,) = statements("d1", text)
+    assert found.text == "The lighthouse of Lessing was built by Thomas Webb in 1843."
+    assert text[found.start : found.end].split() == found.text.split()
+    assert "It is old" in found.around
+
+
+def test_a_swapped_question_has_a_detail_that_the_passage_lacks() -> None:
+    stock = Stock()
+    stock.take(["The pier was sold to Corran in 1911.", "The quay went to Merrow in 1920."])
+    around = "The lighthouse of Lessing was built in 1843, long before the pier of Merrow."
+    question = "Who built the lighthouse of Lessing in 1843?"
+    found = {swapped(question, around, stock, Random(seed)) for seed in range(20)}
+    assert found == {
+        "Who built the lighthouse of Corran in 1843?",
+        "Who built the lighthouse of Lessing in 1911?",
+        "Who built the lighthouse of Lessing in 1920?",
+    }
+
+
+def test_a_direction_may_be_turned_and_without_a_detail_there_is_no_swap() -> None:
+    question = "Which quay lies north of the basin?"
+    assert swapped(question, "The quay lies north.", Stock(), Random(0)) == (
+        "Which quay lies south of the basin?"
+    )
+    assert swapped(question, "It lies north, not south.", Stock(), Random(0)) is None
