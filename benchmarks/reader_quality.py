@@ -3,8 +3,10 @@
 export SECONDLOOK_DATA=...                            the folder with the evaluation sets
 python -m benchmarks.reader_quality prepare           index the sets and search them (once)
 python -m benchmarks.reader_quality read --readers shipped=FOLDER reader-12=FOLDER --minutes 40
+python -m benchmarks.reader_quality time --readers ...  300 questions again, on a quiet machine
 python -m benchmarks.reader_quality report            figures from what was read so far
 python -m benchmarks.reader_quality fit               the calibration that ships
+python -m benchmarks.reader_quality tables            the tables of docs/confidence.md
 
 `read` may be cut and called again: it goes on where it was. Questions come in an order that has
 nothing to do with what they ask, all sets at the same pace, so what is there is a fair sample.
@@ -17,10 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.reader_quality_compare import SHIPPED, Read
-from benchmarks.reader_quality_sets import QUESTIONS, prepare
+from benchmarks.reader_quality_sets import QUESTIONS, TIMED, prepare
 from benchmarks.reader_quality_store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from benchmarks.reader_quality_read import Competitor
 
 
@@ -46,6 +50,14 @@ def _read(store: Store, options: argparse.Namespace) -> None:
     read_all(store, competitors, _wanted(options), seconds=60 * options.minutes, tell=_tell)
 
 
+def _time(store: Store, options: argparse.Namespace) -> None:
+    from benchmarks.reader_quality_read import time_all
+
+    competitors = [_competitor(label, folder) for label, folder in options.readers]
+    most = _wanted(options, TIMED)["squad2-dev"]
+    time_all(store, competitors, store.questions("squad2-dev", most), tell=_tell)
+
+
 def _report(store: Store, options: argparse.Namespace) -> None:
     from benchmarks.reader_quality_musts import shown
     from benchmarks.reader_quality_report import report
@@ -62,7 +74,21 @@ def _fit(store: Store, options: argparse.Namespace) -> None:
     print(found["made"])
 
 
-_STEPS = {"prepare": _prepare, "read": _read, "report": _report, "fit": _fit}
+def _tables(store: Store, options: argparse.Namespace) -> None:
+    del store, options
+    from benchmarks.reader_quality_tables import write_page
+
+    write_page()
+
+
+_STEPS = {
+    "prepare": _prepare,
+    "read": _read,
+    "time": _time,
+    "report": _report,
+    "fit": _fit,
+    "tables": _tables,
+}
 
 
 def _kept(store: Store) -> Read:
@@ -80,8 +106,8 @@ def _competitor(label: str, folder: Path | None) -> Competitor:
     return Competitor(label, reader, Settings().search.looks if reader.glances else None)
 
 
-def _wanted(options: argparse.Namespace) -> dict[str, int]:
-    return dict(QUESTIONS) | dict(options.questions or ())
+def _wanted(options: argparse.Namespace, usually: Mapping[str, int] = QUESTIONS) -> dict[str, int]:
+    return dict(usually) | dict(options.questions or ())
 
 
 def _tell(line: str) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from benchmarks.reader_quality_store import Passage, Store
 
 SHIPPED, REFERENCE = "shipped", "reader-12"
+_KINDS = (True, False)
 
 
 @dataclass(slots=True)
@@ -49,6 +50,20 @@ class Read:
                 label: list(cases(asked, found, self.texts)) for label, found in read.items()
             }
         return self._made[data]
+
+    def mixed(self, data: str) -> dict[str, list[Case]]:
+        """The same, with as many without an answer as the set has: where reading was cut, or one
+        kind was read first, the kind that is further along is cut to the share of the other."""
+        found = self.of(data)
+        one = next(iter(found.values()))
+        asked = self.store.questions(data)
+        kinds = {
+            kind: [at for at, case in enumerate(one) if case.answerable == kind] for kind in _KINDS
+        }
+        sizes = {kind: sum(one.answerable == kind for one in asked) for kind in _KINDS}
+        share = min((len(kinds[kind]) / sizes[kind] for kind in _KINDS if sizes[kind]), default=0.0)
+        kept = sorted(at for kind in _KINDS for at in kinds[kind][: round(share * sizes[kind])])
+        return {label: [cases[at] for at in kept] for label, cases in found.items()}
 
     def robbed(self, data: str, label: str) -> list[Case]:
         """What one reader makes of the answerable questions when the library lacks the answer."""

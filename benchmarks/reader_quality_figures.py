@@ -8,6 +8,7 @@ import numpy as np
 
 from secondlook.evaluation.intervals import bootstrap
 from secondlook.evaluation.knowing import auroc
+from secondlook.evaluation.pooled import divided
 from secondlook.evaluation.statistics import interval, paired
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def auroc_difference(
 
 def relative(base: Statistic, other: Statistic, n: int) -> dict[str, Any]:
     """By how much other lies below base, as a share of base."""
-    return _of_all(lambda draws: 1 - other(draws) / base(draws), n)
+    return _of_all(lambda draws: 1 - divided(other(draws), base(draws)), n)
 
 
 def calibration_error(probability: Floats, right: Floats) -> float:

@@ -62,7 +62,7 @@ FALSE_ALARMS, FALSE_WEB_ALARMS = 0.10, 0.02
 
 def fit(read: Read, label: str, *, file: Path = FILE, results: Path = RESULTS) -> dict[str, Any]:
     """Make, write and return the calibration of one reader."""
-    squad, hotpot = (read.of(name)[label] for name in MADE_FROM)
+    squad, hotpot = (read.mixed(name)[label] for name in MADE_FROM)
     if not squad or not hotpot:
         raise SystemExit(f"{label} has read nothing of {' or '.join(MADE_FROM)}: read first")
     choosing = [case for case in squad if chooses_features(case.question.article)]
@@ -189,7 +189,7 @@ def _answers(read: Read, label: str, calibration: Calibration) -> dict[str, Any]
     articles; those of other sets by the model that ships."""
     found = {}
     for name in ("squad2-dev", "hotpot-train", "hotpot", "shift-new_wiki"):
-        cases = read.of(name)[label]
+        cases = read.mixed(name)[label]
         if cases:
             found[name] = _withheld(cases, calibration, outside=name == "squad2-dev")
     return found

@@ -139,8 +139,10 @@ def _elsewhere(found: Found) -> Iterator[Line]:
                 gap["difference"] >= 0 or not _is_below(gap),
             )
     if clapnq := found.get("clapnq"):
-        yield _not_below("clapnq AUROC by probability", clapnq["by_probability"], 600)
-        yield _not_below("clapnq AUROC by answerable", clapnq["by_answerable"], 600)
+        yield _not_below(
+            "clapnq AUROC by probability", clapnq["by_probability"], clapnq["questions"]
+        )
+        yield _not_below("clapnq AUROC by answerable", clapnq["by_answerable"], clapnq["questions"])
 
 
 def _not_below(what: str, both: Found, questions: int) -> Line:

@@ -76,12 +76,37 @@ def read_all(
             break
         # Load from elsewhere hits all readers alike, and none always comes second.
         for one in missing if at % 2 else reversed(missing):
-            began = time.perf_counter()
-            readings = one.read(question, texts)
-            took = time.perf_counter() - began
+            readings, took = _timed(one, question, texts)
             store.keep(one.identity, question, readings, took if len(missing) > 1 else None)
         told.advance(question.data)
     told.finish()
+
+
+def time_all(
+    store: Store,
+    competitors: Sequence[Competitor],
+    questions: Sequence[Question],
+    *,
+    tell: Callable[[str], None],
+) -> None:
+    """Read these questions once more, only to take the time of all readers side by side."""
+    texts, told = store.texts(), _Told(tell, total=len(questions))
+    for one in competitors:
+        store.name_reader(one.label, one.identity)
+        one.read(questions[0], texts)
+    for at, question in enumerate(questions):
+        for one in competitors if at % 2 else reversed(competitors):
+            store.keep(one.identity, question, *_timed(one, question, texts))
+        told.advance(question.data)
+    told.finish()
+
+
+def _timed(
+    one: Competitor, question: Question, texts: Mapping[str, Passage]
+) -> tuple[list[Reading], float]:
+    began = time.perf_counter()
+    readings = one.read(question, texts)
+    return readings, time.perf_counter() - began
 
 
 @dataclass(slots=True)

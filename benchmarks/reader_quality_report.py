@@ -43,13 +43,17 @@ Names = dict[str, tuple[str, ...]]
 
 
 def report(
-    read: Read, *, features: Sequence[str] | None, tell: Callable[[str], None]
+    read: Read,
+    *,
+    features: Sequence[str] | None,
+    tell: Callable[[str], None],
+    file: Path = RESULTS,
 ) -> dict[str, Any]:
     """All that can be computed from what is there; a set that nobody read is left out."""
     choice = json.loads(CALIBRATION.read_text("utf-8"))["choice"]
-    squad = read.of("squad2-dev")
+    held, squad = answerable(read.of("squad2-dev")), read.mixed("squad2-dev")
     _need(squad)
-    tell(f"{len(next(iter(squad.values())))} questions of squad2-dev")
+    tell(f"squad2-dev: {_count(held)} answerable questions, {_count(squad)} of both kinds")
     compared = {label: _compared(cases, choice) for label, cases in squad.items()}
     names: Names = {
         label: tuple(features) if features else best_features(compared[label]) for label in squad
@@ -62,23 +66,27 @@ def report(
         "choice": choice,
         "features": {label: list(chosen) for label, chosen in names.items()},
         "feature_sets": compared,
-        "answers": answers(squad, choice),
-        "times": times(squad),
+        "answers": answers(held, choice),
+        "times": times(read.of("squad2-dev")),
         "answerability": answerability(squad, choice, names),
     }
     tell("calibration")
-    found["calibration"] = _calibration(squad, choice, names)
+    found["calibration"] = _calibration(squad, held, choice, names)
     tell("other sets")
     found["elsewhere"] = _elsewhere(read, choice, names)
     found["grading"] = {label: graded(cases) for label, cases in squad.items()}
     found["must_show"] = musts(found) if compares(squad) else []
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return found
 
 
 def _need(squad: Mapping[str, list[Case]]) -> None:
     if not squad or not next(iter(squad.values())):
         raise SystemExit("no question of squad2-dev was read by all of these readers: read first")
+
+
+def _count(by_label: Mapping[str, list[Case]]) -> int:
+    return len(next(iter(by_label.values())))
 
 
 def _compared(cases: Sequence[Case], choice: Mapping[str, float]) -> dict[str, Any]:
@@ -88,10 +96,13 @@ def _compared(cases: Sequence[Case], choice: Mapping[str, float]) -> dict[str, A
 
 
 def _calibration(
-    squad: Mapping[str, list[Case]], choice: Mapping[str, float], names: Names
+    squad: Mapping[str, list[Case]],
+    held: Mapping[str, list[Case]],
+    choice: Mapping[str, float],
+    names: Names,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for group, by_label in (("all", squad), ("answerable", answerable(squad))):
+    for group, by_label in (("all", squad), ("answerable", held)):
         samples = {label: Sample.of(cases, choice) for label, cases in by_label.items()}
         found[group] = {label: judged(sample, names[label]) for label, sample in samples.items()}
         if compares(samples):
@@ -116,5 +127,5 @@ def _elsewhere(read: Read, choice: Mapping[str, float], names: Names) -> dict[st
                 "hybrid": against_hybrid(by_label, metric),
             }
     if any((given := read.of("clapnq")).values()):
-        found["clapnq"] = elsewhere(given, read.of("squad2-dev"), choice, names)
+        found["clapnq"] = elsewhere(given, read.mixed("squad2-dev"), choice, names)
     return found

@@ -46,9 +46,24 @@ FEATURE_SETS: tuple[tuple[str, ...], ...] = (
     ("margin", "answerable", "lead", "fusion", "agreement"),
     ("margin", "answerable", "relevance", "lead", "agreement", "windows"),
     ("margin", "answerable", "relevance", "lead", "fusion", "agreement", "in_both", "windows"),
+    ("margin", "shortfall"),
+    ("margin", "shortfall", "answerable"),
+    ("margin", "shortfall", "answerable", "lead"),
+    ("margin", "shortfall", "answerable", "lead", "agreement"),
+    ("margin", "shortfall", "answerable", "relevance", "lead", "agreement"),
 )
 _MUST_RISE = frozenset(
-    ("margin", "answerable", "relevance", "lead", "fusion", "agreement", "in_both", "score")
+    (
+        "margin",
+        "answerable",
+        "relevance",
+        "lead",
+        "fusion",
+        "agreement",
+        "in_both",
+        "score",
+        "shortfall",
+    )
 )
 """A probability that falls as one of them rises fits one kind of text and misleads on others."""
 
@@ -92,7 +107,10 @@ def out_of_sample(sample: Sample, names: Sequence[str]) -> Floats:
 def compared_features(sample: Sample) -> dict[str, Any]:
     """What each set of features is worth, articles being judged by models made from others."""
     found = {}
+    known = sample.outcomes[0].features.keys()
     for names in FEATURE_SETS:
+        if not known >= set(names):
+            continue
         p = out_of_sample(sample, names)
         weights = dict(fit_logistic(sample.outcomes, names).weights)
         found[" + ".join(names)] = {
