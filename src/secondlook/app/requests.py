@@ -108,18 +108,17 @@ def check_risk(library: Library, max_risk: float | None) -> None:
     except ModelError:  # the run tells what is wrong with it
         return
     calibration = load_calibration(reader, calibration_file(library))
-    hint = "run secondlook calibrate, or ask without a limit on the risk"
-    if calibration.label == "uncalibrated":
-        raise UsageError(
-            f"max_risk {max_risk:g} cannot be kept: the reader {reader!r} has not been calibrated",
-            hint=hint,
-        )
-    if calibration.risk is None:
-        raise UsageError(
-            f"max_risk {max_risk:g} cannot be kept: nobody has counted how often the reader "
-            f"{reader!r} is wrong",
-            hint=hint,
-        )
+    if calibration.label == "calibrated" and calibration.risk is not None:
+        return
+    why = (
+        f"the reader {reader!r} has not been calibrated"
+        if calibration.label == "uncalibrated"
+        else f"nobody has counted how often the reader {reader!r} is wrong"
+    )
+    raise UsageError(
+        f"max_risk {max_risk:g} cannot be promised: {calibration.warning or why}",
+        hint="run secondlook calibrate, or ask without a limit on the risk",
+    )
 
 
 def summed_up_without_risk(worked_on: StandAlone) -> StandAlone:

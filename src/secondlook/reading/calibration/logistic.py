@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 RIDGE = 1.0
 _LOGIT = 30.0
-_DIGITS = 6
+_DIGITS = 8
+"""That count, whatever the scale of a feature."""
 _STEPS = 100
 _HALVINGS = 30
 _ENOUGH = 1e-10
@@ -69,10 +70,8 @@ def fit_logistic(
     beta = _newton(np.column_stack([np.ones(len(x)), standard]), y, share, ridge)
     weights = np.where(varies, beta[1:] / scale, 0.0)
     return Logistic(
-        bias=round(float(beta[0] - weights @ mean), _DIGITS),
-        weights={
-            name: round(float(weight), _DIGITS) for name, weight in zip(names, weights, strict=True)
-        },
+        bias=_rounded(beta[0] - weights @ mean),
+        weights={name: _rounded(weight) for name, weight in zip(names, weights, strict=True)},
     )
 
 
@@ -100,6 +99,10 @@ def cross_fitted(
     return found
 
 
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
+
+
 def _arrays(outcomes: Sequence[Outcome], names: Sequence[str]) -> tuple[Floats, Floats, Floats]:
     """Features, smoothed targets and weights, checked."""
     import numpy as np
@@ -123,7 +126,8 @@ def _smoothed(right: Any, share: Floats) -> Floats:
     import numpy as np
 
     good, bad = share[right].sum(), share[~right].sum()
-    return np.where(right, (good + 1) / (good + 2), 1 / (bad + 2))
+    targets: Floats = np.where(right, (good + 1) / (good + 2), 1 / (bad + 2))
+    return targets
 
 
 def _newton(x: Floats, y: Floats, share: Floats, ridge: float) -> Floats:
@@ -131,7 +135,7 @@ def _newton(x: Floats, y: Floats, share: Floats, ridge: float) -> Floats:
     import numpy as np
 
     penalty = np.array([1e-6, *[ridge] * (x.shape[1] - 1)])
-    beta = np.zeros(x.shape[1])
+    beta: Floats = np.zeros(x.shape[1])
     loss = _loss(x, y, share, penalty, beta)
     for _ in range(_STEPS):
         p = _sigmoid(x @ beta)

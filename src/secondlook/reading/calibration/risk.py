@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LEVELS = 40
 """Thresholds of a table: each lets through so large a part of the answers more than the last."""
-_DIGITS = 6
+_ROUNDED = 1e6
 _STARTS = (0.5, 0.25, 0.0)
 """The sequence starts where answers that are wrong half as often as allowed would pass: with fewer
 answers one unlucky one would end it, however good they are. Where that would be too many of all,
@@ -133,7 +133,7 @@ def _ranks(count: int, levels: int) -> list[int]:
 
 def _floored(probability: float) -> float:
     """Rounded down, so that the answer at this rank is itself let through."""
-    return math.floor(probability * 10**_DIGITS) / 10**_DIGITS
+    return math.floor(probability * _ROUNDED) / _ROUNDED
 
 
 def _log_binomial(n: int, p: float, k: int) -> float:

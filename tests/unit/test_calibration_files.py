@@ -1,0 +1,157 @@
+"""Calibrations as files: what is written is what is read, and only the right one is used."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.reading.calibration import (
+    CalibrationError,
+    CalibrationMismatch,
+    Logistic,
+    calibration_data,
+    load_calibration,
+    read_calibration,
+    risk_table,
+    save_calibration,
+)
+from tests.support.engine import CALIBRATED as READER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.reading.calibration import Calibration
+
+TABLE = risk_table([0.9, 0.8, 0.3, 0.1], [True, True, True, False])
+
+
+def own(reader: str = READER, **changes: Any) -> Calibration:
+    answer = Logistic(0.25, {"margin": 0.5, "lead": 0.125})
+    made = replace(load_calibration(reader), label="calibrated", answer=answer, risk=TABLE)
+    return replace(made, **changes)
+
+
+def saved(file: Path, calibration: Calibration) -> Path:
+    save_calibration(file, calibration, made="2026-11-15", by="a test", data={"answers": "four"})
+    return file
+
+
+def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
+    file = saved(tmp_path / "calibration.json", own())
+    assert read_calibration(file, reader=READER) == own()
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_says_what_it_was_made_from(tmp_path: Path) -> None:
+    file = tmp_path / "calibration.json"
+    save_calibration(
+        file,
+        own(risk=None),
+        made="2026-11-15",
+        by="secondlook calibrate",
+        data={"answers": 4},
+        reliability={"before": [], "after": []},
+    )
+    content = json.loads(file.read_text("utf-8"))
+    assert content["format"] == 1
+    assert content["reader"] == READER
+    assert content["by"] == "secondlook calibrate"
+    assert content["data"] == {"answers": 4}
+    assert content["reliability"] == {"before": [], "after": []}
+    assert "risk" not in content
+    assert read_calibration(file).risk is None
+
+
+def test_a_file_that_is_there_is_replaced_whole_or_left_alone(tmp_path: Path) -> None:
+    file = saved(tmp_path / "calibration.json", own())
+    broken = own(answer=Logistic(float("nan"), {}))
+    with pytest.raises(ValueError, match="JSON"):
+        saved(file, broken)
+    assert read_calibration(file) == own()
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_librarys_own_is_used_where_it_belongs_to_the_reader(tmp_path: Path) -> None:
+    file = saved(tmp_path / "calibration.json", own())
+    found = load_calibration(READER, file)
+    assert (found.source, found.label, found.warning) == ("library", "calibrated", None)
+    assert found.answer == own().answer
+    assert found.risk == TABLE
+
+
+def test_it_makes_a_reader_calibrated_that_the_shipped_one_does_not_know(tmp_path: Path) -> None:
+    file = saved(tmp_path / "calibration.json", own("another@1"))
+    assert load_calibration("another@1").label == "uncalibrated"
+    assert load_calibration("another@1", file).label == "calibrated"
+
+
+def test_one_of_another_reader_is_refused_and_the_shipped_one_used(tmp_path: Path) -> None:
+    file = saved(tmp_path / "calibration.json", own("another@1"))
+    with pytest.raises(CalibrationMismatch, match=f"reader another@1, not {READER}") as refused:
+        read_calibration(file, reader=READER)
+    assert "secondlook calibrate" in str(refused.value.hint)
+    found = load_calibration(READER, file)
+    assert found == replace(load_calibration(READER), warning=found.warning)
+    assert found.warning == (
+        f"the library's calibration belongs to reader another@1, not {READER}: not used; "
+        "run secondlook calibrate"
+    )
+    assert load_calibration("third@1", file).label == "uncalibrated"
+
+
+def test_a_library_without_one_has_the_shipped_one(tmp_path: Path) -> None:
+    assert load_calibration(READER, tmp_path / "calibration.json") == load_calibration(READER)
+
+
+def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    file = saved(tmp_path / "calibration.json", own())
+    assert load_calibration(READER, file).min_answer == own().min_answer
+    saved(file, own(min_answer=0.875))
+    os.utime(file, ns=(1, 1))  # a change that a coarse clock would not show
+    assert load_calibration(READER, file).min_answer == 0.875
+
+
+def changed(**changes: Any) -> str:
+    content = calibration_data(own(), made="", by="", data={})
+    return json.dumps({**content, **changes})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "{}",
+        changed(format=2),
+        changed(answer={"bias": 0.0, "weights": {"beauty": 1.0}}),
+        changed(answer={"bias": "much", "weights": {}}),
+        changed(quality={"bias": True, "weights": {}}),
+        changed(choice={"relevance": None}),
+        changed(thresholds={"answer": 0.5}),
+        changed(risk={"questions": 1, "rows": [[0.5, 1]]}),
+        changed(risk={"questions": 1, "rows": [[0.5, 1, 2]]}),
+    ],
+)
+def test_a_damaged_file_is_told_and_never_used(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "calibration.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(CalibrationError, match="no calibration that this version knows"):
+        read_calibration(file)
+    found = load_calibration(READER, file)
+    assert found.source == "shipped"
+    assert "not used" in str(found.warning)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CalibrationError, match="cannot be read"):
+        read_calibration(tmp_path)
+
+
+def test_a_calibration_without_a_table_promises_nothing() -> None:
+    assert own(risk=None).risk_threshold(0.5, confidence=0.5) is None
+    assert own(label="uncalibrated").risk_threshold(0.5, confidence=0.5) is None
+    assert own().risk_threshold(0.5, confidence=0.5) == TABLE.threshold(0.5, confidence=0.5)

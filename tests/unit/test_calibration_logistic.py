@@ -1,0 +1,151 @@
+"""Weights from outcomes: those that made the data, never infinite, the same every time."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from secondlook.errors import UsageError
+from secondlook.reading.calibration import Logistic, Outcome, cross_fitted, fit_logistic
+
+TRUTH = Logistic(bias=-0.5, weights={"a": 1.5, "b": -0.3})
+
+
+def planted(seed: int, count: int) -> list[Outcome]:
+    rng = np.random.default_rng(seed)
+    rows = [{"a": float(a), "b": float(5 * b + 2)} for a, b in rng.normal(size=(count, 2))]
+    return [Outcome(row, bool(rng.random() < TRUTH.probability(row))) for row in rows]
+
+
+def test_a_fit_finds_the_weights_that_made_the_data() -> None:
+    found = fit_logistic(planted(4, 20_000), ("a", "b"))
+    assert found.bias == pytest.approx(TRUTH.bias, abs=0.08)
+    assert found.weights["a"] == pytest.approx(TRUTH.weights["a"], abs=0.08)
+    assert found.weights["b"] == pytest.approx(TRUTH.weights["b"], abs=0.02)
+
+
+def test_a_fit_is_that_of_another_library() -> None:
+    """On standardised features, with the same penalty; many outcomes make the smoothing small."""
+    outcomes = planted(5, 4_000)
+    x = np.array([[one.features["a"], one.features["b"]] for one in outcomes])
+    standard = (x - x.mean(axis=0)) / x.std(axis=0)
+    peer = LogisticRegression(C=1.0, tol=1e-10).fit(standard, [one.right for one in outcomes])
+    found = fit_logistic(outcomes, ("a", "b"), ridge=1.0)
+    expected = peer.coef_[0] / x.std(axis=0)
+    assert list(found.weights.values()) == pytest.approx(expected.tolist(), abs=0.01)
+
+
+def test_weights_count_as_copies() -> None:
+    rows = [Outcome({"a": float(a)}, right) for a, right in enumerate([False, True, False, True])]
+    copied = fit_logistic([*rows, rows[1], rows[1]], ("a",))
+    weighed = [Outcome(one.features, one.right, 3.0 if one is rows[1] else 1.0) for one in rows]
+    assert fit_logistic(weighed, ("a",)) == copied
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_what_tells_without_fail_gets_a_finite_weight(scale: float) -> None:
+    outcomes = [Outcome({"a": scale * at}, at >= 50) for at in range(100)]
+    found = fit_logistic(outcomes, ("a",))
+    assert math.isfinite(found.weights["a"])
+    assert 0.5 < found.probability({"a": 99 * scale}) < 1
+    assert 0 < found.probability({"a": 0.0}) < 0.5
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_where_all_are_alike_the_probability_stays_off_the_ends(right: bool) -> None:
+    found = fit_logistic([Outcome({"a": float(at)}, right) for at in range(10)], ("a",))
+    expected = 11 / 12 if right else 1 / 12
+    assert found.probability({"a": 4.5}) == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_feature_that_never_varies_gets_no_weight() -> None:
+    outcomes = [Outcome({"a": at % 7, "one": 0.1}, at % 7 > 3) for at in range(70)]
+    found = fit_logistic(outcomes, ("a", "one"))
+    assert found.weights["one"] == 0.0
+    assert found.weights["a"] == fit_logistic(outcomes, ("a",)).weights["a"]
+
+
+def test_without_features_the_share_of_the_right_remains() -> None:
+    found = fit_logistic([Outcome({}, at < 80) for at in range(100)], ())
+    assert found.probability({}) == pytest.approx(0.8, abs=0.01)
+
+
+def test_two_features_that_say_the_same_share_the_weight() -> None:
+    outcomes = [Outcome({"a": at, "same": at}, at > 30 or at % 9 == 0) for at in range(60)]
+    found = fit_logistic(outcomes, ("a", "same"))
+    assert found.weights["a"] == pytest.approx(found.weights["same"])
+
+
+finite = st.floats(-1e4, 1e4, allow_nan=False)
+
+
+@given(st.lists(st.tuples(finite, finite, st.booleans(), st.floats(0.01, 50)), min_size=1))
+@settings(max_examples=80, deadline=None)
+def test_any_outcomes_give_finite_weights_the_same_twice(
+    rows: list[tuple[float, float, bool, float]],
+) -> None:
+    outcomes = [Outcome({"a": a, "b": b}, right, weight) for a, b, right, weight in rows]
+    found = fit_logistic(outcomes, ("a", "b"))
+    assert found == fit_logistic(outcomes, ("a", "b"))
+    assert all(map(math.isfinite, (found.bias, *found.weights.values())))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        ([], "no outcome"),
+        ([Outcome({"b": 1.0}, right=True)], r"lack the features \['a'\]"),
+        ([Outcome({"a": math.nan}, right=True)], "must be numbers"),
+        ([Outcome({"a": 1.0}, right=True, weight=-1.0)], "must be numbers"),
+        ([Outcome({"a": 1.0}, right=True, weight=0.0)], "not all 0"),
+    ],
+)
+def test_what_cannot_be_fitted_is_told(outcomes: list[Outcome], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        fit_logistic(outcomes, ("a",))
+
+
+def test_cross_fitted_probabilities_know_nothing_of_their_own_group() -> None:
+    """Each group's outcomes are decided by a feature of its own: from other groups it is noise."""
+    rng = np.random.default_rng(6)
+    groups = [at % 5 for at in range(200)]
+    right = [bool(rng.random() < 0.5) for _ in groups]
+    outcomes = [
+        Outcome({str(name): float(good and group == name) for name in range(5)}, good)
+        for group, good in zip(groups, right, strict=True)
+    ]
+    names = [str(name) for name in range(5)]
+    inside = fit_logistic(outcomes, names)
+    assert min(inside.probability(one.features) for one in outcomes if one.right) > 0.5
+    outside = cross_fitted(outcomes, names, groups=groups)
+    of_right = np.mean([p for p, good in zip(outside, right, strict=True) if good])
+    of_wrong = np.mean([p for p, good in zip(outside, right, strict=True) if not good])
+    assert of_right == pytest.approx(of_wrong, abs=0.05)
+
+
+def test_cross_fitting_without_groups_takes_outcomes_in_turn() -> None:
+    outcomes = planted(7, 300)
+    found = cross_fitted(outcomes, ("a", "b"), folds=3)
+    whole = fit_logistic(outcomes, ("a", "b"))
+    assert len(set(found)) == 300
+    assert found == pytest.approx([whole.probability(one.features) for one in outcomes], abs=0.1)
+    assert cross_fitted(outcomes[:1], ("a",)) == [
+        fit_logistic(outcomes[:1], ("a",)).probability(outcomes[0].features)
+    ]
+
+
+def test_enormous_sums_stay_probabilities() -> None:
+    assert 0 < Logistic(-1e9, {}).probability({}) < Logistic(1e9, {}).probability({}) < 1
+
+
+def test_reading_probabilities_needs_no_numpy() -> None:
+    code = "import sys, secondlook.reading.calibration; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
