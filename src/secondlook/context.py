@@ -26,6 +26,10 @@ class Shelf(Protocol):
 
     @property
     def reader_name(self) -> str: ...
+    @property
+    def reader_languages(self) -> tuple[str, ...]:
+        """What the reader was trained for."""
+
     def find(self, query: str, options: SearchOptions, where: Filter) -> list[Hit]: ...
     def read(
         self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None

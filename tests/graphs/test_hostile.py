@@ -113,6 +113,10 @@ class BadShelf:
     def reader_name(self) -> str:
         return "another-reader@0" if self.fault == "uncalibrated" else self.inner.reader_name
 
+    @property
+    def reader_languages(self) -> tuple[str, ...]:
+        return self.inner.reader_languages
+
     def find(self, query: str, options: Any, where: Filter) -> list[Hit]:
         if self.fault == "find fails":
             raise LibraryDamaged("the index cannot be read", hint="secondlook rebuild")

@@ -74,6 +74,7 @@ class WordShelf:
 
     held: list[Passage] = field(default_factory=passages_of)
     reader_name: str = CALIBRATED
+    reader_languages: tuple[str, ...] = ("english",)
     finds: list[tuple[str, SearchOptions]] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)
     glances: bool = False

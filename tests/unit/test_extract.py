@@ -297,3 +297,62 @@ def test_a_reader_that_fails_then_is_told_as_passages_nobody_could_read() -> Non
     context = context_of(shelf=shelf, settings=settings_of(search={"rerank": False}))
     draft = asyncio.run(extract(context, "how deep is berth 4", kept))  # type: ignore[arg-type]
     assert draft["stop"] == "cannot_proceed"
+
+
+# Languages
+
+BRIDGE = "Die Brücke wurde 1890 von Anna Lehmann gebaut und verbindet die Altstadt mit dem Hafen."
+READ_AS_GERMAN = (
+    "the passage is in German; the reader was trained for English: how sure it is cannot be told"
+)
+
+
+@pytest.mark.parametrize("margin", [12.0, -9.0])
+def test_in_a_language_the_reader_does_not_know_its_scores_decide_nothing(margin: float) -> None:
+    passages = passages_of([("papers", BRIDGE)])
+    context = context_of(shelf=WordShelf(held=passages), question="Wer hat die Brücke gebaut?")
+    items = [found(passages[0], "Anna Lehmann", margin)]
+    drafted = asyncio.run(extract(context, context.question, items))
+    assert drafted["short"] == "Anna Lehmann"
+    assert drafted["sentences"][0]["text"] == BRIDGE
+    assert drafted["confidence"] is None
+    assert drafted["reasons"] == [READ_AS_GERMAN]
+
+
+def test_a_question_in_another_language_is_told_too() -> None:
+    text = "The bridge was built in 1890 by Anna Lehmann and links the old town to the harbour."
+    drafted = answer("Wer hat die Brücke gebaut?", (text, "Anna Lehmann"))
+    assert (drafted["short"], drafted["confidence"]) == ("Anna Lehmann", None)
+    assert drafted["reasons"][0].startswith("the question is in German;")
+
+
+def test_a_row_in_another_language_is_still_the_row_that_is_asked_about() -> None:
+    table = (
+        "Name: Ana Kralj; Aufgabe: Leitung der Werft; Gehalt: 61000\n"
+        "Name: Ivan Horvat; Aufgabe: Zeichner und Planer; Gehalt: 59000"
+    )
+    drafted = answer(
+        "Wie hoch ist das Gehalt von Ivan Horvat?", (table, "61000"), alone="59000", margin=0.1
+    )
+    assert (drafted["short"], drafted["confidence"]) == ("59000", None)
+
+
+def test_a_named_risk_withholds_what_nobody_can_judge() -> None:
+    drafted = answer(
+        "Wer hat die Brücke gebaut?", (BRIDGE, "Anna Lehmann"), answer={"max_risk": 0.2}
+    )
+    assert (drafted["stop"], drafted["short"], drafted["confidence"]) == (
+        "low_confidence",
+        None,
+        None,
+    )
+    assert drafted["reasons"][-1] == READ_AS_GERMAN
+    assert "risk" in drafted["reasons"][0]
+
+
+def test_a_reader_trained_for_the_language_is_believed() -> None:
+    passages = passages_of([("papers", BRIDGE)])
+    shelf = WordShelf(held=passages, reader_languages=("english", "german"))
+    context = context_of(shelf=shelf, question="Wer hat die Brücke gebaut?")
+    items = [found(passages[0], "Anna Lehmann")]
+    assert asyncio.run(extract(context, context.question, items))["confidence"] is not None

@@ -18,6 +18,7 @@ from secondlook.errors import UsageError
 from secondlook.evaluation.kept import SAVED, Counted, Memory, Saved, key_of, save
 from secondlook.memory.journal import JournalEntry
 from secondlook.models import Models
+from secondlook.reading.languages import trained_for
 from secondlook.reading.port import Reading, glimpse
 
 if TYPE_CHECKING:
@@ -96,6 +97,10 @@ class RememberingReader:
     @property
     def name(self) -> str:
         return self._reader.name
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return trained_for(self._reader)
 
     @property
     def judges(self) -> bool:

@@ -57,6 +57,12 @@ class Shelf:
     def reader_name(self) -> str:
         return self._library.reader().name
 
+    @property
+    def reader_languages(self) -> tuple[str, ...]:
+        from secondlook.reading.languages import trained_for
+
+        return trained_for(self._library.reader())
+
     def find(self, query: str, options: SearchOptions, where: Filter = EVERYTHING) -> list[Hit]:
         """What both searches together found, in the order of fusion, not yet read."""
         hits = self._following(lambda library: library.searcher().find(query, options, where))

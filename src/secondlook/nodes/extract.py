@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from secondlook.nodes import ranking
 from secondlook.nodes.places import PARAGRAPH, Kind, Line, lines_of, sentence_around, whole_numbers
 from secondlook.nodes.risk import dial
+from secondlook.reading.languages import foreign
 from secondlook.reading.support import ONE_SIDED_NOT, denies
 from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.retrieval.stopwords import STOP_WORDS
@@ -95,6 +96,7 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
     pick = _picked(context.calibration, telling, held)
     if pick is None:
         return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
+    pick = await _if_understood(context, question, pick)
     if _objection(context, pick) is None:
         pick = await _from_its_row(context, question, pick, held.values())
         pick = _questioned(question, pick)
@@ -119,6 +121,14 @@ def _picked(
         confidence=calibration.answer_probability(candidates, chosen),
         reasons=calibration.reasons(candidates, chosen),
     )
+
+
+async def _if_understood(context: Context, question: str, pick: _Pick) -> _Pick:
+    """The pick without a probability where the reader was not trained for its language: what the
+    scores say there nobody knows, so they neither speak for it nor withhold it."""
+    languages = context.shelf.reader_languages
+    other = await asyncio.to_thread(foreign, question, pick.passage.text, languages)
+    return pick if other is None else replace(pick, confidence=None, reasons=(other.reason,))
 
 
 def _objection(context: Context, pick: _Pick) -> tuple[str, ...] | None:
@@ -199,7 +209,9 @@ async def _moved(
         why = f"the row that names {named} does not seem to tell"
         return pick if loose else pick.doubted(0.0, why)
     scores = ranking.candidate(ranking.with_reading(pick.item, reading))
-    worth = context.calibration.answer_probability([scores], 0) if scores else None
+    worth = None
+    if scores and pick.confidence is not None:
+        worth = context.calibration.answer_probability([scores], 0)
     moved = replace(pick, passage=row.passage, span=(start, end))
     return moved.doubted(1.0 if worth is None else worth, f"taken from the row that names {named}")
 

@@ -15,6 +15,7 @@ from secondlook.nodes.packing import EvidenceItem, Mode, Packed, pack
 from secondlook.nodes.risk import dial
 from secondlook.nodes.sentences import Sentences
 from secondlook.prompts import evidence_marks, load
+from secondlook.reading.languages import foreign
 from secondlook.retrieval.sentences import sentence_starts
 from secondlook.state import DraftData, Found
 from secondlook.state import Sentence as Claimed
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from secondlook.models import Message, Reply
     from secondlook.nodes.sentences import Sentence
     from secondlook.passage import Passage
+
+    _Held = tuple[float | None, list[str]]
+    """How likely an answer is there, and the reasons."""
 
 NODE = "answer"
 SENTENCES_TOKENS = 500
@@ -47,14 +51,14 @@ async def write(
     Where a risk is named, nothing is asked that could not be given, and nothing is heard of an
     answer before it is known to keep to the risk.
     """
-    allowed = dial(context)
+    allowed, held = dial(context), await _held(context, question, found)
     if allowed is None:
-        return await _written(context, question, found, emit)
-    probability, reasons = _held(context, found)
+        return await _written(context, question, found, held, emit)
+    probability, reasons = held
     if objection := allowed.objection(probability):
         return withheld("low_confidence", confidence=probability, reasons=[objection, *reasons]), {}
     heard: list[Any] = []
-    draft, numbers = await _written(context, question, found, heard.append)
+    draft, numbers = await _written(context, question, found, held, heard.append)
     if draft["sentences"] and (objection := allowed.objection(draft["confidence"])):
         reasons = [objection, *draft["reasons"]]
         confidence, model = draft["confidence"], draft["model"]
@@ -67,7 +71,11 @@ async def write(
 
 
 async def _written(
-    context: Context, question: str, found: Sequence[Found], emit: Callable[[Any], None]
+    context: Context,
+    question: str,
+    found: Sequence[Found],
+    known: _Held,
+    emit: Callable[[Any], None],
 ) -> tuple[DraftData, dict[str, Scalar]]:
     kept = ranking.kept(found)
     held = await ranking.texts(context, [item["id"] for item in kept])
@@ -93,7 +101,7 @@ async def _written(
                 raise
             continue
         writing.hear_out(reply.text)
-        return await asyncio.to_thread(_drafted, context, writing, reply, found, packed)
+        return await asyncio.to_thread(_drafted, context, writing, reply, known, packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +169,7 @@ def _drafted(
     context: Context,
     writing: _Writing,
     reply: Reply[None],
-    found: Sequence[Found],
+    held: _Held,
     packed: Packed,
 ) -> tuple[DraftData, dict[str, Scalar]]:
     heard = _sentences(writing.blocks, writing.question, writing.evidence)
@@ -191,7 +199,7 @@ def _drafted(
         return withheld("no_evidence", reasons=[reason], model=model), numbers
     if not standing:
         raise UnusableReply(f"{model} wrote nothing that can be used: {reply.text[:80]!r}")
-    confidence, reasons = _judged(context, found, standing)
+    confidence, reasons = _judged(held, standing)
     draft = DraftData(
         method="generative",
         model=model,
@@ -252,26 +260,33 @@ def _short(context: Context, question: str, standing: Sequence[Claimed]) -> str 
     return span[: min(sentence_starts(span), default=len(span))].strip() or None
 
 
-def _judged(
-    context: Context, found: Sequence[Found], standing: Sequence[Claimed]
-) -> tuple[float | None, list[str]]:
+def _judged(held: _Held, standing: Sequence[Claimed]) -> tuple[float | None, list[str]]:
     """How sure: that the evidence holds an answer, times how well it carries what was said."""
     supports = [claim["support"] for claim in standing if claim["support"] is not None]
     if not supports:
         return None, ["the sentences were not checked"]
     covered = sum(supports) / len(supports)
     reasons = [f"the evidence covers {covered:.0%} of what is said"]
-    held, about = _held(context, found)
-    return None if held is None else round(held * covered, 4), [*reasons, *about]
+    probability, about = held
+    if probability is None:
+        return None, [*about, *reasons]
+    return round(probability * covered, 4), [*reasons, *about]
 
 
-def _held(context: Context, found: Sequence[Found]) -> tuple[float | None, list[str]]:
-    """How likely the evidence holds an answer, as the reader sees it, and why."""
-    candidates = ranking.candidates(ranking.kept(found))
+async def _held(context: Context, question: str, found: Sequence[Found]) -> _Held:
+    """How likely the evidence holds an answer, as the reader sees it, and why. No one can say
+    where it was not trained for the language."""
+    read = [item for item in ranking.kept(found) if ranking.candidate(item) is not None]
+    candidates = ranking.candidates(read)
     calibration = context.calibration
     best = calibration.best_answer(candidates)
     if best is None:
         return None, []
+    texts = await ranking.texts(context, [read[best]["id"]])
+    languages = context.shelf.reader_languages
+    for passage in texts.values():
+        if other := await asyncio.to_thread(foreign, question, passage.text, languages):
+            return None, [other.reason]
     probability = calibration.answer_probability(candidates, best)
     return probability, list(calibration.reasons(candidates, best))
 
