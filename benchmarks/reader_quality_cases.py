@@ -41,7 +41,8 @@ class Case:
     found: bool
     """Whether a gold passage is among the best five."""
     graded: tuple[tuple[bool, Candidate], ...]
-    """Of the best ten those read to the end: whether their document is gold, and the scores."""
+    """Of the best ten those read to the end: whether the set names their document for this
+    question, be it answerable or not, and the scores."""
     seconds: float | None
 
     @property
@@ -119,7 +120,7 @@ def _case(question: Question, read: Read, texts: Mapping[str, Passage]) -> Case:
         retrieval=_retrieval(question, [item.entry.document for item in ordered]),
         found=question.answerable and any(gold[:BEST]),
         graded=tuple(
-            (question.answerable and is_one, _candidate(item, item.reading))
+            (is_one, _candidate(item, item.reading))
             for item, is_one in zip(ordered[:GRADED], gold, strict=False)
             if item.reading is not None and item.reading.looked
         ),

@@ -1,7 +1,8 @@
 """The reader as a grader of passages: which rule accepts gold passages and few others.
 
-Rules are made on half of the articles and judged on the other half. A passage is gold if the set
-names its document; nothing is gold for a question without an answer.
+Rules are made on half of the articles and judged on the other half. Two things can be asked of a
+grader: whether a passage answers the question, which nothing does where there is no answer, and
+whether it is about it: then the passage that such a question was written for counts as gold too.
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ _NAMES = ("relevance", "answerable", "margin", "fusion")
 class Pairs:
     gold: Floats
     scores: dict[str, Floats]
-    first: Floats
-    """Whether the pair is the best of its question."""
 
     def accepted(self, rule: str, threshold: float) -> tuple[float, float]:
         """Precision and recall when everything above the threshold is accepted."""
@@ -53,41 +52,54 @@ class Pairs:
 
 
 def graded(cases: Sequence[Case]) -> dict[str, Any]:
-    """By which questions count, and how many passages of each are graded."""
-    groups = {
-        "answerable questions": [case for case in cases if case.answerable],
-        "all questions": list(cases),
-    }
+    """By which questions count and what is asked, and how many passages of each are graded."""
+    held = [case for case in cases if case.answerable]
     return {
-        name: {f"best {depth}": _rules(group, depth) for depth in DEPTHS}
-        for name, group in groups.items()
+        name: {f"best {depth}": _rules(group, depth, about=about) for depth in DEPTHS}
+        for name, group, about in (
+            ("answerable questions", held, False),
+            ("all questions, answers it", cases, False),
+            ("all questions, is about it", cases, True),
+        )
     }
 
 
-def _rules(cases: Sequence[Case], depth: int) -> dict[str, Any]:
+def _rules(cases: Sequence[Case], depth: int, *, about: bool) -> dict[str, Any]:
     sides = [
-        [case for case in cases if chooses_features(case.question.article) == made]
+        [
+            pair
+            for case in cases
+            if chooses_features(case.question.article) == made
+            for pair in _graded(case, depth, about=about)
+        ]
         for made in (True, False)
     ]
-    made, kept = (_pairs(side, depth) for side in sides)
-    model = fit_logistic(_outcomes(sides[0], depth), _NAMES)
+    made, kept = (_pairs(side) for side in sides)
+    model = fit_logistic(_outcomes(sides[0]), _NAMES)
     for side, pairs in zip(sides, (made, kept), strict=True):
-        features = [one.features for one in _outcomes(side, depth)]
+        features = [one.features for one in _outcomes(side)]
         pairs.scores[FITTED] = np.array([model.probability(row) for row in features])
-    found = {}
-    for rule in made.scores:
-        threshold = _threshold(made, rule)
-        precision, recall = kept.accepted(rule, threshold)
-        at_zero = kept.accepted(rule, 0.5 if rule == FITTED else 0.0)
-        found[rule] = {
-            "threshold": rounded(threshold),
-            "made": [rounded(value) for value in made.accepted(rule, threshold)],
-            "precision": rounded(precision),
-            "recall": rounded(recall),
-            "met": precision >= PRECISION and recall >= RECALL,
-            "precision_recall_above_0": [rounded(value) for value in at_zero],
-        }
+    found = {rule: _judged(made, kept, rule) for rule in made.scores}
     return {"pairs": len(kept.gold), "gold": int(kept.gold.sum()), "rules": found}
+
+
+def _judged(made: Pairs, kept: Pairs, rule: str) -> dict[str, Any]:
+    threshold = _threshold(made, rule)
+    precision, recall = kept.accepted(rule, threshold)
+    plain = kept.accepted(rule, 0.5 if rule == FITTED else 0.0)
+    return {
+        "threshold": rounded(threshold),
+        "made": [rounded(value) for value in made.accepted(rule, threshold)],
+        "precision": rounded(precision),
+        "recall": rounded(recall),
+        "met": precision >= PRECISION and recall >= RECALL,
+        "precision_recall_above_0": [rounded(value) for value in plain],
+    }
+
+
+def _graded(case: Case, depth: int, *, about: bool) -> list[tuple[bool, Candidate]]:
+    counts = case.answerable or about
+    return [(counts and named, one) for named, one in case.graded[:depth]]
 
 
 def _threshold(pairs: Pairs, rule: str) -> float:
@@ -101,18 +113,14 @@ def _threshold(pairs: Pairs, rule: str) -> float:
     return float(max(steps.tolist(), key=room))
 
 
-def _pairs(cases: Sequence[Case], depth: int) -> Pairs:
-    rows = [(at, pair) for case in cases for at, pair in enumerate(case.graded[:depth])]
+def _pairs(rows: Sequence[tuple[bool, Candidate]]) -> Pairs:
     return Pairs(
-        gold=np.array([gold for _, (gold, _) in rows], dtype=np.float64),
-        scores={
-            name: np.array([score(one) for _, (_, one) in rows]) for name, score in SCORES.items()
-        },
-        first=np.array([at == 0 for at, _ in rows], dtype=np.float64),
+        gold=np.array([gold for gold, _ in rows], dtype=np.float64),
+        scores={name: np.array([score(one) for _, one in rows]) for name, score in SCORES.items()},
     )
 
 
-def _outcomes(cases: Sequence[Case], depth: int) -> list[Outcome]:
+def _outcomes(rows: Sequence[tuple[bool, Candidate]]) -> list[Outcome]:
     return [
         Outcome(
             {
@@ -123,6 +131,5 @@ def _outcomes(cases: Sequence[Case], depth: int) -> list[Outcome]:
             },
             right=gold,
         )
-        for case in cases
-        for gold, one in case.graded[:depth]
+        for gold, one in rows
     ]

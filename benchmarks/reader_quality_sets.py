@@ -74,7 +74,7 @@ def _searched(
     data = load(_folder(name))
     library = _library(data, settings)
     names, shelf, known = names_by_document(library, data), library.shelf(), store.ids(name)
-    titles = {text.name: text.title for text in data.texts()}
+    titles = {text.name: text.title or "" for text in data.texts()}
     options = search_options(settings.search, k=settings.answer.k)
     for place, case in enumerate(sorted(data.cases, key=lambda case: lot(case.id))[:most]):
         if case.id not in known:

@@ -170,5 +170,5 @@ def _packed(reading: Reading) -> list[float | None]:
 
 
 def _unpacked(value: str) -> Iterator[Reading]:
-    for *fields, looked, glance in json.loads(value):
-        yield Reading(*fields, looked=bool(looked), glance=glance)
+    for relevance, answerable, start, end, span, null, windows, looked, glance in json.loads(value):
+        yield Reading(relevance, answerable, start, end, span, null, windows, bool(looked), glance)
