@@ -1,0 +1,193 @@
+"""`--max-risk` with the real reader: in Python, on the command line, in a chat, for a summary."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+import pytest
+
+import secondlook
+from secondlook.app import Secondlook
+from secondlook.cli.main import main
+from secondlook.errors import UsageError
+from secondlook.library import Library, Text
+from secondlook.memory.runs import RunStore
+from secondlook.reading.weights import find_weights
+from secondlook.settings import load
+from tests.support.risk import calibrated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from secondlook.settings import Settings
+
+QUESTION = "How deep is berth 4?"
+TEXT = "Berth 4 remains the deepest berth, at 7.8 metres. It was dredged in 1987 by Lowland."
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("risk") / "library"
+    with Library.open(folder) as library:
+        library.add_texts([Text("survey", TEXT, title="Survey")])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_calibration_is_left(harbour: Path) -> Iterator[None]:
+    yield
+    (harbour / "calibration.json").unlink(missing_ok=True)
+
+
+@pytest.fixture
+def settings(harbour: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SECONDLOOK_LIBRARY_PATH", str(harbour))
+    monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "runs.db"))
+    return load().settings
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Secondlook]:
+    with Secondlook.open(settings=settings) as opened:
+        yield opened
+
+
+def own(harbour: Path, threshold: float, reader: str | None = None, *, known: bool = True) -> None:
+    name = reader or find_weights("reader").identity
+    calibrated(harbour / "calibration.json", name, threshold=threshold, known=known)
+
+
+def test_a_question_may_name_its_own_risk(engine: Secondlook, harbour: Path) -> None:
+    own(harbour, 0.98)
+    assert engine.ask(QUESTION).status == "answered"
+    withheld = engine.ask(QUESTION, max_risk=0.05)
+    assert withheld.stop_reason == "low_confidence"
+    assert withheld.confidence.reasons[0].startswith(
+        "the risk allowed is 5 %: an answer needs a probability of .98, this one has ."
+    )
+    assert engine.ask(QUESTION, max_risk=0.5).status == "answered"
+
+
+def test_a_new_calibration_is_used_from_the_next_question_on(
+    engine: Secondlook, harbour: Path
+) -> None:
+    own(harbour, 0.98)
+    assert engine.ask(QUESTION, max_risk=0.05).status == "abstained"
+    own(harbour, 0.01)
+    assert engine.ask(QUESTION, max_risk=0.05).status == "answered"
+
+
+def test_the_doors_take_it_too(settings: Settings, harbour: Path) -> None:
+    own(harbour, 0.98)
+    assert secondlook.ask(QUESTION, max_risk=0.05).status == "abstained"
+    assert secondlook.ask(QUESTION, settings=settings, max_risk=0.05).status == "abstained"
+
+
+@pytest.mark.parametrize("wrong", [0, 1, -1, 2, float("nan")])
+def test_what_is_no_share_is_refused(engine: Secondlook, wrong: float) -> None:
+    with pytest.raises(UsageError, match="max_risk must lie between 0 and 1"):
+        engine.ask(QUESTION, max_risk=wrong)
+    with pytest.raises(UsageError, match="max_risk must lie between 0 and 1"):
+        secondlook.ask(QUESTION, max_risk=wrong)
+
+
+def test_where_nobody_counted_wrong_answers_no_risk_can_be_named(
+    engine: Secondlook, harbour: Path
+) -> None:
+    own(harbour, 0.5, known=False)
+    with pytest.raises(UsageError, match="nobody has counted") as refused:
+        engine.ask(QUESTION, max_risk=0.05)
+    assert "secondlook calibrate" in str(refused.value.hint)
+
+
+def test_where_the_reader_is_not_calibrated_no_risk_can_be_named(
+    engine: Secondlook, harbour: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = property(lambda _: "another@1")
+    monkeypatch.setattr("secondlook.library.shelf.Shelf.reader_name", name)
+    with pytest.raises(UsageError, match="'another@1' has not been calibrated"):
+        engine.ask(QUESTION, max_risk=0.05)
+    own(harbour, 0.5)
+    with pytest.raises(UsageError, match="not another@1: not used"):
+        engine.ask(QUESTION, max_risk=0.05)
+    own(harbour, 0.001, "another@1")
+    assert engine.ask(QUESTION, max_risk=0.05).status == "answered"
+
+
+def test_a_run_keeps_its_risk_when_it_is_resumed(engine: Secondlook, harbour: Path) -> None:
+    own(harbour, 0.98)
+
+    async def begin() -> str:
+        async with aclosing(engine.astream(QUESTION, max_risk=0.05)) as events:
+            async for event in events:
+                if event.type == "node_finished":
+                    return event.run
+        raise AssertionError("the run ended before any node did")
+
+    run = asyncio.run(begin())
+    with RunStore.open(engine.settings.runs.path) as store:  # it may have ended just then
+        answer = store.get(run).answer or engine.resume(run)
+    assert answer.stop_reason == "low_confidence"
+
+
+def test_a_summary_says_that_the_risk_is_not_about_it(engine: Secondlook, harbour: Path) -> None:
+    own(harbour, 0.98)
+    answer = engine.ask("Summarize the survey", max_risk=0.05)
+    assert answer.workflow == "summary"
+    assert answer.claims
+    (warning,) = answer.warnings
+    assert warning.consequence == "the summary comes without a bound on its risk"
+    assert not engine.ask("Summarize the survey").warnings
+
+
+# On the command line
+
+
+def test_ask_withholds_says_why_and_shows_the_passages(
+    settings: Settings, harbour: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own(harbour, 0.98)
+    assert main(["ask", QUESTION, "--max-risk", "0.05"]) == 3
+    said = capsys.readouterr()
+    assert "the risk allowed is 5 %" in said.out
+    assert "The nearest passages:" in said.out
+    assert "at 7.8 metres" in said.out
+    assert "secondlook search" not in said.err
+    assert main(["ask", QUESTION, "--max-risk", "0.5"]) == 0
+    assert "The nearest passages:" not in capsys.readouterr().out
+    assert main(["ask", QUESTION, "--max-risk", "0.05", "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["stop_reason"] == "low_confidence"
+
+
+def test_ask_tells_what_cannot_be_done(
+    settings: Settings, harbour: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", QUESTION, "--max-risk", "1.5"]) == 2
+    assert "--max-risk must lie between 0 and 1, not 1.5" in capsys.readouterr().err
+    own(harbour, 0.5, known=False)
+    assert main(["ask", QUESTION, "--max-risk", "0.05"]) == 2
+    assert "hint: run secondlook calibrate" in capsys.readouterr().err
+    assert main(["eval", str(harbour), "--max-risk", "0"]) == 2
+    assert "--max-risk must lie between 0 and 1, not 0" in capsys.readouterr().err
+
+
+def test_chat_keeps_to_the_risk(
+    settings: Settings,
+    harbour: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own(harbour, 0.98)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{QUESTION}\n"))
+    assert main(["chat", "--max-risk", "0.05"]) == 0
+    said = capsys.readouterr()
+    assert "the risk allowed is 5 %" in said.out
+    assert "The nearest passages:" in said.out
+    assert "secondlook search" not in said.err
