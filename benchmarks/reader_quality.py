@@ -15,6 +15,7 @@ nothing to do with what they ask, all sets at the same pace, so what is there is
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,8 @@ def _report(store: Store, options: argparse.Namespace) -> None:
     from benchmarks.reader_quality_musts import shown
     from benchmarks.reader_quality_report import report
 
-    found = report(_kept(store), features=options.features, tell=_tell)
+    labels = tuple(options.labels or store.readers())
+    found = report(Read(store, labels), features=options.features, tell=_tell)
     for line in shown(found["must_show"]):
         print(line)
 
@@ -70,8 +72,9 @@ def _report(store: Store, options: argparse.Namespace) -> None:
 def _fit(store: Store, options: argparse.Namespace) -> None:
     from benchmarks.reader_quality_fit import fit
 
-    found = fit(Read(store, (options.label,)), options.label)
-    print(found["made"])
+    label = (options.labels or [SHIPPED])[0]
+    found = fit(Read(store, (label,)), label)
+    print(json.dumps({**found["made"], "risk": "..."}, indent=2))
 
 
 def _tables(store: Store, options: argparse.Namespace) -> None:
@@ -89,10 +92,6 @@ _STEPS = {
     "fit": _fit,
     "tables": _tables,
 }
-
-
-def _kept(store: Store) -> Read:
-    return Read(store, tuple(store.readers()))
 
 
 def _competitor(label: str, folder: Path | None) -> Competitor:
@@ -136,7 +135,11 @@ def _options() -> argparse.Namespace:
         help=f"how many of a set; by default {dict(QUESTIONS)}",
     )
     parser.add_argument("--features", nargs="+", help="of answers, instead of the best ones")
-    parser.add_argument("--label", default=SHIPPED, help="whose calibration to fit")
+    parser.add_argument(
+        "--labels",
+        nargs="+",
+        help="readers to report, by default all that were read last; the first one is fitted",
+    )
     return parser.parse_args()
 
 
