@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -223,3 +226,36 @@ def test_caches_elsewhere_are_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPa
     assert gguf_folders()[-1] == Path("/data/hf/hub")
     monkeypatch.setenv("HF_HUB_CACHE", "/data/hub")
     assert gguf_folders()[-1] == Path("/data/hub")
+
+
+def test_the_embedded_reader_needs_no_word_beside_its_weights(desk: Desk) -> None:
+    assert "embedded" not in findings(desk.run("doctor", "--json"))
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_cross_encoder_by_name_needs_its_library(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, *, installed: bool
+) -> None:
+    spec = "sentence-transformers:some/reranker"
+    monkeypatch.setenv("SECONDLOOK_READER_MODEL", spec)
+    library = ModuleType("sentence_transformers")
+    library.__spec__ = ModuleSpec("sentence_transformers", None)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library if installed else None)
+    result = desk.run("doctor", "--json")
+    found = findings(result)[spec]
+    if installed:
+        assert (result.code, found["state"]) == (0, "ok")
+        assert "secondlook calibrate" in found["said"]
+    else:
+        assert (result.code, found["state"]) == (1, "broken")
+        assert found["fix"] == "pip install 'secondlook[sentence-transformers]'"
+
+
+def test_an_unknown_reader_is_told_before_it_is_asked(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECONDLOOK_READER_MODEL", "ollama:bge-reranker")
+    result = desk.run("doctor")
+    assert result.code == 1
+    assert "unknown reader 'ollama:bge-reranker'" in result.out
+    assert "sentence-transformers:NAME_OR_PATH" in result.out

@@ -28,6 +28,7 @@ names. Exit code 1 means that something you need is broken. Examples:
 """
 _MARKS = {"ok": "ok", "missing": "--", "broken": "!!"}
 _GIB = 1024**3
+_TRANSFORMERS = "pip install 'secondlook[sentence-transformers]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def _findings(call: Call) -> Iterator[Finding]:
         settings = Settings()
         yield Finding("settings", "settings", "broken", error.message, error.hint, needed=True)
     yield from _weights()
+    yield from _reader(settings)
     yield _library(settings)
     yield from _models(settings)
     yield from _extras()
@@ -90,6 +92,31 @@ def _weights() -> Iterator[Finding]:
             yield Finding("weights", name, "broken", said, INSTALL_HINT, needed=True)
         else:
             yield Finding("weights", name, "ok", weights.identity)
+
+
+def _reader(settings: Settings) -> Iterator[Finding]:
+    """A reader that is not the embedded one. It is not loaded: that may take a download."""
+    from importlib.util import find_spec
+
+    from secondlook.reading import reader_parts
+
+    chosen = settings.reader.model
+    if chosen == "embedded":
+        return
+    try:
+        reader_parts(chosen)
+    except SecondlookError as error:
+        yield Finding("model", chosen, "broken", error.message, error.hint, needed=True)
+        return
+    if find_spec("sentence_transformers") is None:
+        said, fix = "sentence-transformers is not installed", _TRANSFORMERS
+        yield Finding("model", chosen, "broken", said, fix, needed=True)
+    else:
+        said = (
+            "judges relevance, the embedded reader finds the answers; "
+            "how sure they are is known after secondlook calibrate"
+        )
+        yield Finding("model", chosen, "ok", said)
 
 
 def _library(settings: Settings) -> Finding:

@@ -277,9 +277,8 @@ def _passes(memory: Memory, indexing: float, total: float) -> Passes:
 
 
 def _versions(settings: Settings) -> dict[str, str]:
-    from secondlook.library.opening import load_embedder_for
-    from secondlook.reading import load_reader
+    from secondlook.library.opening import load_embedder_for, load_reader_for
 
     embedder = load_embedder_for(settings, settings.embedding.model).name
-    reader = load_reader(threads=settings.embedding.threads or None).name
+    reader = load_reader_for(settings).name
     return results.versions(settings, reader=reader, embedder=embedder)

@@ -18,6 +18,7 @@ from secondlook.library.opening import (
     chosen_library,
     create_library,
     load_embedder_for,
+    load_reader_for,
     manifest_time,
     open_current,
 )
@@ -265,9 +266,7 @@ class Library:
         return embedder
 
     def reader(self) -> Reader:
-        from secondlook.reading import load_reader
-
-        return load_reader(threads=self.settings.embedding.threads or None)
+        return load_reader_for(self.settings)
 
     def as_retriever(self, **search: object) -> BaseRetriever:
         """A LangChain retriever over this library; the options are those of `search`."""

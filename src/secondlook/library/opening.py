@@ -14,7 +14,7 @@ from secondlook.library.stores import fresh_manifest, make_folder, open_stores
 if TYPE_CHECKING:
     from secondlook.library.change import Stores
     from secondlook.library.manifest import Manifest
-    from secondlook.reading.port import Embedder
+    from secondlook.reading.port import Embedder, Reader
     from secondlook.settings import Settings
 
 WAIT_FOR_WRITER = 60.0
@@ -66,6 +66,12 @@ def load_embedder_for(settings: Settings, spec: str) -> Embedder:
         api_key=os.environ.get(chosen.api_key_env),
         threads=chosen.threads or None,
     )
+
+
+def load_reader_for(settings: Settings) -> Reader:
+    from secondlook.reading import load_reader
+
+    return load_reader(settings.reader.model, threads=settings.embedding.threads or None)
 
 
 def manifest_time(path: Path) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from secondlook.errors import UsageError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from secondlook.reading.port import Embedder, Reader
 
-__all__ = ["load_embedder", "load_reader", "warm_up"]
+__all__ = ["load_embedder", "load_reader", "reader_parts", "warm_up"]
 
 EMBEDDER_FORMS = (
     '"embedded", "ollama:MODEL", "openai:MODEL", "openai:MODEL@http://HOST:PORT/v1" '
@@ -43,15 +43,23 @@ def load_embedder(
 
 def load_reader(spec: str = "embedded", *, threads: int | None = None) -> Reader:
     """The reader that `spec` names, one per process however often it is asked for."""
-    provider, _, model = spec.partition(":")
-    if spec == "embedded":
+    provider, model = reader_parts(spec)
+    if provider == "embedded":
         load = partial(_embedded_reader, threads)
-    elif provider == "sentence-transformers" and model:
-        load = partial(_cross_encoder, model, load_reader(threads=threads))
     else:
-        raise UsageError(f"unknown reader {spec!r}", hint=f"use {READER_FORMS}")
+        load = partial(_cross_encoder, model, load_reader(threads=threads))
     reader: Reader = _once(("reader", spec, threads), load)
     return reader
+
+
+def reader_parts(spec: str) -> tuple[Literal["embedded", "sentence-transformers"], str]:
+    """Who provides the reader, and the name it has there."""
+    provider, _, model = spec.partition(":")
+    if spec == "embedded":
+        return "embedded", ""
+    if provider == "sentence-transformers" and model:
+        return "sentence-transformers", model
+    raise UsageError(f"unknown reader {spec!r}", hint=f"use {READER_FORMS}")
 
 
 def warm_up(*, threads: int | None = None, reader: bool = True) -> None:

@@ -56,6 +56,15 @@ class EmbeddingSettings(Section):
     threads: int = Field(default=0, ge=0, description="Threads of local models; 0 = all cores.")
 
 
+class ReaderSettings(Section):
+    model: str = Field(
+        default="embedded",
+        min_length=1,
+        description="Reader by name: `embedded`, or a cross-encoder that judges relevance in its "
+        "place, `sentence-transformers:NAME_OR_PATH`.",
+    )
+
+
 class ChunkingSettings(Section):
     tokens: int = Field(default=200, ge=16, le=8192, description="Tokens a passage aims at.")
     overlap: int = Field(default=25, ge=0, le=4096, description="Tokens that neighbours share.")
@@ -254,6 +263,7 @@ class RunSettings(Section):
 class Settings(Section):
     library: LibrarySettings = Field(default_factory=LibrarySettings)
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    reader: ReaderSettings = Field(default_factory=ReaderSettings)
     chunking: ChunkingSettings = Field(default_factory=ChunkingSettings)
     ingest: IngestSettings = Field(default_factory=IngestSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
@@ -268,6 +278,7 @@ class Settings(Section):
 SECTIONS: dict[str, type[Section]] = {
     "library": LibrarySettings,
     "embedding": EmbeddingSettings,
+    "reader": ReaderSettings,
     "chunking": ChunkingSettings,
     "ingest": IngestSettings,
     "search": SearchSettings,
