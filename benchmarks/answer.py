@@ -18,15 +18,17 @@ import statistics
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from benchmarks.reading_answers import SEED, answer_scores, rows
 from secondlook.app import Secondlook
 from secondlook.library import Library, Text
+from secondlook.retrieval.rerank import best_looks
 from secondlook.settings import load
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
+    from secondlook.reading.reader import OnnxReader
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".cache" / "answer"
@@ -48,19 +50,32 @@ def library_folder() -> Path:
 
 
 def timed(engine: Secondlook, question: str, workflow: str) -> tuple[float, Answer]:
+    forget(engine)
     began = time.perf_counter()
     answer = engine.ask(question, workflow=workflow)
     return time.perf_counter() - began, answer
 
 
 def bare(engine: Secondlook, question: str, answer: Answer) -> float:
-    """The reader alone over what this answer had it read."""
-    read = [seen.id for seen in answer.passages if seen.rerank_score is not None]
+    """The reader alone over what this answer had it read, with as many looks."""
+    search = engine.settings.search
+    fusion = {
+        seen.id: seen.fusion_score or 0.0
+        for seen in answer.passages
+        if seen.rerank_score is not None
+    }
     shelf = engine.library.shelf()
-    held = list(shelf.passages(read).values())
+    held = shelf.passages(list(fusion))
+    choose = best_looks([fusion[name] for name in held], blend=search.blend, looks=search.looks)
+    forget(engine)
     began = time.perf_counter()
-    shelf.read(question, held)
+    shelf.read(question, list(held.values()), choose=choose)
     return time.perf_counter() - began
+
+
+def forget(engine: Secondlook) -> None:
+    """What was read for one contender must not spare another the reading."""
+    cast("OnnxReader", engine.library.reader()).forget()
 
 
 def measure(questions: list[dict[str, Any]], runs: Path) -> list[dict[str, Any]]:

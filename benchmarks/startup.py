@@ -49,7 +49,8 @@ import json, sys, lance
 from secondlook.reading import load_embedder, load_reader
 query, file = sys.argv[1:]
 load_embedder().embed_query(query)
-load_reader().read(query, json.load(open(file, encoding="utf-8")))
+passages, looks = json.load(open(file, encoding="utf-8"))
+load_reader().read(query, passages, choose=lambda glances: range(min(looks, len(glances))))
 """
 # And with the library that workflows are graphs of.
 GRAPH_AND_ITS_FORWARDS = f"import langgraph.graph\n{ITS_FORWARDS}"
@@ -113,13 +114,16 @@ def measure(library: str, folder: str, rounds: int) -> dict[str, list[tuple[floa
 
 
 def write_candidates(library: str, folder: str) -> str:
-    """What the reader looks at in this search."""
+    """What the reader is given in this search, and how many of them it looks at."""
     from secondlook.library import Library
 
     with Library.open(library, create=False) as opened:
-        hits = opened.search(QUERY, k=opened.settings.search.candidates, rerank=False)
+        chosen = opened.settings.search
+        hits = opened.search(QUERY, k=chosen.candidates, rerank=False)
     file = Path(folder) / "candidates.json"
-    file.write_text(json.dumps([hit.passage.text for hit in hits]), encoding="utf-8")
+    file.write_text(
+        json.dumps([[hit.passage.text for hit in hits], chosen.looks]), encoding="utf-8"
+    )
     return str(file)
 
 

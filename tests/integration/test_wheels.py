@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+import secondlook_weights
+
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS_LIMIT = 95_000_000
 MAIN_LIMIT = 1_500_000
@@ -115,8 +117,10 @@ def test_main_wheel_holds_the_package_and_nothing_else(wheels: dict[str, Path]) 
 
 def test_weights_wheel_holds_both_models_and_stays_small(wheels: dict[str, Path]) -> None:
     names = _names(wheels["weights"])
-    for model in ("embedder", "reader"):
-        for part in ("model.onnx", "tokenizer.json", "manifest.json", "card.md"):
+    for model in secondlook_weights.MODELS:
+        manifest = json.loads((secondlook_weights.path(model) / "manifest.json").read_text("utf-8"))
+        assert any(part.endswith(".onnx") for part in manifest["files"])
+        for part in (*manifest["files"], "manifest.json", "card.md"):
             assert f"secondlook_weights/{model}/{part}" in names
     assert "secondlook_weights/py.typed" in names
     assert [name for name in names if "dist-info/licenses/" in name]

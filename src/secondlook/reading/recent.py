@@ -46,6 +46,10 @@ class Recent:
                     found[key] = self._kept[looked, key]
         return found
 
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+
     def put(self, readings: Mapping[bytes, Reading]) -> None:
         with self._lock:
             for key, reading in readings.items():

@@ -1,4 +1,5 @@
-"""Where the models lie. Each folder holds model.onnx, tokenizer.json, manifest.json and card.md."""
+"""Where the models lie. Each folder holds manifest.json, the graphs and the tokenizer that it
+names, and card.md."""
 
 from __future__ import annotations
 
