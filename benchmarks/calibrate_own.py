@@ -1,7 +1,8 @@
 """What a calibration made from a library's own documents is worth on real questions about them.
 
 export SECONDLOOK_DATA=...           the folder with the evaluation sets
-python -m benchmarks.calibrate_own   both sets; what was read is remembered
+python -m benchmarks.calibrate_own           both sets; what was read is remembered
+python -m benchmarks.calibrate_own --table   the table of docs/calibrate.md, from the results
 
 For each set its corpus is the library. A calibration is made as `secondlook calibrate` makes it,
 once from questions made without a model, once from real questions, and judged on other real
@@ -47,6 +48,12 @@ RESULTS = Path(__file__).parent / "results" / "calibrate_own.json"
 SETS = ("squad2-dev", "shift-new_wiki")
 OWN = (100, 200)
 """Real questions that a person may have written."""
+FIGURES = ("ece", "brier", "auroc")
+NAMES = {
+    "shipped": "the shipped calibration",
+    "made": "made questions",
+    **{f"own {number}": f"{number} real questions" for number in OWN},
+}
 
 
 def main() -> None:
@@ -58,7 +65,11 @@ def main() -> None:
     parser.add_argument("--real", type=int, default=800, help="real questions, fit and test")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
+    if options.table:
+        print(table(json.loads(options.out.read_text("utf-8"))))
+        return
     data_folder = Path(os.environ["SECONDLOOK_DATA"])
     results: dict[str, Any] = {
         "command": "python -m benchmarks.calibrate_own",
@@ -156,7 +167,7 @@ def judged(answered: dict[str, list[Answered]], shipped: Calibration) -> dict[st
             )
     for name, figures in found.items():
         if "ece" in figures:
-            print(f"{name:<22} " + " ".join(f"{k} {figures[k]}" for k in ("ece", "brier", "auroc")))
+            print(f"{name:<22} " + " ".join(f"{key} {figures[key]}" for key in FIGURES))
     return found
 
 
@@ -168,6 +179,29 @@ def on_test(calibration: Calibration, test: Sequence[Answered]) -> dict[str, Any
         for risk in RISKS
     }
     return judgement_data(judge(said, right, [thresholds] * len(said)))
+
+
+def table(results: dict[str, Any]) -> str:
+    lines = [
+        "| library | made from | ECE | Brier | AUROC | wrong / given at .10 | at .20 | at .30 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, found in results["sets"].items():
+        for way in ("shipped", "made", *(f"own {number}" for number in OWN)):
+            figures = found[way]
+            promises = [_promised(one) for one in figures["promises"] if one["max_risk"] > 0.05]
+            cells = [f"`{name}`", NAMES[way], *(_short(figures[key]) for key in FIGURES), *promises]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _promised(promise: dict[str, float | None]) -> str:
+    risk = promise["risk"]
+    return f"{'-' if risk is None else _short(risk)} / {_short(promise['coverage'] or 0.0)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
 
 
 def _described(part: Sequence[Answered]) -> dict[str, Any]:

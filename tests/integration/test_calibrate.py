@@ -13,6 +13,7 @@ import pytest
 
 from secondlook.calibrating import calibrate, in_use, procedure
 from secondlook.calibrating.asked import Place
+from secondlook.calibrating.fitting import fit
 from secondlook.calibrating.making import made_questions
 from secondlook.calibrating.sources import from_path
 from secondlook.cli.main import main
@@ -171,10 +172,9 @@ def test_what_is_shown_to_a_person(
 def test_a_fit_that_is_no_better_is_refused_unless_forced(
     towns: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def worse(*given: Any) -> Fitted:
-        return replace(real(*given), better=False)
+    def worse(*given: Any, **options: Any) -> Fitted:
+        return replace(fit(*given, **options), better=False)
 
-    real = procedure.fit
     monkeypatch.setattr(procedure, "fit", worse)
     assert main(["calibrate", "--library", str(towns), *SMALL]) == 0
     assert "no better than the shipped one" in capsys.readouterr().err

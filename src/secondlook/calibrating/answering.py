@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from langgraph.runtime import Runtime
 
 from secondlook.context import Context
+from secondlook.errors import ModelError
 from secondlook.evaluation.metrics.answers import RIGHT_F1, f1
 from secondlook.library.shelf import search_options
 from secondlook.nodes import ranking
@@ -104,7 +105,10 @@ class Answering:
         }
         update = await rerank(state, Runtime(context=self._context))
         for warning in update["warnings"]:
-            raise RuntimeError(warning["message"])
+            raise ModelError(
+                f"the passages could not be read: {warning['message']}",
+                hint="secondlook doctor says what is installed and missing",
+            )
         return update["found"]
 
     def _hits(self, question: str, left_out: Sequence[Place]) -> list[Hit]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Method = Literal["rescaled", "refitted"]
 FOLDS = 5
 CONFIDENCE = 0.95
-"""With which promises are judged."""
+"""With which promises are made unless told otherwise."""
 _LOGIT = "logit"
 
 
@@ -54,12 +54,15 @@ class Fitted:
     better: bool
 
 
-def fit(answered: Sequence[Answered], shipped: Calibration) -> Fitted:
+def fit(
+    answered: Sequence[Answered], shipped: Calibration, *, confidence: float = CONFIDENCE
+) -> Fitted:
+    """`confidence` is the one with which promises are made where they are judged."""
     right = [one.outcome.right for one in answered]
     groups = [one.asked.group for one in answered]
     best = min(ways(answered, shipped, groups), key=lambda way: _brier(way.out_of_fold, right))
-    after = judge(best.out_of_fold, right, _crossed(best.out_of_fold, right, groups))
-    before = _before(answered, right, shipped)
+    after = judge(best.out_of_fold, right, _crossed(best.out_of_fold, right, groups, confidence))
+    before = _before(answered, right, shipped, confidence)
     calibration = replace(
         shipped,
         label="calibrated",
@@ -101,23 +104,26 @@ def _composed(scale: Logistic, shipped: Logistic) -> Logistic:
 
 
 def _before(
-    answered: Sequence[Answered], right: Sequence[bool], shipped: Calibration
+    answered: Sequence[Answered],
+    right: Sequence[bool],
+    shipped: Calibration,
+    confidence: float,
 ) -> Judgement | None:
     said = [one.before for one in answered if one.before is not None]
     if len(said) < len(answered):
         return None
-    return judge(said, right, [_thresholds(shipped.risk)] * len(said))
+    return judge(said, right, [_thresholds(shipped.risk, confidence)] * len(said))
 
 
-def _thresholds(table: RiskTable | None) -> Thresholds:
+def _thresholds(table: RiskTable | None, confidence: float) -> Thresholds:
     return {
-        risk: None if table is None else table.threshold(risk, confidence=CONFIDENCE)
+        risk: None if table is None else table.threshold(risk, confidence=confidence)
         for risk in RISKS
     }
 
 
 def _crossed(
-    said: Sequence[float], right: Sequence[bool], groups: Sequence[str]
+    said: Sequence[float], right: Sequence[bool], groups: Sequence[str], confidence: float
 ) -> list[Thresholds]:
     """For each question the thresholds that the documents of the other folds promise."""
     fold_of = {group: at % FOLDS for at, group in enumerate(dict.fromkeys(groups))}
@@ -126,7 +132,7 @@ def _crossed(
     for fold in set(folds):
         others = [at for at, one in enumerate(folds) if one != fold] or range(len(folds))
         table = risk_table([said[at] for at in others], [right[at] for at in others])
-        by_fold[fold] = _thresholds(table)
+        by_fold[fold] = _thresholds(table, confidence)
     return [by_fold[fold] for fold in folds]
 
 

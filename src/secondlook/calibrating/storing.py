@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from secondlook.calibrating.fitting import CONFIDENCE
 from secondlook.calibrating.judging import RISKS
 from secondlook.calibrating.report import judgement_data
 from secondlook.errors import LibraryError
@@ -73,6 +72,7 @@ def in_use(library: Library) -> InUse:
     file = library.path / CALIBRATION_FILE
     reader = library.reader().name
     used = load_calibration(reader, file)
+    confidence = library.settings.answer.risk_confidence
     held = _held(file)
     return InUse(
         source=used.source if used.label == "calibrated" else "none",
@@ -81,7 +81,7 @@ def in_use(library: Library) -> InUse:
         made=held.get("made"),
         data=held.get("data") or {},
         warning=used.warning,
-        thresholds={risk: used.risk_threshold(risk, confidence=CONFIDENCE) for risk in RISKS},
+        thresholds={risk: used.risk_threshold(risk, confidence=confidence) for risk in RISKS},
     )
 
 
