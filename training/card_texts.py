@@ -1,0 +1,103 @@
+"""The sentences of the cards. What can change with a model stands in braces."""
+
+READER = """# {name}, int8
+
+One encoder reads a question and a passage together and says how relevant the passage is, where in
+it the answer stands, whether it answers the question at all and, with a sentence in the question's
+place, whether the passage supports that sentence.
+
+{facts}
+
+Input is `[CLS]` question `[SEP]` passage `[SEP]`, WordPiece, lower case, type 1 on the passage's
+tokens alone. Each pass holds one pair: nothing is padded and there is no mask. `start` and `end`
+are logits over the tokens, token 0 means "no answer here"; the others are one logit each. Weights
+are int8 with one scale per output column, word vectors one per row, heads float32.
+
+## Intended use
+
+Ranking passages that a search found, taking a short answer out of them, deciding whether they
+answer at all, and checking whether a sentence follows from a passage: on a plain processor, without
+a language model. Scores are logits. Only the calibration that names this reader's identity turns
+them into probabilities.
+
+## Trained from
+
+The encoder of gte-small (Li et al. 2023, arXiv:2308.03281; 12 layers, 33M parameters, MIT).
+
+## Trained on
+
+{sets}
+
+Negatives were mined by {mine} (`training.prepare --mine`). No text of a test set is trained on: all
+of them are compared by sentence (`training/data/leakage.py`).
+
+## How
+
+`python -m training.make reader` with the recipe in `recipe.json` beside this card. Teachers learn
+from the labels alone; the student from the labels and from the mean of what the teachers say.
+
+{runs}
+
+## Figures
+
+Beside reader-12, which was trained on SQuAD 1.1 alone, both decoded in the same way in the same run
+(`docs/models.md` says what each set is):
+
+{figures}
+
+{listed}
+
+{held_out}
+"""
+
+READER_LIMITS = """
+## Limits
+
+- English. In other languages scores mean nothing; the product withholds its confidence there.
+- A question of at most 64 tokens, 384 tokens in all; longer passages are read in overlapping
+  windows.
+- Short answers that stand in the passage word for word. No counting, comparing or joining of facts
+  from several passages.
+- Trained on encyclopedia articles, some reviews and sentences of inference sets. In other fields do
+  not let it decide an order alone, and calibrate on your own questions (`secondlook calibrate`).
+- A sentence counts as supported by what one passage says, not by what is true.
+
+## Licence
+
+The base is under the MIT licence. Most training text is under CC BY-SA, and so are these weights
+where such terms reach them (`LICENSES/` in the distribution holds both texts).
+"""
+
+EMBEDDER = """# {name}, int8
+
+Turns a text into a vector of unit length; the dot product of two is their similarity.
+
+{facts}
+
+Input is `[CLS]` text `[SEP]`, WordPiece, lower case; texts of one pass have equal length, there is
+no mask. The vector is the mean over all tokens. No prefix for passages or questions.
+
+## Made from
+
+`thenlper/gte-small` (BERT, 12 layers, 33M parameters, MIT) in a dynamic int8 export. Its weights
+are taken over bit for bit: int8, one scale per output column; activations are uint8, one scale per
+pass. The graph around them is written with fused operators of onnxruntime
+(`python -m training.make embedder`). Nothing was trained here.
+
+Paper: Li et al., Towards General Text Embeddings with Multi-stage Contrastive Learning, 2023,
+arXiv:2308.03281, which names the data it was trained on.
+
+## Intended use
+
+Finding passages about a question in English. Combine it with a lexical search for exact numbers and
+names; it does not judge whether a passage answers. Figures: `docs/models.md`.
+
+## Limits
+
+- English; other languages work poorly.
+- What a text says after its first 512 tokens is not seen.
+
+## Licence
+
+MIT (`LICENSES/MIT.txt` in the distribution).
+"""
