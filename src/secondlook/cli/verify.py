@@ -1,11 +1,11 @@
-"""`secondlook verify`: does an answer still stand? Offline, and without any model."""
+"""`secondlook verify`: does an answer still stand? Offline, and without any language model."""
 
 from __future__ import annotations
 
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -49,10 +49,16 @@ def verify(
             metavar="FILE", help="An answer as JSON, - for standard input, or the id of a run."
         ),
     ],
+    judge: Annotated[
+        Literal["reader", "coverage"] | None,
+        typer.Option(
+            help="Who judges support: the trained reader, or coverage, which counts words.",
+        ),
+    ] = None,
 ) -> int:
     """Check an answer against the documents it cites."""
     answer = _read(call, file)
-    report = _examined(call, answer)
+    report = _examined(call, answer, judge)
     if call.as_json:
         print_json(_form(answer, report))
     else:
@@ -83,15 +89,17 @@ def _stored(call: Call, run: str) -> Answer:
     return found.answer
 
 
-def _examined(call: Call, answer: Answer) -> Report:
+def _examined(call: Call, answer: Answer, judge: str | None) -> Report:
+    from secondlook.reading.support import load_support
     from secondlook.verify import examine, needs_library
 
     loaded = call.load()
-    min_support = loaded.settings.answer.min_support
+    chosen = loaded.settings.answer
+    support = load_support(judge or chosen.judge)
     if not needs_library(answer):
-        return examine(answer, None, min_support=min_support)
+        return examine(answer, None, min_support=chosen.min_support, support=support)
     with call.open(loaded) as library:
-        return examine(answer, library, min_support=min_support)
+        return examine(answer, library, min_support=chosen.min_support, support=support)
 
 
 def _print(call: Call, answer: Answer, report: Report) -> None:

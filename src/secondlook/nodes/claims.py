@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from secondlook.nodes.places import sentence_bounds
-from secondlook.reading.support import joined_evidence
+from secondlook.reading.support import joined_evidence, sieve_of
 from secondlook.state import Cited
 from secondlook.state import Sentence as Claimed
 
@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from secondlook.passage import Passage
     from secondlook.reading.support import Support
 
+_Place: TypeAlias = tuple[int, int]
+
 _WINDOWS = (1, 2, 3)
 """Sentences in a row that may make up a quote."""
 _WORTH_IT = 0.05
 """A longer quote must support a claim by so much more."""
 _LEAST = 0.2
 """A cited passage that supports a claim less than this has nothing to do with it."""
+_WORTH_JUDGING = 3
+"""Places of one passage that are judged, where judging costs more than counting words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +85,8 @@ class Checker:
             for size in _WINDOWS
             for at in range(len(bounds) - size + 1)
         ] or [(0, len(passage.text))]
-        supports = self.support.support(
-            [
-                (claim, joined_evidence([(passage.title, passage.text[start:end])]))
-                for start, end in places
-            ]
-        )
+        places = self._worth_judging(claim, passage, places)
+        supports = self.support.support(_pairs(claim, passage, places))
         best = 0
         for at, value in enumerate(supports):
             longer = places[at][1] - places[at][0] > places[best][1] - places[best][0]
@@ -94,8 +94,25 @@ class Checker:
                 best = at
         return Quote(passage, *places[best], supports[best])
 
+    def _worth_judging(self, claim: str, passage: Passage, places: list[_Place]) -> list[_Place]:
+        """The places that have most of the claim's words, the shorter before the longer; all of
+        them where the judge counts words itself."""
+        sieve = sieve_of(self.support)
+        if sieve is self.support or len(places) <= _WORTH_JUDGING:
+            return places
+        values = sieve.support(_pairs(claim, passage, places))
+        order = sorted(range(len(places)), key=lambda at: -values[at])
+        return [places[at] for at in sorted(order[:_WORTH_JUDGING])]
+
     def _together(self, claim: str, quotes: Sequence[Quote]) -> float:
         if not quotes:
             return 0.0
         evidence = joined_evidence((quote.passage.title, quote.text) for quote in quotes)
         return self.support.support([(claim, evidence)])[0]
+
+
+def _pairs(claim: str, passage: Passage, places: Sequence[_Place]) -> list[tuple[str, str]]:
+    return [
+        (claim, joined_evidence([(passage.title, passage.text[start:end])]))
+        for start, end in places
+    ]

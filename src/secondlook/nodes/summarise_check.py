@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from secondlook.nodes.sentences import Sentence
-from secondlook.reading.support import joined_evidence
+from secondlook.reading.support import DEFAULT_MIN_SUPPORT, joined_evidence, sieve_of
 from secondlook.state import Sentence as Claimed
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def check(checker: Checker, sentence: Sentence) -> Claimed:
 
 
 def _together(checker: Checker, text: str) -> Claimed | None:
-    places = _places(checker, text)
-    chosen = _gathered(checker, text, places)
+    sieve = _sieve(checker)
+    places = _places(sieve, text)
+    chosen = _gathered(sieve, text, places)
     best = _supports(checker, text, places, [chosen])[0]
     if best < checker.min_support:
         return None
@@ -49,6 +50,15 @@ def _together(checker: Checker, text: str) -> Claimed | None:
             best, chosen = value, rest
     cited = [places[at].cited for at in chosen]
     return Claimed(text=text, cited=cited, support=round(best, 4), supported=True)
+
+
+def _sieve(checker: Checker) -> Checker:
+    """Who gathers places: a judge that costs more than counting words is asked only about what was
+    gathered."""
+    sieve = sieve_of(checker.support)
+    if sieve is checker.support:
+        return checker
+    return replace(checker, support=sieve, min_support=DEFAULT_MIN_SUPPORT)
 
 
 def _gathered(checker: Checker, text: str, places: Sequence[_Place]) -> list[int]:

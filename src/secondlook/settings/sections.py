@@ -142,6 +142,11 @@ class AnswerSettings(Section):
     evidence_tokens: int = Field(
         default=0, ge=0, description="Most tokens of evidence for a model; 0 = what fits."
     )
+    judge: Literal["reader", "coverage"] = Field(
+        default="coverage",
+        description="Who judges what a sentence cites: the trained `reader`, or `coverage`, which "
+        "counts words.",
+    )
     min_support: float = Field(
         default=0.6, ge=0, le=1, description="Support a sentence needs to stay in an answer."
     )

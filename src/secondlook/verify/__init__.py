@@ -1,10 +1,11 @@
-"""Does an answer still stand? Checked offline, without any model, against the stored texts."""
+"""Does an answer still stand? Checked offline against the stored texts, with no language model: at
+most the embedded reader is asked whether what a claim cites supports it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.reading.support import DEFAULT_MIN_SUPPORT, load_support
+from secondlook.reading.support import DEFAULT_MIN_SUPPORT, load_support, stands_in
 from secondlook.verify.evidence import check_evidence, evidence_of
 from secondlook.verify.loading import load_answer, parse_answer, read_answer
 from secondlook.verify.places import check_places, needs_library
@@ -52,5 +53,8 @@ def examine(
     report = Report()
     check_wording(answer, report)
     check_places(answer, library, report)
-    check_evidence(answer, report, support=support or load_support(), min_support=min_support)
+    judge = support or load_support()
+    if answer.claims and (why := stands_in(judge)):
+        report.note("support", "answer", why)
+    check_evidence(answer, report, support=judge, min_support=min_support)
     return report

@@ -1,8 +1,7 @@
-"""How far a text carries a claim: the port, and a judge that goes by words, numbers and names.
+"""A judge that goes by words, numbers and names.
 
 `coverage` knows nothing of meaning. It sees what is not there at all: a number, a name or most
-of the words that the evidence never mentions, and a "not" on one side only. It is provisional:
-a trained judge takes its place behind the same port.
+of the words that the evidence never mentions, and a "not" on one side only.
 """
 
 from __future__ import annotations
@@ -10,45 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from secondlook.errors import UsageError
 from secondlook.reading.numbers import MONTHS, missing_numbers, numbers
+from secondlook.reading.support.port import without_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-DEFAULT_MIN_SUPPORT: Final = 0.6
-"""Below it a sentence counts as unsupported; measured in docs/verify.md."""
-
-
-class Support(Protocol):
-    """Judges claims by the evidence given for each, without any other knowledge."""
-
-    @property
-    def name(self) -> str: ...
-
-    def support(self, claims: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (claim, evidence) how far the evidence carries the claim, from 0 to 1."""
-
-
-def load_support(spec: str = "coverage") -> Support:
-    """The judge that `spec` names. There is one so far: "coverage"."""
-    if spec != "coverage":
-        raise UsageError(f"unknown judge of support {spec!r}", hint='the only one is "coverage"')
-    return CoverageSupport()
-
-
-def joined_evidence(places: Iterable[tuple[str, str]]) -> str:
-    """What a claim is judged by: each (title, quote) that it cites. Everybody must join alike."""
-    return "\n\n".join(f"{title}\n\n{quote}" for title, quote in places)
-
-
-def without_marks(claim: str) -> str:
-    """The claim without the marks of its citations: [1], [1, 3]."""
-    return _MARK.sub(" ", claim)
-
-
+Cap: TypeAlias = Literal["number", "name", "not"]
+ALL_CAPS: Final[tuple[Cap, ...]] = ("number", "name", "not")
 MISSING_NUMBER: Final = 0.2
 ONE_SIDED_NOT: Final = 0.3
 MISSING_NAME: Final = 0.4
@@ -88,7 +58,6 @@ _YES_OR_NO = re.compile(
     r"|had)(?:n['\u2019]t)?\b",
     re.IGNORECASE,
 )
-_MARK = re.compile(r"\[\d{1,6}(?:\s?[,;\u2013-]\s?\d{1,6})*\]")
 _NO_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 )
@@ -109,6 +78,9 @@ _LONG_MONTHS = {name[:3]: name for name in MONTHS} | {"sept": "september"}
 class CoverageSupport:
     """Share of a claim's words that the evidence has, capped by what must not be missing."""
 
+    instead: str = ""
+    """Why it stands in for a judge that was asked for and cannot be had."""
+
     @property
     def name(self) -> str:
         return "coverage@1"
@@ -125,7 +97,7 @@ def _support(claim: str, evidence: str) -> float:
     else:  # no telling word: its numbers must be there, or the very signs
         score = float(bool(numbers(claim)) or _stands_in(claim, evidence))
     if score > MISSING_NUMBER:  # no cap is lower than that
-        score = min(score, *_caps(claim, evidence))
+        score = min(score, cap(claim, evidence))
     return round(score, 4)
 
 
@@ -136,21 +108,23 @@ def _stands_in(claim: str, evidence: str) -> bool:
 
 def _coverage(wanted: frozenset[str], evidence: str) -> float:
     """Words that stand together say more than words strewn over a long text."""
-    sentences = [_terms(sentence) for sentence in _sentences(evidence)] or [frozenset[str]()]
+    sentences = [_terms(sentence) for sentence in sentences_of(evidence)] or [frozenset[str]()]
     whole = len(wanted & frozenset().union(*sentences))
     pairs = zip(sentences, [*sentences[1:], frozenset[str]()], strict=True)
     together = max(len(wanted & (one | other)) for one, other in pairs)
     return ((1 - _TOGETHER) * whole + _TOGETHER * together) / len(wanted)
 
 
-def _caps(claim: str, evidence: str) -> Iterator[float]:
-    yield 1.0
-    if missing_numbers(claim, evidence):
-        yield MISSING_NUMBER
-    if _missing_names(claim, evidence):
-        yield MISSING_NAME
-    if _contradicts(claim, evidence):
-        yield ONE_SIDED_NOT
+def cap(claim: str, evidence: str, which: Collection[Cap] = ALL_CAPS) -> float:
+    """The most that the claim can reach, by those of the caps that are named."""
+    most = 1.0
+    if "number" in which and missing_numbers(claim, evidence):
+        most = MISSING_NUMBER
+    if "name" in which and most > MISSING_NAME and _missing_names(claim, evidence):
+        most = MISSING_NAME
+    if "not" in which and most > ONE_SIDED_NOT and _contradicts(claim, evidence):
+        most = ONE_SIDED_NOT
+    return most
 
 
 def denies(sentence: str, span: tuple[int, int], question: str) -> bool:
@@ -214,7 +188,7 @@ def _disagrees(ours: str, wanted: frozenset[str], theirs: list[tuple[str, frozen
 
 
 def _clauses(text: str) -> list[str]:
-    return [clause for one in _sentences(text) for clause in _CLAUSE_END.split(one)]
+    return [clause for one in sentences_of(text) for clause in _CLAUSE_END.split(one)]
 
 
 def _negated(text: str) -> bool:
@@ -244,7 +218,7 @@ def _names(claim: str) -> list[str]:
     """Words with a capital that no sentence demands, and acronyms anywhere."""
     found: list[str] = []
     telling: list[str] = []
-    for sentence in _sentences(claim):
+    for sentence in sentences_of(claim):
         listed = _WORD.findall(sentence)
         telling += [word for word in listed if _plain(word) not in _STOP_WORDS]
         found += [word for word in listed[:1] if _is_acronym(word)]
@@ -263,7 +237,7 @@ def _initials(text: str) -> str:
     return "".join(word[0] if word[0].isupper() else " " for word in _WORD.findall(text))
 
 
-def _sentences(text: str) -> list[str]:
+def sentences_of(text: str) -> list[str]:
     return [part for part in _SENTENCE_END.split(text) if part and part.strip()]
 
 
