@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import time
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.datasets import EvalSet
     from secondlook.evaluation.indexing import EvaluatedLibrary
     from secondlook.evaluation.records import Case
-    from secondlook.evaluation.remembering import Memory
+    from secondlook.library import Progress
     from secondlook.passage import Hit
     from secondlook.settings import Settings
 
@@ -39,6 +40,7 @@ QUESTIONS: Mapping[str, int] = {
 """How many are read at most; together both readers take about 45 minutes on two quiet cores."""
 TIMED: Mapping[str, int] = {"squad2-dev": 300}
 """Questions that all readers read once more, one after the other, to compare their times."""
+_TELL_EVERY = 10.0
 _DISTRACTORS = 20
 """Per question of `hotpot-train`: passages that words alone would find."""
 
@@ -72,7 +74,7 @@ def _searched(
 
     settings = Settings()
     data = load(_folder(name))
-    library = _library(data, settings)
+    library = _library(data, settings, tell)
     names, shelf, known = names_by_document(library, data), library.shelf(), store.ids(name)
     titles = {text.name: text.title or "" for text in data.texts()}
     options = search_options(settings.search, k=settings.answer.k)
@@ -122,20 +124,20 @@ def _passage(hit: Hit) -> Passage:
     return Passage(one.id, one.title, one.heading, one.text)
 
 
-def library_memory() -> Memory:
-    """What evaluations of this repository remember."""
+def _library(data: EvalSet, settings: Settings, tell: Callable[[str], None]) -> EvaluatedLibrary:
     os.environ.setdefault("SECONDLOOK_CACHE", str(LIBRARIES))
-    from secondlook.evaluation.indexing import cache_folder
+    from secondlook.evaluation.indexing import cache_folder, open_indexed
     from secondlook.evaluation.remembering import Memory
 
-    return Memory(cache_folder() / "memory.db")
+    last = time.monotonic()
 
+    def told(now: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _TELL_EVERY:
+            last = time.monotonic()
+            tell(f"{data.name}: {now.files_done} of {now.files_total} passages indexed")
 
-def _library(data: EvalSet, settings: Settings) -> EvaluatedLibrary:
-    memory = library_memory()
-    from secondlook.evaluation.indexing import open_indexed
-
-    return open_indexed(data, settings, memory)
+    return open_indexed(data, settings, Memory(cache_folder() / "memory.db"), progress=told)
 
 
 def _given(name: str) -> Iterator[Searched]:
