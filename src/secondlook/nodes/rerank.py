@@ -39,6 +39,6 @@ def _told(found: Sequence[Found]) -> dict[str, Any]:
     looked = len(relevances) - sum(map(ranking.glanced_at, found))
     closely = "" if looked == len(relevances) else f", {looked} of them closely,"
     said = f"Read {len(relevances)} passages{closely} and kept the best {len(kept)}."
-    return step(
-        "rerank", said, read=len(relevances), looked=looked, kept=len(kept), best=max(relevances)
-    )
+    # Those looked at come first; a first guess is not what the search is worth.
+    best = max(relevances[:looked] or relevances)
+    return step("rerank", said, read=len(relevances), looked=looked, kept=len(kept), best=best)
