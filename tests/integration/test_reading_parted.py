@@ -133,6 +133,16 @@ def test_what_was_read_is_not_read_again(
     assert OnnxReader(weights["parted"], remembered=0).read(QUESTION, PASSAGES) == looks
 
 
+def test_who_measures_can_have_it_read_anew(
+    weights: dict[str, Weights], looks: list[Reading], passing: Passing
+) -> None:
+    reader = OnnxReader(weights["parted"])
+    assert reader.read(QUESTION, PASSAGES[:1]) == looks[:1]
+    reader.forget()
+    assert reader.read(QUESTION, PASSAGES[:1]) == looks[:1]
+    assert passing.looks == 2
+
+
 def test_a_look_brings_its_glance_and_another_question_is_another_reading(
     weights: dict[str, Weights], passing: Passing
 ) -> None:
