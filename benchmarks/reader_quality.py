@@ -60,12 +60,12 @@ def _time(store: Store, options: argparse.Namespace) -> None:
 
 
 def _report(store: Store, options: argparse.Namespace) -> None:
-    from benchmarks.reader_quality_musts import shown
+    from benchmarks.reader_quality_musts import levels, shown
     from benchmarks.reader_quality_report import report
 
     labels = tuple(options.labels or store.readers())
     found = report(Read(store, labels), features=options.features, tell=_tell)
-    for line in shown(found["must_show"]):
+    for line in (*shown(found["must_show"]), *levels(found)):
         print(line)
 
 

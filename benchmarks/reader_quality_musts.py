@@ -40,6 +40,17 @@ def shown(lines: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{sign} {line['what']}: {line['figure']} (wanted: {line['wanted']})"
 
 
+def levels(found: Found) -> Iterator[str]:
+    """Promises of the shipped reader at each confidence: splits that broke them, and coverage."""
+    for group, readers in found["calibration"].items():
+        for confidence, risks in readers.get(SHIPPED, {"risk": {}})["risk"].items():
+            cells = [
+                f"{risk}: {one['exceeded']}/{one['splits']} {one['coverage']:.3f}"
+                for risk, one in risks.items()
+            ]
+            yield f"{group}, confidence {confidence}: {' | '.join(cells)}"
+
+
 Line = tuple[str, str, str, bool]
 
 

@@ -19,7 +19,7 @@ from benchmarks.reader_quality_figures import (
 )
 from benchmarks.reader_quality_fit import fit
 from benchmarks.reader_quality_grades import graded
-from benchmarks.reader_quality_musts import shown
+from benchmarks.reader_quality_musts import levels, shown
 from benchmarks.reader_quality_read import Competitor, read_all, time_all
 from benchmarks.reader_quality_report import report
 from benchmarks.reader_quality_risk import (
@@ -244,6 +244,7 @@ def test_report_and_fit_of_what_was_read(read: Read, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "report.json").read_text("utf-8"))["readers"] == found["readers"]
     told = list(shown(found["must_show"]))
     assert any(line.startswith("met    squad2-dev f1") for line in told)
+    assert len(list(levels(found))) == 8
     assert any("scifact ndcg@10 reranked" in line for line in told)
     assert found["times"]["ratio_of_medians"] == pytest.approx(1 / 3, abs=1e-3)
     fitted = fit(
