@@ -38,6 +38,8 @@ def run(
         stream = graph.astream(
             state_of(question), context=context, stream_mode=["custom", "values"]
         )
+        mode: str
+        part: Any
         async for mode, part in stream:
             if mode == "custom" and "token" in part:
                 heard.append(part["token"])
