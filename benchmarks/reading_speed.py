@@ -257,9 +257,10 @@ def loading(given: dict[str, Path]) -> dict[str, Any]:
     """Seconds to open a session: shipped file against the given one."""
     result = {}
     for name, file in given.items():
-        shipped = str(find_weights("embedder" if name == "embedder" else "reader").model)
+        weights = find_weights("embedder" if name == "embedder" else "reader")
+        shipped = [str(graph) for graph in weights.graphs]
         work = {
-            "shipped": partial(session, shipped, raw=True),
+            "shipped": partial(_each, partial(session, raw=True), shipped),
             "given file": partial(session, str(file)),
         }
         result[name] = turns(work, time.perf_counter)

@@ -51,6 +51,10 @@ class Weights:
         return self.folder / _PARTED[1]
 
     @property
+    def graphs(self) -> tuple[Path, ...]:
+        return (self.glance, self.look) if self.parted else (self.model,)
+
+    @property
     def tokenizer(self) -> Path:
         return self.folder / "tokenizer.json"
 
@@ -58,7 +62,7 @@ class Weights:
     def identity(self) -> str:
         """Names the exact numbers: two libraries with equal identities hold exchangeable vectors,
         and equal readers give equal scores."""
-        hashes = [self.sha256[name] for name in (_PARTED if self.parted else (_WHOLE,))]
+        hashes = [self.sha256[graph.name] for graph in self.graphs]
         one = hashlib.sha256("".join(hashes).encode()).hexdigest() if self.parted else hashes[0]
         return f"{self.name}@{one[:_SHORT_HASH]}"
 
