@@ -136,7 +136,7 @@ def judged(
 
 
 def _figures(seen: dict[tuple[str, bool], list[bool]]) -> dict[str, Any]:
-    def share(true: bool) -> dict[str, Any]:
+    def share(*, true: bool) -> dict[str, Any]:
         kinds = {how: found for (how, kind), found in sorted(seen.items()) if kind is true}
         every = [one for found in kinds.values() for one in found]
         return {

@@ -40,7 +40,7 @@ class ReaderSupport:
         return f"reader@1:{self.head.reader}"
 
     def support(self, claims: Sequence[tuple[str, str]]) -> list[float]:
-        said = [(_said(claim), evidence) for claim, evidence in claims]
+        said = [(_said(claim, evidence), evidence) for claim, evidence in claims]
         asked = dict.fromkeys(
             (sentence, evidence) for sentences, evidence in said for sentence in sentences
         )
@@ -59,10 +59,11 @@ class ReaderSupport:
         return {pair: found.get(pair, 0.0) for pair in pairs}
 
 
-def _said(claim: str) -> tuple[str, ...]:
-    """The sentences of a claim; of one that is verbatim as a whole it does not matter how."""
-    sentences = sentences_of(without_marks(claim))
-    return tuple(" ".join(one.split()) for one in sentences if any(map(str.isalnum, one)))
+def _said(claim: str, evidence: str) -> list[str]:
+    """The sentences of a claim, or all of it at once where it is verbatim."""
+    whole = without_marks(claim)
+    parts = [whole] if is_verbatim(whole, evidence) else sentences_of(whole)
+    return [" ".join(one.split()) for one in parts if any(map(str.isalnum, one))]
 
 
 def _asked(pair: tuple[str, str]) -> tuple[str, str]:

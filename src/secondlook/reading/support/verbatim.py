@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-_BREAK = "\x1e"
+_BREAK = "\ue000"
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 _SAME = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
-_BEFORE = rf"(?:^|{_BREAK} ?|[!?][\"')\]]{{0,3}} |[a-z]{{4}}[\"')\]]{{0,3}}\.[\"')\]]{{0,3}} )"
+_BEFORE = (
+    rf"(?:^|{_BREAK} ?|[!?][\"')\]]{{0,3}} |(?:[a-z]{{4}}|\d\d)[\"')\]]{{0,3}}\.[\"')\]]{{0,3}} )"
+)
 """Where a sentence begins. A full stop behind a short word may be an abbreviation's; then it is no
 beginning, for what stands before it may turn the sense: "it is not true that Dr. Smith left"."""
 _AFTER = rf"(?=$| ?{_BREAK}|[\"')\]]{{0,3}} )"
-_STOP = r"(?:[.!?](?![^\s\"')\]]))?"
 _ENDS = ".!?"
 
 

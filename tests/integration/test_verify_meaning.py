@@ -1,0 +1,125 @@
+"""Answers whose hashes, quotes and numbers all hold, and whose claims no longer follow from them.
+
+The full measurement is `python -m benchmarks.groundedness`; this is a small one of the same kind.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from benchmarks.groundedness_answers import (
+    SEEN_BY_MEANING,
+    Told,
+    judged,
+    objections,
+    retold,
+    tampered,
+)
+from benchmarks.groundedness_sets import sentences_of
+from secondlook.reading.support import (
+    DEFAULT_MIN_SUPPORT,
+    CoverageSupport,
+    Support,
+    load_support,
+    stands_in,
+)
+from secondlook.verify import examine
+from tests.support import answers
+
+if TYPE_CHECKING:
+    from secondlook.answer import Answer
+    from secondlook.library import Library
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTIONS: list[dict[str, Any]] = json.loads(
+    (ROOT / "examples" / "questions.json").read_text("utf-8")
+)["answered"]
+LEAST_CAUGHT, MOST_FALSE_ALARMS = 0.8, 0.1
+
+
+@pytest.fixture(scope="module")
+def extracted(samples: Library) -> list[Answer]:
+    return [answers.extractive(samples, one["question"], one["says"]) for one in QUESTIONS]
+
+
+@pytest.fixture(scope="module")
+def falsified(extracted: list[Answer]) -> list[Told]:
+    draw = random.Random(7)
+    said = [sentences_of(answer.citations[0].quote) for answer in extracted]
+    made: list[Told] = []
+    for at, answer in enumerate(extracted):
+        others = [one for number, some in enumerate(said) if number != at for one in some]
+        made += tampered(Told("extracted", answer, true=True), others, draw)
+    return made
+
+
+def test_only_the_meaning_is_wrong(samples: Library, falsified: list[Told]) -> None:
+    """Nothing but a look at what is said can object to these answers."""
+    assert len(falsified) >= 40
+    assert len({told.how for told in falsified}) >= 5
+    for told in falsified:
+        assert objections(told, samples, Certain(), DEFAULT_MIN_SUPPORT) <= {"number"}, told.how
+
+
+def test_words_alone_see_some_of_it(samples: Library, falsified: list[Told]) -> None:
+    caught = Counter[str]()
+    for told in falsified:
+        kinds = objections(told, samples, CoverageSupport(), DEFAULT_MIN_SUPPORT)
+        caught[told.how] += bool(kinds & SEEN_BY_MEANING)
+    assert caught["number"]
+    assert caught["negated"]
+
+
+def test_the_reader_sees_most_of_it_and_lets_true_answers_by(
+    samples: Library, extracted: list[Answer]
+) -> None:
+    judge = load_support("reader")
+    if why := stands_in(judge):
+        pytest.skip(why)
+    given = [
+        (answer, [one["says"]], samples) for answer, one in zip(extracted, QUESTIONS, strict=True)
+    ]
+    found = judged(given, {"reader": judge}, each=3, min_support=DEFAULT_MIN_SUPPORT)["reader"]
+    assert found["falsified_caught"]["n"] >= 40
+    assert found["falsified_caught"]["share"] >= LEAST_CAUGHT, found
+    assert found["false_alarms"]["n"] >= len(extracted)
+    assert found["false_alarms"]["share"] <= MOST_FALSE_ALARMS, found
+
+
+def test_extracts_need_no_model(samples: Library, extracted: list[Answer]) -> None:
+    """Verbatim sentences are let by before anybody is asked."""
+    from secondlook.reading.support import ReaderSupport, SupportHead
+
+    def never() -> Any:
+        raise AssertionError("the model was opened")
+
+    judge = ReaderSupport(never, SupportHead("none", 0.0, 1.0))
+    for answer in extracted:
+        assert examine(answer, samples, support=judge).problems == [], answer.text
+    assert {told.how for answer in extracted for told in retold(answer)} >= {"extracted"}
+
+
+class Certain:
+    """Believes everything."""
+
+    name = "certain"
+
+    def support(self, claims: Any) -> list[float]:
+        return [1.0 for _ in claims]
+
+
+def test_a_judge_that_stands_in_is_told(
+    samples: Library, extracted: list[Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge: Support = CoverageSupport(instead="another reader is installed")
+    report = examine(extracted[0], samples, support=judge)
+    assert [str(note) for note in report.notes] == ["answer: another reader is installed"]
+    assert report.problems == []
+    monkeypatch.setattr("secondlook.verify.load_support", lambda: judge)
+    assert [note.kind for note in examine(extracted[0], samples).notes] == ["support"]

@@ -1,0 +1,247 @@
+"""The trained judge: what it asks its model, what it need not ask, and when words stand in."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import ModelUnavailable, UsageError
+from secondlook.nodes.claims import Checker
+from secondlook.nodes.sentences import Sentence
+from secondlook.passage import Passage
+from secondlook.reading import support as module
+from secondlook.reading import weights
+from secondlook.reading.support import (
+    DEFAULT_JUDGE,
+    MISSING_NUMBER,
+    CoverageSupport,
+    ReaderSupport,
+    SupportHead,
+    joined_evidence,
+    load_support,
+    read_head,
+    save_head,
+    shipped_head,
+    sieve_of,
+    stands_in,
+)
+from secondlook.reading.support.coverage import cap
+from secondlook.reading.support.head import SupportHeadError
+from secondlook.reading.support.verbatim import is_verbatim
+from secondlook.settings.sections import AnswerSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+QUOTE = (
+    "The deepest berth is berth 4 at the north quay. It has 7.8 metres at low water.\n\n"
+    "It is not true that Dr. Ferris closed the quay! Berth 2 was closed in 2016"
+)
+EVIDENCE = joined_evidence([("Harbour survey", QUOTE)])
+HEAD = SupportHead("reader@0123456789ab", bias=0.0, weight=1.0, caps=("number",))
+
+
+class Clerk:
+    """A judge that believes what shares its last word with the evidence, and notes what it saw."""
+
+    name = "reader@0123456789ab"
+    judges = True
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def judge(self, claims: Sequence[tuple[str, str]]) -> list[float]:
+        self.asked += claims
+        return [4.0 if claim.split()[-1] in evidence else -4.0 for claim, evidence in claims]
+
+
+def passage_of(text: str) -> Passage:
+    return Passage(
+        id="survey.0",
+        document="survey",
+        sha256="0" * 64,
+        title="Survey",
+        text=text,
+        start=0,
+        end=len(text),
+    )
+
+
+def judged(claim: str, evidence: str = EVIDENCE, head: SupportHead = HEAD) -> tuple[float, Clerk]:
+    clerk = Clerk()
+    return ReaderSupport(lambda: clerk, head).support([(claim, evidence)])[0], clerk
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The deepest berth is berth 4 at the north quay.",
+        "It has 7.8 metres at low water.",
+        "The deepest berth is berth 4 at the north quay. It has 7.8 metres at low water.",
+        "The deepest berth is berth 4\nat the north quay",
+        "Berth 2 was closed in 2016",
+        "Harbour survey",
+        " ".join(QUOTE.split()),
+    ],
+)
+def test_whole_sentences_of_the_evidence_are_verbatim(claim: str) -> None:
+    assert is_verbatim(claim, EVIDENCE)
+    support, clerk = judged(claim)
+    assert support == 1.0
+    assert clerk.asked == []
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "",
+        "Ferris closed the quay!",
+        "closed the quay!",
+        "Dr. Ferris closed the quay!",
+        "It has 7",
+        "It has 7.8 metres",
+        "Berth 2 was closed",
+        "Berth 4 at the north quay is the deepest berth.",
+        "The deepest berth is berth 4 at the south quay.",
+    ],
+)
+def test_pieces_and_changes_of_sentences_are_not_verbatim(claim: str) -> None:
+    assert not is_verbatim(claim, EVIDENCE)
+
+
+def test_typographic_quotation_marks_are_the_same_marks() -> None:
+    assert is_verbatim("The pilots\u2019 house is dry.", "The pilots' house is dry. It is old.")
+
+
+def test_a_claim_is_worth_what_its_weakest_sentence_is_worth() -> None:
+    true, false = "It has 7.8 metres at low water.", "The quay was sold to a bank."
+    support, clerk = judged(f"{true} {false} [1]")
+    assert clerk.asked == [(false, EVIDENCE)]
+    assert support == pytest.approx(HEAD.probability(-4.0), abs=1e-4)
+
+
+def test_what_no_document_says_is_not_asked() -> None:
+    _, clerk = judged("Yes, according to the provided text, berth 4 is the deepest berth")
+    assert clerk.asked[0][0] == "berth 4 is the deepest berth"
+    _, clerk = judged("Yes, indeed.")
+    assert clerk.asked[0][0] == "Yes, indeed."
+
+
+def test_a_number_must_be_there_whatever_the_model_believes() -> None:
+    support, _ = judged("Berth 4 has 9.9 metres at low water")
+    assert support == MISSING_NUMBER
+    free = SupportHead(HEAD.reader, HEAD.bias, HEAD.weight, caps=())
+    assert judged("Berth 4 has 9.9 metres at low water", head=free)[0] > 0.9
+
+
+def test_caps_are_chosen_by_name() -> None:
+    claim = "Later Whitlock did not close berth 7"
+    assert cap(claim, EVIDENCE, ()) == 1.0
+    assert cap(claim, EVIDENCE, ("name",)) == module.MISSING_NAME
+    assert cap(claim, EVIDENCE, ("name", "number")) == MISSING_NUMBER
+
+
+def test_nothing_supports_and_nothing_claims() -> None:
+    support, clerk = judged("Berth 4 is deep", " ")
+    assert (support, clerk.asked) == (0.0, [])
+    support, clerk = judged(" [1] ... ")
+    assert (support, clerk.asked) == (0.0, [])
+    assert ReaderSupport(Clerk, HEAD).support([]) == []
+
+
+def test_the_probability_never_overflows() -> None:
+    assert HEAD.probability(1e4) == 1.0
+    assert HEAD.probability(-1e4) == 0.0
+    assert HEAD.probability(0) == 0.5
+
+
+def test_a_head_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    file = tmp_path / "head.json"
+    save_head(file, HEAD, made="2026-01-01")
+    assert read_head(file) == HEAD
+    assert json.loads(file.read_text("utf-8"))["made"] == "2026-01-01"
+    assert shipped_head().weight > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 99}, "format 99"),
+        ({"weight": -1}, "weight -1.0"),
+        ({"bias": float("nan")}, "bias nan"),
+        ({"bias": "much"}, "no support head"),
+        ({"caps": None}, "no support head"),
+    ],
+)
+def test_a_broken_head_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    file = tmp_path / "head.json"
+    save_head(file, HEAD)
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | change), "utf-8")
+    with pytest.raises(SupportHeadError, match=message) as caught:
+        read_head(file)
+    assert "benchmarks.groundedness fit" in str(caught.value.hint)
+    with pytest.raises(SupportHeadError, match="cannot be read"):
+        read_head(tmp_path / "none.json")
+
+
+def test_probabilities_of_another_reader_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "shipped_head", lambda: HEAD)
+    judge = load_support("reader")
+    assert isinstance(judge, CoverageSupport)
+    assert "'reader@0123456789ab'" in str(stands_in(judge))
+    assert "words alone" in str(stands_in(judge))
+    assert stands_in(load_support("coverage")) is None
+
+
+def test_without_weights_words_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> None:
+        raise ModelUnavailable("the embedded reader is not installed")
+
+    monkeypatch.setattr(weights, "find_weights", missing)
+    why = stands_in(load_support("reader"))
+    assert why == "the embedded reader is not installed, so support is judged by words alone"
+
+
+def test_the_reader_is_opened_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clerk = Clerk()
+    found = weights.find_weights("reader")
+    head = SupportHead(found.identity, HEAD.bias, HEAD.weight)
+    monkeypatch.setattr(module, "shipped_head", lambda: head)
+    opened = []
+
+    def load_reader(**_: object) -> Clerk:
+        opened.append(clerk)
+        return clerk
+
+    monkeypatch.setattr("secondlook.reading.load_reader", load_reader)
+    judge = load_support("reader")
+    assert judge.name == f"reader@1:{found.identity}"
+    assert stands_in(judge) is None
+    assert judge.support([("It has 7.8 metres at low water.", EVIDENCE)]) == [1.0]
+    assert opened == []
+    assert judge.support([("Low is the water", EVIDENCE)])[0] > 0.9
+    assert opened == [clerk]
+
+
+def test_judges_are_chosen_by_name() -> None:
+    assert AnswerSettings().judge == DEFAULT_JUDGE
+    with pytest.raises(UsageError, match="'oracle'") as caught:
+        load_support("oracle")
+    assert caught.value.hint == 'use "reader" or "coverage"'
+
+
+def test_only_the_likeliest_places_are_judged() -> None:
+    """Nine sentences make 24 places; a pass for each would take a second."""
+    clerk = Clerk()
+    judge = ReaderSupport(lambda: clerk, HEAD)
+    assert isinstance(sieve_of(judge), CoverageSupport)
+    said = [f"Berth {number} is long and was dredged in {2000 + number}." for number in range(9)]
+    passage = passage_of(" ".join(said))
+    checker = Checker(passages=[passage], support=judge, min_support=0.6)
+    claim = checker.check(Sentence("In 2007 they dredged berth 7, which is long", (1,)))
+    assert len(set(clerk.asked)) <= 4
+    start, end = claim["cited"][0]["start"], claim["cited"][0]["end"]
+    assert said[7] in passage.text[start:end]
