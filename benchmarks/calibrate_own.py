@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from collections import Counter
 from contextlib import closing
@@ -33,6 +34,7 @@ from secondlook.evaluation import datasets
 from secondlook.evaluation.evaluating import MEMORY_FILE
 from secondlook.evaluation.indexing import cache_folder, names_by_document, open_indexed
 from secondlook.evaluation.remembering import Memory
+from secondlook.reading import load_reader
 from secondlook.reading.calibration import load_calibration, risk_table
 from secondlook.settings import load
 
@@ -72,10 +74,11 @@ def main() -> None:
         return
     data_folder = Path(os.environ["SECONDLOOK_DATA"])
     results: dict[str, Any] = {
-        "command": "python -m benchmarks.calibrate_own",
+        "command": " ".join(["python -m benchmarks.calibrate_own", *sys.argv[1:]]),
         "made": options.made,
         "real": options.real,
         "seed": options.seed,
+        "reader": load_reader().name,
         "sets": {},
     }
     with closing(Memory(cache_folder() / MEMORY_FILE)) as memory:

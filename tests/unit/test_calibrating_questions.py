@@ -8,7 +8,7 @@ import pytest
 
 from secondlook.calibrating.asking import question_about
 from secondlook.calibrating.pieces import askable, pieces
-from secondlook.calibrating.statements import stands_alone, statements
+from secondlook.calibrating.statements import Statement, stands_alone, statements
 from secondlook.calibrating.swapping import Stock, swapped
 
 
@@ -24,6 +24,10 @@ class Always(Random):
 
     def random(self) -> float:
         return 0.0
+
+
+def said_in(around: str) -> Statement:
+    return Statement("d1", around, 0, len(around), around)
 
 
 def asked(sentence: str, answer: str, draw: Random | None = None) -> str | None:
@@ -122,6 +126,15 @@ def test_parts_of_lists_and_of_longer_names_are_not_asked_for() -> None:
     assert not found
 
 
+def test_what_stands_in_brackets_is_not_asked_for_and_no_empty_quotes_are_left() -> None:
+    assert {one.text for one in askable("The farm has 6,000 hectares (2,300 miles) of hay.")} == {
+        "6,000"
+    }
+    assert asked('The scale was called "Webb" in Corran.', "Webb") == (
+        "What was the scale called in Corran?"
+    )
+
+
 def test_pieces_do_not_overlap_and_know_what_stands_before_them() -> None:
     found = pieces("On 12 March 1911 the Grey Lady sank with 40 people near Corran.")
     assert [(piece.text, piece.kind, piece.before) for piece in found] == [
@@ -161,10 +174,10 @@ def test_statements_know_where_they_stand() -> None:
 
 def test_a_swapped_question_has_a_detail_that_the_passage_lacks() -> None:
     stock = Stock()
-    stock.take(["The pier was sold to Corran in 1911.", "The quay went to Merrow in 1920."])
-    around = "The lighthouse of Lessing was built in 1843, long before the pier of Merrow."
+    stock.take("d2", ["The pier was sold to Corran in 1911.", "The quay went to Merrow in 1920."])
+    said = said_in("The lighthouse of Lessing was built in 1843, long before the pier of Merrow.")
     question = "Who built the lighthouse of Lessing in 1843?"
-    found = {swapped(question, around, stock, Random(seed)) for seed in range(20)}
+    found = {swapped(question, said, stock, Random(seed)) for seed in range(20)}
     assert found == {
         "Who built the lighthouse of Corran in 1843?",
         "Who built the lighthouse of Lessing in 1911?",
@@ -172,9 +185,19 @@ def test_a_swapped_question_has_a_detail_that_the_passage_lacks() -> None:
     }
 
 
+def test_what_the_same_document_knows_is_preferred() -> None:
+    stock = Stock()
+    stock.take("d2", [f"The pier was sold in {year}." for year in range(1900, 1950)])
+    stock.take("d1", ["The quay was sold in 1777."])
+    said = said_in("The lighthouse was built in 1843.")
+    question = "Who built the lighthouse in 1843?"
+    assert swapped(question, said, stock, Random(0)) == "Who built the lighthouse in 1777?"
+
+
 def test_a_direction_may_be_turned_and_without_a_detail_there_is_no_swap() -> None:
     question = "Which quay lies north of the basin?"
-    assert swapped(question, "The quay lies north.", Stock(), Random(0)) == (
+    assert swapped(question, said_in("The quay lies north."), Stock(), Random(0)) == (
         "Which quay lies south of the basin?"
     )
-    assert swapped(question, "It lies north, not south.", Stock(), Random(0)) is None
+    said = said_in("It lies north, not south.")
+    assert swapped(question, said, Stock(), Random(0)) is None

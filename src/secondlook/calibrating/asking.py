@@ -20,6 +20,8 @@ GAP = "\x00"
 _OFTEN, _HALF = 0.75, 0.5
 _FEWEST_WORDS, _MOST_WORDS = 4, 30
 _ASIDE = re.compile(r"\s*\([^()\x00]*\)")
+_EMPTY = re.compile(r"\(\s*\)|\"\s*\"|\u201c\s*\u201d")
+"""What is left of brackets and quotation marks around the gap."""
 _TRAILING = re.compile(
     r"(?:, (?:which|who|where|while|although|whereas|including|such as|and|but|with|as)|;)"
     r" [^\x00]+(?=\.$)"
@@ -103,6 +105,7 @@ def question_about(sentence: str, piece: Piece, draw: Random) -> str | None:
     gapped = _shortened(gapped, draw)
     asked = _inverted(gapped, piece) or _in_place(gapped, piece)
     asked = _reworded(asked, draw)
+    asked = _EMPTY.sub("", asked)
     asked = re.sub(r"\s+([,.?])", r"\1", " ".join(asked.split()))
     asked = asked[0].upper() + asked[1:]
     return asked if _is_fair(asked, piece) else None

@@ -107,7 +107,7 @@ class _Maker:
 
     def make(self, said: list[list[Statement]], most: int) -> list[Asked]:
         for of_document in said:
-            self.stock.take(one.text for one in of_document)
+            self.stock.take(of_document[0].document, (one.text for one in of_document))
         turns = _turns(said)
         for role in cycle(_ROLES):
             if len(self.made) >= most or not self._next(role, turns):
@@ -128,7 +128,7 @@ class _Maker:
         for piece in _drawn(askable(one.text), draw):
             question = question_about(one.text, piece, draw)
             if question and role == "swapped":
-                question = swapped(question, one.around, self.stock, draw)
+                question = swapped(question, one, self.stock, draw)
             if question:
                 return Asked(
                     question=question,

@@ -90,6 +90,8 @@ def askable(text: str) -> list[Piece]:
 
 def _is_whole(text: str, piece: Piece) -> bool:
     before, after = text[: piece.start], text[piece.end :]
+    if before.count("(") > before.count(")"):
+        return False
     if piece.kind in {"number", "year"}:
         return not re.match(rf" (?:to|and|or) (?:\d|{_COUNTS})|[-\u2013]", after) and not re.search(
             rf"(?:\d|{_COUNTS}) (?:to|and|or) $", before

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from secondlook.calibrating.pieces import Piece
+    from secondlook.calibrating.statements import Statement
 
 _PAIRS = """
 first last; largest smallest; highest lowest; oldest newest; longest shortest; earliest latest;
@@ -27,7 +28,7 @@ east west; northern southern; eastern western; increase decrease; increased decr
 gained lost; won lost; began ended; started stopped; opened closed; accepted rejected;
 supported opposed; included excluded; public private; major minor; maximum minimum; men women;
 father mother; son daughter; positive negative; legal illegal; early late; import export;
-bought sold; for against; with without; most least; always never; joined left
+bought sold; most least; always never; joined left
 """
 _TRIES = 40
 _STOCKED = 2000
@@ -49,23 +50,26 @@ _ASKS = re.compile(r"\b(?:who|what|when|where|how)\b", re.IGNORECASE)
 class Stock:
     """Names, numbers and dates of a library, by form: those of one form stand for each other."""
 
-    held: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    _known: set[str] = field(default_factory=set)
+    held: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    """By form: each detail with the document that it was first seen in."""
 
-    def take(self, texts: Iterable[str]) -> None:
+    def take(self, document: str, texts: Iterable[str]) -> None:
         for text in texts:
             for piece in pieces(text):
-                if piece.kind != "phrase" and piece.text not in self._known:
-                    self._known.add(piece.text)
-                    if len(self.held[form(piece)]) < _STOCKED:
-                        self.held[form(piece)].append(piece.text)
+                alike = self.held[form(piece)]
+                if piece.kind != "phrase" and len(alike) < _STOCKED:
+                    alike.setdefault(piece.text, document)
 
-    def other(self, piece: Piece, *, absent_from: str, draw: Random) -> str | None:
-        """Another one of the piece's form that shares no word with the text."""
-        alike = self.held.get(form(piece), [])
-        for new in draw.sample(alike, min(_TRIES, len(alike))):
-            if not any(_stands_in(word, absent_from) for word in new.split() if len(word) > 1):
-                return new
+    def other(self, piece: Piece, *, document: str, absent_from: str, draw: Random) -> str | None:
+        """Another one of the piece's form that shares no word with the text, of the same document
+        where there is one: what is near is hard to tell from what is there."""
+        alike = self.held.get(form(piece), {})
+        near = [new for new, where in alike.items() if where == document]
+        far = [new for new, where in alike.items() if where != document]
+        for pool in (near, far):
+            for new in draw.sample(pool, min(_TRIES, len(pool))):
+                if not any(_stands_in(word, absent_from) for word in new.split() if word[1:]):
+                    return new
         return None
 
 
@@ -83,18 +87,19 @@ def form(piece: Piece) -> str:
     return f"{piece.kind} {shape}"
 
 
-def swapped(question: str, around: str, stock: Stock, draw: Random) -> str | None:
-    """The question with one detail exchanged; None where it has none, or none fits."""
-    changes = [*_details(question, around, stock, draw), *_turned(question, around)]
+def swapped(question: str, said: Statement, stock: Stock, draw: Random) -> str | None:
+    """The question about a statement with one detail exchanged; None where it has none, or none
+    fits."""
+    changes = [*_details(question, said, stock, draw), *_turned(question, said.around)]
     return draw.choice(changes) if changes else None
 
 
-def _details(question: str, around: str, stock: Stock, draw: Random) -> list[str]:
+def _details(question: str, said: Statement, stock: Stock, draw: Random) -> list[str]:
     found = []
     for piece in pieces(question):
         if piece.kind == "phrase" or _ASKS.search(piece.text):
             continue
-        new = stock.other(piece, absent_from=around, draw=draw)
+        new = stock.other(piece, document=said.document, absent_from=said.around, draw=draw)
         if new:
             found.append(question[: piece.start] + new + question[piece.end :])
     return found
