@@ -112,7 +112,7 @@ def test_where_the_sequence_starts_does_not_depend_on_what_was_wrong() -> None:
     assert [row.threshold for row in table.rows] == [row.threshold for row in other.rows]
     assert [row.answered for row in table.rows] == [row.answered for row in other.rows]
     for max_risk in (0.02, 0.1, 0.4):
-        assert table._first_tested(max_risk, 0.05) == other._first_tested(max_risk, 0.05)
+        assert table.first_tested(max_risk, 0.05) == other.first_tested(max_risk, 0.05)
 
 
 def test_a_single_early_mistake_does_not_end_it_where_answers_are_many() -> None:

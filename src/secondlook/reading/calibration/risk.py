@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 LEVELS = 40
 """Thresholds of a table: each lets through so large a part of the answers more than the last."""
 _ROUNDED = 1e6
+_NEGLIGIBLE = 1e-18
 _STARTS = (0.5, 0.25, 0.0)
 """The sequence starts where answers that are wrong half as often as allowed would pass: with fewer
 answers one unlucky one would end it, however good they are. Where that would be too many of all,
@@ -51,15 +53,9 @@ class RiskTable:
         `confidence` of them. None where nothing can be promised."""
         check_share("max_risk", max_risk)
         check_share("confidence", confidence)
-        doubt = 1 - confidence
-        found = None
-        for row in self.rows[self._first_tested(max_risk, doubt) :]:
-            if binomial_tail(row.answered, max_risk, row.wrong) > doubt:
-                break
-            found = row.threshold
-        return found
+        return _lowest_that_passes(self, max_risk, 1 - confidence)
 
-    def _first_tested(self, max_risk: float, doubt: float) -> int:
+    def first_tested(self, max_risk: float, doubt: float) -> int:
         """Where the sequence starts. It goes by how many were answered, never by how many of them
         were wrong, or the promise would be void."""
         for share in _STARTS:
@@ -101,22 +97,42 @@ def risk_table(
     """
     pairs = sorted(zip(probabilities, right, strict=True), key=lambda pair: -pair[0])
     thresholds = (_floored(pairs[rank - 1][0]) for rank in _ranks(len(pairs), levels))
-    rows = []
+    rows, answered, wrong = [], 0, 0
     for threshold in dict.fromkeys(thresholds):
-        above = [good for probability, good in pairs if probability >= threshold]
-        rows.append(RiskRow(threshold, len(above), above.count(False)))
+        while answered < len(pairs) and pairs[answered][0] >= threshold:
+            wrong += not pairs[answered][1]
+            answered += 1
+        rows.append(RiskRow(threshold, answered, wrong))
     return RiskTable(rows=tuple(rows), questions=len(pairs))
+
+
+@lru_cache(maxsize=64)
+def _lowest_that_passes(table: RiskTable, max_risk: float, doubt: float) -> float | None:
+    """Remembered: every question of a person asks for the same."""
+    found = None
+    for row in table.rows[table.first_tested(max_risk, doubt) :]:
+        if binomial_tail(row.answered, max_risk, row.wrong) > doubt:
+            break
+        found = row.threshold
+    return found
 
 
 def binomial_tail(n: int, p: float, most: int) -> float:
     """Exact probability of at most `most` among `n` that each happen with probability `p`."""
     if most >= n:
         return 1.0
-    terms = [_log_binomial(n, p, k) for k in range(most + 1)]
-    peak = max(terms, default=-math.inf)
-    if peak == -math.inf:
+    if most < 0:
         return 0.0
-    return min(1.0, math.exp(peak) * math.fsum(math.exp(term - peak) for term in terms))
+    # From the last term down, each as a share of the one before, until no more is added.
+    odds = (1 - p) / p
+    share = total = 1.0
+    for k in range(most, 0, -1):
+        ratio = k / (n - k + 1) * odds
+        share *= ratio
+        total += share
+        if ratio < 1 and share < _NEGLIGIBLE * total:
+            break
+    return min(1.0, math.exp(_log_binomial(n, p, most) + math.log(total)))
 
 
 def check_share(name: str, value: float) -> None:
