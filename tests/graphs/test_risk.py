@@ -12,7 +12,15 @@ from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
 from secondlook.nodes.risk import Dial
 from secondlook.reading.calibration import load_calibration
-from tests.support.engine import CALIBRATED, QUESTION, WordShelf, context_of, settings_of, state_of
+from tests.support.engine import (
+    CALIBRATED,
+    QUESTION,
+    WordShelf,
+    context_of,
+    passages_of,
+    settings_of,
+    state_of,
+)
 from tests.support.function_model import FunctionModel
 from tests.support.risk import calibrated
 
@@ -141,6 +149,28 @@ def test_an_answer_without_a_probability_is_withheld() -> None:
     answer, _ = run(None, shelf=shelf, settings=settings(0.05))
     assert answer.stop_reason == "low_confidence"
     assert "no answer can be promised" in answer.confidence.reasons[0]
+
+
+GERMAN = "Der Liegeplatz 4 ist noch immer der tiefste Liegeplatz, mit einer Tiefe von 7,8 Metern."
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_an_answer_in_a_language_the_reader_does_not_know_is_withheld(
+    tmp_path: Path, writes: bool
+) -> None:
+    """It has no probability, so nothing can be promised about it."""
+    writer = Writer()
+    answer, heard = run(
+        own(tmp_path, 0.5),
+        question="Wie tief ist der tiefste Liegeplatz 4",
+        shelf=WordShelf(held=passages_of([("hafen", GERMAN)])),
+        model=FunctionModel(writer) if writes else None,
+        settings=settings(0.05),
+    )
+    assert answer.stop_reason == "low_confidence"
+    assert answer.confidence.reasons[0].endswith("a probability of .50, this one has none")
+    assert (answer.confidence.value, answer.confidence.label) == (None, "provisional")
+    assert (writer.asked, heard) == (0, [])
 
 
 def test_passages_that_nobody_could_read_are_not_answered_from() -> None:
