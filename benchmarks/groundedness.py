@@ -2,6 +2,7 @@
 
     SECONDLOOK_DATA=... python -m benchmarks.groundedness fit       the head's probability
     SECONDLOOK_DATA=... python -m benchmarks.groundedness           everything below
+                        python -m benchmarks.groundedness tables    its figures into docs/verify.md
 
 `fit` writes src/secondlook/reading/support/head.json from the held-out part of the training claims
 (`python -m training.prepare` makes them). The rest writes benchmarks/results/groundedness.json:
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import groundedness_answers, groundedness_sets
+from benchmarks import groundedness_answers, groundedness_sets, groundedness_tables
 from benchmarks import groundedness_measures as measures
 from secondlook.errors import SecondlookError
 from secondlook.reading.support import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = ROOT / "src" / "secondlook" / "reading" / "support" / "head.json"
+PAGE = ROOT / "docs" / "verify.md"
 RESULTS = Path(__file__).parent / "results" / "groundedness.json"
 PARTS = ("judgements", "lengths", "pairs", "answers")
 FALSIFIED_EACH = 4
@@ -49,6 +51,9 @@ FALSIFIED_EACH = 4
 
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
+    if options.what == "tables":
+        groundedness_tables.fill(PAGE, json.loads(options.out.read_text("utf-8")))
+        return 0
     try:
         reader = measures.RememberingReader.open(options.reader)
         if options.what == "fit":
@@ -63,16 +68,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=("fit", "run"), default="run")
+    parser.add_argument("what", nargs="?", choices=("fit", "run", "tables"), default="run")
     parser.add_argument("--reader", type=Path, help="folder of a reader; else the installed one")
     parser.add_argument("--head", type=Path, default=HEAD, help="file of the head's probability")
     parser.add_argument("--begin", type=int, default=0, help="rows of BEGIN; 0 = all")
     parser.add_argument("--questions", type=int, default=150, help="questions asked of the engine")
     parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    if "SECONDLOOK_DATA" not in os.environ:
+    options = parser.parse_args(arguments)
+    if options.what != "tables" and "SECONDLOOK_DATA" not in os.environ:
         parser.error("SECONDLOOK_DATA names the folder of the data sets")
-    return parser.parse_args(arguments)
+    return options
 
 
 def _fit(reader: RememberingReader, file: Path) -> None:
@@ -91,9 +97,8 @@ def _fit(reader: RememberingReader, file: Path) -> None:
 
 
 def _run(reader: RememberingReader, head: SupportHead, options: argparse.Namespace) -> None:
-    found: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
-    found |= {"judge": ReaderSupport(lambda: reader, head).name, "reader": reader.name}
-    found["min_support"] = DEFAULT_MIN_SUPPORT
+    found: dict[str, Any] = {"judge": ReaderSupport(lambda: reader, head).name}
+    found |= {"reader": reader.name, "min_support": DEFAULT_MIN_SUPPORT}
     if head.reader != reader.name:
         raise SecondlookError(
             f"the head was fitted for {head.reader!r}, the reader is {reader.name!r}",
@@ -116,8 +121,16 @@ def _run(reader: RememberingReader, head: SupportHead, options: argparse.Namespa
         found["minimal pairs"] = _minimal(reader, head)
     if "answers" in options.only:
         found["falsified answers"] = _answers(reader, head, options.questions)
-    options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
+    _keep(found, options.out)
+
+
+def _keep(found: dict[str, Any], file: Path) -> None:
+    """Beside what other parts found with the same judge."""
+    known = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    if known.get("judge") == found["judge"]:
+        found = known | found
+    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def _compared(

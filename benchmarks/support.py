@@ -1,11 +1,12 @@
-"""How well the judge of support tells supported sentences from others, and where its threshold is.
+"""How well the judge that counts words tells supported sentences from others.
 
     SECONDLOOK_DATA=... python benchmarks/support.py
 
 HaluEval and the inference sets decide the threshold; BEGIN (people's judgements of sentences that
 models wrote from a given text, the case nearest to ours) only reports. HaluEval's wrong answers
 are longer than its right ones, so right answers of fewer than four words are left out: what is
-compared must at least be a phrase. Writes benchmarks/results/support.json.
+compared must at least be a phrase. The trained judge is measured by
+`python -m benchmarks.groundedness`. Writes benchmarks/results/support.json.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def begin() -> tuple[Pairs, Pairs]:
 
 
 def measure(supported: Pairs, other: Pairs) -> dict[str, Any]:
-    judge = load_support()
+    judge = load_support("coverage")
     supported, other = sample(supported), sample(other)
     began = time.process_time()
     right, wrong = np.array(judge.support(supported)), np.array(judge.support(other))
@@ -95,7 +96,11 @@ def main() -> None:
     }
     found: dict[str, Any] = {name: measure(*pairs) for name, pairs in sets.items()}
     print(json.dumps(found, indent=1))
-    judged = {"judge": load_support().name, "threshold": DEFAULT_MIN_SUPPORT, "sets": found}
+    judged = {
+        "judge": load_support("coverage").name,
+        "threshold": DEFAULT_MIN_SUPPORT,
+        "sets": found,
+    }
     RESULTS.write_text(json.dumps(judged, indent=1) + "\n", encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from secondlook.cli.verify import register
+from secondlook.reading.support import SupportHead
 from tests.support import answers
 
 if TYPE_CHECKING:
@@ -79,6 +80,22 @@ def test_json_says_the_same(
     assert found["verified"] is False
     assert {"document", "file"} <= {problem["kind"] for problem in found["problems"]}
     assert all(set(problem) == {"kind", "where", "message"} for problem in found["problems"])
+
+
+def test_the_judge_can_be_named(
+    library: Library,
+    file: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    head = SupportHead("another@0123456789ab", 0.0, 1.0)
+    monkeypatch.setattr("secondlook.reading.support.shipped_head", lambda: head)
+    assert run(file, "--library", library.path, "--judge", "coverage") == 0
+    assert capsys.readouterr().err == ""
+    assert run(file, "--library", library.path, "--judge", "reader") == 0
+    told = capsys.readouterr().err
+    assert told.startswith("note: answer: the judge of support was fitted for the reader 'another@")
+    assert len(told.splitlines()) == 1
 
 
 def test_standard_input_and_notes(
