@@ -40,10 +40,10 @@ class SearchOptions:
     """Passages that each of the two searches contributes."""
     candidates: int = 20
     """How many of the fused passages the reader glances at."""
-    looks: int = 8
+    looks: int = 6
     """How many of those it looks at: the best by the glance."""
     rerank: bool = True
-    blend: float = 0.7
+    blend: float = 0.8
     """Share of the reader in the order: 0 keeps that of fusion."""
 
     def __post_init__(self) -> None:

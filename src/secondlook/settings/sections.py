@@ -110,11 +110,11 @@ class SearchSettings(Section):
         default=20, ge=1, le=1000, description="Passages that the reader glances at."
     )
     looks: int = Field(
-        default=8, ge=1, le=1000, description="Passages that it looks at: the best by the glance."
+        default=6, ge=1, le=1000, description="Passages that it looks at: the best by the glance."
     )
     rerank: bool = Field(default=True, description="Look twice: rerank the best candidates.")
     blend: float = Field(
-        default=0.7,
+        default=0.8,
         ge=0,
         le=1,
         description="Share of the reranker in the order; 0 = fusion only.",
