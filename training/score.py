@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Scores = dict[str, NDArray[Any]]
 
 ANSWER_TOKENS = 30
-TOKENS, TOKENS_ON_CPU = 65_536, 4_096
+TOKENS, TOKENS_ON_CPU = 65_536, 1_024
 """Of one pass. What is not used is filled up, which a processor has no time for."""
 COLUMNS = ("relevance", "answerable", "support", "first", "last", "span", "null")
 

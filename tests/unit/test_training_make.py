@@ -1,0 +1,207 @@
+"""A very small reader is made from rows to card on the processor, with the real commands."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from secondlook.reading.embedder import OnnxEmbedder
+from secondlook.reading.reader import OnnxReader
+from secondlook.reading.weights import read_weights, verify_weights
+from tests.support.training_sets import passage, write_sets
+from training import make
+from training.card import facts
+from training.plan import RECIPES
+from training.weights_in import load_checkpoint
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed"
+)
+STAGES = ["rows", "base", "arrays", "a", "b", "taught", "student", "score", "export", "card"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("training")
+
+
+@pytest.fixture(scope="module")
+def given(folder: Path) -> list[str]:
+    """The tiny recipe, but both teachers start from the same seed."""
+    recipe = json.loads((RECIPES / "reader-tiny.json").read_text("utf-8"))
+    recipe["teachers"]["b"] = recipe["teachers"]["a"]
+    (folder / "data").mkdir()
+    data = write_sets(folder / "data")
+    return [
+        "reader",
+        *("--data", str(data)),
+        *("--work", str(folder / "work")),
+        *("--recipe", str(changed(folder, recipe))),
+    ]
+
+
+def changed(folder: Path, recipe: dict[str, Any]) -> Path:
+    file = folder / "recipe.json"
+    file.write_text(json.dumps(recipe), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def work(given: list[str], folder: Path) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        # Other tests run on the other cores: threads that wait for each other would crawl.
+        patch.setenv("OMP_NUM_THREADS", "1")
+        assert make.main(given) == 0
+    return folder / "work"
+
+
+def lines(work: Path, stage: str) -> list[dict[str, Any]]:
+    text = (work / "stages" / f"{stage}.log").read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+@needs_torch
+@pytest.mark.parametrize("run", ["a", "student"])
+def test_the_loss_goes_down(work: Path, run: str) -> None:
+    spans = [line["span"] for line in lines(work, run) if "span" in line]
+    assert len(spans) > 2
+    assert spans[-1] < 0.8 * spans[0]
+
+
+@needs_torch
+def test_the_same_seed_gives_the_same_weights_and_another_one_others(work: Path) -> None:
+    one, same, other = (load_checkpoint(work / name) for name in ("a", "b", "student"))
+    assert one.keys() == same.keys() <= other.keys()
+    assert all(np.array_equal(one[name], same[name]) for name in one)
+    assert not np.array_equal(one["span.weight"], other["span.weight"])
+
+
+@needs_torch
+def test_training_moves_every_layer_and_head(work: Path) -> None:
+    before = np.load(work / "base.npz")
+    after = load_checkpoint(work / "student")
+    biases = [name for name in after if name.endswith(".bias")]
+    assert {name.split(".")[0] for name in biases} >= {"span", "rel", "ans", "sup", "glance1"}
+    started = {name.removeprefix("vector|"): before[name] for name in before.files}
+    moved = [name for name in biases if not np.array_equal(after[name], started.get(name, 0))]
+    assert len(moved) == len(biases)
+
+
+@needs_torch
+def test_the_product_reads_with_what_was_exported(work: Path) -> None:
+    weights = read_weights(work / "reader")
+    assert weights.name == "reader-tiny"
+    reader = OnnxReader(weights)
+    texts = [passage(article, 0) for article in range(4)]
+    readings = reader.read("Who built mill number 7?", texts)
+    for reading, text in zip(readings, texts, strict=True):
+        assert math.isfinite(reading.relevance + reading.answerable + reading.span_score)
+        assert 0 <= reading.start <= reading.end <= len(text)
+    looked = reader.read("Who built mill number 7?", texts, choose=lambda _: [2])
+    assert [reading.looked for reading in looked] == [False, False, True, False]
+    assert looked[2] == readings[2]
+    assert len(reader.judge([("A mill was built.", texts[0])])) == 1
+
+
+@needs_torch
+def test_the_card_says_what_the_reader_was_made_of_and_names_no_place(work: Path) -> None:
+    card = (work / "reader" / "card.md").read_text("utf-8")
+    assert card.startswith("# reader-tiny, int8\n")
+    assert facts(work / "reader") in card
+    for wanted in ("SQuAD 1.1", "CC BY-SA 4.0", "HotpotQA", "| student | 2 | 3 | 8 | 768 |"):
+        assert wanted in card
+    assert "Not measured yet" in card
+    recipe = (work / "reader" / "recipe.json").read_text("utf-8")
+    assert str(work) not in recipe + card
+    assert json.loads(recipe)["held_out"]["ranking"]["squad"]["questions"] > 0
+
+
+@needs_torch
+def test_an_embedder_is_exported_with_its_card(work: Path, tmp_path: Path) -> None:
+    given = ["embedder", "--base", str(work / "a"), "--name", "small", "--work", str(tmp_path)]
+    assert make.main(given) == 0
+    weights = read_weights(tmp_path / "embedder")
+    verify_weights(weights)
+    vector = OnnxEmbedder(weights, threads=1).embed_query("Who built the mill?")
+    assert vector @ vector == pytest.approx(1, abs=1e-4)
+    card = (tmp_path / "embedder" / "card.md").read_text("utf-8")
+    assert facts(tmp_path / "embedder") in card
+
+
+@needs_torch
+def test_what_is_done_is_not_done_again(
+    work: Path, given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {file: file.stat().st_mtime_ns for file in work.rglob("*") if file.is_file()}
+    assert make.main(given) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{name}: done before" for name in STAGES]
+    assert before == {file: file.stat().st_mtime_ns for file in before}
+
+
+@needs_torch
+def test_other_options_run_a_stage_and_all_after_it(
+    work: Path, given: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = json.loads((folder / "recipe.json").read_text("utf-8"))
+    recipe["student"]["seed"] = 9
+    (folder / "other").mkdir()
+    other = [*given[:-1], str(changed(folder / "other", recipe)), "--dry-run"]
+    assert make.main(other) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in said if "done before" in line] == STAGES[:6]
+    assert "--seed 9" in said[6]
+    assert make.main([*given, "--from", "score", "--to", "export", "--dry-run"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in said if "python -m" in line] == ["score", "export"]
+
+
+def test_the_tiny_recipe_is_one_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = ["--data", str(tmp_path), "--work", str(tmp_path)]
+    assert make.main(["reader", "--tiny", *places, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "--layers 2" in said
+    assert make.main(["reader", *places, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "--layers 12" in said
+    assert "--glances" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_stage_that_fails_says_where_its_output_is(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = ["reader", "--tiny", "--data", str(tmp_path), "--work", str(tmp_path / "work")]
+    assert make.main(given) == 1
+    said = capfd.readouterr().err
+    assert "stage 'rows' failed" in said
+    assert "rows.log" in said
+    assert "no folder 'squad-train'" in (tmp_path / "work/stages/rows.log").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["reader", "--data", "x", "--from", "nowhere"], "no stage 'nowhere'"),
+        (["reader"], "no data to train on"),
+        (["reader", "--data", "x", "--recipe", "missing.json"], "is no recipe"),
+        (["embedder"], "no weights to export"),
+    ],
+)
+def test_what_cannot_be_made_is_told(
+    tmp_path: Path,
+    given: list[str],
+    why: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("SECONDLOOK_DATA", raising=False)
+    assert make.main([*given, "--work", str(tmp_path)]) == 1
+    assert why in capsys.readouterr().err
