@@ -198,6 +198,7 @@ class _Library:
     def __init__(self, shelf: Shelf, settings: Settings) -> None:
         self._shelf = shelf
         self.settings = settings
+        self.path = settings.library.path
 
     def shelf(self) -> Shelf:
         return self._shelf

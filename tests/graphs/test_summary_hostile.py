@@ -48,6 +48,7 @@ class _Library:
         self._held = held
         self._shelf = hostile.BadShelf(WordShelf(held=held), fault)
         self.settings = settings
+        self.path = settings.library.path
 
     def shelf(self) -> hostile.BadShelf:
         return self._shelf
