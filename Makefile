@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Every core takes the next file of tests; a file stays on one, so what it sets up is set up once.
+SPREAD ?= --numprocesses=logical --maxprocesses=8 --dist=loadfile
 
 .PHONY: demo test check soak lint types imports suite requirements clean
 
@@ -27,7 +29,7 @@ imports: $(VENV)/.dev
 suite: $(VENV)/.dev
 	$(BIN)/python scripts/fetch_test_model.py smollm2
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest $(SPREAD)
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
@@ -44,9 +46,10 @@ $(VENV)/.base: requirements/base.txt pyproject.toml weights/pyproject.toml | $(V
 	$(BIN)/python -m pip install --quiet --no-deps ./weights -e .
 	touch $@
 
-$(VENV)/.dev: requirements/dev.txt $(VENV)/.base
+$(VENV)/.dev: requirements/dev.txt requirements/training.txt $(VENV)/.base
 	bash scripts/install-debian-packages
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet -r requirements/training.txt
 	$(BIN)/python -m pip install --quiet --no-deps -e ./weights -e ".[ocr,gguf,openai,ollama,web,eval]"
 	touch $@
 
