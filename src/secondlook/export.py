@@ -79,10 +79,12 @@ def _standing(answer: Answer) -> str:
     """`*Answered. Confidence 0.82 (provisional): the reader is sure.*`"""
     reason = f" ({answer.stop_reason.replace('_', ' ')})"
     said = f"{_STATUS[answer.status]}{'' if answer.stop_reason == answer.status else reason}."
+    reasons = "; ".join(map(_line, answer.confidence.reasons))
     if answer.confidence.value is not None:
         said += f" Confidence {answer.confidence.value:.2f} ({answer.confidence.label})"
-        reasons = "; ".join(map(_line, answer.confidence.reasons))
         said += f": {reasons}." if reasons else "."
+    elif reasons and answer.status == "answered":
+        said += f" Confidence unknown: {reasons}."
     unsupported = sum(claim.supported is False for claim in answer.claims)
     if unsupported:
         said += f" Sentences without support: {unsupported}."

@@ -80,6 +80,11 @@ def words(markdown: str) -> str:
     )
 
 
+def test_why_there_is_no_confidence_is_said() -> None:
+    answer = made(confidence=Confidence(reasons=("the passage is in German",)))
+    assert "*Answered. Confidence unknown: the passage is in German.*" in to_markdown(answer)
+
+
 def test_says_everything_that_matters() -> None:
     shown = to_markdown(made())
     assert shown == (
