@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks import groundedness_answers, groundedness_sets, groundedness_tables
 from benchmarks import groundedness_measures as measures
 from secondlook.errors import SecondlookError
+from secondlook.library import Library
 from secondlook.reading.support import (
     DEFAULT_MIN_SUPPORT,
     CoverageSupport,
@@ -40,6 +41,7 @@ from secondlook.reading.support.coverage import ALL_CAPS, cap
 if TYPE_CHECKING:
     from benchmarks.groundedness_measures import Pairs, RememberingReader, Scores
     from benchmarks.groundedness_sets import Claims
+    from secondlook.reading.support import Support
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = ROOT / "src" / "secondlook" / "reading" / "support" / "head.json"
@@ -57,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         reader = measures.RememberingReader.open(options.reader)
         if options.what == "fit":
-            _fit(reader, options.head)
+            _fit(reader, options.head, options.claims)
         else:
             _run(reader, read_head(options.head), options)
     except SecondlookError as error:
@@ -71,6 +73,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("what", nargs="?", choices=("fit", "run", "tables"), default="run")
     parser.add_argument("--reader", type=Path, help="folder of a reader; else the installed one")
     parser.add_argument("--head", type=Path, default=HEAD, help="file of the head's probability")
+    parser.add_argument("--claims", type=int, default=0, help="claims to fit on; 0 = all")
     parser.add_argument("--begin", type=int, default=0, help="rows of BEGIN; 0 = all")
     parser.add_argument("--questions", type=int, default=150, help="questions asked of the engine")
     parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
@@ -81,8 +84,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def _fit(reader: RememberingReader, file: Path) -> None:
-    claims = groundedness_sets.fitting()
+def _fit(reader: RememberingReader, file: Path, size: int) -> None:
+    claims = groundedness_sets.fitting(size)
     head = measures.fit_head(reader, claims)
     scores = np.array([head.probability(one) for one in reader.judge(claims.pairs)])
     save_head(
@@ -212,7 +215,7 @@ def _told_apart(true: Scores, changed: Scores) -> dict[str, Any]:
 
 def _answers(reader: RememberingReader, head: SupportHead, size: int) -> dict[str, Any]:
     samples = json.loads((ROOT / "examples" / "questions.json").read_text("utf-8"))["answered"]
-    judges = {
+    judges: dict[str, Support] = {
         "judge": ReaderSupport(lambda: reader, head),
         "coverage": CoverageSupport(),
     }
@@ -220,9 +223,10 @@ def _answers(reader: RememberingReader, head: SupportHead, size: int) -> dict[st
         answers = groundedness_answers.engine_answers(
             Path(folder), [one["question"] for one in samples], size
         )
-        return groundedness_answers.judged(
-            answers, judges, each=FALSIFIED_EACH, min_support=DEFAULT_MIN_SUPPORT
-        )
+        with Library.open(groundedness_answers.library_in(Path(folder))) as library:
+            return groundedness_answers.judged(
+                answers, library, judges, each=FALSIFIED_EACH, min_support=DEFAULT_MIN_SUPPORT
+            )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from secondlook.verify import verify
 from training.data.statements import statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from secondlook.answer import Answer
@@ -37,9 +37,13 @@ class Told:
     true: bool
 
 
+def library_in(folder: Path) -> Path:
+    return folder / "library"
+
+
 def engine_answers(
     folder: Path, samples: Sequence[str], size: int
-) -> Iterator[tuple[Answer, list[str], Library]]:
+) -> list[tuple[Answer, list[str]]]:
     """What the engine answers without any language model over the sample documents and passages
     of squad2-dev, each with the reference answers that are known."""
     draw = random.Random(SEED)
@@ -51,17 +55,20 @@ def engine_answers(
     for key in sorted({row["gold"][0] for row in asked}):
         name = f"{texts[key]['title'].replace('/', ' ')} {key[:6]}.txt"
         (papers / name).write_text(texts[key]["text"], encoding="utf-8")
-    with Library.open(folder / "library") as library:
+    with Library.open(library_in(folder)) as library:
         library.add([papers, samples_folder()])
         settings = library.settings.model_copy(
             update={"runs": library.settings.runs.model_copy(update={"keep": False})}
         )
         with Secondlook(library, settings=settings) as engine:
             questions = [(row["question"], row["answers"]) for row in asked]
-            for question, known in [*questions, *((one, []) for one in samples)]:
-                answer = engine.ask(question)
-                if answer.status == "answered" and answer.method == "extractive":
-                    yield answer, known, library
+            questions += [(one, []) for one in samples]
+            answers = [(engine.ask(question), known) for question, known in questions]
+    return [
+        (answer, known)
+        for answer, known in answers
+        if answer.status == "answered" and answer.method == "extractive"
+    ]
 
 
 def retold(answer: Answer, known: Sequence[str] = ()) -> list[Told]:
@@ -110,7 +117,8 @@ def objections(told: Told, library: Library, judge: Support, min_support: float)
 
 
 def judged(
-    answers: Iterable[tuple[Answer, Sequence[str], Library]],
+    answers: Sequence[tuple[Answer, Sequence[str]]],
+    library: Library,
     judges: dict[str, Support],
     *,
     each: int,
@@ -119,12 +127,11 @@ def judged(
     """For each judge how many falsified answers are caught and how many true ones are not let by.
     `each`: falsified copies that are made of one true answer at most."""
     draw = random.Random(SEED)
-    asked = list(answers)
-    said = [sentences_of(answer.citations[0].quote) for answer, _, _ in asked]
+    said = [sentences_of(answer.citations[0].quote) for answer, _ in answers]
     seen: dict[str, dict[tuple[str, bool], list[bool]]] = {
         name: defaultdict(list) for name in judges
     }
-    for at, (answer, known, library) in enumerate(asked):
+    for at, (answer, known) in enumerate(answers):
         others = [one for number, some in enumerate(said) if number != at for one in some]
         for told in retold(answer, known):
             false = tampered(told, others, draw)
@@ -132,7 +139,7 @@ def judged(
                 for name, judge in judges.items():
                     kinds = objections(one, library, judge, min_support)
                     seen[name][one.how, one.true].append(bool(kinds & SEEN_BY_MEANING))
-    return {"engine answers": len(asked)} | {name: _figures(one) for name, one in seen.items()}
+    return {"engine answers": len(answers)} | {name: _figures(one) for name, one in seen.items()}
 
 
 def _figures(seen: dict[tuple[str, bool], list[bool]]) -> dict[str, Any]:

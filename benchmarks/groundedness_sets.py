@@ -6,7 +6,6 @@ HaluEval rows that were not trained on, and changed sentences of passages that w
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections import defaultdict
@@ -43,8 +42,9 @@ class Claims:
     groups: Sequence[str] = field(default=())
 
 
-def fitting(prepared: Path = PREPARED) -> Claims:
-    """The held-out part of the training claims: inference sets and changed sentences."""
+def fitting(size: int = 0, prepared: Path = PREPARED) -> Claims:
+    """The held-out part of the training claims, or so many of them: inference sets and changed
+    sentences."""
     if not (prepared / "dev_support.jsonl.gz").is_file():
         raise UsageError(
             f"no claims to fit on in {str(prepared)!r}",
@@ -52,6 +52,8 @@ def fitting(prepared: Path = PREPARED) -> Claims:
         )
     passages = read_passages(prepared)
     found = list(read_claims(prepared, "dev"))
+    if size:
+        found = random.Random(SEED).sample(found, min(size, len(found)))
     return Claims(
         [(one.hypothesis, one.premise_text(passages)) for one in found],
         [one.label == 1 for one in found],
@@ -103,9 +105,9 @@ def halueval() -> Claims:
     pairs, supported = [], []
     for length in sorted({length for length, _ in bins}):
         each = min(len(bins[length, True]), len(bins[length, False]))
-        for right in (True, False):
-            pairs += draw.sample(bins[length, right], each)
-            supported += [right] * each
+        for is_right in (True, False):
+            pairs += draw.sample(bins[length, is_right], each)
+            supported += [is_right] * each
     return Claims(pairs, supported)
 
 
@@ -151,7 +153,3 @@ def passages_about_the_same() -> list[tuple[str, list[str]]]:
 
 def sentences_of(text: str) -> list[str]:
     return [text[start:end].strip() for start, end in sentence_bounds(text)]
-
-
-def data_is_there() -> bool:
-    return "SECONDLOOK_DATA" in os.environ

@@ -82,10 +82,10 @@ def test_the_reader_sees_most_of_it_and_lets_true_answers_by(
     judge = load_support("reader")
     if why := stands_in(judge):
         pytest.skip(why)
-    given = [
-        (answer, [one["says"]], samples) for answer, one in zip(extracted, QUESTIONS, strict=True)
+    given = [(answer, [one["says"]]) for answer, one in zip(extracted, QUESTIONS, strict=True)]
+    found = judged(given, samples, {"reader": judge}, each=3, min_support=DEFAULT_MIN_SUPPORT)[
+        "reader"
     ]
-    found = judged(given, {"reader": judge}, each=3, min_support=DEFAULT_MIN_SUPPORT)["reader"]
     assert found["falsified_caught"]["n"] >= 40
     assert found["falsified_caught"]["share"] >= LEAST_CAUGHT, found
     assert found["false_alarms"]["n"] >= len(extracted)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from secondlook.reading.support.coverage import Cap
+
 QUOTE = (
     "The deepest berth is berth 4 at the north quay. It has 7.8 metres at low water.\n\n"
     "It is not true that Dr. Ferris closed the quay! Berth 2 was closed in 2016"
@@ -139,9 +141,10 @@ def test_a_number_must_be_there_whatever_the_model_believes() -> None:
 
 def test_caps_are_chosen_by_name() -> None:
     claim = "Later Whitlock did not close berth 7"
+    name: tuple[Cap, ...] = ("name",)
     assert cap(claim, EVIDENCE, ()) == 1.0
-    assert cap(claim, EVIDENCE, ("name",)) == module.MISSING_NAME
-    assert cap(claim, EVIDENCE, ("name", "number")) == MISSING_NUMBER
+    assert cap(claim, EVIDENCE, name) == module.MISSING_NAME
+    assert cap(claim, EVIDENCE, (*name, "number")) == MISSING_NUMBER
 
 
 def test_nothing_supports_and_nothing_claims() -> None:
