@@ -35,6 +35,24 @@ def test_a_folder_is_described_by_its_manifest(folder: Path) -> None:
     assert weights.tokenizer.read_bytes() == b"tokenizer"
 
 
+@pytest.mark.parametrize(
+    ("given", "languages"), [(None, ("english",)), (["german", "english"], ("german", "english"))]
+)
+def test_a_manifest_says_which_languages_it_was_trained_for(
+    folder: Path, given: list[str] | None, languages: tuple[str, ...]
+) -> None:
+    described = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**described, "languages": given}))
+    assert read_weights(folder).languages == languages
+
+
+def test_languages_that_are_no_list_are_a_broken_manifest(folder: Path) -> None:
+    described = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**described, "languages": "german"}))
+    with pytest.raises(ModelUnavailable, match="languages is 'german'"):
+        read_weights(folder)
+
+
 @pytest.fixture
 def parted(folder: Path) -> Path:
     (folder / "model.onnx").unlink()

@@ -89,7 +89,7 @@ def read_weights(folder: Path) -> Weights:
             dimensions=int(manifest["dimensions"]),
             max_tokens=int(manifest["max_tokens"]),
             sha256=_hashes(manifest["files"]),
-            languages=tuple(map(str, manifest.get("languages") or ENGLISH)),
+            languages=_languages(manifest.get("languages")),
         )
     except (OSError, ValueError, KeyError, TypeError) as broken:
         raise ModelUnavailable(
@@ -102,6 +102,12 @@ def read_weights(folder: Path) -> Weights:
             f"{str(folder)!r} lacks {', '.join(absent)}", hint=f"{INSTALL_HINT} --force-reinstall"
         )
     return weights
+
+
+def _languages(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise TypeError(f"languages is {given!r} and no list")
+    return tuple(map(str, given or ENGLISH))
 
 
 def _hashes(files: Any) -> dict[str, str]:
