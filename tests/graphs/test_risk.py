@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +13,6 @@ import pytest
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
 from secondlook.nodes.risk import Dial
-from secondlook.reading.calibration import load_calibration
 from tests.support.engine import (
     CALIBRATED,
     QUESTION,
@@ -22,13 +23,16 @@ from tests.support.engine import (
     state_of,
 )
 from tests.support.function_model import FunctionModel
-from tests.support.risk import calibrated
+from tests.support.risk import calibrated, planted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.models import ChatRequest
 
+SHIPPED: str = json.loads(
+    files("secondlook.reading").joinpath("calibration.json").read_text(encoding="utf-8")
+)["reader"]
 DEEPEST = "Berth 4 remains the deepest berth, at 7.8 metres. [1]"
 
 
@@ -59,7 +63,7 @@ def run(
     return Answer.model_validate({**state["answer"], "steps": state["steps"]}), heard
 
 
-def own(folder: Path, threshold: float, **more: Any) -> Path:
+def own(folder: Path, threshold: float = 0.5, **more: Any) -> Path:
     return calibrated(folder / "calibration.json", CALIBRATED, threshold=threshold, **more)
 
 
@@ -69,7 +73,7 @@ def settings(max_risk: float | None, **answer: Any) -> Any:
 
 def sure(tmp_path: Path) -> float:
     """The probability of the answer to the question that all tests ask."""
-    value = run(None)[0].confidence.value
+    value = run(own(tmp_path, 0.5))[0].confidence.value
     assert value is not None
     return value
 
@@ -129,12 +133,12 @@ def test_the_stricter_of_risk_and_confidence_holds(tmp_path: Path) -> None:
 
 def test_a_named_risk_takes_the_place_of_the_calibrated_limit(tmp_path: Path) -> None:
     question = "how deep is berth 2 where the whales and dolphins sleep in winter nights"
-    plain, _ = run(None, question=question)
+    plain, _ = run(own(tmp_path), question=question)
     if plain.status == "answered":
         pytest.fail("the question must be one that is withheld without a risk")
     value = plain.confidence.value
     assert value is not None
-    assert value < load_calibration(CALIBRATED).min_answer
+    assert value < planted(CALIBRATED).min_answer
     given, _ = run(own(tmp_path, 2e-6), question=question, settings=settings(0.5))
     assert given.status == "answered"
 
@@ -219,7 +223,8 @@ def test_nothing_is_heard_of_a_models_answer_that_is_withheld(tmp_path: Path) ->
     """What it says is half supported: the evidence was sure enough, the answer is not."""
     said = "Berth 4 remains the deepest berth of Europe and Asia with 7.8 metres. [1]"
     loose = {"min_support": 0.0}
-    shown, _ = run(None, model=FunctionModel(Writer(said)), settings=settings(None, **loose))
+    plain = settings(None, **loose)
+    shown, _ = run(own(tmp_path), model=FunctionModel(Writer(said)), settings=plain)
     value = shown.confidence.value
     assert value is not None
     assert value < sure(tmp_path)
@@ -249,7 +254,7 @@ def test_the_librarys_own_calibration_decides_in_every_node(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("reader", "consequence"),
-    [(CALIBRATED, "the shipped one was used"), ("third@1", "there are no probabilities")],
+    [(SHIPPED, "the shipped one was used"), ("third@1", "there are no probabilities")],
 )
 def test_one_of_another_reader_is_warned_of(tmp_path: Path, reader: str, consequence: str) -> None:
     file = calibrated(tmp_path / "calibration.json", "another@1", threshold=0.5)
