@@ -335,7 +335,7 @@ class Secondlook:
                 journal=self._recorder.journal(run.id),
             ),
             ledger=ledger,
-            support=load_support(),
+            support=load_support(self.settings.answer.judge),
             pages=RunPages(run.id, self._recorder),
             web=self._web_search(),
             calibration_file=calibration_file(self.library),

@@ -11,6 +11,7 @@ from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes import ranking
 from secondlook.nodes.extract import extract, withheld
 from secondlook.reading.calibration import CalibrationError
+from secondlook.reading.support import SupportHeadError, stands_in
 from secondlook.state import Asked, Draft, DraftData, Trace, step, trouble
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
             draft = await _extracted(state, runtime)
     else:
         draft = await _extracted(state, runtime)
-    warnings += _about_calibration(context)
+    warnings += [*_about_calibration(context), *_about_judge(context, draft)]
     told = step("answer", _said(draft), numbers, confidence=draft["confidence"])
     return {"draft": draft, "steps": [told], "warnings": warnings}
 
@@ -64,6 +65,13 @@ def _about_calibration(context: Context) -> list[dict[str, Any]]:
     used = calibration.label == "calibrated"
     consequence = "the shipped one was used" if used else "there are no probabilities"
     return [trouble("calibration", CalibrationError(calibration.warning), consequence)]
+
+
+def _about_judge(context: Context, draft: DraftData) -> list[dict[str, Any]]:
+    """That a model's sentences were not checked by the judge that was asked for."""
+    why = stands_in(context.support) if draft["method"] == "generative" else None
+    consequence = "the sentences were checked by words alone"
+    return [trouble("support", SupportHeadError(why), consequence)] if why else []
 
 
 def _said(draft: DraftData) -> str:

@@ -12,7 +12,13 @@ from secondlook.reading.support.coverage import (
     CoverageSupport,
     denies,
 )
-from secondlook.reading.support.head import SupportHead, read_head, save_head, shipped_head
+from secondlook.reading.support.head import (
+    SupportHead,
+    SupportHeadError,
+    read_head,
+    save_head,
+    shipped_head,
+)
 from secondlook.reading.support.judged import ReaderSupport
 from secondlook.reading.support.port import (
     DEFAULT_JUDGE,
@@ -37,6 +43,7 @@ __all__ = [
     "ReaderSupport",
     "Support",
     "SupportHead",
+    "SupportHeadError",
     "denies",
     "joined_evidence",
     "load_support",
