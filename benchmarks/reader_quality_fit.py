@@ -90,7 +90,7 @@ def fit(read: Read, label: str, *, file: Path = FILE, results: Path = RESULTS) -
     told: dict[str, Any] = {
         "made": datetime.now(UTC).date().isoformat(),
         "by": COMMAND,
-        "data": _data(squad, hotpot),
+        "data": _data(squad, {name: len(held) for name, (held, _) in searches.items()}),
     }
     save_calibration(file, calibration, **told)
     found = {
@@ -118,14 +118,12 @@ def best_threshold(
     return float(steps[int(np.argmax(means))])
 
 
-def _data(squad: Sequence[Case], hotpot: Sequence[Case]) -> dict[str, Any]:
+def _data(squad: Sequence[Case], searched: Mapping[str, int]) -> dict[str, Any]:
     held = len(_held(squad))
+    sets = " and ".join(f"{name} ({size})" for name, size in searched.items())
     return {
         "answer": f"squad2-dev: {len(squad)} questions, {held} of them answerable",
-        "quality": (
-            f"the answerable questions of squad2-dev ({held}) and hotpot-train ({len(hotpot)}), "
-            "each also with its gold passages taken out"
-        ),
+        "quality": f"the answerable questions of {sets}, each also with its gold passages taken out",
         "questions": len(squad),
         "answerable": held,
     }
