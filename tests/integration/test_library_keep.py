@@ -17,6 +17,7 @@ from secondlook.errors import (
 )
 from secondlook.library import Library, opening
 from secondlook.library.lock import writing
+from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,6 +78,14 @@ def test_backup_and_restore(library: Library, folder: Path, tmp_path: Path) -> N
     smaller = library.backup(tmp_path / "smaller.tar.zst")
     with Library.restore(smaller, tmp_path / "again", force=True) as again:
         assert len(again.documents()) == 1
+
+
+def test_a_backup_holds_the_calibration(library: Library, folder: Path, tmp_path: Path) -> None:
+    library.add([folder])
+    (library.path / CALIBRATION_FILE).write_text("of this library", "utf-8")
+    file = library.backup(tmp_path / "saved.tar.zst")
+    Library.restore(file, tmp_path / "again").close()
+    assert (tmp_path / "again" / CALIBRATION_FILE).read_text("utf-8") == "of this library"
 
 
 def test_a_broken_backup_harms_nothing(library: Library, folder: Path, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from secondlook.context import Context
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     from secondlook.retrieval.web import WebPassage, WebSearch
     from tests.support.function_model import FunctionModel
 
-CALIBRATED = "reader-12@971684443371"
+CALIBRATED: str = json.loads(
+    files("secondlook.reading").joinpath("calibration.json").read_text("utf-8")
+)["reader"]
+"""The reader that the shipped calibration belongs to."""
 QUESTION = "how deep is the deepest berth 4"
 _WORD = re.compile(r"\w+")
 HARBOUR = (
