@@ -123,7 +123,7 @@ def _data(squad: Sequence[Case], searched: Mapping[str, int]) -> dict[str, Any]:
     sets = " and ".join(f"{name} ({size})" for name, size in searched.items())
     return {
         "answer": f"squad2-dev: {len(squad)} questions, {held} of them answerable",
-        "quality": f"the answerable questions of {sets}, each also with its gold passages taken out",
+        "quality": f"answerable questions of {sets}, each also with its gold passages taken out",
         "questions": len(squad),
         "answerable": held,
     }
@@ -162,7 +162,12 @@ def _quality(searches: Mapping[str, tuple[list[Case], list[Case]]]) -> Logistic:
         for case in group
         if case.best
     ]
-    return fit_logistic(outcomes, QUALITY)
+    model = fit_logistic(outcomes, QUALITY)
+    while falls := [name for name, weight in model.weights.items() if weight < 0]:
+        # A search that is worse for being better in one respect fits one kind of text only.
+        worst = min(falls, key=lambda name: model.weights[name])
+        model = fit_logistic(outcomes, [name for name in model.weights if name != worst])
+    return model
 
 
 def _probabilities(model: Logistic, cases: Sequence[Case]) -> np.ndarray[Any, Any]:
