@@ -72,17 +72,17 @@ def made_with(work: Path, recipe: Path) -> dict[str, Any]:
     plan = read_json(recipe)
     rows = read_json(work / "rows" / "report.json")
     checkpoints = {
-        name: _checkpoint(read_json(work / name / "recipe.json"))
-        for name in (*plan["teachers"], "student")
+        name: _checkpoint(read_json(work / name / "recipe.json")) for name in plan["runs"]
     }
+    kept = list(plan["runs"])[-1]
     counted = {name: rows[name] for name in ("seed", "mine", "passages") if name in rows}
     train = rows.get("train", {})
-    kept = {name: train[name] for name in ("questions", "unanswerable", "claims") if name in train}
+    counted |= {n: train[n] for n in ("questions", "unanswerable", "claims") if n in train}
     return {
         "plan": plan,
-        "rows": counted | kept,
+        "rows": counted,
         "checkpoints": checkpoints,
-        "held_out": read_json(work / "score.json").get("student", {}),
+        "held_out": read_json(work / "score.json").get(kept, {}),
     }
 
 
@@ -117,15 +117,25 @@ def _unanswerable(made: Mapping[str, int]) -> str:
 def trained_how(known: Mapping[str, Any]) -> str:
     """One row per run, in the order they were made."""
     lines = [
-        "| run | layers | seed | steps | tokens per step | learning rate | on |",
-        "|---|---|---|---|---|---|---|",
+        "| run | starts from | taught by | layers | seed | length | tokens per step | rate | on |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, run in known["checkpoints"].items():
-        recipe = run.get("recipe", {})
-        cells = [recipe.get(key, "?") for key in ("layers", "seed")]
-        cells += [run.get("steps", "?"), recipe.get("tokens", "?"), recipe.get("rate", "?")]
-        lines.append(f"| {name} | {' | '.join(map(str, cells))} | {run.get('engine', '?')} |")
-    return "\n".join(lines)
+    for name, run in known["plan"]["runs"].items():
+        made = known["checkpoints"].get(name, {})
+        options = {**run["options"], **made.get("recipe", {})}
+        cells = [name, run.get("start", "base"), ", ".join(run.get("teachers", ["labels alone"]))]
+        cells += [str(options.get(key, "")) for key in ("layers", "seed")]
+        cells += [_length(run["options"], made)]
+        cells += [str(options.get(key, "default")) for key in ("tokens", "rate")]
+        lines.append(f"| {' | '.join(cells)} | {made.get('engine', 'not recorded')} |")
+    runs = known["plan"]["runs"].items()
+    notes = [f"- {name}: {run['note']}" for name, run in runs if run.get("note")]
+    return "\n".join([*lines, *([""] if notes else []), *notes])
+
+
+def _length(options: Mapping[str, Any], made: Mapping[str, Any]) -> str:
+    steps = made.get("steps") or options.get("steps")
+    return f"{steps} steps" if steps else f"{options.get('minutes', '?')} minutes"
 
 
 def reader_card(folder: Path, results: Path) -> str:

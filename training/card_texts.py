@@ -33,8 +33,8 @@ of them are compared by sentence (`training/data/leakage.py`).
 
 ## How
 
-`python -m training.make reader` with the recipe in `recipe.json` beside this card. Teachers learn
-from the labels alone; the student from the labels and from the mean of what the teachers say.
+`python -m training.make reader` with the recipe in `recipe.json` beside this card. A run that is
+taught learns from the labels and from the mean of what its teachers say. The last run is kept.
 
 {runs}
 

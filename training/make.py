@@ -16,10 +16,16 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from secondlook.errors import SecondlookError, UsageError
 from training.plan import RECIPES, Plan, arguments, read_plan
 from training.stages import Places, Stage, run_stages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from training.plan import Run
 
 WEIGHTS = Path(__file__).parents[1] / "weights" / "src" / "secondlook_weights"
 TRAINED = ("--data", "{work}/rows", "--work", "{work}/arrays")
@@ -27,29 +33,35 @@ TRAINED = ("--data", "{work}/rows", "--work", "{work}/arrays")
 
 def reader_stages(plan: Plan, recipe: Path) -> list[Stage]:
     """In their order. Braces stand for places, so that a record holds on another machine too."""
-    teachers = [
-        _trained(name, "{work}/base.npz", arguments(options))
-        for name, options in plan.teachers.items()
-    ]
-    folders = [f"{{work}}/{name}" for name in plan.teachers]
-    asked = ("training.teach", *TRAINED, "--teachers", *folders, "--out", "{work}/taught")
-    student = ["--teacher", "{work}/taught", *arguments(plan.student)]
-    scored = ("training.score", *TRAINED, "--checkpoints", *folders, "{work}/student")
     mined = [*arguments(plan.rows), "--kept", "{work}/vectors"]
+    scored = ("--checkpoints", *map(_folder, plan.runs), "--out", "{work}/score.json")
+    card = ("reader", "--folder", "{out}", "--work", "{work}", "--recipe", str(recipe))
     return [
         _stage("rows", "training.prepare", "--data", "{data}", "--out", "{work}/rows", *mined),
         _stage("base", "training.weights_in", "--weights", "{base}", "--out", "{work}/base.npz"),
         _stage("arrays", "training.encode", *TRAINED, "--again"),
-        *teachers,
-        _stage("taught", *asked, *arguments(plan.taught)),
-        _trained("student", "{work}/base.npz", student),
-        _stage("score", *scored, "--out", "{work}/score.json"),
-        _exported("reader", "{work}/student", plan.name),
-        _stage(
-            "card", "training.card", "reader", "--folder", "{out}", "--work", "{work}",
-            "--recipe", str(recipe),
-        ),
-    ]  # fmt: skip
+        *(stage for name, run in plan.runs.items() for stage in _run_stages(name, run)),
+        _stage("score", "training.score", *TRAINED, *scored),
+        _exported("reader", _folder(plan.kept), plan.name, arguments(plan.export)),
+        _stage("card", "training.card", *card),
+    ]
+
+
+def _run_stages(name: str, run: Run) -> Iterator[Stage]:
+    """What its teachers say, where it has any, and the run itself."""
+    options = arguments(run.options)
+    if run.teachers:
+        taught = f"{{work}}/{name}-taught"
+        asked = ("--teachers", *map(_folder, run.teachers), "--out", taught)
+        yield _stage(f"{name}-taught", "training.teach", *TRAINED, *asked, *arguments(run.ask))
+        options = ["--teacher", taught, *options]
+    start = _folder(run.start) if run.start else "{work}/base.npz"
+    kept = ("--base", start, "--save", _folder(name))
+    yield _stage(name, "training.train", *TRAINED, *kept, *options)
+
+
+def _folder(run: str) -> str:
+    return f"{{work}}/{run}"
 
 
 def embedder_stages(name: str) -> list[Stage]:
@@ -63,14 +75,9 @@ def _stage(name: str, *command: str) -> Stage:
     return Stage(name, command)
 
 
-def _trained(name: str, base: str, options: list[str]) -> Stage:
-    kept = ("--base", base, "--save", f"{{work}}/{name}")
-    return _stage(name, "training.train", *TRAINED, *kept, *options)
-
-
-def _exported(kind: str, weights: str, name: str) -> Stage:
+def _exported(kind: str, weights: str, name: str, options: Sequence[str] = ()) -> Stage:
     given = ("--weights", weights, "--tokenizer", "{tokenizer}", "--name", name, "--out", "{out}")
-    return _stage("export", "training.export.build", kind, *given)
+    return _stage("export", "training.export.build", kind, *given, *options)
 
 
 def _options(given: list[str] | None) -> argparse.Namespace:

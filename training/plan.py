@@ -7,18 +7,34 @@ nowhere else.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     Options: TypeAlias = Mapping[str, str | float | list[int]]
 
 RECIPES = Path(__file__).parent / "recipes"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One model that is trained on the way."""
+
+    options: Options
+    """Of `training.train`."""
+    start: str = ""
+    """The run whose checkpoint it starts from; empty: the base."""
+    teachers: Sequence[str] = ()
+    """The runs it learns from, beside the labels."""
+    ask: Options = field(default_factory=dict)
+    """Of `training.teach`."""
+    note: str = ""
+    """What the record of the shipped model lacks, or has otherwise; told in its card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +45,22 @@ class Plan:
     """What the product will call the model."""
     rows: Options
     """Of `training.prepare`."""
-    teachers: Mapping[str, Options]
-    """Of `training.train`, by the name of the checkpoint."""
-    taught: Options
-    """Of `training.teach`."""
-    student: Options
-    """Of `training.train`, for the model that is kept."""
+    runs: Mapping[str, Run]
+    """In the order they are made; the last one is kept."""
+    export: Options = field(default_factory=dict)
+    """Of `training.export.build`."""
+
+    @property
+    def kept(self) -> str:
+        return list(self.runs)[-1]
 
 
 def read_plan(file: Path) -> Plan:
     try:
-        return Plan(**json.loads(file.read_text("utf-8")))
-    except (OSError, ValueError, TypeError) as fault:
+        found = json.loads(file.read_text("utf-8"))
+        runs = {name: Run(**run) for name, run in found.pop("runs").items()}
+        return Plan(runs=runs, **found)
+    except (OSError, ValueError, TypeError, KeyError) as fault:
         raise UsageError(
             f"{str(file)!r} is no recipe: {fault}",
             hint=f"{str(RECIPES / 'reader.json')!r} shows the form.",

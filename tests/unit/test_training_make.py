@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed"
 )
-STAGES = ["rows", "base", "arrays", "a", "b", "taught", "student", "score", "export", "card"]
+STAGES = [
+    "rows",
+    "base",
+    "arrays",
+    "a",
+    "b",
+    "student-taught",
+    "student",
+    "score",
+    "export",
+    "card",
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def given(folder: Path) -> list[str]:
     """The tiny recipe, but both teachers start from the same seed."""
     recipe = json.loads((RECIPES / "reader-tiny.json").read_text("utf-8"))
-    recipe["teachers"]["b"] = recipe["teachers"]["a"]
+    recipe["runs"]["b"] = recipe["runs"]["a"]
     (folder / "data").mkdir()
     data = write_sets(folder / "data")
     return [
@@ -116,7 +127,12 @@ def test_the_card_says_what_the_reader_was_made_of_and_names_no_place(work: Path
     card = (work / "reader" / "card.md").read_text("utf-8")
     assert card.startswith("# reader-tiny, int8\n")
     assert facts(work / "reader") in card
-    for wanted in ("SQuAD 1.1", "CC BY-SA 4.0", "HotpotQA", "| student | 2 | 3 | 8 | 768 |"):
+    for wanted in (
+        "SQuAD 1.1",
+        "CC BY-SA 4.0",
+        "HotpotQA",
+        "| student | base | a, b | 2 | 3 | 8 steps | 768 |",
+    ):
         assert wanted in card
     assert "Not measured yet" in card
     recipe = (work / "reader" / "recipe.json").read_text("utf-8")
@@ -151,7 +167,7 @@ def test_other_options_run_a_stage_and_all_after_it(
     work: Path, given: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = json.loads((folder / "recipe.json").read_text("utf-8"))
-    recipe["student"]["seed"] = 9
+    recipe["runs"]["student"]["options"]["seed"] = 9
     (folder / "other").mkdir()
     other = [*given[:-1], str(changed(folder / "other", recipe)), "--dry-run"]
     assert make.main(other) == 0
