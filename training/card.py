@@ -75,7 +75,7 @@ def made_with(work: Path, recipe: Path) -> dict[str, Any]:
         name: _checkpoint(read_json(work / name / "recipe.json")) for name in plan["runs"]
     }
     kept = list(plan["runs"])[-1]
-    counted = {name: rows[name] for name in ("seed", "mine", "passages") if name in rows}
+    counted: dict[str, Any] = {n: rows[n] for n in ("seed", "mine", "passages") if n in rows}
     train = rows.get("train", {})
     counted |= {n: train[n] for n in ("questions", "unanswerable", "claims") if n in train}
     return {
