@@ -75,6 +75,8 @@ def answer_features(candidates: Sequence[Candidate], chosen: int) -> dict[str, f
         "relevance": _bounded(one.relevance),
         "answerable": _bounded(one.answerable),
         "margin": _bounded(one.margin),
+        # Below "no answer here" a point of margin counts otherwise than above it.
+        "shortfall": min(0.0, _bounded(one.margin)),
         "score": one.score,
         "fusion": one.fusion_score,
         "windows": math.log2(max(1, min(one.windows, _MOST_WINDOWS))),
