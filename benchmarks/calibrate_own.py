@@ -153,9 +153,10 @@ def judged(answered: dict[str, list[Answered]], shipped: Calibration) -> dict[st
         "questions": {name: _described(part) for name, part in answered.items()},
         "shipped": on_test(shipped, test),
     }
-    fits = {"made": answered["made"], **{f"own {n}": answered["own"][:n] for n in OWN}}
+    own = answered["own"]
+    fits = {"made": answered["made"], **{f"own {n}": own[:n] for n in OWN if n <= len(own)}}
     for name, part in fits.items():
-        chosen = fit(part, shipped)
+        chosen = fit(part, shipped, promising=name != "made")
         found[name] = {
             "method": chosen.method,
             "would be stored": chosen.better,
@@ -190,7 +191,7 @@ def table(results: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, found in results["sets"].items():
-        for way in ("shipped", "made", *(f"own {number}" for number in OWN)):
+        for way in (way for way in NAMES if way in found):
             figures = found[way]
             promises = [_promised(one) for one in figures["promises"] if one["max_risk"] > 0.05]
             cells = [f"`{name}`", NAMES[way], *(_short(figures[key]) for key in FIGURES), *promises]

@@ -104,3 +104,24 @@ def test_the_shipped_table_of_risks_is_judged_as_it_is() -> None:
     found = fit(answered, replace(shipped(), risk=table))
     assert found.before is not None
     assert any(promise.coverage for promise in found.before.promises)
+
+
+def test_made_questions_move_the_probability_and_not_what_is_let_through() -> None:
+    answered = outcomes(600, bias=-1.0, slope=0.4)
+    said = [one.before or 0.0 for one in answered]
+    table = risk_table(said, [one.outcome.right for one in answered])
+    found = fit(answered, replace(shipped(), risk=table), promising=False)
+    assert found.method == "rescaled"
+    assert found.before is not None
+    assert found.calibration.risk is not None
+    assert found.calibration.risk.rows[0].threshold != table.rows[0].threshold
+    for old, new in zip(table.rows, found.calibration.risk.rows, strict=True):
+        now = [found.calibration.answer.probability(one.outcome.features) for one in answered]
+        assert sum(one >= new.threshold for one in now) == pytest.approx(old.answered, abs=2)
+
+
+def test_made_questions_promise_nothing_for_a_reader_that_nobody_has_counted_for() -> None:
+    bare = replace(shipped(), label="uncalibrated")
+    found = fit(outcomes(300, bias=0.0, slope=1.0, calibration=bare), bare, promising=False)
+    assert found.calibration.risk is None
+    assert not any(promise.coverage for promise in found.after.promises)

@@ -7,6 +7,7 @@ likelier one and only shifts and stretches it: two numbers, which a few dozen qu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -30,6 +31,7 @@ FOLDS = 5
 CONFIDENCE = 0.95
 """With which promises are made unless told otherwise."""
 _LOGIT = "logit"
+_DIGITS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Fit:
     answer: Logistic
     out_of_fold: tuple[float, ...]
     """Of each question by a fit without its document."""
+    scale: Logistic | None = None
+    """Of a rescaled one: what was done to the shipped logit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +59,35 @@ class Fitted:
 
 
 def fit(
-    answered: Sequence[Answered], shipped: Calibration, *, confidence: float = CONFIDENCE
+    answered: Sequence[Answered],
+    shipped: Calibration,
+    *,
+    promising: bool = True,
+    confidence: float = CONFIDENCE,
 ) -> Fitted:
-    """`confidence` is the one with which promises are made where they are judged."""
+    """`confidence` is the one with which promises are made where they are judged.
+
+    Made questions are too easy to promise anything by. Without `promising` the probability is
+    rescaled at most, and the shipped table of risks goes with it: answers that it let through
+    before are let through as before.
+    """
     right = [one.outcome.right for one in answered]
     groups = [one.asked.group for one in answered]
-    best = min(ways(answered, shipped, groups), key=lambda way: _brier(way.out_of_fold, right))
-    after = judge(best.out_of_fold, right, _crossed(best.out_of_fold, right, groups, confidence))
+    tried = ways(answered, shipped, groups)
+    best = min(tried, key=lambda way: _brier(way.out_of_fold, right)) if promising else tried[0]
+    risk = risk_table(best.out_of_fold, right) if promising else _carried(shipped, best.scale)
+    thresholds = (
+        _crossed(best.out_of_fold, right, groups, confidence)
+        if promising
+        else [_thresholds(risk, confidence)] * len(right)
+    )
+    after = judge(best.out_of_fold, right, thresholds)
     before = _before(answered, right, shipped, confidence)
     calibration = replace(
         shipped,
         label="calibrated",
         answer=best.answer,
-        risk=risk_table(best.out_of_fold, right),
+        risk=risk,
         source="library",
         warning=None,
     )
@@ -88,10 +108,12 @@ def ways(answered: Sequence[Answered], shipped: Calibration, groups: Sequence[st
     if shipped.label == "uncalibrated":
         return [refitted]
     logits = [Outcome({_LOGIT: shipped.answer.logit(one.features)}, one.right) for one in outcomes]
+    scale = fit_logistic(logits, [_LOGIT])
     rescaled = Fit(
         "rescaled",
-        _composed(fit_logistic(logits, [_LOGIT]), shipped.answer),
+        _composed(scale, shipped.answer),
         tuple(cross_fitted(logits, [_LOGIT], groups=groups, folds=FOLDS)),
+        scale,
     )
     return [rescaled, refitted]
 
@@ -101,6 +123,22 @@ def _composed(scale: Logistic, shipped: Logistic) -> Logistic:
     by = scale.weights[_LOGIT]
     weights = {name: by * weight for name, weight in shipped.weights.items()}
     return Logistic(scale.bias + by * shipped.bias, weights)
+
+
+def _carried(shipped: Calibration, scale: Logistic | None) -> RiskTable | None:
+    """The shipped table with its thresholds where the rescaled probability has them."""
+    if shipped.risk is None or scale is None or scale.weights[_LOGIT] <= 0:
+        return None
+    rows = tuple(replace(row, threshold=_moved(row.threshold, scale)) for row in shipped.risk.rows)
+    return replace(shipped.risk, rows=rows)
+
+
+def _moved(threshold: float, scale: Logistic) -> float:
+    if not 0 < threshold < 1:
+        return threshold
+    # Rounded down, so that what lay at the threshold is still let through.
+    moved = scale.probability({_LOGIT: math.log(threshold / (1 - threshold))})
+    return math.floor(moved * _DIGITS) / _DIGITS
 
 
 def _before(

@@ -114,7 +114,12 @@ def _calibrated(
     shipped = load_calibration(library.reader().name)
     answered = _answered(source.asked, Answering(source.library, shipped), tell)
     _check(answered, source.name)
-    fitted = fit(answered, shipped, confidence=library.settings.answer.risk_confidence)
+    fitted = fit(
+        answered,
+        shipped,
+        promising=all(one.kind == "own" for one in source.asked),
+        confidence=library.settings.answer.risk_confidence,
+    )
     asked = Counter[str](one.kind for one in source.asked)
     stored = None
     if store_it and (fitted.better or force):

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     Listener = Callable[[Progress], None]
 
 _SHEETS = frozenset((".csv", ".tsv"))
+_MADE = (
+    "made questions are easier than real ones: they move the probability, and what --max-risk "
+    "promises stays as it was (docs/calibrate.md)"
+)
 _NO = frozenset(("no", "n", "false", "0"))
 
 
@@ -42,7 +46,7 @@ class Source:
 
 def from_library(library: EvaluatedLibrary, *, most: int, seed: int) -> Source:
     asked = made_questions(library, most=most, seed=seed)
-    return Source("the library's own documents", tuple(asked), library)
+    return Source("the library's own documents", tuple(asked), library, (_MADE,))
 
 
 def from_path(
