@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.reader_quality_figures import auroc_of, calibration_error, mean_of, rounded
+from benchmarks.reader_quality_grades import about_threshold
 from benchmarks.reader_quality_risk import (
     Sample,
     best_features,
@@ -85,6 +86,7 @@ def fit(read: Read, label: str, *, file: Path = FILE, results: Path = RESULTS) -
         min_answer=best_threshold(p.tolist(), squad, choice),
         min_quality=_alarm(good, FALSE_ALARMS),
         min_web_quality=_alarm(good, FALSE_WEB_ALARMS),
+        min_about=about_threshold(choosing),
         risk=risk_table(p.tolist(), [one.right for one in sample.outcomes]),
     )
     told: dict[str, Any] = {

@@ -64,6 +64,14 @@ def graded(cases: Sequence[Case]) -> dict[str, Any]:
     }
 
 
+def about_threshold(cases: Sequence[Case]) -> float:
+    """The relevance, in tenths, above which a passage is about the question, as it leaves most
+    room to both bounds among the best five of answerable questions."""
+    held = [case for case in cases if case.answerable]
+    pairs = _pairs([pair for case in held for pair in _graded(case, DEPTHS[0], about=False)])
+    return round(_threshold(pairs, "relevance"), 1)
+
+
 def _rules(cases: Sequence[Case], depth: int, *, about: bool) -> dict[str, Any]:
     sides = [
         [

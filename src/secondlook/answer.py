@@ -101,7 +101,13 @@ class SeenPassage(Record):
     dense_score: float | None = None
     lexical_rank: int | None = None
     lexical_score: float | None = None
-    rerank_score: float | None = None
+    rerank_score: float | None = Field(
+        default=None, description="The reader's: how far the passage is about the question."
+    )
+    answer_score: float | None = Field(
+        default=None,
+        description="The reader's: how far it answers it; none where it was only glanced at.",
+    )
     grade: Literal["relevant", "irrelevant", "not graded"] = "not graded"
     kept: bool
     why: str

@@ -151,6 +151,7 @@ def _row(name: str, question: _Question, repeat: int, draw: random.Random) -> Ro
         right=right,
         metrics=_metrics(question, f1 if answered else 0.0, answered=answered, draw=draw),
         read=tuple((int(rank == 0), question.lowest + 4.0 - rank) for rank in range(6)),
+        judged=tuple((int(rank == 0), question.lowest + 4.0 > rank) for rank in range(6)),
         fallback=fallback,
         web=fallback and name == "adaptive+web",
         retries=int(fallback) + int(fallback and question.number % 3 == 0),

@@ -102,8 +102,8 @@ def test_rewriting_needs_a_run_without_it() -> None:
 
 
 def read(n: int, gold: Sequence[float], other: Sequence[float]) -> list[Row]:
-    passages = (*((1, score) for score in gold), *((0, score) for score in other))
-    return [row(f"q{at}", configuration="linear", read=passages) for at in range(n)]
+    passages = (*((1, score > 0) for score in gold), *((0, score > 0) for score in other))
+    return [row(f"q{at}", configuration="linear", judged=passages) for at in range(n)]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def read(n: int, gold: Sequence[float], other: Sequence[float]) -> list[Row]:
 def test_the_reader_as_a_grader(pairs: list[Row], verdict: str) -> None:
     found = judged("H2 reader", pairs)
     assert found.verdict == verdict, found
-    assert found.numbers["pairs"] == sum(len(one.read) for one in pairs)
+    assert found.numbers["pairs"] == sum(len(one.judged) for one in pairs)
 
 
 def test_a_model_as_a_grader_is_judged_beside_the_reader() -> None:
@@ -129,7 +129,7 @@ def test_a_model_as_a_grader_is_judged_beside_the_reader() -> None:
         row(
             f"q{at}",
             configuration="corrective",
-            read=((1, 3.0), (0, -3.0)),
+            judged=((1, True), (0, False)),
             graded=((1, at % 10 < 3), (0, False)),
         )
         for at in range(80)

@@ -40,7 +40,7 @@ def test_what_a_grader_did_is_counted() -> None:
 
 
 def test_without_a_grader_the_reader_is_one() -> None:
-    rows = [a_row("q1", read=((GOLD, -0.5), (OTHER, 0.1), (GOLD, 2.0), (OTHER, 0.0)))]
+    rows = [a_row("q1", judged=((GOLD, False), (OTHER, True), (GOLD, True), (OTHER, False)))]
     found = values(rows)
     assert found["false_rejection_gold"] == 0.5
     assert found["false_rejection_gold@1"] == 1.0
@@ -49,8 +49,8 @@ def test_without_a_grader_the_reader_is_one() -> None:
 
 def test_where_a_grader_judges_the_reader_is_not_asked() -> None:
     rows = [
-        graded("q1", (GOLD, True), read=((GOLD, -1.0),)),
-        a_row("q2", read=((GOLD, -1.0),)),
+        graded("q1", (GOLD, True), judged=((GOLD, False),)),
+        a_row("q2", judged=((GOLD, False),)),
     ]
     assert values(rows)["false_rejection_gold"] == 0.0
 
@@ -110,8 +110,8 @@ def test_an_interval_draws_questions_not_passages() -> None:
     [
         ({"graded": ((GOLD, True),) * 5, "seconds_by_node": {"grade": 2.0, "rerank": 1.0}}, 4.0),
         ({"graded": ((GOLD, True),) * 5, "seconds_by_node": {"rerank": 1.0}}, 2.0),
-        ({"read": ((GOLD, 1.0),) * 20, "seconds_by_node": {"grade": 9.0, "rerank": 1.0}}, 0.5),
-        ({"read": ((GOLD, 1.0),) * 20, "seconds_by_node": {"retrieve": 1.0}}, None),
+        ({"judged": ((GOLD, True),) * 20, "seconds_by_node": {"grade": 9.0, "rerank": 1.0}}, 0.5),
+        ({"judged": ((GOLD, True),) * 20, "seconds_by_node": {"retrieve": 1.0}}, None),
         ({"seconds_by_node": {"rerank": 1.0}}, None),
     ],
 )

@@ -36,7 +36,7 @@ def test_a_bare_machine_is_well(desk: Desk) -> None:
     result = desk.run("doctor")
     assert result.code == 0
     assert "  ok  none: no model: answers are extracted" in result.out
-    assert "  ok  reader: reader-12@" in result.out
+    assert "  ok  reader: secondlook-reader-" in result.out
     assert "there is none yet\n      fix: secondlook add ~/papers" in result.out
     assert "All that is needed is there." in result.err
 

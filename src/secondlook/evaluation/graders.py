@@ -1,6 +1,6 @@
-"""How well passages are judged: by a grader where one judged, else by the reader, whose score
-above 0 accepts a passage. Gold is what the set says holds the answer; a question without an
-answer has none, so whatever is accepted for it is accepted wrongly."""
+"""How well passages are judged: by a grader where one judged, else by the reader, which accepts
+what it looked at and found to be about the question. Gold is what the set says holds the answer; a
+question without an answer has none, so whatever is accepted for it is accepted wrongly."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _with_known_gold(rows: Sequence[Row], *, by_grader: bool) -> list[_Judged]:
 def _judgements(row: Row, *, by_grader: bool) -> tuple[tuple[int, bool], ...]:
     if by_grader:
         return row.graded
-    return tuple((grade, score > 0) for grade, score in row.read)
+    return row.judged
 
 
 def _names_gold(row: Row, judged: Sequence[tuple[int, bool]]) -> bool:
@@ -114,9 +114,9 @@ def _seconds_per_10(rows: Sequence[Row], *, by_grader: bool, seed: int) -> Estim
     is_timed = by_grader and any(_GRADER in row.seconds_by_node for row in rows)
     node = _GRADER if is_timed else _READER
     timed = [
-        (row.case, row.seconds_by_node[node], len(row.graded if by_grader else row.read))
+        (row.case, row.seconds_by_node[node], len(row.graded if by_grader else row.judged))
         for row in rows
-        if node in row.seconds_by_node and (row.graded if by_grader else row.read)
+        if node in row.seconds_by_node and (row.graded if by_grader else row.judged)
     ]
     if not timed:
         return None

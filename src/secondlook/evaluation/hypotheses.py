@@ -124,8 +124,9 @@ def _more(without: Sequence[Row], again: Sequence[Row]) -> int | None:
 
 
 def _grader_is_good(rows: Mapping[str, Sequence[Row]], who: str, *, seed: int) -> Hypothesis:
-    """H2, on the passages whose relevance the set knows. Pairs of one question hang together, so
-    the intervals are over questions."""
+    """H2, on the passages whose relevance the set knows, of questions that have an answer: what
+    would be gold for the others is a matter of taste. Pairs of one question hang together, so the
+    intervals are over questions."""
     by_model = who != "the reader"
     claim = f"{who} grades with precision >= {MIN_PRECISION:.2f} and recall >= {MIN_RECALL:.2f}"
     test = "95 % intervals over questions against the two bounds"
@@ -160,9 +161,11 @@ def _judged_by(
 ) -> tuple[str, list[Row]] | None:
     """Of the first configuration that has judgements: others judge the same pairs again."""
     for name, found in rows.items():
-        if any(row.graded if by_model else row.read for row in found):
+        if any(row.graded if by_model else row.judged for row in found):
             return name, [
-                row if by_model else row.model_copy(update={"graded": ()}) for row in found
+                row if by_model else row.model_copy(update={"graded": ()})
+                for row in found
+                if row.answerable
             ]
     return None
 
@@ -262,7 +265,7 @@ def _retried(row: Row) -> bool:
 
 
 def _pairs(rows: Sequence[Row], *, by_model: bool) -> int:
-    return sum(len(row.graded if by_model else row.read) for row in rows)
+    return sum(len(row.graded if by_model else row.judged) for row in rows)
 
 
 def _as_numbers(name: str, found: Difference) -> dict[str, Scalar]:

@@ -35,6 +35,8 @@ class Numeric:
     now: float
     low: float | None
     high: float | None
+    between: bool = False
+    """The bounds themselves are not allowed."""
 
 
 def numeric_setting(given: str, settings: Settings) -> Numeric:
@@ -51,6 +53,7 @@ def numeric_setting(given: str, settings: Settings) -> Numeric:
         now=now,
         low=bounds["ge"] if bounds["ge"] is not None else bounds["gt"],
         high=bounds["le"] if bounds["le"] is not None else bounds["lt"],
+        between=bounds["gt"] is not None and bounds["lt"] is not None,
     )
 
 
@@ -126,7 +129,8 @@ def _worth_trying(setting: Numeric) -> list[float]:
     if low == _AS_CALIBRATED and default == _AS_CALIBRATED:
         return list(_SHARES)
     if low is not None and high is not None and not setting.whole:
-        return sorted({*(low + share * (high - low) for share in _EVENLY), default})
+        shares = _SHARES if setting.between else _EVENLY
+        return sorted({*(low + share * (high - low) for share in shares), default})
     if default == 0 and low is None:
         return list(_AROUND_ZERO)
     if default == 0:

@@ -88,6 +88,11 @@ class Row(Record):
         description="Of each passage that the reader read, best first: the grade of relevance "
         "(0 = not gold) and the reader's score.",
     )
+    judged: tuple[tuple[int, bool], ...] = Field(
+        default=(),
+        description="Of each passage that the reader read: grade, and whether it looked at it and "
+        "found it to be about the question.",
+    )
     graded: tuple[tuple[int, bool], ...] = Field(
         default=(), description="Of each passage that a grader judged: grade, and if accepted."
     )

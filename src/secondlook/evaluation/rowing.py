@@ -49,6 +49,8 @@ class RowMaker:
     """What the set calls each document of the library."""
     shelf: Shelf
     truth: Truth
+    min_about: float = 0.0
+    """The relevance above which the reader takes a passage to be about the question."""
 
     def row(self, case: Case, seen: Seen, *, repeat: int, seconds: float, saved: Saved) -> Row:
         answer = seen.answer
@@ -70,6 +72,11 @@ class RowMaker:
             metrics=self._metrics(case, seen.first, answer),
             read=tuple(
                 (self._grade(case, item), round(item.rerank_score, 4))
+                for item in answer.passages
+                if item.rerank_score is not None
+            ),
+            judged=tuple(
+                (self._grade(case, item), _is_about(item, self.min_about))
                 for item in answer.passages
                 if item.rerank_score is not None
             ),
@@ -135,6 +142,12 @@ class RowMaker:
 
     def _grade(self, case: Case, passage: SeenPassage) -> int:
         return case.gold.get(self._name(case, passage.document), 0)
+
+
+def _is_about(passage: SeenPassage, min_about: float) -> bool:
+    """A glance is a first guess and no judgement."""
+    looked = passage.answer_score is not None
+    return looked and passage.rerank_score is not None and passage.rerank_score > min_about
 
 
 def _known(case: Case) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from secondlook.evaluation.remembering import (
 from secondlook.evaluation.rowing import RowMaker, Seen
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.service import refuse_missing_files
+from secondlook.reading.calibration import load_calibration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -276,11 +277,13 @@ class _Work:
         from secondlook.library.opening import load_embedder_for
 
         embedder = load_embedder_for(planned.settings, planned.settings.embedding.model)
+        shelf = library.shelf()
         return RowMaker(
             configuration=planned.configuration.name,
             names=names_by_document(library, self.plan.data),
-            shelf=library.shelf(),
+            shelf=shelf,
             truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
+            min_about=load_calibration(shelf.reader_name).min_about,
         )
 
     def _advance(

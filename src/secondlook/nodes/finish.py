@@ -110,6 +110,7 @@ def seen(item: Found, context: Context) -> SeenPassage:
         lexical_rank=item["lexical_rank"],
         lexical_score=item["lexical_score"],
         rerank_score=item["relevance"],
+        answer_score=item["answerable"],
         kept=item["kept"],
         why=item["why"],
         origin=item["origin"],

@@ -37,6 +37,8 @@ class Calibration:
     """A search less likely than this to have found what answers is worth another one."""
     min_web_quality: float
     """And below this the library looks empty-handed."""
+    min_about: float = 0.0
+    """A passage whose relevance is above it is about the question."""
     risk: RiskTable | None = None
     """How often answers were wrong above each probability; None where nobody has counted."""
     source: Literal["shipped", "library"] = "shipped"

@@ -113,6 +113,7 @@ def calibration_data(
             "answer": calibration.min_answer,
             "quality": calibration.min_quality,
             "web_quality": calibration.min_web_quality,
+            "about": calibration.min_about,
         },
     }
     if calibration.risk is not None:
@@ -141,6 +142,7 @@ def _calibration(made: Mapping[str, Any]) -> Calibration:
         min_answer=_number(thresholds["answer"]),
         min_quality=_number(thresholds["quality"]),
         min_web_quality=_number(thresholds["web_quality"]),
+        min_about=_number(thresholds.get("about", 0.0)),
         risk=None if risk is None else RiskTable.of_data(risk),
     )
 
