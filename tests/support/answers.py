@@ -149,10 +149,13 @@ def generative(library: Library) -> Answer:
     offer = desk.quote("What does the dredging of the inner basin cost?", "1.386 million")
     votes = desk.quote("Who voted against the money for dredging?", "Whitlock")
     money = desk.quote("Who approved the dredging money?", "1.42 million")
-    desk.claim("The deepest berth, at the north quay, has 7.8 metres.", depth)
+    desk.claim("The deepest berth of the harbour has 7.8 metres.", depth)
     desk.claim("The dredging was offered for 1,386,000 crowns.", offer)
     desk.claim(
-        "The council approved up to 1.42 million crowns; Whitlock voted against.", money, votes
+        "The council approved up to 1.42 million crowns for the dredging; "
+        "Councillor Whitlock voted against.",
+        money,
+        votes,
     )
     return desk.answer("generative", model="gguf:small", short="7.8 metres")
 

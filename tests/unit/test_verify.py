@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from secondlook.answer import Answer, Check, Citation, Claim, SeenPassage
 from secondlook.errors import UsageError
+from secondlook.reading.support import CoverageSupport
 from secondlook.verify import (
     Problem,
     evidence_of,
@@ -204,8 +205,10 @@ def test_the_threshold_decides() -> None:
     said = f"{FIRST} It surprises every visiting sailor."
     claim = Claim(text=said, citations=(1,))
     answer = two_claims(claims=(claim, two_claims().claims[1]), text=f"{said} [1] {SECOND} [2]")
-    assert lines(answer, min_support=0.3) == []
-    assert "claim 1: what it cites supports it by 0." in lines(answer, min_support=0.9)[0]
+    words = CoverageSupport()
+    assert lines(answer, min_support=0.3, support=words) == []
+    told = lines(answer, min_support=0.9, support=words)[0]
+    assert "claim 1: what it cites supports it by 0." in told
 
 
 def test_another_judge_may_decide() -> None:

@@ -85,24 +85,27 @@ class Checker:
             for size in _WINDOWS
             for at in range(len(bounds) - size + 1)
         ] or [(0, len(passage.text))]
-        places = self._worth_judging(claim, passage, places)
+        sifted = self._worth_judging(claim, passage, places)
+        by_words, places = sifted is not places, sifted
         supports = self.support.support(_pairs(claim, passage, places))
         best = 0
         for at, value in enumerate(supports):
             longer = places[at][1] - places[at][0] > places[best][1] - places[best][0]
-            if value > supports[best] + (_WORTH_IT if longer else 0):
+            # Where nothing supports a claim, a judge's small differences are no reason to cite
+            # another place than the one with the claim's words, which comes first.
+            if value > supports[best] + (_WORTH_IT if longer or by_words else 0):
                 best = at
         return Quote(passage, *places[best], supports[best])
 
     def _worth_judging(self, claim: str, passage: Passage, places: list[_Place]) -> list[_Place]:
-        """The places that have most of the claim's words, the shorter before the longer; all of
-        them where the judge counts words itself."""
+        """The places that have most of the claim's words, the best first; all of them where the
+        judge counts words itself."""
         sieve = sieve_of(self.support)
-        if sieve is self.support or len(places) <= _WORTH_JUDGING:
+        if sieve is self.support:
             return places
         values = sieve.support(_pairs(claim, passage, places))
         order = sorted(range(len(places)), key=lambda at: -values[at])
-        return [places[at] for at in sorted(order[:_WORTH_JUDGING])]
+        return [places[at] for at in order[:_WORTH_JUDGING]]
 
     def _together(self, claim: str, quotes: Sequence[Quote]) -> float:
         if not quotes:

@@ -143,7 +143,7 @@ class AnswerSettings(Section):
         default=0, ge=0, description="Most tokens of evidence for a model; 0 = what fits."
     )
     judge: Literal["reader", "coverage"] = Field(
-        default="coverage",
+        default="reader",
         description="Who judges what a sentence cites: the trained `reader`, or `coverage`, which "
         "counts words.",
     )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 JudgeName: TypeAlias = Literal["reader", "coverage"]
-DEFAULT_JUDGE: Final[JudgeName] = "coverage"
+DEFAULT_JUDGE: Final[JudgeName] = "reader"
 DEFAULT_MIN_SUPPORT: Final = 0.6
 """Below it a sentence counts as unsupported, whoever judges; measured in docs/verify.md."""
 
