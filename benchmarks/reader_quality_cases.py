@@ -128,6 +128,15 @@ def _case(question: Question, read: Read, texts: Mapping[str, Passage]) -> Case:
     )
 
 
+def ranking_of(
+    question: Question, readings: Sequence[Reading], *, blend: float
+) -> Mapping[str, float]:
+    """Recall and nDCG of the order that these readings give."""
+    by_id = {one.passage: reading for one, reading in zip(question.found, readings, strict=True)}
+    ordered = order([_ranked(one, "") for one in question.found], by_id, blend=blend)
+    return _retrieval(question, [item.entry.document for item in ordered])
+
+
 def _ranked(one: Found, text: str) -> Ranked:
     return Ranked(
         entry=Entry(one.passage, one.document, text, (), one.start, one.end),
