@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from secondlook.reading.reader import _feed, _Window, window_starts
+from secondlook.reading.reader import _Window, window_starts
 from secondlook.reading.weights import find_weights
 from training.arrays import (
     MAX_TOKENS,
@@ -111,7 +111,7 @@ def test_a_packed_row_is_what_the_product_feeds(pairs: Pairs, tokenizer: Tokeniz
         tokenizer.encode(text, add_special_tokens=False).ids
         for text in (NORWAY.question, PASSAGES[0].text)
     )
-    feed = _feed(question, _Window(0, passage, []))
+    feed = _Window(b"", question, passage, []).feed
     size = int(batch.bounds[1])
     assert batch.ids[:size].tolist() == feed["ids"][0].tolist()
     assert batch.types[:size].tolist() == feed["types"][0].tolist()
