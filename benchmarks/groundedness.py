@@ -108,18 +108,19 @@ def _run(reader: RememberingReader, head: SupportHead, options: argparse.Namespa
             hint="python -m benchmarks.groundedness fit",
         )
     if "judgements" in options.only:
-        fitted = groundedness_sets.fitting()
+        thresholds = _thresholds(measures.BASELINES, options.claims)
         found["judgements"] = {
-            name: _compared(reader, head, claims, fitted, measures.BASELINES)
+            name: _compared(reader, head, claims, measures.BASELINES, thresholds)
             for name, claims in (
                 ("BEGIN", groundedness_sets.begin(options.begin)),
                 ("QAGS", groundedness_sets.qags()),
             )
         }
     if "lengths" in options.only:
-        fitted, claims = groundedness_sets.fitting(), groundedness_sets.halueval()
         baselines = {"length": measures.length, "word overlap": measures.overlap}
-        found["halueval, lengths matched"] = _compared(reader, head, claims, fitted, baselines)
+        thresholds = _thresholds(baselines, options.claims)
+        claims = groundedness_sets.halueval()
+        found["halueval, lengths matched"] = _compared(reader, head, claims, baselines, thresholds)
     if "pairs" in options.only:
         found["minimal pairs"] = _minimal(reader, head)
     if "answers" in options.only:
@@ -136,12 +137,20 @@ def _keep(found: dict[str, Any], file: Path) -> None:
     file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
+def _thresholds(baselines: dict[str, Any], size: int) -> dict[str, float]:
+    fitted = groundedness_sets.fitting(size)
+    return {
+        name: measures.best_threshold(score(fitted.pairs), fitted)
+        for name, score in baselines.items()
+    }
+
+
 def _compared(
     reader: RememberingReader,
     head: SupportHead,
     claims: Claims,
-    fitted: Claims,
     baselines: dict[str, Any],
+    thresholds: dict[str, float],
 ) -> dict[str, Any]:
     least = DEFAULT_MIN_SUPPORT
     judge = np.array(ReaderSupport(lambda: reader, head).support(claims.pairs))
@@ -159,8 +168,7 @@ def _compared(
         "majority": {"balanced_accuracy": 0.5},
     }
     for name, score in baselines.items():
-        threshold = measures.best_threshold(score(fitted.pairs), fitted)
-        found[name] = measures.figures(score(claims.pairs), claims.supported, threshold)
+        found[name] = measures.figures(score(claims.pairs), claims.supported, thresholds[name])
     best = max(found[name]["balanced_accuracy"] for name in ("majority", *baselines))
     found["points_above_best_baseline"] = round(
         100 * (found["judge"]["balanced_accuracy"] - best), 1

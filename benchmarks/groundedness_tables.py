@@ -28,7 +28,11 @@ def fill(page: Path, found: Found) -> None:
     """Write the tables into the page, each between its marks."""
 
     def block(mark: re.Match[str]) -> str:
-        return f"{mark['begin']}{TABLES[mark['name']](found)}\n{mark['end']}"
+        try:
+            made = TABLES[mark["name"]](found)
+        except KeyError:
+            made = "*Not measured yet: `python -m benchmarks.groundedness`.*"
+        return f"{mark['begin']}{made}\n{mark['end']}"
 
     page.write_text(_BLOCK.sub(block, page.read_text("utf-8")), "utf-8")
 
