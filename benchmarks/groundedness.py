@@ -37,6 +37,7 @@ from secondlook.reading.support import (
     save_head,
 )
 from secondlook.reading.support.coverage import ALL_CAPS, cap
+from secondlook.reading.support.judged import supporting_logits
 
 if TYPE_CHECKING:
     from benchmarks.groundedness_measures import Pairs, RememberingReader, Scores
@@ -87,7 +88,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 def _fit(reader: RememberingReader, file: Path, size: int) -> None:
     claims = groundedness_sets.fitting(size)
     head = measures.fit_head(reader, claims)
-    scores = np.array([head.probability(one) for one in reader.judge(claims.pairs)])
+    scores = np.array([head.probability(one) for one in supporting_logits(reader, claims.pairs)])
     save_head(
         file,
         head,
@@ -181,7 +182,7 @@ def _capped(reader: RememberingReader, head: SupportHead, pairs: Pairs, caps: An
     return np.array(
         [
             min(head.probability(logit), cap(*pair, caps))
-            for pair, logit in zip(pairs, reader.judge(pairs), strict=True)
+            for pair, logit in zip(pairs, supporting_logits(reader, pairs), strict=True)
         ]
     )
 

@@ -16,6 +16,7 @@ from secondlook.reading import load_embedder
 from secondlook.reading.calibration.logistic import Outcome, fit_logistic
 from secondlook.reading.reader import OnnxReader
 from secondlook.reading.support import CoverageSupport, SupportHead
+from secondlook.reading.support.judged import supporting_logits
 from secondlook.reading.weights import find_weights, read_weights
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _key(claim: str, evidence: str) -> str:
 
 def fit_head(reader: RememberingReader, claims: Claims) -> SupportHead:
     """Logistic regression on the logit; inference sets and changed sentences weigh alike."""
-    logits = reader.judge(claims.pairs)
+    logits = supporting_logits(reader, claims.pairs)
     outcomes = [
         Outcome({"logit": logit}, right, weight)
         for logit, right, weight in zip(logits, claims.supported, weights(claims), strict=True)

@@ -30,6 +30,7 @@ PREPARED = Path(".cache/training/in")
 DEV_SHARE = 0.02
 TRAINING_SEED = 0
 MINIMAL_PAIRS = 700
+_TORN = re.compile(r"(?<=\d)([.,]) (?=\d)")
 _NO_SPACE = re.compile(r"(?<=[a-z0-9)]\.)(?=[A-Z])")
 
 
@@ -80,9 +81,14 @@ def qags() -> Claims:
     for row in rows("faithfulness-human", "qags_cnndm"):
         for sentence in row["summary_sentences"]:
             said = [one["response"] == "yes" for one in sentence["responses"]]
-            pairs.append((sentence["sentence"], row["article"]))
+            pairs.append((_whole_numbers(sentence["sentence"]), _whole_numbers(row["article"])))
             supported.append(2 * sum(said) > len(said))
     return Claims(pairs, supported)
+
+
+def _whole_numbers(text: str) -> str:
+    """Numbers as they are written: the articles have "235, 000" for 235,000."""
+    return _TORN.sub(r"\1", text)
 
 
 def halueval() -> Claims:

@@ -123,7 +123,8 @@ def test_typographic_quotation_marks_are_the_same_marks() -> None:
 def test_a_claim_is_worth_what_its_weakest_sentence_is_worth() -> None:
     true, false = "It has 7.8 metres at low water.", "The quay was sold to a bank."
     support, clerk = judged(f"{true} {false} [1]")
-    assert clerk.asked == [(false, EVIDENCE)]
+    assert clerk.asked[0] == (false, EVIDENCE)
+    assert {claim for claim, _ in clerk.asked} == {false}
     assert support == pytest.approx(HEAD.probability(-4.0), abs=1e-4)
 
 
@@ -262,3 +263,22 @@ def test_an_answer_tells_that_words_stood_in() -> None:
     assert node._about_judge(context, {"method": "extractive"}) == []
     fine = SimpleNamespace(support=CoverageSupport())
     assert node._about_judge(fine, {"method": "generative"}) == []
+
+
+def test_long_evidence_is_looked_at_twice() -> None:
+    names = "Ann Bea Cid Dan Eve Fay Gus Hal Ida".split()  # noqa: SIM905
+    said = [f"{name} moors a boat at the quay." for name in names]
+    evidence = " ".join(said)
+    support, clerk = judged("The boat of Hal lies at the quay", evidence)
+    (_, whole), *near = clerk.asked
+    assert whole == evidence
+    assert len(near) == 3
+    assert " ".join(said[6:9]) in [text for _, text in near]
+    assert support > 0.9
+
+
+def test_what_only_the_whole_of_a_long_text_carries_counts_half() -> None:
+    said = [f"Berth {word} is long." for word in "one two three four five six".split()]  # noqa: SIM905
+    support, _ = judged("The quay is long and dry", " ".join([*said, "It was raining, not dry."]))
+    unsure, _ = judged("The berth is long, says nobody", " ".join(said))
+    assert unsure < 0.1 < support

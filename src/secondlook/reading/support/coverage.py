@@ -237,6 +237,12 @@ def _initials(text: str) -> str:
     return "".join(word[0] if word[0].isupper() else " " for word in _WORD.findall(text))
 
 
+def shared_terms(claim: str, sentences: Sequence[str]) -> list[int]:
+    """How many of the claim's telling words each sentence has."""
+    wanted = _terms(claim)
+    return [len(wanted & _terms(sentence)) for sentence in sentences]
+
+
 def sentences_of(text: str) -> list[str]:
     return [part for part in _SENTENCE_END.split(text) if part and part.strip()]
 

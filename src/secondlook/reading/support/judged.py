@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from secondlook.reading.support.coverage import cap, sentences_of
+from secondlook.reading.support.coverage import cap, sentences_of, shared_terms
 from secondlook.reading.support.port import without_marks
 from secondlook.reading.support.verbatim import is_verbatim
 
@@ -24,6 +24,9 @@ _OPENING = re.compile(
 )
 """What an answer may begin with and no document says."""
 _FEWEST_LEFT = 2
+_LONG = 6
+"""Sentences. Quotes have one to three of them, each under a title."""
+_LIKELY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,34 @@ class ReaderSupport:
     def _sentences(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
         found = {pair: 1.0 for pair in pairs if is_verbatim(*pair)}
         rest = [pair for pair in pairs if pair not in found and pair[1].strip()]
-        logits = self.judge().judge([_asked(pair) for pair in rest]) if rest else []
+        logits = supporting_logits(self.judge(), [_asked(pair) for pair in rest]) if rest else []
         for pair, logit in zip(rest, logits, strict=True):
             found[pair] = min(self.head.probability(logit), cap(*pair, self.head.caps))
         return {pair: found.get(pair, 0.0) for pair in pairs}
+
+
+def supporting_logits(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """The judge's logit of each pair. Long evidence is looked at twice, as a whole and around the
+    sentences that share most words with the claim, and the two views count alike: in a long text
+    there is something that goes with nearly every claim."""
+    near = [_neighbourhoods(*pair) for pair in pairs]
+    asked = dict.fromkeys([*pairs, *(one for some in near for one in some)])
+    known = dict(zip(asked, judge.judge(list(asked)), strict=True))
+    return [
+        (known[pair] + max(known[one] for one in some)) / 2 if some else known[pair]
+        for pair, some in zip(pairs, near, strict=True)
+    ]
+
+
+def _neighbourhoods(claim: str, evidence: str) -> list[tuple[str, str]]:
+    """The claim with each of the likeliest sentences and their neighbours; none where the evidence
+    is short."""
+    sentences = sentences_of(evidence)
+    if len(sentences) < _LONG:
+        return []
+    shared = shared_terms(claim, sentences)
+    likely = sorted(range(len(sentences)), key=lambda at: -shared[at])[:_LIKELY]
+    return [(claim, " ".join(sentences[max(0, at - 1) : at + 2])) for at in sorted(likely)]
 
 
 def _said(claim: str, evidence: str) -> list[str]:
