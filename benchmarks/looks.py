@@ -48,7 +48,7 @@ def main() -> None:
     store = Store()
     whole = Competitor("looks at all", load_reader(), None)
     read = {name: list(_looked_at(store, whole, name, given.questions)) for name in SETS}
-    found = {
+    found: dict[str, Any] = {
         "reader": whole.reader.name,
         "questions": {name: len(pairs) for name, pairs in read.items()},
         "default": {"looks": DEFAULT_OPTIONS.looks, "blend": DEFAULT_OPTIONS.blend},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.reader_quality_compare import REFERENCE, SHIPPED
+from secondlook.settings.sections import AnswerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,8 +16,8 @@ MARGIN = 0.005
 GAIN = 0.02
 TIME = 2 / 3
 SPLITS_BROKEN = 0.10
-CONFIDENCE = "0.95"
-"""Of the promises in the lines; the results hold the other levels beside it."""
+CONFIDENCE = str(AnswerSettings().risk_confidence)
+"""With which the product promises; the results hold other levels beside it."""
 
 
 def musts(found: Found, confidence: str = CONFIDENCE) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.reader_quality_compare import (
     REFERENCE,
     SHIPPED,
+    Read,
     against_hybrid,
     answerability,
     answerable,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from benchmarks.reader_quality_cases import Case
-    from benchmarks.reader_quality_compare import Read
 
 RESULTS = Path(__file__).resolve().parent / "results" / "reader_quality.json"
 CALIBRATION = Path(__file__).resolve().parents[1] / "src/secondlook/reading/calibration.json"
@@ -71,7 +71,7 @@ def report(
         "answerability": answerability(squad, choice, names),
     }
     tell("calibration")
-    found["calibration"] = _calibration(squad, held, choice, names)
+    found["calibration"] = _calibration(read, choice, names)
     tell("other sets")
     found["elsewhere"] = _elsewhere(read, choice, names)
     found["grading"] = {label: graded(cases) for label, cases in squad.items()}
@@ -95,16 +95,20 @@ def _compared(cases: Sequence[Case], choice: Mapping[str, float]) -> dict[str, A
     return compared_features(Sample.of(chosen, choice))
 
 
-def _calibration(
-    squad: Mapping[str, list[Case]],
-    held: Mapping[str, list[Case]],
-    choice: Mapping[str, float],
-    names: Names,
-) -> dict[str, Any]:
+def _calibration(read: Read, choice: Mapping[str, float], names: Names) -> dict[str, Any]:
+    """Probabilities and promises of each reader on all that it has read; the areas under their
+    curves on what both have."""
+    alone = {label: Read(read.store, (label,)) for label in read.labels}
+    mixed = {label: one.mixed("squad2-dev")[label] for label, one in alone.items()}
+    held = {label: answerable(one.of("squad2-dev"))[label] for label, one in alone.items()}
+    common = {"all": read.mixed("squad2-dev"), "answerable": answerable(read.of("squad2-dev"))}
     found: dict[str, Any] = {}
-    for group, by_label in (("all", squad), ("answerable", held)):
-        samples = {label: Sample.of(cases, choice) for label, cases in by_label.items()}
-        found[group] = {label: judged(sample, names[label]) for label, sample in samples.items()}
+    for group, by_label in (("all", mixed), ("answerable", held)):
+        found[group] = {
+            label: judged(Sample.of(cases, choice), names[label])
+            for label, cases in by_label.items()
+        }
+        samples = {label: Sample.of(cases, choice) for label, cases in common[group].items()}
         if compares(samples):
             found[group]["aurc"] = below(
                 samples[REFERENCE],

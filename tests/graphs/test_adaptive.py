@@ -162,7 +162,7 @@ class _Web:
 
 
 def web_settings(**more: Any) -> Settings:
-    return settings_of(web={"enable_web_search": True, "min_quality": 0.99, **more})
+    return settings_of(web={"enable_web_search": True, "min_quality": 1.0, **more})
 
 
 def test_the_web_answers_where_the_library_cannot_and_is_marked() -> None:

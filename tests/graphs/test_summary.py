@@ -448,7 +448,7 @@ def test_one_sentence_out_of_many_is_no_summary() -> None:
 
 
 def test_a_sentence_may_rest_on_several_places() -> None:
-    wide = "Berth 1, Berth 2 and Berth 3 are deep in spring. [1]"
+    wide = "In spring Berth 1 is 1.0, Berth 2 is 2.0 and Berth 3 is 3.0 metres deep. [1]"
     shelf = WordShelf(sectioned(passages=1))
     model = FunctionModel(lambda _: f"{wide} The mayor of Lisbon owns whales and dolphins.")
     answer, _ = run("summarise the survey", shelf=shelf, model=model, documents=("survey",))

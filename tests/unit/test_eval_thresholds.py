@@ -74,7 +74,7 @@ def test_a_setting_of_the_web_needs_one() -> None:
     [
         ("adaptive.min_quality", (0.1, 0.3, 0.5, 0.7, 0.9)),  # -1 stands for the calibrated one
         ("search.blend", (0.0, 0.25, 0.5, 0.75, 0.8, 1.0)),
-        ("answer.risk_confidence", (0.1, 0.3, 0.5, 0.7, 0.9, 0.95)),
+        ("answer.risk_confidence", (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)),
         ("search.candidates", (5, 10, 20, 40, 80)),
         ("rrf_k", (1, 2, 5, 10, 20)),
         ("models.retries", (0, 1, 2, 4, 8)),

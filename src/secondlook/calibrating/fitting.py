@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Method = Literal["rescaled", "refitted"]
 FOLDS = 5
-CONFIDENCE = 0.95
+CONFIDENCE = 0.99
 """With which promises are made unless told otherwise."""
 _LOGIT = "logit"
 _DIGITS = 10**6

@@ -22,7 +22,7 @@ your own documents:
 """
 QUESTIONS = (
     "how thick is the sheet piling of the south quay",
-    "who voted against the money for dredging",
+    "who voted against the dredging",
     "who designed the lighthouse on Cape Varn",
 )
 """The documents do not say who designed the lighthouse: that answer is withheld."""

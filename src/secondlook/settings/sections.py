@@ -163,7 +163,7 @@ class AnswerSettings(Section):
         description="Answer only so that at most this share of the answers is wrong.",
     )
     risk_confidence: float = Field(
-        default=0.95, gt=0, lt=1, description="How sure it must be that `max_risk` is kept."
+        default=0.99, gt=0, lt=1, description="How sure it must be that `max_risk` is kept."
     )
     unsupported: Literal["cut", "mark"] = Field(
         default="cut", description="What happens to a sentence that the evidence does not support."
