@@ -27,8 +27,12 @@ class Support(Protocol):
 
 
 def joined_evidence(places: Iterable[tuple[str, str]]) -> str:
-    """What a claim is judged by: each (title, quote) that it cites. Everybody must join alike."""
-    return "\n\n".join(f"{title}\n\n{quote}" for title, quote in places)
+    """What a claim is judged by: each (title, quote) that it cites, quotes of one document below
+    one title. Everybody must join alike."""
+    by_title: dict[str, list[str]] = {}
+    for title, quote in places:
+        by_title.setdefault(title, []).append(quote)
+    return "\n\n".join(part for title, quotes in by_title.items() for part in (title, *quotes))
 
 
 def without_marks(claim: str) -> str:
