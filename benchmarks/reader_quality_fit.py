@@ -71,9 +71,9 @@ def fit(read: Read, label: str, *, file: Path = FILE, results: Path = RESULTS) -
     rule = max(CHOICES, key=lambda name: np.mean([found[name]["f1"] for found in chosen.values()]))
     choice = CHOICES[rule]
     compared = compared_features(Sample.of(choosing, choice))
-    names = best_features(compared)
     sample = Sample.of(squad, choice)
-    p = out_of_sample(sample, names)
+    answer = _rising(sample.outcomes, best_features(compared))
+    p = out_of_sample(sample, tuple(answer.weights))
     searches = {name: (_held(read.of(name)[label]), read.robbed(name, label)) for name in MADE_FROM}
     quality = _quality(searches)
     good = [_good(quality, held) for held, _ in searches.values()]
@@ -81,7 +81,7 @@ def fit(read: Read, label: str, *, file: Path = FILE, results: Path = RESULTS) -
         reader=read.store.readers()[label].partition("/")[0],
         label="calibrated",
         choice=choice,
-        answer=fit_logistic(sample.outcomes, names),
+        answer=answer,
         quality=quality,
         min_answer=best_threshold(p.tolist(), squad, choice),
         min_quality=_alarm(good, FALSE_ALARMS),
@@ -164,9 +164,14 @@ def _quality(searches: Mapping[str, tuple[list[Case], list[Case]]]) -> Logistic:
         for case in group
         if case.best
     ]
-    model = fit_logistic(outcomes, QUALITY)
+    return _rising(outcomes, QUALITY)
+
+
+def _rising(outcomes: Sequence[Outcome], names: Sequence[str]) -> Logistic:
+    """Without the features that would count against what they speak for: what is worse for being
+    better in one respect fits one kind of text only."""
+    model = fit_logistic(outcomes, names)
     while falls := [name for name, weight in model.weights.items() if weight < 0]:
-        # A search that is worse for being better in one respect fits one kind of text only.
         worst = min(falls, key=lambda name: model.weights[name])
         model = fit_logistic(outcomes, [name for name in model.weights if name != worst])
     return model
