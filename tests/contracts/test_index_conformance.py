@@ -140,12 +140,17 @@ def worker(engine: str, path: Path, role: str, *numbers: int) -> subprocess.Pope
 def kill_somewhere(process: subprocess.Popen[str], chance: random.Random) -> list[str]:
     """Kill it a random while after a random line it said; all lines it said."""
     assert process.stdout is not None
+    assert process.stderr is not None
     lines = [process.stdout.readline() for _ in range(chance.randint(1, 14))]
     try:
         process.wait(timeout=chance.random() * 0.08)
     except subprocess.TimeoutExpired:
         process.kill()
-    rest, complaint = process.communicate()
+    # Not communicate(): what readline has read ahead would be lost to it.
+    rest, complaint = process.stdout.read(), process.stderr.read()
+    process.stdout.close()
+    process.stderr.close()
+    process.wait()
     assert not complaint
     return [*lines, *rest.splitlines()]
 

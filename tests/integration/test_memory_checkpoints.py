@@ -13,7 +13,7 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 
 from secondlook.errors import RunError
-from secondlook.memory.checkpoints import checkpoints, checkpoints_file, forget
+from secondlook.memory.checkpoints import _insisted, checkpoints, checkpoints_file, forget
 from secondlook.memory.runs import RunStore
 
 if TYPE_CHECKING:
@@ -261,3 +261,31 @@ def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, damage: str) -> None
     assert "can be deleted" in (caught.value.hint or "")
     with pytest.raises(RunError, match="cannot be used"):
         forget(path, "r")
+
+
+def test_a_write_that_another_connection_holds_up_is_begun_anew(tmp_path: Path) -> None:
+    holder = sqlite3.connect(tmp_path / "held.db", isolation_level=None)
+    holder.execute("CREATE TABLE written (value)")
+    holder.execute("BEGIN IMMEDIATE")
+    writer = sqlite3.connect(tmp_path / "held.db", timeout=0, isolation_level=None)
+    tries, undone = itertools.count(1), []
+
+    async def write() -> int:
+        attempt = next(tries)
+        if attempt == 3:
+            holder.execute("COMMIT")
+        writer.execute("INSERT INTO written VALUES (1)")
+        return attempt
+
+    async def undo() -> None:
+        undone.append(True)
+
+    async def refuse() -> None:
+        writer.execute("INSERT INTO nowhere VALUES (1)")
+
+    assert asyncio.run(_insisted(write, undo)) == 3
+    assert undone == [True, True]
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        asyncio.run(_insisted(refuse, undo))
+    writer.close()
+    holder.close()

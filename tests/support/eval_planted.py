@@ -42,15 +42,18 @@ def _planted(generator: np.random.Generator, number: int, repeat: int, *, answer
         return a_row(status="failed", error="broke", **known)
     answered = sure > 0.3
     right = bool(answered and answerable and generator.random() < sure)
+    metrics = _metrics(generator, answerable=answerable, answered=answered, right=right)
+    read = tuple(
+        (int(answerable and rank == number % 2), float(generator.normal(2 - rank)))
+        for rank in range(10)
+    )
     return a_row(
         status="answered" if answered else "abstained",
         confidence=sure,
         right=right if answered else None,
-        metrics=_metrics(generator, answerable=answerable, answered=answered, right=right),
-        read=tuple(
-            (int(answerable and rank == number % 2), float(generator.normal(2 - rank)))
-            for rank in range(10)
-        ),
+        metrics=metrics,
+        read=read,
+        judged=tuple((grade, score > 0) for grade, score in read),
         fallback=sure < 0.5,
         web=sure < 0.1,
         retries=int(generator.integers(0, 3)),

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from contextlib import asynccontextmanager, closing
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.errors import RunError
-from secondlook.memory.database import BUSY_SECONDS, make_private
+from secondlook.memory.database import BUSY_SECONDS, is_busy, make_private
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 T = TypeVar("T")
 _TABLES = ("checkpoints", "writes")
+_RETRY_SECONDS = 0.05
 
 
 def checkpoints_file(runs: Path) -> Path:
@@ -99,23 +101,41 @@ def _saver_class() -> type[Any]:
             self.writing: set[asyncio.Task[Any]] = set()
 
         async def aput(self, *arguments: Any, **options: Any) -> Any:
-            return await self._whole(super().aput(*arguments, **options))
+            put = super().aput
+            return await self._whole(lambda: put(*arguments, **options))
 
         async def aput_writes(self, *arguments: Any, **options: Any) -> None:
-            await self._whole(super().aput_writes(*arguments, **options))
+            put = super().aput_writes
+            await self._whole(lambda: put(*arguments, **options))
 
         async def aclose(self) -> None:
             while self.writing:
                 await asyncio.wait(self.writing)
             await self.conn.close()
 
-        async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
-            task = asyncio.ensure_future(work)
+        async def _whole(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+            task = asyncio.ensure_future(_insisted(work, self.conn.rollback))
             self.writing.add(task)
             task.add_done_callback(self.writing.discard)
             return await asyncio.shield(task)
 
     return WholeWrites
+
+
+async def _insisted(
+    work: Callable[[], Coroutine[Any, Any, T]], undo: Callable[[], Coroutine[Any, Any, None]]
+) -> T:
+    """SQLite does not wait for others where this connection has read before they wrote: then it
+    must begin anew. What is written twice is written once."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return await work()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+        await undo()
+        await asyncio.sleep(_RETRY_SECONDS)
 
 
 def forget(path: Path, *runs: str) -> None:

@@ -194,7 +194,7 @@ def _use_wal(db: sqlite3.Connection) -> None:
         try:
             db.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
-            if _code(error) not in _BUSY or time.monotonic() > deadline:
+            if not is_busy(error) or time.monotonic() > deadline:
                 raise
             time.sleep(_RETRY_SECONDS)
         else:
@@ -217,6 +217,11 @@ def _explanation(error: sqlite3.Error, file: Path) -> RunError:
     if code in _CANNOT_WRITE or code == sqlite3.SQLITE_CANTOPEN:
         return RunError(f"{said} cannot be written: {error}", hint=_MAKE_ROOM)
     return RunError(f"{said} is damaged: {error}", hint="move the file away: a new one is begun")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection holds what this one needs: to try again may help."""
+    return _code(error) in _BUSY
 
 
 def _code(error: sqlite3.Error) -> int:
