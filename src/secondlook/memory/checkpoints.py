@@ -46,7 +46,7 @@ async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
     saver = _saver_class()(connection, serde=strict)
     try:
         try:
-            await saver.setup()
+            await _insisted(saver.setup, connection.rollback)
         except sqlite3.Error as error:
             raise _unusable(path, error) from error
         yield saver
@@ -104,6 +104,10 @@ def _saver_class() -> type[Any]:
             put = super().aput
             return await self._whole(lambda: put(*arguments, **options))
 
+        async def aget_tuple(self, *arguments: Any, **options: Any) -> Any:
+            get = super().aget_tuple
+            return await _insisted(lambda: get(*arguments, **options), self.conn.rollback)
+
         async def aput_writes(self, *arguments: Any, **options: Any) -> None:
             put = super().aput_writes
             await self._whole(lambda: put(*arguments, **options))
@@ -125,8 +129,9 @@ def _saver_class() -> type[Any]:
 async def _insisted(
     work: Callable[[], Coroutine[Any, Any, T]], undo: Callable[[], Coroutine[Any, Any, None]]
 ) -> T:
-    """SQLite does not wait for others where this connection has read before they wrote: then it
-    must begin anew. What is written twice is written once."""
+    """SQLite does not wait for others where this connection has read before they wrote, nor where
+    the last of them is just closing the file: then it must begin anew. What is written twice is
+    written once."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
