@@ -31,7 +31,7 @@ from benchmarks.reading_answers import SEED, rows
 from secondlook.library import Library
 from secondlook.models.gguf import GgufChat
 from secondlook.models.port import ChatRequest, Message
-from secondlook.reading import load_reader
+from secondlook.reading import load_embedded_reader
 from secondlook.reading.calibration import load_calibration
 from secondlook.retrieval.chunk import with_context
 from secondlook.retrieval.search import SearchOptions
@@ -126,7 +126,7 @@ def figures(graded: list[Graded]) -> dict[str, Any]:
 
 
 async def run(model: str, questions: int) -> dict[str, Any]:
-    reader: OnnxReader = load_reader()  # type: ignore[assignment]
+    reader = load_embedded_reader()
     min_about = load_calibration(reader.name).min_about
     chat = GgufChat(find(model), context_tokens=4096)
     await chat.count((ASKED,))

@@ -58,7 +58,8 @@ def _pairs(found: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, floa
     for name in (name for name in both[0] if name in both[1]):
         yield " ".join(filter(None, (path, name))), both[0][name], both[1][name]
     for key, value in found.items():
-        if isinstance(value, dict) and key not in {SHIPPED, REFERENCE}:
+        # Beside the searches alone a reader shows the figure that it shows beside the other reader.
+        if isinstance(value, dict) and key not in {SHIPPED, REFERENCE, "hybrid"}:
             yield from _pairs(value, f"{path}, {key}" if path else key)
 
 

@@ -80,8 +80,7 @@ def test_the_reader_sees_most_of_it_and_lets_true_answers_by(
     samples: Library, extracted: list[Answer]
 ) -> None:
     judge = load_support("reader")
-    if why := stands_in(judge):
-        pytest.skip(why)
+    assert stands_in(judge) is None
     given = [(answer, [one["says"]]) for answer, one in zip(extracted, QUESTIONS, strict=True)]
     found = judged(given, samples, {"reader": judge}, each=3, min_support=DEFAULT_MIN_SUPPORT)[
         "reader"

@@ -222,7 +222,7 @@ def test_the_reader_is_opened_when_it_is_needed(monkeypatch: pytest.MonkeyPatch)
         opened.append(clerk)
         return clerk
 
-    monkeypatch.setattr("secondlook.reading.load_reader", load_reader)
+    monkeypatch.setattr("secondlook.reading.load_embedded_reader", load_reader)
     judge = load_support("reader")
     assert judge.name == f"reader@1:{found.identity}"
     assert stands_in(judge) is None

@@ -10,18 +10,19 @@ from secondlook.calibrating.asked import Asked, Place
 from secondlook.calibrating.making import made_questions
 from secondlook.errors import UsageError
 from secondlook.evaluation import datasets
-from secondlook.evaluation.datasets.own import QUESTIONS
+from secondlook.evaluation.datasets.own import QUESTIONS, questions_of
 from secondlook.evaluation.datasets.spreadsheet import read_sheet
 from secondlook.evaluation.indexing import open_indexed
-from secondlook.evaluation.records import Case
 from secondlook.evaluation.running import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.evaluation.datasets import EvalSet
+    from secondlook.evaluation.datasets.gathering import Gathering
+    from secondlook.evaluation.datasets.spreadsheet import SheetRow
     from secondlook.evaluation.indexing import EvaluatedLibrary
-    from secondlook.evaluation.records import Problem
+    from secondlook.evaluation.records import Case, Problem
     from secondlook.evaluation.remembering import Memory
 
     Listener = Callable[[Progress], None]
@@ -31,7 +32,6 @@ _MADE = (
     "made questions are easier than real ones: they move the probability, and what --max-risk "
     "promises stays as it was (docs/calibrate.md)"
 )
-_NO = frozenset(("no", "n", "false", "0"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +85,15 @@ def from_path(
 def _of_sheet(path: Path, library: EvaluatedLibrary, *, most: int, seed: int) -> Source:
     problems: list[Problem] = []
     sheet = read_sheet(path, problems)
-    cases = [_case(row.line, row.cells) for row in sheet.rows if row.cells.get("question")]
+    cases = questions_of(path.name, sheet.rows, problems, gold=_group)
     drawn = datasets.sample(_usable(cases, path.name), limit=most, seed=seed)
     notes = (*sheet.notes, *_told(problems), *_one_sided(drawn))
     return Source(path.name, _asked(drawn, _places(library, path)), library, notes)
 
 
-def _case(line: int, cells: Any) -> Case:
-    parts = (part.strip() for part in cells.get("answer", "").split("|"))
-    answerable = cells.get("answerable", "").casefold() not in _NO
-    return Case(
-        id=cells.get("id") or f"line-{line}",
-        question=cells["question"],
-        answers=tuple(part for part in parts if part) if answerable else (),
-        answerable=answerable,
-        gold={cells["gold"]: 1} if cells.get("gold") else {},
-    )
+def _group(row: SheetRow, _: Gathering) -> dict[str, int]:
+    """A document is only what questions are dealt into folds by: any name will do."""
+    return {row.cells["gold"]: 1} if row.cells.get("gold") else {}
 
 
 def _usable(cases: Sequence[Case], name: str) -> list[Case]:

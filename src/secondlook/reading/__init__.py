@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from secondlook.reading.port import Embedder, Reader
+    from secondlook.reading.reader import OnnxReader
 
-__all__ = ["load_embedder", "load_reader", "reader_parts", "warm_up"]
+__all__ = ["load_embedded_reader", "load_embedder", "load_reader", "reader_parts", "warm_up"]
 
 EMBEDDER_FORMS = (
     '"embedded", "ollama:MODEL", "openai:MODEL", "openai:MODEL@http://HOST:PORT/v1" '
@@ -44,11 +45,16 @@ def load_embedder(
 def load_reader(spec: str = "embedded", *, threads: int | None = None) -> Reader:
     """The reader that `spec` names, one per process however often it is asked for."""
     provider, model = reader_parts(spec)
+    embedded = load_embedded_reader(threads=threads)
     if provider == "embedded":
-        load = partial(_embedded_reader, threads)
-    else:
-        load = partial(_cross_encoder, model, load_reader(threads=threads))
-    reader: Reader = _once(("reader", spec, threads), load)
+        return embedded
+    reader: Reader = _once(("reader", spec, threads), partial(_cross_encoder, model, embedded))
+    return reader
+
+
+def load_embedded_reader(*, threads: int | None = None) -> OnnxReader:
+    """The one that comes with the weights, which also judges claims; one per process."""
+    reader: OnnxReader = _once(("reader", "embedded", threads), partial(_embedded_reader, threads))
     return reader
 
 

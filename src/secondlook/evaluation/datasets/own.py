@@ -20,7 +20,7 @@ from secondlook.evaluation.records import Case, Problem
 from secondlook.settings.mistakes import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 QUESTIONS = "questions.csv"
@@ -142,16 +142,29 @@ def _cases(
             f"{str(shelf.folder)!r} holds {path.name}, but no document to ask about",
             hint="put the documents into the same folder, or into folders below it",
         )
-    gathering = Gathering(path.name, problems)
+    return questions_of(path.name, rows, problems, gold=lambda row, told: _gold(row, told, shelf))
+
+
+def questions_of(
+    file: str,
+    rows: Iterable[SheetRow],
+    problems: list[Problem],
+    *,
+    gold: Callable[[SheetRow, Gathering], dict[str, int]],
+) -> tuple[Case, ...]:
+    """The rows of a sheet as questions; what cannot be used is told. `gold` says what the column
+    of that name means."""
+    gathering = Gathering(file, problems)
     for row in rows:
         try:
-            gathering.take(_case(row, shelf, gathering), line=row.line, where=f"line {row.line}")
+            case = _case(row, gold(row, gathering))
+            gathering.take(case, line=row.line, where=f"line {row.line}")
         except Malformed as error:
             gathering.tell(row.line, error.message)
     return tuple(gathering.cases)
 
 
-def _case(row: SheetRow, shelf: _Shelf, gathering: Gathering) -> Case:
+def _case(row: SheetRow, gold: dict[str, int]) -> Case:
     cells = row.cells
     if not cells.get("question"):
         raise Malformed("question is empty")
@@ -161,7 +174,7 @@ def _case(row: SheetRow, shelf: _Shelf, gathering: Gathering) -> Case:
         answers=tuple(dict.fromkeys(_parts(cells.get("answer", "")))),
         answerable=_answerable(cells.get("answerable", "")),
         type=cells.get("type") or None,
-        gold=_gold(row, shelf, gathering),
+        gold=gold,
     )
 
 
@@ -177,7 +190,7 @@ def _answerable(cell: str) -> bool:
     return True
 
 
-def _gold(row: SheetRow, shelf: _Shelf, gathering: Gathering) -> dict[str, int]:
+def _gold(row: SheetRow, gathering: Gathering, shelf: _Shelf) -> dict[str, int]:
     gold = {}
     for written in _parts(row.cells.get("gold", "")):
         try:

@@ -71,10 +71,9 @@ def load_support(spec: str = DEFAULT_JUDGE, *, threads: int | None = None) -> Su
         return CoverageSupport(instead=why)
 
     def judge() -> Judge:
-        from secondlook.reading import load_reader
+        from secondlook.reading import load_embedded_reader
 
-        reader: Judge = load_reader(threads=threads)  # type: ignore[assignment]
-        return reader
+        return load_embedded_reader(threads=threads)
 
     return ReaderSupport(judge, shipped_head())
 
