@@ -14,6 +14,7 @@ from langgraph.graph import END, START, StateGraph
 
 from secondlook.errors import RunError
 from secondlook.memory.checkpoints import _insisted, checkpoints, checkpoints_file, forget
+from secondlook.memory.database import BUSY_SECONDS
 from secondlook.memory.runs import RunStore
 
 if TYPE_CHECKING:
@@ -104,12 +105,12 @@ def stored_bytes(path: Path, run: str) -> int:
 
 
 def test_its_file_lies_beside_the_runs(tmp_path: Path) -> None:
-    assert checkpoints_file(tmp_path / "runs.db") == tmp_path / "runs-checkpoints.db"
-    assert checkpoints_file(tmp_path / "mine") == tmp_path / "mine-checkpoints"
+    assert checkpoints_file(tmp_path / "runs.db", "r") == tmp_path / "runs-checkpoints" / "r.db"
+    assert checkpoints_file(tmp_path / "mine", "r") == tmp_path / "mine-checkpoints" / "r.db"
 
 
 def test_a_graph_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "runs-checkpoints.db"
+    path = tmp_path / "deep" / "r.db"
     visited: list[str] = []
     broken = [True]
 
@@ -140,35 +141,20 @@ def test_a_graph_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_state_with_references_stays_small_and_is_forgotten(tmp_path: Path) -> None:
-    path = tmp_path / "runs-checkpoints.db"
+    runs = tmp_path / "runs.db"
+    files = {run: checkpoints_file(runs, run) for run in ("r", "other")}
 
-    async def run_twice() -> None:
-        async with checkpoints(path) as saver:
-            for run in ("r", "other"):
+    async def run_both() -> None:
+        for run, file in files.items():
+            async with checkpoints(file) as saver:
                 await graph_of(step, saver).ainvoke(start_state(), config(run))
 
-    asyncio.run(run_twice())
-    size = stored_bytes(path, "r")
+    asyncio.run(run_both())
+    size = stored_bytes(files["r"], "r")
     assert 0 < size < LARGEST_RUN
-    forget(path, "r", "never was")
-    assert stored_bytes(path, "r") == 0
-    assert stored_bytes(path, "other") > 0
-
-
-def test_runs_that_are_forgotten_make_room_for_the_next(tmp_path: Path) -> None:
-    path = tmp_path / "runs-checkpoints.db"
-    sizes: list[int] = []
-
-    async def run_many() -> None:
-        async with checkpoints(path) as saver:
-            for number in range(6):
-                await graph_of(step, saver).ainvoke(start_state(), config(f"r{number}"))
-                forget(path, f"r{number}")
-                await saver.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                sizes.append(path.stat().st_size)
-
-    asyncio.run(run_many())
-    assert sizes[-1] <= sizes[0] * 1.25
+    forget(runs, "r", "never was")
+    assert list(files["r"].parent.iterdir()) == [files["other"]]
+    assert stored_bytes(files["other"], "other") > 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
@@ -176,12 +162,14 @@ def test_what_is_written_is_the_owners_alone(tmp_path: Path) -> None:
     runs = tmp_path / "runs.db"
 
     def open_to_others() -> set[str]:
-        return {file.name for file in tmp_path.iterdir() if file.stat().st_mode & 0o077}
+        files = [file for file in tmp_path.rglob("*") if file.is_file()]
+        assert checkpoints_file(runs, "r") in files
+        return {file.name for file in files if file.stat().st_mode & 0o077}
 
     async def write() -> set[str]:
         with RunStore.open(runs) as store:
             store.start("r", question="q", workflow="linear", created="2026")
-            async with checkpoints(checkpoints_file(runs)) as saver:
+            async with checkpoints(checkpoints_file(runs, "r")) as saver:
                 await graph_of(step, saver).ainvoke(start_state(), config("r"))
                 return open_to_others()
 
@@ -189,26 +177,26 @@ def test_what_is_written_is_the_owners_alone(tmp_path: Path) -> None:
 
 
 def test_forgetting_makes_no_file(tmp_path: Path) -> None:
-    forget(tmp_path / "none.db", "r")
+    forget(tmp_path / "runs.db", "r")
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / "empty.db").touch()
-    forget(tmp_path / "empty.db", "r")
 
 
-def test_forgetting_while_a_graph_of_this_process_runs(tmp_path: Path) -> None:
-    path = tmp_path / "runs-checkpoints.db"
+def test_runs_that_end_never_wait_for_runs_that_write(tmp_path: Path) -> None:
+    """All on one event loop: who waits there for another waits for ever."""
+    runs = tmp_path / "runs.db"
 
-    async def both() -> dict[str, Any]:
-        async with checkpoints(path) as saver:
-            await graph_of(step, saver).ainvoke(start_state(), config("done"))
-            running = asyncio.create_task(
-                graph_of(step, saver).ainvoke(start_state(), config("going"))
-            )
-            await asyncio.to_thread(forget, path, "done")
-            return dict(await running)
+    async def one(run: str) -> int:
+        async with checkpoints(checkpoints_file(runs, run)) as saver:
+            state = await graph_of(step, saver).ainvoke(start_state(), config(run))
+        forget(runs, run)
+        return len(state["steps"])
 
-    assert len(asyncio.run(both())["steps"]) == len(NODES)
-    assert stored_bytes(path, "done") == 0
+    async def held() -> list[int]:
+        async with checkpoints(checkpoints_file(runs, "held")) as saver:
+            await saver.conn.execute("BEGIN IMMEDIATE")
+            return list(await asyncio.gather(*(one(f"r{number}") for number in range(6))))
+
+    assert asyncio.run(asyncio.wait_for(held(), BUSY_SECONDS)) == [len(NODES)] * 6
 
 
 class Surprise:
@@ -246,7 +234,8 @@ def test_only_plain_data_is_read_back(
 
 @pytest.mark.parametrize("damage", ["folder", "bytes"])
 def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "runs-checkpoints.db"
+    path = checkpoints_file(tmp_path / "runs.db", "r")
+    path.parent.mkdir()
     if damage == "folder":
         path.mkdir()
     else:
@@ -259,8 +248,12 @@ def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, damage: str) -> None
     with pytest.raises(RunError, match="cannot be used") as caught:
         asyncio.run(enter())
     assert "can be deleted" in (caught.value.hint or "")
+
+
+def test_what_cannot_be_deleted_is_told(tmp_path: Path) -> None:
+    checkpoints_file(tmp_path / "runs.db", "r").mkdir(parents=True)
     with pytest.raises(RunError, match="cannot be used"):
-        forget(path, "r")
+        forget(tmp_path / "runs.db", "r")
 
 
 def test_a_write_that_another_connection_holds_up_is_begun_anew(tmp_path: Path) -> None:

@@ -253,12 +253,12 @@ def test_the_oldest_finished_runs_are_pruned(store: RunStore) -> None:
 
 def test_checkpoints_go_with_their_run(store: RunStore, path: Path) -> None:
     start(store, "r", "other")
-    with sqlite3.connect(checkpoints_file(path)) as other:
-        other.execute("CREATE TABLE checkpoints (thread_id TEXT)")
-        other.executemany("INSERT INTO checkpoints VALUES (?)", [("r",), ("other",)])
+    files = [checkpoints_file(path, run) for run in ("r", "other")]
+    files[0].parent.mkdir()
+    for file in files:
+        file.touch()
     store.remove("r")
-    assert other.execute("SELECT thread_id FROM checkpoints").fetchall() == [("other",)]
-    other.close()
+    assert list(files[0].parent.iterdir()) == files[1:]
 
 
 def test_reading_makes_no_file(tmp_path: Path) -> None:

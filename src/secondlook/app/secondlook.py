@@ -361,7 +361,7 @@ class Secondlook:
             return None
         try:
             return await held.enter_async_context(
-                checkpoints(checkpoints_file(self.settings.runs.path))
+                checkpoints(checkpoints_file(self.settings.runs.path, run.id))
             )
         except RunError:
             return None
@@ -369,7 +369,7 @@ class Secondlook:
     def _forget(self, run: Run) -> None:
         if self.settings.runs.keep and not self._recorder.trouble(run.id):
             try:
-                forget(checkpoints_file(self.settings.runs.path), run.id)
+                forget(self.settings.runs.path, run.id)
             except RunError:  # it will be pruned with the run
                 return
 

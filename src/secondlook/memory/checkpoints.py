@@ -1,5 +1,7 @@
-"""LangGraph's checkpoints, on a file of their own beside the record of runs.
+"""LangGraph's checkpoints: a file for each run, in a folder beside the record of runs.
 
+Runs that go on at the same time never wait for each other, and a run is forgotten by deleting its
+file: in one file for all, a run that ends and one that writes lock each other out of it.
 State holds references and plain data, never passages, so a checkpoint stays small. Only types that
 LangGraph holds to be safe are read back: whoever can write the file cannot have code run.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,18 +25,19 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 T = TypeVar("T")
-_TABLES = ("checkpoints", "writes")
+_PARTS = ("", "-wal", "-shm", "-journal")
+"""What SQLite may leave of a database beside it."""
 _RETRY_SECONDS = 0.05
 
 
-def checkpoints_file(runs: Path) -> Path:
-    """`runs-checkpoints.db` beside `runs.db`."""
-    return runs.with_name(f"{runs.stem}-checkpoints{runs.suffix}")
+def checkpoints_file(runs: Path, run: str) -> Path:
+    """`runs-checkpoints/RUN.db` beside `runs.db`."""
+    return runs.with_name(f"{runs.stem}-checkpoints") / f"{run}.db"
 
 
 @asynccontextmanager
 async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
-    """A checkpointer on that file, which is made where there is none. `thread_id` is the run."""
+    """A checkpointer on that file, which is made where there is none."""
     import aiosqlite
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -63,7 +66,6 @@ def _opened(path: Path) -> sqlite3.Connection:
     try:
         # A lost last step is done again on resume, and its model calls are in the journal.
         opened.execute("PRAGMA synchronous=NORMAL")
-        opened.execute("PRAGMA secure_delete=ON")
     except sqlite3.Error as error:
         opened.close()
         raise _unusable(path, error) from error
@@ -143,23 +145,15 @@ async def _insisted(
         await asyncio.sleep(_RETRY_SECONDS)
 
 
-def forget(path: Path, *runs: str) -> None:
+def forget(runs: Path, *forgotten: str) -> None:
     """Delete the checkpoints of runs that are finished or removed."""
-    if not path.exists():
-        return
-    rows = [(run,) for run in runs]
-    try:
-        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db, db:
-            db.execute("PRAGMA secure_delete=ON")
-            for table in _present(db):
-                db.executemany(f"DELETE FROM {table} WHERE thread_id = ?", rows)  # noqa: S608
-    except sqlite3.Error as error:
-        raise _unusable(path, error) from error
-
-
-def _present(db: sqlite3.Connection) -> list[str]:
-    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return [table for table in _TABLES if table in there]
+    for run in forgotten:
+        file = checkpoints_file(runs, run)
+        try:
+            for part in _PARTS:
+                file.with_name(file.name + part).unlink(missing_ok=True)
+        except OSError as error:
+            raise _unusable(file, error) from error
 
 
 def _unusable(path: Path, error: Exception) -> RunError:

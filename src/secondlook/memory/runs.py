@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from secondlook.answer import Answer, Status, StopReason, Usage
 from secondlook.errors import RunError, RunMissing
 from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, Token, Warned
-from secondlook.memory.checkpoints import checkpoints_file, forget
+from secondlook.memory.checkpoints import forget
 from secondlook.memory.database import Database, Safety
 from secondlook.memory.journal import Journal, JournalEntry
 from secondlook.memory.ledger import Caps, Ledger
@@ -272,7 +272,7 @@ class RunStore:
         for run in runs:
             self.discard(run)
         self._database.drop_runs(runs)
-        forget(checkpoints_file(self.path), *runs)
+        forget(self.path, *runs)
 
 
 class RunJournal:
