@@ -26,8 +26,11 @@ StopReason = Literal[
     "model_unavailable",
     "error",
 ]
-Method = Literal["extractive", "generative", "outline", "summary", "none"]
-"""How the text came about: a span of a passage, a model's words, headings and lead sentences."""
+Method = Literal["extractive", "generative", "computed", "outline", "summary", "none"]
+"""How the text came about: a span of a passage, a model's words, arithmetic on cited values,
+headings and lead sentences."""
+Operation = Literal["difference", "sum", "least", "most", "same", "years"]
+"""What code does with cited values: `years` counts them between two dates."""
 Origin = Literal["library", "web"]
 Scalar = str | int | float | bool | None
 
@@ -64,6 +67,22 @@ class Citation(Record):
     fetched: str | None = Field(default=None, description="When a web page was read (ISO 8601).")
 
 
+class Operand(Record):
+    """A value as a cited passage states it."""
+
+    text: str = Field(description="Verbatim in the quote of the citation.")
+    citation: int = Field(ge=1)
+    name: str | None = Field(default=None, description="What it is the value of.")
+
+
+class Computation(Record):
+    """How a claim follows from cited values: anybody can do it again."""
+
+    operation: Operation
+    operands: tuple[Operand, ...]
+    result: str
+
+
 class Claim(Record):
     """One sentence of the answer, and what stands behind it."""
 
@@ -71,6 +90,17 @@ class Claim(Record):
     citations: tuple[int, ...] = Field(description="Numbers of the citations behind it.")
     support: float | None = Field(default=None, description="0 to 1; None when not checked.")
     supported: bool | None = None
+    computation: Computation | None = Field(
+        default=None, description="Set where code computed the claim from cited values."
+    )
+
+
+class AnswerPart(Record):
+    """One of the questions that a question was split into."""
+
+    question: str = Field(description="As it was asked: earlier answers are filled in.")
+    short: str | None = None
+    citations: tuple[int, ...] = ()
 
 
 class Confidence(Record):
@@ -109,6 +139,10 @@ class SeenPassage(Record):
         description="The reader's: how far it answers it; none where it was only glanced at.",
     )
     grade: Literal["relevant", "irrelevant", "not graded"] = "not graded"
+    answers: bool | None = Field(
+        default=None, description="Whether the grader holds that it answers; none if not graded."
+    )
+    graded_by: str | None = Field(default=None, description="`reader`, or the model that graded.")
     kept: bool
     why: str
     origin: Origin = "library"
@@ -186,6 +220,16 @@ class Answer(Record):
     confidence: Confidence = Confidence()
     grounded: Check = Check()
     useful: Check = Check()
+    parts: tuple[AnswerPart, ...] = ()
+    assumed: str | None = Field(
+        default=None, description="What an unclear word of the question was taken to mean."
+    )
+    asks_back: str | None = Field(
+        default=None, description="What must be known first, where there are several readings."
+    )
+    needs_review: bool = Field(
+        default=False, description="Every try was used up: a person should look at the evidence."
+    )
     queries: tuple[str, ...] = ()
     passages: tuple[SeenPassage, ...] = ()
     attempts: int = 0

@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from secondlook.answer import Method, Origin, Route, Scalar, Step, StopReason, Trouble
+from secondlook.answer import Method, Operation, Origin, Route, Scalar, Step, StopReason, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from secondlook.passage import Passage
+
+
+Grade = Literal["not graded", "irrelevant", "about", "answers"]
+"""What a grader holds of a passage: `about` the question, or that it `answers` it as well."""
 
 
 class Scope(TypedDict):
@@ -54,6 +58,8 @@ class Found(TypedDict):
     fetched: str | None
     kept: bool
     why: str
+    grade: Grade
+    graded_by: str | None
 
 
 class Cited(TypedDict):
@@ -64,11 +70,25 @@ class Cited(TypedDict):
     end: int
 
 
+class OperandData(TypedDict):
+    text: str
+    cited: int
+    """Which of the sentence's own `cited` states it, from 0."""
+    name: str | None
+
+
+class ComputationData(TypedDict):
+    operation: Operation
+    operands: list[OperandData]
+    result: str
+
+
 class Sentence(TypedDict):
     text: str
     cited: list[Cited]
     support: float | None
     supported: bool | None
+    computation: NotRequired[ComputationData | None]
 
 
 class DraftData(TypedDict):
@@ -116,6 +136,67 @@ class Assessed(Asked, Quality):
 
 class Draft(TypedDict):
     draft: DraftData
+
+
+class Search(TypedDict):
+    """One search of a run, and what it brought."""
+
+    query: str
+    found: int
+    new: int
+    """Passages that no earlier search had found."""
+    relevant: int
+    """Passages about the question, of all found so far."""
+    quality: float | None
+
+
+class Searches(TypedDict):
+    searches: Annotated[list[Search], operator.add]
+    web_tried: bool
+
+
+class JudgedDraft(TypedDict):
+    """A draft, and what the checks made of it."""
+
+    draft: DraftData
+    grounded: float | None
+    """Share of its sentences that the evidence carries; None = not checked."""
+    is_grounded: bool | None
+    useful: float | None
+    """How far it addresses the question, 0 to 1; None = not checked."""
+    is_useful: bool | None
+
+
+class Drafts(TypedDict):
+    drafts: Annotated[list[JudgedDraft], operator.add]
+    """Every draft that was checked, in order: a later, worse one never replaces a better one."""
+    complaints: list[str]
+    """Sentences of the last draft that its evidence does not carry, for whoever writes anew."""
+    regenerations: int
+
+
+class PartData(TypedDict):
+    """One of the questions that a question was split into."""
+
+    question: str
+    """May hold {1}, {2}: what the parts before it came to."""
+    asked: str | None
+    """With those filled in; None until it is asked."""
+    draft: DraftData | None
+    """Its own answer; None until it is asked."""
+
+
+class Parts(TypedDict):
+    parts: list[PartData]
+    """Empty where the question is asked as a whole."""
+    combining: str
+    """How the answers are put together, as `nodes.parts` names it; empty with no parts."""
+
+
+class Readings(TypedDict):
+    assumed: str | None
+    """The reading that an unclear question was taken in."""
+    asks_back: str | None
 
 
 class Trace(TypedDict):
@@ -188,4 +269,6 @@ def unread(passage: Passage, *, fusion_score: float = 0.0, origin: Origin = "lib
         fetched=None,
         kept=False,
         why="not read",
+        grade="not graded",
+        graded_by=None,
     )

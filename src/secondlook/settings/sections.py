@@ -174,6 +174,11 @@ class AnswerSettings(Section):
     enable_abstention: bool = Field(
         default=True, description="Withhold an answer that the evidence does not carry."
     )
+    enable_answer_grading: bool = Field(
+        default=False,
+        description="Have a model judge the finished answer, and once have it written more "
+        "strictly where it says no.",
+    )
 
 
 class AdaptiveSettings(Section):
@@ -200,6 +205,57 @@ class AdaptiveSettings(Section):
     )
 
 
+class CorrectiveSettings(Section):
+    enable_grading: bool = Field(
+        default=True, description="Grade what was found, and search again where too little fits."
+    )
+    grader: Literal["reader", "llm-batch", "llm-each", "auto"] = Field(
+        default="reader",
+        description="Who grades: the reader, a model in one call or passage by passage, or `auto`: "
+        "a model that grades well is asked where the reader is unsure.",
+    )
+    few_shot: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Show a grading model examples; `auto` = as the probe of the model found.",
+    )
+    graded: int = Field(default=10, ge=1, le=100, description="Passages graded after a search.")
+    min_relevant: int = Field(
+        default=3, ge=1, le=100, description="Passages about the question that are enough."
+    )
+    enable_rewriting: bool = Field(
+        default=True, description="Ask again in other words where too little fits."
+    )
+    max_rewrites: int = Field(default=3, ge=0, le=10, description="Times it is asked again.")
+    enable_decomposition: bool = Field(
+        default=True, description="Split a question that needs several facts."
+    )
+    max_parts: int = Field(default=4, ge=2, le=10, description="Questions one is split into.")
+    enable_readings: bool = Field(
+        default=True, description="Tell what a word that may mean several things was taken for."
+    )
+    enable_grounded_check: bool = Field(
+        default=True, description="Check the whole answer against its evidence."
+    )
+    grounded_judge: Literal["reader", "similarity", "llm"] = Field(
+        default="reader",
+        description="Who judges that: the judge of `answer.judge`, likeness of meaning, or a model "
+        "where the reader is unsure.",
+    )
+    enable_useful_check: bool = Field(
+        default=True, description="Check that the answer addresses the question."
+    )
+    useful_judge: Literal["reader", "llm"] = Field(
+        default="reader",
+        description="Who judges that: the reader, or a model where the reader is unsure.",
+    )
+    enable_regeneration: bool = Field(
+        default=True, description="Have an answer that is not grounded written anew."
+    )
+    max_regenerations: int = Field(
+        default=2, ge=0, le=10, description="Times an answer is written anew."
+    )
+
+
 class WebSettings(Section):
     enable_web_search: bool = Field(
         default=False, description="Look on the web where the library looks poor (`--web`)."
@@ -215,6 +271,11 @@ class WebSettings(Section):
         ge=-1,
         le=1,
         description="Quality below which the web is searched; -1 = as calibrated.",
+    )
+    after: Literal["rewrites", "first"] = Field(
+        default="rewrites",
+        description="When `corrective` looks on the web: after asking again in other words, or "
+        "after the first search where less than half of it fits.",
     )
     results: int = Field(default=5, ge=1, le=50, description="Pages that are read.")
     timeout: float = Field(default=10.0, gt=0, description="Seconds for the search and each page.")
@@ -274,6 +335,7 @@ class Settings(Section):
     search: SearchSettings = Field(default_factory=SearchSettings)
     answer: AnswerSettings = Field(default_factory=AnswerSettings)
     adaptive: AdaptiveSettings = Field(default_factory=AdaptiveSettings)
+    corrective: CorrectiveSettings = Field(default_factory=CorrectiveSettings)
     web: WebSettings = Field(default_factory=WebSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
@@ -289,6 +351,7 @@ SECTIONS: dict[str, type[Section]] = {
     "search": SearchSettings,
     "answer": AnswerSettings,
     "adaptive": AdaptiveSettings,
+    "corrective": CorrectiveSettings,
     "web": WebSettings,
     "models": ModelSettings,
     "budget": BudgetSettings,
