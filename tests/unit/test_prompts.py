@@ -69,15 +69,16 @@ def test_the_start_of_every_prompt_stays_the_same_for_caches(name: str) -> None:
 def test_evidence_comes_last_and_the_way_out_is_named(name: str) -> None:
     messages = render(name, **fill(name))
     assert messages[-1].content.endswith(MARKS.closing)
-    assert NOT_FOUND in messages[0].content
+    # Where the reply has a form, the way out is part of the form.
+    assert NOT_FOUND in messages[0].content or load(name).schema != prompts.TEXT
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_prompt_is_short_and_asks_a_known_role(name: str) -> None:
     prompt = load(name)
     assert prompt.role in get_args(Role)
-    assert prompt.schema == prompts.TEXT
-    assert len(prompt.own_words.split()) < 120
+    assert prompt.schema == prompts.TEXT or prompt.schema.isidentifier()
+    assert len(prompt.parts[0].template.split()) < 120
 
 
 def test_the_prompts_are_the_ones_that_nodes_ask_for() -> None:
