@@ -325,3 +325,12 @@ def test_a_known_price_is_counted_with_every_try() -> None:
     reply = ask(asker_of(model), Grade)
     assert reply.usage.cost == pytest.approx(0.075 + 0.0375 + 0.15 + 0.60)
     assert reply.usage.tokens_cached == 500_000
+
+
+def test_a_call_may_have_a_temperature_of_its_own_and_is_another_call_then() -> None:
+    model = FunctionModel(lambda request: f"at {request.temperature}")
+    asker = asker_of(model, options=("grade.temperature=0.1",))
+    said = [ask(asker).text, ask(asker, temperature=0.4).text, ask(asker, temperature=0.4).text]
+    assert said == ["at 0.1", "at 0.4", "at 0.4"]
+    assert len(model.requests) == 2
+    assert asker.temperature("grade") == 0.1

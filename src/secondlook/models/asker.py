@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from secondlook.errors import ModelError
@@ -46,6 +46,10 @@ class Asker:
     def name(self, role: Role) -> str:
         return self._part(role).spec.text
 
+    def temperature(self, role: Role) -> float:
+        """At which it is asked unless told."""
+        return self._part(role).options.temperature
+
     def local(self, role: Role) -> bool:
         """Whether it runs on this machine: then little fits, and reading takes long."""
         part = self._part(role)
@@ -77,6 +81,7 @@ class Asker:
         node: str,
         max_tokens: int = 512,
         stop: tuple[str, ...] = (),
+        temperature: float | None = None,
         on_text: Callable[[str], None] | None = None,
         final: bool = False,
     ) -> Reply[T]: ...
@@ -91,6 +96,7 @@ class Asker:
         node: str,
         max_tokens: int = 512,
         stop: tuple[str, ...] = (),
+        temperature: float | None = None,
         on_text: Callable[[str], None] | None = None,
         final: bool = False,
     ) -> Reply[None]: ...
@@ -104,18 +110,22 @@ class Asker:
         node: str,
         max_tokens: int = 512,
         stop: tuple[str, ...] = (),
+        temperature: float | None = None,
         on_text: Callable[[str], None] | None = None,
         final: bool = False,
     ) -> Reply[Any]:
         """One reply: text, or with a schema an object of it in `value`.
 
         `on_text` hears a text reply as it is written, as a preview (after a failed try it hears
-        nothing more, and JSON never): `Reply.text` is what counts.
+        nothing more, and JSON never): `Reply.text` is what counts. `temperature` takes the place of
+        the role's own.
         Raises ContextOverflow before anything is sent, BudgetExceeded, ModelUnavailable after the
         retries, UnusableReply after one correction, or another ModelError; nothing else. A
         `final` call may use what the ledger has set aside.
         """
         part = self._part(role)
+        if temperature is not None:
+            part = replace(part, options=replace(part.options, temperature=temperature))
         form = Form(schema) if schema is not None else None
         terms = Terms(
             messages=tuple(messages),

@@ -3,71 +3,113 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.errors import ContextOverflow, UnusableReply
-from secondlook.models.counting import approximate_prompt, approximate_tokens
 from secondlook.nodes import ranking
 from secondlook.nodes.claims import Checker
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.packing import EvidenceItem, Mode, Packed, pack
 from secondlook.nodes.risk import dial
 from secondlook.nodes.sentences import Sentences
+from secondlook.nodes.showing import SMALLEST, evidence_budget, evidence_items, packed
 from secondlook.prompts import evidence_marks, load
 from secondlook.reading.languages import foreign
 from secondlook.retrieval.sentences import sentence_starts
-from secondlook.state import DraftData, Found
+from secondlook.state import DraftData
 from secondlook.state import Sentence as Claimed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import Scalar
     from secondlook.context import Context
     from secondlook.models import Message, Reply
+    from secondlook.nodes.packing import Packed
     from secondlook.nodes.sentences import Sentence
     from secondlook.passage import Passage
+    from secondlook.state import Found
 
     _Held = tuple[float | None, list[str]]
     """How likely an answer is there, and the reasons."""
 
 NODE = "answer"
-SENTENCES_TOKENS = 500
-"""Evidence for a local model: its prefill is what a person waits for."""
-PASSAGES_TOKENS = 6000
 _DOUBT = 0.5
 """Share of the confidence that an extracted answer needs, below which a written one says so. It is
 not withheld: a model can answer from passages what the reader cannot."""
-_SMALLEST = 64
-"""Less evidence than this is not worth asking about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a model is asked to write."""
+
+    prompt: str = "answer"
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What fills the holes of the prompt besides the question and the evidence."""
+    temperature: float | None = None
+    """None = as set for the role."""
+    doubted: float = 0.0
+    """A sentence that lacks no more than so much support is left in, marked, for whoever checks
+    the draft."""
+
+    def render(self, question: str, evidence: str) -> tuple[Message, ...]:
+        return load(self.prompt).render(question=question, evidence=evidence, **self.values)
+
+
+PLAIN: Final = Asking()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    draft: DraftData
+    numbers: dict[str, Scalar]
+    cut: tuple[str, ...] = ()
+    """What the model said and the evidence does not carry."""
 
 
 async def write(
     context: Context, question: str, found: Sequence[Found], emit: Callable[[Any], None]
 ) -> tuple[DraftData, dict[str, Scalar]]:
-    """The draft, and numbers about it. Raises ModelError or BudgetExceeded when there is none.
+    """The draft, and numbers about it. Raises ModelError or BudgetExceeded when there is none."""
+    made = await written(context, question, found, emit)
+    return made.draft, made.numbers
+
+
+async def written(
+    context: Context,
+    question: str,
+    found: Sequence[Found],
+    emit: Callable[[Any], None],
+    asking: Asking = PLAIN,
+) -> Written:
+    """The draft and what was cut from it. Raises ModelError or BudgetExceeded when there is none.
 
     Where a risk is named, nothing is asked that could not be given, and nothing is heard of an
     answer before it is known to keep to the risk.
     """
     allowed, held = dial(context), await _held(context, question, found)
     if allowed is None:
-        return await _written(context, question, found, held, emit)
+        return await _written(context, question, found, held, emit, asking=asking)
     probability, reasons = held
     if objection := allowed.objection(probability):
-        return withheld("low_confidence", confidence=probability, reasons=[objection, *reasons]), {}
+        reasons = [objection, *reasons]
+        return Written(withheld("low_confidence", confidence=probability, reasons=reasons), {})
     heard: list[Any] = []
-    draft, numbers = await _written(context, question, found, held, heard.append)
-    if draft["sentences"] and (objection := allowed.objection(draft["confidence"])):
-        reasons = [objection, *draft["reasons"]]
-        confidence, model = draft["confidence"], draft["model"]
-        return withheld(
-            "low_confidence", confidence=confidence, reasons=reasons, model=model
-        ), numbers
+    made = await _written(context, question, found, held, heard.append, asking=asking)
+    if made.draft["sentences"] and (objection := allowed.objection(made.draft["confidence"])):
+        return replace(made, draft=_too_risky(made.draft, objection))
     for said in heard:
         emit(said)
-    return draft, numbers
+    return made
+
+
+def _too_risky(draft: DraftData, objection: str) -> DraftData:
+    return withheld(
+        "low_confidence",
+        confidence=draft["confidence"],
+        reasons=[objection, *draft["reasons"]],
+        model=draft["model"],
+    )
 
 
 async def _written(
@@ -76,32 +118,32 @@ async def _written(
     found: Sequence[Found],
     known: _Held,
     emit: Callable[[Any], None],
-) -> tuple[DraftData, dict[str, Scalar]]:
-    kept = ranking.kept(found)
-    held = await ranking.texts(context, [item["id"] for item in kept])
-    items = [_item(item, held[item["id"]]) for item in kept if item["id"] in held]
-    budget = await _budget(context, question)
+    *,
+    asking: Asking,
+) -> Written:
+    items, held = await evidence_items(context, found)
+    most = load(asking.prompt).max_tokens
+    budget = await evidence_budget(context, "answer", asking.render(question, ""), max_tokens=most)
     while True:
-        packed = pack(
-            question, items, mode=_mode(context), budget_tokens=budget, count=approximate_tokens
-        )
-        writing = _Writing.begin(context, question, packed, held, emit)
+        shown = packed(context, "answer", question, items, budget)
+        writing = _Writing.begin(context, question, shown, held, emit, asking=asking)
         try:
             reply = await context.models.ask(
                 "answer",
                 writing.messages,
                 node=NODE,
-                max_tokens=load(NODE).max_tokens,
+                max_tokens=most,
+                temperature=asking.temperature,
                 on_text=writing.hear,
                 final=True,
             )
         except ContextOverflow:
             # Tokens were estimated; the model has counted them. Half as much will do.
-            if (budget := budget // 2) < _SMALLEST:
+            if (budget := budget // 2) < SMALLEST:
                 raise
             continue
         writing.hear_out(reply.text)
-        return await asyncio.to_thread(_drafted, context, writing, reply, known, packed)
+        return await asyncio.to_thread(_drafted, context, writing, reply, known, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,33 +158,37 @@ class _Writing:
     emit: Callable[[Any], None]
     preview: Sentences
     unsupported: str
+    asking: Asking
 
     @classmethod
     def begin(
         cls,
         context: Context,
         question: str,
-        packed: Packed,
+        shown: Packed,
         held: dict[str, Passage],
         emit: Callable[[Any], None],
+        *,
+        asking: Asking,
     ) -> _Writing:
         settings = context.settings.answer
-        evidence = evidence_marks(context.run).wrap([block.text for block in packed.blocks])
+        evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
         checker = Checker(
-            passages=[held[block.passage] for block in packed.blocks],
+            passages=[held[block.passage] for block in shown.blocks],
             support=context.support,
             min_support=settings.min_support,
             enabled=settings.enable_sentence_check,
         )
         return cls(
-            messages=load(NODE).render(question=question, evidence=evidence),
+            messages=asking.render(question, evidence),
             evidence=evidence,
             question=question,
-            blocks=len(packed.blocks),
+            blocks=len(shown.blocks),
             checker=checker,
             emit=emit,
-            preview=_sentences(len(packed.blocks), question, evidence),
+            preview=_sentences(asking, len(shown.blocks), question, evidence),
             unsupported=settings.unsupported,
+            asking=asking,
         )
 
     def hear(self, text: str) -> None:
@@ -152,7 +198,7 @@ class _Writing:
     def _pass_on(self, sentences: Sequence[Sentence]) -> None:
         for sentence in sentences:
             claimed = self.checker.check(sentence)
-            if self.stays(claimed):
+            if self.stands(claimed):
                 self.emit({"token": f"{claimed['text']} "})
 
     def hear_out(self, text: str) -> None:
@@ -161,8 +207,15 @@ class _Writing:
             self.hear(text)
         self._pass_on(self.preview.finish())
 
-    def stays(self, claimed: Claimed) -> bool:
+    def stands(self, claimed: Claimed) -> bool:
+        """Whether a person may see it."""
         return claimed["supported"] is not False or self.unsupported == "mark"
+
+    def stays(self, claimed: Claimed) -> bool:
+        """Whether it is part of the draft: what stands, and what another judge may let stand."""
+        least = self.checker.min_support - self.asking.doubted
+        doubted = self.asking.doubted > 0 and (claimed["support"] or 0.0) >= least
+        return self.stands(claimed) or (doubted and bool(claimed["cited"]))
 
 
 def _drafted(
@@ -170,21 +223,19 @@ def _drafted(
     writing: _Writing,
     reply: Reply[None],
     held: _Held,
-    packed: Packed,
-) -> tuple[DraftData, dict[str, Scalar]]:
-    heard = _sentences(writing.blocks, writing.question, writing.evidence)
+    shown: Packed,
+) -> Written:
+    heard = _sentences(writing.asking, writing.blocks, writing.question, writing.evidence)
     said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
     claimed = [writing.checker.check(sentence) for sentence in said]
     standing = [claim for claim in claimed if writing.stays(claim)]
+    cut = tuple(claim["text"] for claim in claimed if not writing.stays(claim))
     numbers: dict[str, Scalar] = {
-        "evidence": len(packed.blocks),
-        "evidence_tokens": packed.tokens,
+        "evidence": len(shown.blocks),
+        "evidence_tokens": shown.tokens,
         "sentences": len(said),
         "unsupported": sum(claim["supported"] is False for claim in claimed),
-        "cut": sum(heard.dropped.values())
-        - heard.dropped["citation"]
-        + len(claimed)
-        - len(standing),
+        "cut": sum(heard.dropped.values()) - heard.dropped["citation"] + len(cut),
         "prompt_leaks": heard.dropped["prompt"] + heard.dropped["control"],
         "unknown_citations": heard.dropped["citation"],
     }
@@ -196,7 +247,7 @@ def _drafted(
             if heard.not_found
             else "the evidence supports no sentence that the model wrote"
         )
-        return withheld("no_evidence", reasons=[reason], model=model), numbers
+        return Written(withheld("no_evidence", reasons=[reason], model=model), numbers, cut)
     if not standing:
         raise UnusableReply(f"{model} wrote nothing that can be used: {reply.text[:80]!r}")
     confidence, reasons = _judged(held, standing)
@@ -208,45 +259,14 @@ def _drafted(
         stop="answered",
         confidence=confidence,
         reasons=reasons,
-        note=_note(len(claimed) - len(standing), standing, confidence, context),
+        note=_note(len(cut), standing, confidence, context),
     )
-    return draft, numbers
+    return Written(draft, numbers, cut)
 
 
-def _sentences(blocks: int, question: str, evidence: str) -> Sentences:
-    return Sentences(blocks, own_words=load(NODE).own_words, question=question, evidence=evidence)
-
-
-def _item(item: Found, passage: Passage) -> EvidenceItem:
-    span = (item["span_start"] or 0, item["span_end"] or 0)
-    return EvidenceItem(
-        passage=passage.id,
-        title=passage.title,
-        heading=passage.heading,
-        page=passage.page,
-        text=passage.text,
-        span=span if span[1] > span[0] else None,
-        relevance=item["relevance"],
-    )
-
-
-def _mode(context: Context) -> Mode:
-    chosen = context.settings.answer.packing
-    if chosen != "auto":
-        return chosen
-    return "sentences" if context.models.local("answer") else "passages"
-
-
-async def _budget(context: Context, question: str) -> int:
-    """Tokens of evidence: as set, or what is usual, but no more than fits beside the rest."""
-    chosen = context.settings.answer.evidence_tokens
-    usual = SENTENCES_TOKENS if _mode(context) == "sentences" else PASSAGES_TOKENS
-    wanted = chosen or usual
-    room = await context.models.room("answer", max_tokens=load(NODE).max_tokens)
-    if room is None:
-        return wanted
-    bare = approximate_prompt(load(NODE).render(question=question, evidence=""))
-    return max(_SMALLEST, min(wanted, room - bare))
+def _sentences(asking: Asking, blocks: int, question: str, evidence: str) -> Sentences:
+    own = load(asking.prompt).own_words
+    return Sentences(blocks, own_words=own, question=question, evidence=evidence)
 
 
 def _short(context: Context, question: str, standing: Sequence[Claimed]) -> str | None:
@@ -294,7 +314,8 @@ async def _held(context: Context, question: str, found: Sequence[Found]) -> _Hel
 def _note(
     cut: int, standing: Sequence[Claimed], confidence: float | None, context: Context
 ) -> str | None:
-    marked = sum(claim["supported"] is False for claim in standing)
+    marks = context.settings.answer.unsupported == "mark"
+    marked = sum(claim["supported"] is False for claim in standing) if marks else 0
     doubtful = context.calibration.min_answer * _DOUBT
     if cut:
         return f"({cut} more {_sentences_word(cut)} cut: not supported by the evidence.)"
