@@ -1,0 +1,60 @@
+"""The forms of a model's reply where it judges an answer or its sentences: yes or no."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+Said = Literal["yes", "no"]
+_SAID: tuple[Said, ...] = get_args(Said)
+_WORDS = {True: "yes", False: "no", "true": "yes", "false": "no"}
+
+
+def _plain(value: Any) -> Any:
+    """What a model means: `Yes.`, `true` and `"no"` are verdicts too."""
+    said = value.strip(" .!\n").casefold() if isinstance(value, str) else value
+    return _WORDS.get(said, said) if isinstance(said, str | bool) else said
+
+
+def _readable(value: Any) -> Any:
+    """Without the entries that are none, unless all are: then the whole is refused."""
+    if not isinstance(value, list):
+        return value
+    return [entry for entry in value if _is_entry(entry)] or value
+
+
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    number = entry.get("number")
+    numbered = isinstance(number, int) or (isinstance(number, str) and number.strip().isdecimal())
+    return numbered and _plain(entry.get("verdict")) in _SAID
+
+
+class Verdict(BaseModel):
+    verdict: Annotated[Said, BeforeValidator(_plain)]
+
+
+class SentenceVerdict(BaseModel):
+    number: int
+    verdict: Annotated[Said, BeforeValidator(_plain)]
+
+
+class Verdicts(BaseModel):
+    verdicts: Annotated[list[SentenceVerdict], BeforeValidator(_readable)] = Field(min_length=1)
+
+
+@cache
+def verdicts_of(count: int) -> type[Verdicts]:
+    """The form for so many sentences. Servers that hold a model to a schema make it judge each of
+    them; of the others a short reply is taken."""
+
+    def complete(schema: dict[str, Any]) -> None:
+        schema["properties"]["verdicts"] |= {"minItems": count, "maxItems": count}
+
+    class Complete(Verdicts):
+        model_config = ConfigDict(title="Verdicts", json_schema_extra=complete)
+
+    return Complete
