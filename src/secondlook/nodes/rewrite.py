@@ -1,0 +1,200 @@
+"""Asks again in other words: a model's, where they may be searched for, else the passages' own.
+
+A rewrite serves the search alone. Who grades, answers and checks sees the user's question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.context import Context  # noqa: TC001
+from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.nodes import ranking
+from secondlook.nodes.rewriting.cache import Said, key_of, rewrites_of
+from secondlook.nodes.rewriting.drift import subject
+from secondlook.nodes.rewriting.expansion import expanded
+from secondlook.nodes.rewriting.guard import Verdict, accepted
+from secondlook.nodes.rewriting.wording import most_words, word_count
+from secondlook.prompts import load
+from secondlook.state import Asked, Found, Searches, Trace, step, trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.models import Message
+
+NODE = "rewrite"
+AGAIN = "search_again"
+NOTHING = "none"
+"""Where it leads: to a search, or on without one."""
+_BEST = 5
+"""Passages whose titles a model is told, and whose terms a query by code is made of."""
+_BACKGROUND = 20
+"""Passages by which common terms are told from telling ones."""
+_LONGEST = 300
+"""Characters of a title or query that a model is shown."""
+_TOKENS_PER_WORD = 4
+_GRADE_WEIGHT = {"answers": 1.0, "about": 1.0, "not graded": 0.5, "irrelevant": 0.25}
+
+
+class Retried(Asked, Searches):
+    """What is asked, what was found, and the searches so far."""
+
+
+class Rewritten(Trace):
+    queries: list[str]
+    """The new query; empty where there is none."""
+    route: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What became of asking a model."""
+
+    verdict: Verdict | None = None
+    """None where none was asked, or it did not reply."""
+    is_cached: bool = False
+    warnings: tuple[dict[str, Any], ...] = ()
+
+
+async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
+    """One more query where one can be had that is worth a search, else none."""
+    context = runtime.context
+    tried = await _by_model(context, state) if context.models.serves("rewrite") else _Tried()
+    query = tried.verdict.query if tried.verdict else None
+    by = "a model" if query else "code"
+    warnings = list(tried.warnings)
+    if query is None:
+        query, lost = await _by_code(context, state)
+        warnings += lost
+    told = _told(state, context, query, by=by, tried=tried)
+    return {
+        "queries": [query] if query else [],
+        "route": AGAIN if query else NOTHING,
+        "steps": [told],
+        "warnings": warnings,
+    }
+
+
+# By a model
+
+
+async def _by_model(context: Context, state: Retried) -> _Tried:
+    try:
+        said, is_cached = await _said(context, _messages(state), most_words(state["question"]))
+    except (ModelError, BudgetExceeded) as error:
+        told = trouble(NODE, error, "the query was made of the passages' own words")
+        return _Tried(warnings=(told,))
+    if said.finish == "length":
+        return _Tried(Verdict(None, "too long", word_count(said.text)), is_cached)
+    verdict = accepted(
+        said.text,
+        state["question"],
+        _earlier(state),
+        known=" ".join([context.question, *_titles(state["found"])]),
+        language=context.settings.library.language,
+    )
+    return _Tried(verdict, is_cached)
+
+
+async def _said(context: Context, messages: Sequence[Message], words: int) -> tuple[Said, bool]:
+    """What the model replies, and whether that was known already."""
+    models, longest = context.models, max(load(NODE).max_tokens, _TOKENS_PER_WORD * words)
+    known = rewrites_of(models.models)
+    key = key_of(models, "rewrite", messages, max_tokens=longest)
+    if (said := known.get(key)) is not None:
+        return said, True
+    reply = await models.ask("rewrite", messages, node=NODE, max_tokens=longest)
+    said = Said(reply.text, reply.finish)
+    known.put(key, said)
+    return said, False
+
+
+def _messages(state: Retried) -> Sequence[Message]:
+    found, relevant = _counted(state)
+    return load(NODE).render(
+        found=str(found),
+        relevant=str(relevant),
+        titles="; ".join(_titles(state["found"])) or "nothing",
+        tried="; ".join(map(_flat, _earlier(state))),
+        question=" ".join(state["question"].split()),
+    )
+
+
+def _counted(state: Retried) -> tuple[int, int]:
+    """Passages found so far, and how many of them are about the question."""
+    about = sum(item["grade"] in {"about", "answers"} for item in state["found"])
+    searches = state.get("searches") or []
+    return len(state["found"]), max(about, searches[-1]["relevant"] if searches else 0)
+
+
+def _earlier(state: Retried) -> list[str]:
+    """Every query so far, those of the searches included."""
+    searched = [search["query"] for search in state.get("searches") or []]
+    return list(dict.fromkeys([*state["queries"], *searched]))
+
+
+def _titles(found: Sequence[Found]) -> list[str]:
+    return list(dict.fromkeys(_flat(item["title"]) for item in _best(found) if item["title"]))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST]
+
+
+# By code
+
+
+async def _by_code(context: Context, state: Retried) -> tuple[str | None, list[dict[str, Any]]]:
+    best = _best(state["found"])
+    chosen = {item["id"] for item in best}
+    others = [item for item in state["found"][:_BACKGROUND] if item["id"] not in chosen]
+    try:
+        held = await ranking.texts(context, [item["id"] for item in (*best, *others)])
+    except Exception as error:  # noqa: BLE001 - a library that is gone costs this query, no more
+        return None, [trouble(NODE, error, "no other query was made")]
+    there = [item for item in best if item["id"] in held]
+    query = expanded(
+        state["question"],
+        [held[item["id"]].text for item in there],
+        [_GRADE_WEIGHT[item["grade"]] / rank for rank, item in enumerate(there, 1)],
+        earlier=_earlier(state),
+        others=[held[item["id"]].text for item in others if item["id"] in held],
+        language=context.settings.library.language,
+    )
+    return query, []
+
+
+def _best(found: Sequence[Found]) -> list[Found]:
+    """Those that a grader let pass first, else in the order of the search."""
+    ranked = sorted(found, key=lambda item: item["grade"] == "irrelevant")
+    return ranked[:_BEST]
+
+
+# What is told
+
+
+def _told(
+    state: Retried, context: Context, query: str | None, *, by: str, tried: _Tried
+) -> dict[str, Any]:
+    refused = tried.verdict.reason if tried.verdict else None
+    language = context.settings.library.language
+    said = f"Asked again as: {query}" if query else "There was no other way to ask."
+    why = f"a query by {by}" if query else "no query was made that is new and keeps the question"
+    if refused:
+        why += f"; the model's was refused ({refused})"
+    return step(
+        NODE,
+        said,
+        route=(AGAIN if query else NOTHING, why),
+        attempt=len(state["queries"]),
+        by=by,
+        accepted=query is not None,
+        rejected=refused,
+        words=word_count(query or ""),
+        kept=subject(state["question"], language).kept_by(query, language) if query else None,
+        cached=tried.is_cached,
+    )
