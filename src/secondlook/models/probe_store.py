@@ -24,6 +24,27 @@ if TYPE_CHECKING:
     from secondlook.models.specs import ModelSpec
 
 _FORMAT = 1
+_FIGURES = ("grading", "answer_grading")
+
+
+@dataclass(frozen=True, slots=True)
+class GradingFigures:
+    """How well a model tells right from wrong, on the labelled pairs that are shipped."""
+
+    pairs: int
+    precision: float | None
+    """Of what it accepted, the share that is right; None = it accepted nothing."""
+    recall: float
+    """Of what is right, the share that it accepted: the rest it rejected falsely."""
+    ungraded: int
+    """Pairs of which it said nothing that can be used."""
+    few_shot: bool
+    """Whether it was shown examples, and is from then on."""
+    fit: bool
+    """Whether it may be asked."""
+    made_with: str
+    """Which prompt and which pairs: of others these figures say nothing."""
+    measured: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +75,10 @@ class Probe:
     seconds: float
     measured: str
     """When (ISO 8601, UTC)."""
+    grading: GradingFigures | None = None
+    """Of passages; None = not measured, as by older versions."""
+    answer_grading: GradingFigures | None = None
+    """Of answers."""
 
 
 def probes_folder() -> Path:
@@ -71,7 +96,15 @@ def stored_probe(spec: ModelSpec) -> Probe | None:
     if content.pop("identity", None) != identity(spec):
         return None
     try:
-        return Probe(**content)
+        return Probe(**{**content, **{name: _figures(content.get(name)) for name in _FIGURES}})
+    except TypeError:
+        return None
+
+
+def _figures(content: Any) -> GradingFigures | None:
+    """What another version measured otherwise is as if it were not measured."""
+    try:
+        return GradingFigures(**content)
     except TypeError:
         return None
 

@@ -57,6 +57,12 @@ class Models:
     def price(self, spec: ModelSpec) -> Price | None:
         return self._prices.of(spec)
 
+    def probe(self, spec: ModelSpec) -> Probe | None:
+        """What was measured of a model; None = nothing."""
+        if spec.text not in self._probed:
+            self._probed[spec.text] = self._probes(spec)
+        return self._probed[spec.text]
+
     def modes(self, part: Part) -> tuple[OutputMode, ...]:
         """Ways to get an object out of the model, the best first, without what it refused."""
         modes = ladder(part.spec)
@@ -73,7 +79,7 @@ class Models:
         """How much the model can see: the least of what is set, measured and said by itself."""
         known = [part.options.context_tokens, self.settings.context_tokens]
         known.append(await self.chat(part.spec).context_tokens())
-        if not self.settings.context_tokens and (probe := self._probe(part.spec)):
+        if not self.settings.context_tokens and (probe := self.probe(part.spec)):
             known.append(probe.context_tokens)
         return min(filter(None, known), default=None)
 
@@ -83,13 +89,8 @@ class Models:
             await chat.aclose()
 
     def _probed_mode(self, spec: ModelSpec) -> OutputMode | None:
-        probe = self._probe(spec)
+        probe = self.probe(spec)
         return probe.mode if probe else None
-
-    def _probe(self, spec: ModelSpec) -> Probe | None:
-        if spec.text not in self._probed:
-            self._probed[spec.text] = self._probes(spec)
-        return self._probed[spec.text]
 
     def _open(self, spec: ModelSpec) -> Chat:
         from secondlook.models.opening import open_chat

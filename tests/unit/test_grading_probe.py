@@ -1,0 +1,230 @@
+"""Measuring how well a model grades: what is counted, who passes, and that it is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ModelUnavailable
+from secondlook.models.probe_store import store_probe, stored_probe
+from secondlook.models.specs import parse_spec
+from secondlook.nodes.grading import fit_of, in_words, unfit, unfit_for_answers
+from secondlook.nodes.grading.labelled import answer_cases, answers_identity, passage_cases
+from secondlook.nodes.grading.probe import probe_answers, probe_passages
+from tests.support.function_model import FunctionModel, asker_of
+from tests.support.grading import asked, by_words, figures, probed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from secondlook.models import ChatRequest
+    from secondlook.models.probe import Progress
+    from secondlook.models.probe_store import GradingFigures
+
+SPEC = parse_spec("ollama:function")
+LABELS = {
+    (case.question, passage.text): passage.id in case.relevant
+    for case in passage_cases()
+    for passage in case.passages
+}
+RIGHT_ANSWERS = {(case.question, case.answer): case.right for case in answer_cases()}
+
+
+def knowing(question: str, text: str) -> str:
+    return "about" if LABELS[question, text.split("\n", 1)[1]] else "no"
+
+
+def passages(function: Callable[[ChatRequest], Any]) -> tuple[GradingFigures, FunctionModel]:
+    model = FunctionModel(function)
+    said: list[Progress] = []
+    found = asyncio.run(probe_passages(asker_of(model, retries=0), said.append))
+    assert all(0 < step.done <= step.total for step in said)
+    return found, model
+
+
+def answers(function: Callable[[ChatRequest], Any]) -> tuple[GradingFigures, FunctionModel]:
+    model = FunctionModel(function)
+    return asyncio.run(probe_answers(asker_of(model, retries=0))), model
+
+
+def judged(request: ChatRequest) -> bool:
+    """What the labels say of the answer in a request."""
+    found = re.search(r"\nAnswer: (.*)\n\n", request.messages[-1].content)
+    assert found
+    return RIGHT_ANSWERS[asked(request), found[1]]
+
+
+def verdict(*, yes: bool) -> str:
+    return json.dumps({"verdict": "yes" if yes else "no"})
+
+
+# The labelled set
+
+
+def test_the_set_is_balanced_and_large_enough() -> None:
+    right = sum(LABELS.values())
+    assert len(LABELS) >= 24
+    assert right * 2 == len(LABELS)
+    assert len(RIGHT_ANSWERS) == len(answer_cases()) >= 12
+    assert sum(RIGHT_ANSWERS.values()) * 2 == len(RIGHT_ANSWERS)
+
+
+def test_no_place_among_the_passages_gives_the_label_away() -> None:
+    places = [
+        [passage.id in case.relevant for passage in case.passages] for case in passage_cases()
+    ]
+    assert all(0 < sum(column) < len(places) for column in zip(*places, strict=True))
+
+
+def test_words_alone_do_not_tell_the_labels() -> None:
+    """Every passage that is not about its question shares words with it."""
+    for case in passage_cases():
+        words = set(re.findall(r"\w{4,}", case.question.casefold()))
+        others = [one for one in case.passages if one.id not in case.relevant]
+        sharing = [one for one in others if words & set(re.findall(r"\w{4,}", one.text.casefold()))]
+        assert len(sharing) >= 2, case.question
+
+
+# Passages
+
+
+def test_a_good_grader_passes_without_examples() -> None:
+    found, model = passages(by_words(knowing))
+    assert (found.precision, found.recall, found.ungraded) == (1.0, 1.0, 0)
+    assert (found.fit, found.few_shot, found.pairs) == (True, False, len(LABELS))
+    assert len(model.requests) == len(passage_cases())
+    assert len(shown(model.requests[0])) == len(passage_cases()[0].passages)
+
+
+def test_yes_to_everything_is_measured_again_with_examples_and_fails() -> None:
+    found, model = passages(by_words(lambda question, text: "answers"))
+    assert (found.precision, found.recall) == (0.5, 1.0)
+    assert (found.fit, found.few_shot) == (False, True)
+    assert len(model.requests) == 2 * len(passage_cases())
+
+
+def test_examples_may_make_a_grader_good_enough() -> None:
+    def function(request: ChatRequest) -> str:
+        taught = len(request.messages) > 2
+        return by_words(knowing if taught else lambda question, text: "about")(request)
+
+    found, _ = passages(function)
+    assert (found.fit, found.few_shot, found.precision) == (True, True, 1.0)
+
+
+def test_a_grader_that_rejects_what_is_right_is_unfit_however_precise() -> None:
+    def strict(question: str, text: str) -> str:
+        return knowing(question, text) if "Halvorsen" in text else "no"
+
+    found, _ = passages(by_words(strict))
+    assert found.precision == 1.0
+    assert found.recall < 0.7
+    assert (found.fit, found.few_shot) == (False, False)
+
+
+def test_no_to_everything_has_no_precision() -> None:
+    found, _ = passages(by_words(lambda question, text: "no"))
+    assert (found.precision, found.recall, found.fit) == (None, 0.0, False)
+    assert "accepts nothing" in in_words(found)
+
+
+def test_a_model_without_one_usable_reply_is_given_up() -> None:
+    found, model = passages(lambda request: "I am a small model.")
+    assert (found.ungraded, found.fit) == (len(LABELS), False)
+    assert (
+        len(model.requests) == 2 * 2 * 3
+    )  # three questions, each corrected once, with and without
+
+
+@pytest.mark.parametrize("measure", [passages, answers])
+def test_a_model_that_is_away_is_not_measured(measure: Callable[[Any], Any]) -> None:
+    def away(request: ChatRequest) -> str:
+        raise ModelUnavailable("away")
+
+    with pytest.raises(ModelUnavailable):
+        measure(away)
+
+
+# Answers
+
+
+def test_a_good_judge_of_answers_passes() -> None:
+    found, model = answers(lambda request: verdict(yes=judged(request)))
+    assert (found.precision, found.recall, found.fit) == (1.0, 1.0, True)
+    assert found.made_with == answers_identity()
+    assert len(model.requests) == len(answer_cases())
+
+
+def test_false_rejection_of_right_answers_makes_a_judge_unfit() -> None:
+    def function(request: ChatRequest) -> str:
+        return verdict(yes=judged(request) and "Skerry" in asked(request))
+
+    found, _ = answers(function)
+    assert (found.precision, found.recall, found.fit) == (1.0, 0.25, False)
+
+
+def test_a_judge_without_a_usable_verdict_is_given_up() -> None:
+    found, model = answers(lambda request: "Perhaps.")
+    assert (found.ungraded, found.precision) == (len(answer_cases()), None)
+    assert len(model.requests) == 2 * 3
+
+
+def test_one_unusable_verdict_is_one() -> None:
+    def function(request: ChatRequest) -> str:
+        if any("river Tove" in message.content for message in request.messages):
+            return "Hm."
+        return verdict(yes=judged(request))
+
+    found, _ = answers(function)
+    assert 0 < found.ungraded < len(answer_cases())
+    assert found.precision == 1.0
+
+
+# Remembering
+
+
+@pytest.fixture
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secondlook.models.probe_store.probes_folder", lambda: tmp_path / "probes")
+
+
+@pytest.mark.usefixtures("_own_folder")
+def test_figures_are_stored_with_the_probe() -> None:
+    known = probed(grading=figures(fit=True), answer_grading=figures(fit=False))
+    store_probe(SPEC, known)
+    assert stored_probe(SPEC) == known
+
+
+@pytest.mark.usefixtures("_own_folder")
+@pytest.mark.parametrize("held", [None, 7, {"pairs": 3}])
+def test_a_probe_of_an_older_version_is_read_without_them(held: Any) -> None:
+    file = store_probe(SPEC, probed(grading=figures(fit=True)))
+    content = json.loads(file.read_text("utf-8"))
+    del content["answer_grading"]
+    if held is None:
+        del content["grading"]
+    else:
+        content["grading"] = held
+    file.write_text(json.dumps(content), "utf-8")
+    assert stored_probe(SPEC) == probed()
+
+
+def test_figures_made_with_another_prompt_say_nothing() -> None:
+    assert fit_of(probed(grading=figures(fit=True, made_with="older"))) is None
+    fit = fit_of(probed(answer_grading=figures(fit=False, made_with=answers_identity())))
+    assert fit is not None
+    assert fit.passages is None
+    assert unfit(fit) is None
+    objection = unfit_for_answers(fit)
+    assert objection is not None
+    assert "judges answers badly: precision 0.50" in objection.message
+
+
+def test_no_objection_to_a_judge_of_whom_nothing_is_known() -> None:
+    assert unfit_for_answers(None) is None
+    assert unfit_for_answers(fit_of(probed(grading=figures(fit=True)))) is None
