@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +12,9 @@ from secondlook.nodes.rewriting import accepted, expanded
 from secondlook.nodes.rewriting.drift import brings_facts, subject
 from secondlook.nodes.rewriting.wording import among, content, most_words, normalised, word_count
 from tests.support.engine import HARBOUR
+
+if TYPE_CHECKING:
+    import random
 
 DECADE = "In which decade did Ada Castellan become famous?"
 BERTH = "How deep is berth 4 at low tide?"
