@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -126,6 +127,13 @@ class WordShelf:
         )
         score = 36 * alike(query, text) - 14
         return Reading(score, score, start, end, span_score=score, null_score=0.0)
+
+    def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The cosine of the two texts' words."""
+        counted = [(words(one), words(other)) for one, other in pairs]
+        return [
+            len(one & other) / max(1.0, math.sqrt(len(one) * len(other))) for one, other in counted
+        ]
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
         return {item.id: item for item in self.held if item.id in set(ids)}

@@ -1,17 +1,19 @@
-"""The baseline: retrieve, rerank, answer. Every other workflow must beat it."""
+"""The baseline: retrieve, rerank, answer. Every other workflow must beat it. A model may be set to
+judge what it answers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from langgraph.graph import END, START, StateGraph
 
 from secondlook.context import Context
-from secondlook.nodes.answer import answer
+from secondlook.nodes.answer import answer, answer_strictly
+from secondlook.nodes.checking.refusal import AnswerGrades
 from secondlook.nodes.finish import finish
 from secondlook.nodes.rerank import rerank
 from secondlook.nodes.retrieve import retrieve
-from secondlook.state import Finishing, Outcome
+from secondlook.state import Finishing, Outcome, Quality
 
 if TYPE_CHECKING:
     from secondlook.settings import Settings
@@ -21,7 +23,15 @@ class State(Finishing, Outcome):
     pass
 
 
-def build(_settings: Settings) -> StateGraph[State, Context]:
+class GradedState(State, Quality, AnswerGrades):
+    pass
+
+
+def build(settings: Settings) -> StateGraph[State, Context] | StateGraph[GradedState, Context]:
+    return _graded() if settings.answer.enable_answer_grading else _plain()
+
+
+def _plain() -> StateGraph[State, Context]:
     return (
         StateGraph(State, Context)
         .add_node("retrieve", retrieve)
@@ -34,3 +44,26 @@ def build(_settings: Settings) -> StateGraph[State, Context]:
         .add_edge("answer", "finish")
         .add_edge("finish", END)
     )
+
+
+def _graded() -> StateGraph[GradedState, Context]:
+    from secondlook.nodes.grade_answer import grade_answer
+
+    return (
+        StateGraph(GradedState, Context)
+        .add_node("retrieve", retrieve)
+        .add_node("rerank", rerank)
+        .add_node("answer", answer_strictly)
+        .add_node("grade_answer", grade_answer)
+        .add_node("finish", finish)
+        .add_edge(START, "retrieve")
+        .add_edge("retrieve", "rerank")
+        .add_edge("rerank", "answer")
+        .add_edge("answer", "grade_answer")
+        .add_conditional_edges("grade_answer", graded, ["answer", "finish"])
+        .add_edge("finish", END)
+    )
+
+
+def graded(state: Quality) -> Literal["answer", "finish"]:
+    return cast("Literal['answer', 'finish']", state["route"])

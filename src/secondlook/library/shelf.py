@@ -88,6 +88,13 @@ class Shelf:
         """One look at a text that is in no document, such as a model's answer."""
         return self._library.reader().read(query, [text])[0]
 
+    def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """How alike the two texts of each pair are in meaning: the cosine of their vectors."""
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        vectors = self._library.embedder().embed_passages(texts)
+        place = {text: at for at, text in enumerate(texts)}
+        return [float(vectors[place[one]] @ vectors[place[other]]) for one, other in pairs]
+
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
         """The passages with these ids; those that are gone are left out."""
         remembered = self._remembered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -9,32 +10,85 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes import ranking
+from secondlook.nodes.checking.attempts import hotter
+from secondlook.nodes.checking.limits import GREY
+from secondlook.nodes.checking.refusal import AnswerGrades, is_refused
 from secondlook.nodes.extract import extract, withheld
 from secondlook.reading.calibration import CalibrationError
 from secondlook.reading.support import SupportHeadError, stands_in
-from secondlook.state import Asked, Draft, DraftData, Trace, step, trouble
+from secondlook.state import Asked, Draft, DraftData, Drafts, Trace, step, trouble
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from secondlook.answer import Scalar
+    from secondlook.nodes.write import Asking
+
+    _Manner = Callable[[Context], Asking]
 
 
 class Drafted(Draft, Trace):
-    pass
+    complaints: list[str]
+    """What a model wrote and was cut; heard where somebody checks."""
+
+
+class ToAnswerStrictly(Asked, AnswerGrades):
+    """Evidence, and whether an answer from it was refused."""
+
+
+class ToAnswerAnew(Asked, Drafts, AnswerGrades):
+    """Evidence, and what is held against the answers so far."""
 
 
 async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
+    return await _answered(state, runtime)
+
+
+async def answer_strictly(state: ToAnswerStrictly, runtime: Runtime[Context]) -> Drafted:
+    """The same, and once more in stricter terms where a model refused the answer."""
+    if not is_refused(state.get("answer_grades", [])):
+        return await _answered(state, runtime)
+    runtime.stream_writer({"redraft": "the answer was refused"})
+    return await _answered(state, runtime, _strict)
+
+
+async def answer_anew(state: ToAnswerAnew, runtime: Runtime[Context]) -> Drafted:
+    """The same, and again where a check complained, where more was found, or where a model
+    refused the answer."""
+    grades, complaints = state.get("answer_grades", []), state.get("complaints", [])
+    drafts, regenerations = state.get("drafts", []), state.get("regenerations", 0)
+    if is_refused(grades):
+        runtime.stream_writer({"redraft": "the answer was refused"})
+        return await _answered(state, runtime, _strict)
+    if regenerations and complaints:
+        runtime.stream_writer({"redraft": "the evidence does not carry all of it"})
+        return await _answered(
+            state, runtime, partial(_again, complaints=complaints, regenerations=regenerations)
+        )
+    if drafts:
+        runtime.stream_writer({"redraft": "more was found"})
+    return await _answered(state, runtime, _checked)
+
+
+async def _answered(
+    state: Asked, runtime: Runtime[Context], manner: _Manner | None = None
+) -> Drafted:
     context = runtime.context
     warnings: list[dict[str, Any]] = []
     numbers: dict[str, Scalar] = {}
+    cut: list[str] = []
     if not ranking.kept(state["found"]):
         draft = withheld("no_evidence", reasons=["nothing was found"])
     elif context.models.serves("answer"):
-        from secondlook.nodes.write import write  # prompts and all: not needed without a model
+        # prompts and all: not needed without a model
+        from secondlook.nodes.write import PLAIN, written
 
+        asking = manner(context) if manner else PLAIN
         try:
-            draft, numbers = await write(
-                context, state["question"], state["found"], runtime.stream_writer
+            made = await written(
+                context, state["question"], state["found"], runtime.stream_writer, asking
             )
+            draft, numbers, cut = made.draft, made.numbers, list(made.cut)
         except (ModelError, BudgetExceeded) as error:
             warnings = [trouble("answer", error, "the reader's own answer was given instead")]
             draft = await _extracted(state, runtime)
@@ -42,7 +96,34 @@ async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
         draft = await _extracted(state, runtime)
     warnings += [*_about_calibration(context), *_about_judge(context, draft)]
     told = step("answer", _said(draft), numbers, confidence=draft["confidence"])
-    return {"draft": draft, "steps": [told], "warnings": warnings}
+    return {"draft": draft, "complaints": cut, "steps": [told], "warnings": warnings}
+
+
+def _strict(_context: Context) -> Asking:
+    from secondlook.nodes.write import Asking
+
+    return Asking("answer_strict")
+
+
+def _checked(context: Context) -> Asking:
+    """For a draft that a model will check where the reader is unsure."""
+    from secondlook.nodes.write import Asking
+
+    return Asking(doubted=_doubted(context))
+
+
+def _again(context: Context, *, complaints: Sequence[str], regenerations: int) -> Asking:
+    from secondlook.nodes.write import Asking
+
+    listed = "\n".join(f"- {' '.join(complaint.split())}" for complaint in complaints)
+    temperature = hotter(context.models.temperature("answer"), regenerations)
+    return Asking("answer_again", {"complaints": listed}, temperature, _doubted(context))
+
+
+def _doubted(context: Context) -> float:
+    settings = context.settings.corrective
+    asks = settings.enable_grounded_check and settings.grounded_judge == "llm"
+    return GREY if asks and context.models.serves("grade") else 0.0
 
 
 async def _extracted(state: Asked, runtime: Runtime[Context]) -> DraftData:
