@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from secondlook.models import Models
 from secondlook.models.probe_store import GradingFigures
@@ -58,8 +58,7 @@ def read_item(item: Found, relevance: float | None, *, margin: float | None = No
     scores: dict[str, Any] = {"relevance": relevance, "fusion_score": 0.5, "score": 0.5}
     if margin is not None:
         scores |= {"answerable": margin, "span_score": margin, "null_score": 0.0, "windows": 1}
-    made: Any = {**item, **scores}
-    return made
+    return cast("Found", {**item, **scores})
 
 
 def items_of(passages: list[Passage], *relevance: float | None) -> list[Found]:

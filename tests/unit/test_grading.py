@@ -125,7 +125,7 @@ def test_of_another_readers_scores_only_relevance_is_used() -> None:
 def test_without_a_reader_nothing_is_graded() -> None:
     class NoReader(WordShelf):
         @property
-        def reader_name(self) -> str:  # type: ignore[override]
+        def reader_name(self) -> str:
             raise ModelError("there are no weights")
 
         @reader_name.setter

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import typer
 
+    from secondlook.models.specs import ModelSpec
     from secondlook.settings import Settings
 
 State = Literal["ok", "missing", "broken"]
@@ -149,7 +150,25 @@ def _models(settings: Settings) -> Iterator[Finding]:
     for name, spec in specs.items():
         found = fitness(spec)
         state: State = "ok" if found.fit else "broken"
-        yield Finding("model", name, state, found.said, found.fix, needed=True)
+        grades = spec == cast.part("grade").spec
+        said = f"{found.said}{_grading(spec) if grades else ''}"
+        yield Finding("model", name, state, said, found.fix, needed=True)
+
+
+def _grading(spec: ModelSpec) -> str:
+    """How well it grades, where that was measured."""
+    from secondlook.models.probe_store import stored_probe
+
+    probe = stored_probe(spec) if spec.named else None
+    if probe is None:
+        return ""
+    from secondlook.nodes.grading import fit_of, in_words
+
+    fit = fit_of(probe)
+    if fit is None or fit.passages is None:
+        return ""
+    fitness = "fit" if fit.grades_passages else "unfit"
+    return f"; {fitness} to grade ({in_words(fit.passages)})"
 
 
 def _extras() -> Iterator[Finding]:

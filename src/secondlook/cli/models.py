@@ -16,8 +16,9 @@ from secondlook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from secondlook.models import Asker, Chat
     from secondlook.models.probe import Progress
-    from secondlook.models.probe_store import Probe
+    from secondlook.models.probe_store import GradingFigures, Probe
     from secondlook.models.roles import Cast, Part
     from secondlook.models.specs import ModelSpec
     from secondlook.settings import Settings
@@ -106,7 +107,15 @@ def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]
         "options": {name: value for name, value in asdict(part.options).items() if value},
         "price": asdict(price) if price else None,
         "probed": probe.measured if probe else None,
+        "grading": _figures(probe) if probe and part.role == "grade" else None,
     }
+
+
+def _figures(probe: Probe) -> dict[str, Any] | None:
+    from secondlook.nodes.grading import fit_of
+
+    fit = fit_of(probe)
+    return asdict(fit.passages) if fit and fit.passages else None
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
@@ -127,7 +136,15 @@ def _about(row: dict[str, Any]) -> Iterator[str]:
     elif price["input"] or price["output"]:
         yield f"${price['input']:g} in, ${price['output']:g} out per million tokens"
     yield f"objects by {row['mode']}" + ("" if row["probed"] else " (not probed)")
+    if row["role"] == "grade" and row["probed"]:
+        yield _grades(row["grading"])
     yield from (f"{name} {value:g}" for name, value in row["options"].items() if name != "mode")
+
+
+def _grades(grading: dict[str, Any] | None) -> str:
+    if grading is None:
+        return "grading not probed"
+    return "fit to grade" if grading["fit"] else "unfit to grade"
 
 
 def _advise(call: Call, cast: Cast) -> None:
@@ -143,17 +160,25 @@ def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again
     found: list[Probe] = []
     for spec in _wanted(settings, model):
         probe = None if again else stored_probe(spec)
-        if probe is None:
-            probe = _measured(call, spec, settings, seconds=seconds, longest=longest)
-            store_probe(spec, probe)
-        else:
+        if probe is not None and _is_graded(probe):
             call.say(f"{spec.text} was measured on {probe.measured}; --again measures it anew.")
+        else:
+            probe = _measured(call, spec, settings, probe, seconds=seconds, longest=longest)
+            store_probe(spec, probe)
         found.append(probe)
     if call.as_json:
         print_json({"probes": [asdict(probe) for probe in found]})
         return
     for probe in found:
         _print_probe(probe)
+
+
+def _is_graded(probe: Probe) -> bool:
+    """Whether its grading was measured, and as this version measures it."""
+    from secondlook.nodes.grading import fit_of
+
+    fit = fit_of(probe)
+    return fit is not None and fit.passages is not None and fit.answers is not None
 
 
 def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
@@ -176,22 +201,60 @@ def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
 
 
 def _measured(
-    call: Call, spec: ModelSpec, settings: Settings, *, seconds: float, longest: int
+    call: Call,
+    spec: ModelSpec,
+    settings: Settings,
+    known: Probe | None,
+    *,
+    seconds: float,
+    longest: int,
 ) -> Probe:
+    """What is known, and all that is not known yet."""
     import asyncio
 
     from secondlook.models.opening import open_chat
     from secondlook.models.probe import Prober
+    from secondlook.models.probe_store import store_probe
 
     async def measure(listen: Callable[[Progress], None]) -> Probe:
         chat = open_chat(spec, settings.models)
         try:
-            return await Prober(chat, spec, listen, seconds=seconds, longest=longest).run()
+            probe = known
+            if probe is None:
+                probe = await Prober(chat, spec, listen, seconds=seconds, longest=longest).run()
+                store_probe(spec, probe)  # grading takes longer: Ctrl-C must not lose this
+            return await _with_grading(probe, _asker(chat, spec, settings, probe), listen)
         finally:
             await chat.aclose()
 
     with _shown(call, spec.text) as listen:
         return asyncio.run(measure(listen))
+
+
+async def _with_grading(probe: Probe, asker: Asker, listen: Callable[[Progress], None]) -> Probe:
+    from dataclasses import replace
+
+    from secondlook.nodes.grading.probe import probe_answers, probe_passages
+
+    return replace(
+        probe,
+        grading=await probe_passages(asker, listen),
+        answer_grading=await probe_answers(asker, listen),
+    )
+
+
+def _asker(chat: Chat, spec: ModelSpec, settings: Settings, probe: Probe) -> Asker:
+    """As a run would ask it, in the mode that was just measured."""
+    from secondlook.memory import Caps, Ledger, MemoryJournal
+    from secondlook.models import Models
+
+    alone = settings.models.model_copy(update={"default": spec.text, "roles": ()})
+    models = Models(
+        settings.model_copy(update={"models": alone}),
+        open_chat=lambda _spec: chat,
+        probes=lambda _spec: probe,
+    )
+    return models.asker(run="probe", workflow="", ledger=Ledger(Caps()), journal=MemoryJournal())
 
 
 @contextmanager
@@ -216,6 +279,19 @@ def _shown(call: Call, name: str) -> Iterator[Callable[[Progress], None]]:
 def _print_probe(probe: Probe) -> None:
     for name, value in _facts(probe):
         sys.stdout.write(f"{name:<12}{value}\n")
+    sys.stdout.write(f"{grading_sentence(probe)}\n")
+
+
+def grading_sentence(probe: Probe) -> str:
+    """What follows from the figures for someone who sets a grader."""
+    from secondlook.nodes.grading import fit_of
+
+    fit = fit_of(probe)
+    if fit is None or fit.passages is None:
+        return "How well it grades passages was not measured: corrective.grader=auto leaves it out."
+    if fit.grades_passages:
+        return "It grades well: corrective.grader=auto asks it where the reader is unsure."
+    return "It grades too badly to be trusted: corrective.grader=auto leaves it out."
 
 
 def _facts(probe: Probe) -> list[tuple[str, str]]:
@@ -231,8 +307,18 @@ def _facts(probe: Probe) -> list[tuple[str, str]]:
         ("writing", _rate(probe.decode_rate)),
         ("first token", _seconds(probe.first_token_seconds)),
         ("logprobs", "yes" if probe.logprobs else "no"),
+        ("passages", _graded(probe.grading)),
+        ("answers", _graded(probe.answer_grading)),
         ("measured", f"{probe.measured}, {probe.calls} calls in {probe.seconds:.1f} s"),
     ]
+
+
+def _graded(figures: GradingFigures | None) -> str:
+    from secondlook.nodes.grading import in_words
+
+    if figures is None:
+        return "grading not measured"
+    return f"{'fit' if figures.fit else 'unfit'} to grade: {in_words(figures)}"
 
 
 def _context(probe: Probe) -> str:
