@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from secondlook.answer import Citation, Claim
+from secondlook.answer import Citation, Claim, Computation, Operand
 from secondlook.nodes import ranking
 
 if TYPE_CHECKING:
@@ -51,6 +51,23 @@ def _claim(sentence: Sentence, numbers: _Numbers) -> Claim:
         citations=tuple(dict.fromkeys(cited)),
         support=sentence["support"],
         supported=sentence["supported"],
+        computation=_computation(sentence, numbers),
+    )
+
+
+def _computation(sentence: Sentence, numbers: _Numbers) -> Computation | None:
+    """With the citations of its operands; None where one of them is gone, as nobody could then do
+    it again."""
+    data, places = sentence.get("computation"), sentence["cited"]
+    if data is None or any(place["passage"] not in numbers.held for place in places):
+        return None
+    return Computation(
+        operation=data["operation"],
+        operands=tuple(
+            Operand(text=one["text"], citation=numbers.of(places[one["cited"]]), name=one["name"])
+            for one in data["operands"]
+        ),
+        result=data["result"],
     )
 
 

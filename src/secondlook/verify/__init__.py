@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from secondlook.reading.support import DEFAULT_MIN_SUPPORT, load_support, stands_in
+from secondlook.verify.computed import check_computed
 from secondlook.verify.evidence import check_evidence, evidence_of
 from secondlook.verify.loading import load_answer, parse_answer, read_answer
 from secondlook.verify.places import check_places, needs_library
@@ -52,6 +53,7 @@ def examine(
     """Like `verify`, with notes on what is not wrong but worth knowing."""
     report = Report()
     check_wording(answer, report)
+    check_computed(answer, report)
     check_places(answer, library, report)
     judge = support or load_support()
     if answer.claims and (why := stands_in(judge)):

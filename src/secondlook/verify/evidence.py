@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 def check_evidence(answer: Answer, report: Report, *, support: Support, min_support: float) -> None:
-    pairs = [(claim.text, evidence_of(claim, answer)) for claim in answer.claims]
-    judged = zip(answer.claims, pairs, support.support(pairs), strict=True)
-    for at, (claim, (_, evidence), score) in enumerate(judged, 1):
+    """What code computed is done again instead, which is more than a judge can do."""
+    said = [(at, claim) for at, claim in enumerate(answer.claims, 1) if claim.computation is None]
+    pairs = [(claim.text, evidence_of(claim, answer)) for _, claim in said]
+    judged = zip(said, pairs, support.support(pairs) if pairs else (), strict=True)
+    for (at, claim), (_, evidence), score in judged:
         _check_claim(claim, f"claim {at}", evidence, score, min_support, report)
 
 

@@ -12,6 +12,7 @@ Kind = Literal[
     "claim",
     "number",
     "support",
+    "computation",
     "passage",
     "document",
     "title",

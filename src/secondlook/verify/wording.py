@@ -17,7 +17,7 @@ _WITH_CLAIMS: Final[frozenset[Status]] = frozenset({"answered", "partial"})
 _ALWAYS_TOGETHER: Final[dict[Status, StopReason]] = {"answered": "answered", "refused": "refused"}
 _MARK = re.compile(r"\[(\d{1,6}(?:\s?[,;]\s?\d{1,6})*)\]")
 _REMARK = re.compile(r"\([^()]*\)")
-_SPEAKS_IN_CLAIMS: Final = frozenset({"extractive", "generative"})
+_SPEAKS_IN_CLAIMS: Final = frozenset({"extractive", "generative", "computed"})
 """Methods whose text is claims and nothing between them; an outline has headings too."""
 
 
