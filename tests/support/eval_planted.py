@@ -56,6 +56,8 @@ def _planted(generator: np.random.Generator, number: int, repeat: int, *, answer
         judged=tuple((grade, score > 0) for grade, score in read),
         fallback=sure < 0.5,
         web=sure < 0.1,
+        grounded="yes" if right else "no",
+        useful="yes" if sure > 0.4 else "no",
         retries=int(generator.integers(0, 3)),
         llm_calls=int(generator.integers(0, 4)),
         tokens_in=int(generator.integers(0, 4000)),

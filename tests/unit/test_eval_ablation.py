@@ -9,6 +9,8 @@ import pytest
 from secondlook.errors import UsageError
 from secondlook.evaluation import ablation_plan as planning
 from secondlook.evaluation.ablation import ablate, ablation_plan
+from secondlook.graphs import registry
+from secondlook.graphs.registry import Workflow
 from tests.support.engine import settings_of
 from tests.support.eval_rows import changed, row, rows
 
@@ -118,6 +120,85 @@ def test_a_server_without_an_address_cannot_be_asked() -> None:
 def test_an_unknown_workflow_is_an_error() -> None:
     with pytest.raises(UsageError, match="no workflow 'lineal'"):
         ablation_plan(settings_of(), ["lineal"])
+
+
+CORRECTING = (
+    "corrective.enable_grading",
+    "corrective.enable_rewriting",
+    "corrective.enable_decomposition",
+    "corrective.enable_readings",
+    "corrective.enable_grounded_check",
+    "corrective.enable_useful_check",
+    "corrective.enable_regeneration",
+    "web.enable_web_search",
+    "answer.enable_answer_grading",
+)
+
+
+@pytest.fixture
+def corrective(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Workflow("corrective", "corrects", CORRECTING)
+    monkeypatch.setitem(registry.WORKFLOWS, "corrective", known)
+
+
+@pytest.mark.usefixtures("corrective")
+def test_every_step_of_correcting_is_tried_and_who_judges_varied() -> None:
+    found, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER), ["corrective"])
+    assert [one.name.removeprefix("corrective").strip() for one in found[:16]] == [
+        "",
+        "without grading",
+        "without rewriting",
+        "without decomposition",
+        "without readings",
+        "without grounded check",
+        "without useful check",
+        "without regeneration",
+        "with web",
+        "with answer grading",
+        "with grader llm-batch",
+        "with grader llm-each",
+        "with grader auto",
+        "with grounded judge similarity",
+        "with grounded judge llm",
+        "with useful judge llm",
+    ]
+    assert found[10].changes == {"corrective.grader": "llm-batch"}
+    assert found[10].about == "corrective.grader llm-batch"
+    assert {one.workflow for one in found[16:]} == {"linear", "adaptive"}
+    assert left_out == {}
+
+
+@pytest.mark.usefixtures("corrective", "without_ddgs")
+def test_what_needs_a_model_is_left_out_with_the_reason() -> None:
+    found, left_out = ablation_plan(settings_of(), ["corrective"])
+    assert "corrective with grounded judge similarity" in {one.name for one in found}
+    assert set(left_out) == {
+        "corrective.enable_regeneration",
+        "answer.enable_answer_grading",
+        "corrective.grader = llm-batch",
+        "corrective.grader = llm-each",
+        "corrective.grader = auto",
+        "corrective.grounded_judge = llm",
+        "corrective.useful_judge = llm",
+        "web.enable_web_search",
+    }
+    assert "--model" in left_out["corrective.grader = auto"]
+
+
+@pytest.mark.usefixtures("corrective")
+def test_nobody_judges_where_the_step_is_off() -> None:
+    settings = settings_of(models=MODEL, corrective={"enable_useful_check": False})
+    found, left_out = ablation_plan(settings, ["corrective"])
+    assert "corrective with useful check" in {one.name for one in found}
+    assert "is off" in left_out["corrective.useful_judge = llm"]
+
+
+@pytest.mark.usefixtures("corrective")
+def test_a_model_that_writes_need_not_be_one_that_judges() -> None:
+    models = {"roles": ["answer=openai:m@http://127.0.0.1:1/v1"]}
+    _, left_out = ablation_plan(settings_of(models=models, web=SERVER), ["corrective"])
+    assert "corrective.enable_regeneration" not in left_out
+    assert "could judge" in left_out["answer.enable_answer_grading"]
 
 
 def ablated(

@@ -24,7 +24,13 @@ def judged(name: str, *configurations: Sequence[Row]) -> Hypothesis:
 
 def test_every_hypothesis_has_a_verdict_and_a_test_even_without_evidence() -> None:
     found = judge({"linear": rows([1.0], "linear")})
-    assert [one.name for one in found] == ["H1", "H2 reader", "H2 model", "H3"]
+    assert [one.name for one in found] == [
+        "H1",
+        "H1 as first stated",
+        "H2 reader",
+        "H2 model",
+        "H3",
+    ]
     assert {one.verdict for one in found} == {"not tested"}
     assert all(one.why and one.test and one.claim for one in found)
     assert "rewrites" in found[0].why
@@ -140,6 +146,35 @@ def test_a_model_as_a_grader_is_judged_beside_the_reader() -> None:
     assert model.numbers["recall"] == pytest.approx(0.3)
     assert model.numbers["precision"] == 1.0
     assert judged("H2 model", read(3, [1.0], [0.0])).why == "no model graded a passage"
+
+
+def test_who_graded_is_told_apart() -> None:
+    """The reader graded the first, a model the second: each is judged by its own alone."""
+    asked = [
+        row(
+            f"q{at}",
+            configuration="corrective",
+            judged=((1, False), (1, False)),
+            graded=((1, True), (1, False)),
+            graded_by=("reader", "openai:m"),
+        )
+        for at in range(60)
+    ]
+    assert judged("H2 reader", asked).numbers["recall"] == 1.0
+    assert judged("H2 reader", asked).numbers["pairs"] == 60
+    assert judged("H2 model", asked).numbers["recall"] == 0.0
+    by_reader = [one.model_copy(update={"graded_by": ("reader", "reader")}) for one in asked]
+    assert judged("H2 model", by_reader).why == "no model graded a passage"
+
+
+def test_what_was_decided_by_comes_before_what_was_merely_read() -> None:
+    baseline = read(40, [2.0], [-2.0])
+    graded = [
+        row(f"q{at}", configuration="corrective", graded=((1, at < 10),), graded_by=("reader",))
+        for at in range(40)
+    ]
+    found = judged("H2 reader", baseline, graded)
+    assert (found.numbers["configuration"], found.numbers["recall"]) == ("corrective", 0.25)
 
 
 def succeeding(*at_retry: int, failed: int = 0, most: int = 3) -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from secondlook.cli.terminal import one_line
+from secondlook.cli.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,15 @@ def show(call: Call, results: Results, folder: Path) -> None:
     for table in tables(results):
         console.print(table)
     tell_warnings(call, results)
+    tell_review(call, results, folder)
     call.say(f"Results: {folder / 'results.json'}, {folder / 'report.html'}")
+
+
+def tell_review(call: Call, results: Results, folder: Path) -> None:
+    """Where every try was used up, a person should look."""
+    number = sum(row.needs_review for row in results.rows)
+    if number:
+        call.say(f"To be reviewed: {counted(number, 'answer')}, {folder / 'review.csv'}")
 
 
 def tell_warnings(call: Call, results: Results) -> None:

@@ -45,6 +45,8 @@ HYPOTHESES_EXAMPLES = """\
 H1  rewriting a question helps where the first search failed
 H2  the grader is right: precision of 80 % and recall of 70 % or more
 H3  each further retry gains less than the one before
+Beside them the bars that `corrective` was given, met or not met, and how many
+rewrites pay (corrective.max_rewrites).
 
 \b
 Examples:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from secondlook.evaluation.records import Configuration
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.roles import Cast
+from secondlook.settings import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,26 @@ if TYPE_CHECKING:
 SENTENCE_CHECK = "answer.enable_sentence_check"
 SECOND_SEARCH = "adaptive.enable_adaptive_retrieval"
 WEB = "web.enable_web_search"
+ANSWER_GRADING = "answer.enable_answer_grading"
+REGENERATION = "corrective.enable_regeneration"
+_NEEDS_WRITER = frozenset({SENTENCE_CHECK, ANSWER_GRADING, REGENERATION})
+"""Steps that do nothing to a span that the reader took from a passage."""
+_NEEDS_JUDGE = frozenset({ANSWER_GRADING})
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "corrective": (
+        "corrective.grader",
+        "corrective.grounded_judge",
+        "corrective.useful_judge",
+    )
+}
+"""By workflow, settings that say who judges: each of their values is tried."""
+_BY_MODEL = frozenset({"llm", "llm-batch", "llm-each", "auto"})
+_JUDGED_BY = {
+    "corrective.grounded_judge": "corrective.enable_grounded_check",
+    "corrective.useful_judge": "corrective.enable_useful_check",
+    "corrective.grader": "corrective.enable_grading",
+}
+"""The step that a judge is for: where it is off, nobody judges."""
 _CALLED = {WEB: "web"}
 """Where the setting's own name would read badly."""
 _NOT_FOR_QUESTIONS = frozenset({"summary"})
@@ -36,14 +57,16 @@ def ablation_plan(
 ) -> tuple[list[Configuration], dict[str, str]]:
     """What to run, the first workflow as it is configured first, and which flags cannot be tried.
 
-    Each flag that is on is switched off and each that is off switched on, one at a time. No two
-    configurations come to the same.
+    Each flag that is on is switched off and each that is off switched on, one at a time; who grades
+    and judges is varied likewise. No two configurations come to the same.
     """
     plan = _Plan(settings)
     for name in dict.fromkeys(workflows):
         plan.add(name, {})
         for flag in workflow_named(name).flags:
             plan.try_out(name, flag)
+        for key in VARIANTS.get(name, ()):
+            plan.vary(name, key)
     if set(workflows) - _NOT_FOR_QUESTIONS:
         for name, flags in _THREE:
             plan.add(name, flags)
@@ -64,17 +87,28 @@ class _Plan:
     tried: set[str] = field(default_factory=set)
 
     def try_out(self, workflow: str, flag: str) -> None:
-        self.add(workflow, {flag: not self._is_on(flag)})
+        self.add(workflow, {flag: not self._set_to(flag)})
 
-    def add(self, workflow: str, wanted: Mapping[str, bool]) -> None:
-        changes = {flag: on for flag, on in wanted.items() if on != self._is_on(flag)}
-        reasons = {flag: self._why_not(workflow, flag, on=on) for flag, on in changes.items()}
+    def vary(self, workflow: str, key: str) -> None:
+        """Everybody who can judge, beside the one who does."""
+        for value in choices(key):
+            why = self._why_not_by(workflow, key, value)
+            if value == self._set_to(key):
+                continue
+            if why is None:
+                self.add(workflow, {key: value})
+            else:
+                self.refused[workflow, f"{key} = {value}"] = why
+
+    def add(self, workflow: str, wanted: Mapping[str, bool | str]) -> None:
+        changes = {flag: to for flag, to in wanted.items() if to != self._set_to(flag)}
+        reasons = {flag: self._why_not(workflow, flag, on=to) for flag, to in changes.items()}
         if any(reasons.values()):
             self.refused |= {(workflow, flag): why for flag, why in reasons.items() if why}
             return
         self.tried |= set(changes)
-        read = workflow_named(workflow).flags
-        comes_to = (workflow, tuple(changes.get(flag, self._is_on(flag)) for flag in read))
+        read = (*workflow_named(workflow).flags, *VARIANTS.get(workflow, ()))
+        comes_to = (workflow, tuple(changes.get(flag, self._set_to(flag)) for flag in read))
         self.found.setdefault(comes_to, _configuration(workflow, changes))
 
     def left_out(self) -> dict[str, str]:
@@ -84,19 +118,39 @@ class _Plan:
             for (workflow, flag), why in self.refused.items()
         }
 
-    def _is_on(self, flag: str) -> bool:
-        section, name = flag.split(".")
-        return bool(getattr(getattr(self.settings, section), name))
+    def _set_to(self, key: str) -> bool | str:
+        section, name = key.split(".")
+        value: bool | str = getattr(getattr(self.settings, section), name)
+        return value
 
-    def _why_not(self, workflow: str, flag: str, *, on: bool) -> str | None:
+    def _why_not(self, workflow: str, flag: str, *, on: bool | str) -> str | None:
         if flag == WEB and on:
             return no_web(self.settings)
-        if flag == SENTENCE_CHECK and not _writes(self.settings, workflow):
+        if flag in _NEEDS_WRITER and not _writes(self.settings, workflow):
             return (
                 "without a model nothing is written that could be checked: an answer is a span "
                 "of a passage (give one with --model)"
             )
+        if flag in _NEEDS_JUDGE and not _serves(self.settings, "grade", workflow):
+            return _NO_JUDGE
         return None
+
+    def _why_not_by(self, workflow: str, key: str, value: str) -> str | None:
+        step = _JUDGED_BY[key]
+        if not self._set_to(step):
+            return f"{step} is off, so that nobody judges"
+        if value in _BY_MODEL and not _serves(self.settings, "grade", workflow):
+            return _NO_JUDGE
+        return None
+
+
+_NO_JUDGE = "there is no model that could judge (give one with --model)"
+
+
+def choices(key: str) -> tuple[str, ...]:
+    """The values that a setting can have."""
+    section, name = key.split(".")
+    return get_args(SECTIONS[section].model_fields[name].annotation)
 
 
 def no_web(settings: Settings) -> str | None:
@@ -117,16 +171,23 @@ def no_web(settings: Settings) -> str | None:
 
 def _writes(settings: Settings, workflow: str) -> bool:
     """Whether a model writes what the workflow answers."""
-    role: Role = "summarise" if workflow in _NOT_FOR_QUESTIONS else "answer"
+    return _serves(settings, "summarise" if workflow in _NOT_FOR_QUESTIONS else "answer", workflow)
+
+
+def _serves(settings: Settings, role: Role, workflow: str) -> bool:
     return Cast(settings.models).part(role, workflow).spec.named
 
 
-def _configuration(workflow: str, changes: Mapping[str, bool]) -> Configuration:
-    off = [short_name(flag) for flag, on in changes.items() if not on]
-    on = [short_name(flag) for flag, on in changes.items() if on]
+def _configuration(workflow: str, changes: Mapping[str, bool | str]) -> Configuration:
+    off = [short_name(flag) for flag, to in changes.items() if to is False]
+    on = [short_name(flag) for flag, to in changes.items() if to is True]
+    on += [f"{short_name(key)} {to}" for key, to in changes.items() if isinstance(to, str)]
     parts = [workflow]
     parts += [f"without {' and '.join(off)}"] if off else []
     parts += [f"with {' and '.join(on)}"] if on else []
     scalars: dict[str, Scalar] = dict(changes)
-    about = ", ".join(f"{flag} {'on' if on else 'off'}" for flag, on in changes.items())
+    about = ", ".join(f"{key} {_SAID.get(to, to)}" for key, to in changes.items())
     return Configuration(" ".join(parts), workflow, scalars, about or "as configured")
+
+
+_SAID: dict[bool | str, str] = {True: "on", False: "off"}

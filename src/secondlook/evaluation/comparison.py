@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SIGNIFICANT = 0.05
 _POINT = 0.01
+_MOST = 0.5
+"""What happens to a question in a larger share of its repeats happens to it."""
 _SAME = 1e-9
 """Figures closer than that differ by rounding alone."""
 _COMPARED = (
@@ -111,6 +113,8 @@ def compare(
         seconds_per_point=bought.seconds_per_point,
         right_withheld=pair.withheld("right"),
         wrong_withheld=pair.withheld("wrong"),
+        right_in_base=len(pair.right_in_base()),
+        asked_again=pair.asked_again(),
     )
 
 
@@ -244,8 +248,17 @@ class Pair:
     def withheld(self, judged: Literal["right", "wrong"]) -> int:
         """Questions that are so in most repeats of base, and withheld in most of other."""
         given, kept_back = self.base.each(judged), self.other.each("withheld")
-        most = 0.5
-        return sum(given[case] > most and kept_back[case] > most for case in self.shared)
+        return sum(given[case] > _MOST and kept_back[case] > _MOST for case in self.shared)
+
+    def right_in_base(self) -> list[str]:
+        """Questions that base gets right in most repeats."""
+        right = self.base.each("right")
+        return [case for case in self.shared if right[case] > _MOST]
+
+    def asked_again(self) -> int:
+        """Of those, how many other asked again in other words, in most repeats."""
+        again = self.other.each("again")
+        return sum(again[case] > _MOST for case in self.right_in_base())
 
     def splits(self, deciding: str) -> tuple[Split, ...]:
         """By F1; by the metric that decides where the set has no answers to share words with."""

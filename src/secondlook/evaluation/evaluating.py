@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from secondlook.errors import UsageError
 from secondlook.evaluation import datasets, results
 from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan
+from secondlook.evaluation.caps import caps, recommended
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
+from secondlook.evaluation.criteria import criteria
 from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.hypotheses import hypothesis_plan, judge
 from secondlook.evaluation.indexing import cache_folder, not_indexed
@@ -215,9 +217,18 @@ def evaluate_sweep(
 def evaluate_hypotheses(
     request: Request, *, progress: Callable[[Progress], None] | None = None
 ) -> Results:
-    configurations = hypothesis_plan(request.load().settings)
-    evaluated = answer_all(request, configurations, progress=progress)
-    return written(evaluated, hypotheses=judge(evaluated.rows, seed=request.seed))
+    """Three beliefs about correcting oneself, the bars that were set, and how often it pays."""
+    settings = request.load().settings
+    evaluated = answer_all(request, hypothesis_plan(settings), progress=progress)
+    rows, seed = evaluated.rows, request.seed
+    capped = caps(rows, most=settings.corrective.max_rewrites, seed=seed)
+    return written(
+        evaluated,
+        hypotheses=judge(rows, seed=seed),
+        criteria=criteria(rows, seed=seed),
+        caps=capped,
+        recommended_rewrites=recommended(capped),
+    )
 
 
 def written(evaluated: Evaluated, **more: Any) -> Results:

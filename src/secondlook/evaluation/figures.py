@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Row
 
 Each = Literal[
-    "seconds", "calls", "tokens", "cost", "steps", "fallback", "right", "wrong", "withheld"
+    "seconds", "calls", "tokens", "cost", "steps", "fallback", "again", "right", "wrong", "withheld"
 ]
 _EACH: dict[Each, Callable[[Row], float]] = {
     "seconds": lambda row: row.seconds,
@@ -22,6 +22,7 @@ _EACH: dict[Each, Callable[[Row], float]] = {
     "cost": lambda row: row.cost or 0.0,
     "steps": lambda row: len(row.seconds_by_node),
     "fallback": lambda row: row.fallback,
+    "again": lambda row: row.retries > 0,
     "right": lambda row: rightness(row) is True,
     "wrong": lambda row: rightness(row) is False,
     "withheld": lambda row: row.status in {"abstained", "refused"},

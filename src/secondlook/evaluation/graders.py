@@ -13,10 +13,12 @@ from secondlook.evaluation.metrics.catalogue import METRICS
 from secondlook.evaluation.pooled import Pool, pooled, ratio, share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from secondlook.evaluation.records import Estimate, Row
 
+READER = "reader"
+"""What `graded_by` says where the reader graded."""
 _OF_GOLD = frozenset(item.name for item in METRICS.values() if item.group == "retrieval")
 _GRADER, _READER = "grade", "rerank"
 
@@ -41,6 +43,27 @@ class _Judged:
         return float(
             bool(self.passages) and self.passages[0][0] and accepted in (None, self.passages[0][1])
         )
+
+
+def graded_by_models(row: Row) -> Row:
+    """The row with what models graded, and nothing else that was judged."""
+    return row.model_copy(
+        update={"graded": tuple(_graded(row, by_reader=False)), "graded_by": (), "judged": ()}
+    )
+
+
+def graded_by_reader(row: Row) -> Row:
+    """The row with what the reader graded; where it graded nothing, with what it read."""
+    graded = tuple(_graded(row, by_reader=True))
+    return row.model_copy(update={"graded": (), "graded_by": (), "judged": graded or row.judged})
+
+
+def _graded(row: Row, *, by_reader: bool) -> Iterator[tuple[int, bool]]:
+    """Rows that do not say who graded are of a time when only models did."""
+    graders = row.graded_by or (None,) * len(row.graded)
+    for pair, grader in zip(row.graded, graders, strict=True):
+        if (grader == READER) == by_reader:
+            yield pair
 
 
 def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
+from secondlook.evaluation.caps import REWRITING, capped_plan
 from secondlook.evaluation.comparison import SIGNIFICANT, difference_of
-from secondlook.evaluation.graders import grader_metrics
+from secondlook.evaluation.graders import graded_by_models, graded_by_reader, grader_metrics
+from secondlook.evaluation.poor_answers import rises_where_poor
 from secondlook.evaluation.questions import question_values, succeeded
 from secondlook.evaluation.records import Configuration, Estimate, Hypothesis
 from secondlook.evaluation.statistics import paired, questions_needed
@@ -28,7 +30,6 @@ MIN_GAIN = 0.02
 """Rewriting that gains less than that, for certain, does not help."""
 MIN_DECLINE = 0.01
 """Returns that fall by less than that from one retry to the next, for certain, do not diminish."""
-_REWRITING = "corrective"
 _H1 = "rewriting the question helps where the first search was judged insufficient"
 _H3 = "each further retry gains less than the one before"
 _NEVER_AGAIN = "no configuration asked again in other words: it takes a workflow that rewrites"
@@ -38,16 +39,19 @@ Told = Literal["supported", "not supported", "undecided", "not tested"]
 
 
 def hypothesis_plan(settings: Settings) -> list[Configuration]:
-    """What to run: the baseline, which never asks again, and what rewrites questions."""
+    """What to run: the baseline, which never asks again, what rewrites questions, and the same
+    with fewer rewrites."""
     changes: dict[str, Scalar] = {} if settings.search.rerank else {"search.rerank": True}
-    names = [name for name in ("linear", _REWRITING) if name in WORKFLOWS]
-    return [Configuration(name, name, changes) for name in names]
+    names = [name for name in ("linear", REWRITING) if name in WORKFLOWS]
+    plain = [Configuration(name, name, changes) for name in names]
+    return [*plain, *capped_plan(settings, changes)]
 
 
 def judge(rows: Mapping[str, Sequence[Row]], *, seed: int = 0) -> tuple[Hypothesis, ...]:
     """Each with its verdict, from whatever the rows can tell."""
     return (
         _rewriting_helps(rows, seed=seed),
+        rises_where_poor(rows),
         _grader_is_good(rows, "the reader", seed=seed),
         _grader_is_good(rows, "a model", seed=seed),
         _returns_diminish(rows, seed=seed),
@@ -139,7 +143,7 @@ def _grader_is_good(rows: Mapping[str, Sequence[Row]], who: str, *, seed: int) -
         return Hypothesis(name=name, claim=claim, verdict="not tested", why=why, test=test)
     numbers: dict[str, Scalar] = {
         "configuration": judged[0],
-        "pairs": _pairs(judged[1], by_model=by_model),
+        "pairs": sum(len(row.graded) + len(row.judged) for row in judged[1]),
     }
     numbers |= _estimated("recall", recall)
     numbers |= _estimated("precision", precision) if precision else {}
@@ -159,14 +163,14 @@ def _grader_is_good(rows: Mapping[str, Sequence[Row]], who: str, *, seed: int) -
 def _judged_by(
     rows: Mapping[str, Sequence[Row]], *, by_model: bool
 ) -> tuple[str, list[Row]] | None:
-    """Of the first configuration that has judgements: others judge the same pairs again."""
-    for name, found in rows.items():
-        if any(row.graded if by_model else row.judged for row in found):
-            return name, [
-                row if by_model else row.model_copy(update={"graded": ()})
-                for row in found
-                if row.answerable
-            ]
+    """Of the first configuration that has judgements: others judge the same pairs again. What the
+    reader decided by comes before what it merely read."""
+    only = graded_by_models if by_model else graded_by_reader
+    ordered = sorted(rows, key=lambda name: not any(row.graded_by for row in rows[name]))
+    for name in ordered:
+        found = [only(row) for row in rows[name] if row.answerable]
+        if any(row.graded or row.judged for row in found):
+            return name, found
     return None
 
 
@@ -262,10 +266,6 @@ def _that_retries(rows: Mapping[str, Sequence[Row]]) -> str | None:
 
 def _retried(row: Row) -> bool:
     return row.retries > 0
-
-
-def _pairs(rows: Sequence[Row], *, by_model: bool) -> int:
-    return sum(len(row.graded if by_model else row.judged) for row in rows)
 
 
 def _as_numbers(name: str, found: Difference) -> dict[str, Scalar]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MARK = "# Written by `secondlook eval --ablate --write`."
 """First line of a profile. What lacks it was written by somebody, and is left alone."""
 _WORKFLOW = "answer.workflow"
-_SHAPING = ("search", "answer", "adaptive")
+_SHAPING = ("search", "answer", "adaptive", "corrective")
 """Sections that shape answers. Which model writes and where it is asked stays a person's own."""
 
 

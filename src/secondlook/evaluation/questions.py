@@ -109,6 +109,11 @@ def _known(value: bool | None) -> float | None:  # noqa: FBT001 - a figure, not 
     return None if value is None else float(value)
 
 
+def _verdict(row: Row, checked: str) -> float | None:
+    """Of an answer that was given and checked."""
+    return float(checked == "yes") if row.answered and checked != "not checked" else None
+
+
 _OF_ROW: dict[str, Figure] = {
     "answered": lambda row: float(row.answered),
     "answered_answerable": lambda row: float(row.answered) if row.scored else None,
@@ -120,6 +125,10 @@ _OF_ROW: dict[str, Figure] = {
     "mean_retries": lambda row: float(row.retries),
     "fallback_rate": lambda row: float(row.fallback),
     "web_rate": lambda row: float(row.web),
+    "regenerations": lambda row: float(row.regenerations),
+    "grounded": lambda row: _verdict(row, row.grounded),
+    "useful": lambda row: _verdict(row, row.useful),
+    "needs_review": lambda row: float(row.needs_review),
     "failed": lambda row: float(is_failed(row)),
     "llm_calls": lambda row: float(row.llm_calls),
     "tokens_in": lambda row: float(row.tokens_in),

@@ -8,10 +8,37 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from secondlook.answer import Method, Record, Scalar, Status, StopReason
+from secondlook.answer import Record, Scalar
+from secondlook.evaluation.row import Looked, Row, Tried
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+__all__ = [
+    "Ablation",
+    "Attempt",
+    "Cap",
+    "Case",
+    "Comparison",
+    "Configuration",
+    "Criterion",
+    "Difference",
+    "Estimate",
+    "Hypothesis",
+    "Looked",
+    "Passes",
+    "Point",
+    "Problem",
+    "Results",
+    "Row",
+    "Split",
+    "Spread",
+    "Summary",
+    "Sweep",
+    "SweepPoint",
+    "Tried",
+    "Verdict",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,70 +85,6 @@ class Configuration:
     about: str = ""
 
 
-class Row(Record):
-    """What came of one question under one configuration."""
-
-    configuration: str
-    case: str
-    question: str = ""
-    expected: tuple[str, ...] = Field(default=(), description="Right answers; any will do.")
-    repeat: int = 0
-    type: str | None = None
-    answerable: bool = True
-    scored: bool = True
-    status: Status
-    stop_reason: StopReason
-    method: Method = "none"
-    short: str | None = None
-    text: str = ""
-    confidence: float | None = None
-    right: bool | None = Field(
-        default=None,
-        description="Of an answer that was given: whether it is right. None where nothing was "
-        "given, or where there is no right answer to compare with.",
-    )
-    metrics: dict[str, float] = Field(
-        default_factory=dict, description="Figures of this question alone, by name of the metric."
-    )
-    read: tuple[tuple[int, float], ...] = Field(
-        default=(),
-        description="Of each passage that the reader read, best first: the grade of relevance "
-        "(0 = not gold) and the reader's score.",
-    )
-    judged: tuple[tuple[int, bool], ...] = Field(
-        default=(),
-        description="Of each passage that the reader read: grade, and whether it looked at it and "
-        "found it to be about the question.",
-    )
-    graded: tuple[tuple[int, bool], ...] = Field(
-        default=(), description="Of each passage that a grader judged: grade, and if accepted."
-    )
-    fallback: bool = False
-    web: bool = False
-    retries: int = 0
-    regenerations: int = 0
-    trigger: float | None = Field(
-        default=None, description="What the decision to search again was based on."
-    )
-    trigger_below: float | None = Field(default=None, description="And the threshold.")
-    llm_calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    parse_failures: int = 0
-    cost: float | None = 0.0
-    seconds: float = Field(
-        default=0.0, description="As if nothing had been remembered from an earlier question."
-    )
-    seconds_by_node: dict[str, float] = Field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    error: str | None = Field(default=None, description="Why it failed; it counts as wrong.")
-
-    @property
-    def answered(self) -> bool:
-        return self.status in {"answered", "partial"}
-
-
 class Estimate(Record):
     """A figure with its 95 % interval over `n` questions."""
 
@@ -150,6 +113,22 @@ class Point(Record):
     n: int = 0
 
 
+class Attempt(Record):
+    """The queries of one number, over the runs that came to ask it (0 = the question itself)."""
+
+    number: int
+    runs: int
+    recall: float | None = Field(
+        default=None, description="Share of the gold among the five best, after it was searched."
+    )
+    recall_first: float | None = Field(
+        default=None, description="The same runs' after their first search."
+    )
+    relevant: float | None = None
+    new: float | None = None
+    words_kept: float | None = None
+
+
 class Summary(Record):
     """What one configuration amounts to."""
 
@@ -170,6 +149,9 @@ class Summary(Record):
     )
     success_by_retry: tuple[Point, ...] = Field(
         default=(), description="x: number of retries; y: share that succeeded."
+    )
+    attempts: tuple[Attempt, ...] = Field(
+        default=(), description="How queries fare, by how many came before them."
     )
     rerank_scores: dict[str, Spread] = Field(
         default_factory=dict,
@@ -231,6 +213,10 @@ class Comparison(Record):
         default=0, description="Right in one, withheld in the other: counted where base answers."
     )
     wrong_withheld: int = 0
+    right_in_base: int = Field(default=0, description="Questions that base gets right.")
+    asked_again: int = Field(
+        default=0, description="Of those, the ones that other asked again in other words."
+    )
 
     @property
     def deciding(self) -> Difference:
@@ -295,6 +281,34 @@ class Hypothesis(Record):
     numbers: dict[str, Scalar] = Field(default_factory=dict)
 
 
+class Criterion(Record):
+    """A bar that was set beforehand, and whether it is reached."""
+
+    name: str
+    bar: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    met: bool | None = Field(default=None, description="None = could not be measured.")
+    why: str
+
+
+class Cap(Record):
+    """What comes of asking again at most so many times."""
+
+    rewrites: int
+    configuration: str
+    success: Estimate
+    recall: Estimate | None = None
+    retry_rate: float
+    seconds: float
+    success_lost: Difference | None = Field(
+        default=None, description="Against the most that was tried: other is this cap."
+    )
+    recall_lost: Difference | None = None
+
+
 class Passes(Record):
     """What the run spent in the small models, and beside them."""
 
@@ -326,5 +340,10 @@ class Results(Record):
     ablation: Ablation | None = None
     sweep: Sweep | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    caps: tuple[Cap, ...] = ()
+    recommended_rewrites: int | None = Field(
+        default=None, description="The fewest that lose nothing against the most that was tried."
+    )
     passes: Passes = Passes()
     rows: tuple[Row, ...] = ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.metrics.answers import answer_metrics, is_right
 from secondlook.evaluation.metrics.retrieval import retrieval_metrics
-from secondlook.evaluation.records import Row
+from secondlook.evaluation.queries import tried
+from secondlook.evaluation.records import Looked, Row
 from secondlook.events import Answered, PassagesFound
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Answer, SeenPassage, Step
     from secondlook.evaluation.metrics.truth import Truth
-    from secondlook.evaluation.records import Case
+    from secondlook.evaluation.records import Case, Tried
     from secondlook.evaluation.remembering import Saved
     from secondlook.events import Event
     from secondlook.library.shelf import Shelf
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 _JUDGES = ("assess", "assess_again")
 _FALLBACK = "fall_back"
 _WEB = "search_web"
+_CHECKS = frozenset({"check_grounded", "check_useful", "grade_answer"})
+_AGAIN = frozenset({"answer", "rewrite"})
+"""Where a check of an answer leads that does not let it pass."""
+_REVIEWED = 5
+_EXCERPT = 400
+"""Characters of a passage that a person is shown to review."""
 
 
 @dataclass(slots=True)
@@ -31,11 +38,14 @@ class Seen:
 
     first: tuple[SeenPassage, ...] = ()
     """As the first search found them, before the reader looked."""
+    after: dict[str, tuple[SeenPassage, ...]] = field(default_factory=dict)
+    """By query, as they stood when it had been searched and read."""
     answer: Answer | None = None
 
     def take(self, event: Event) -> None:
-        if isinstance(event, PassagesFound) and not self.first:
-            self.first = event.passages
+        if isinstance(event, PassagesFound):
+            self.first = self.first or event.passages
+            self.after[event.query] = event.passages
         elif isinstance(event, Answered):
             self.answer = event.answer
 
@@ -51,6 +61,7 @@ class RowMaker:
     truth: Truth
     min_about: float = 0.0
     """The relevance above which the reader takes a passage to be about the question."""
+    language: str = "english"
 
     def row(self, case: Case, seen: Seen, *, repeat: int, seconds: float, saved: Saved) -> Row:
         answer = seen.answer
@@ -80,11 +91,14 @@ class RowMaker:
                 for item in answer.passages
                 if item.rerank_score is not None
             ),
-            graded=tuple(
-                (self._grade(case, item), item.grade == "relevant")
-                for item in answer.passages
-                if item.grade != "not graded"
-            ),
+            **self._graded(case, answer),
+            grounded=answer.grounded.value,
+            useful=answer.useful.value,
+            sent_back=any(map(_sends_back, answer.steps)),
+            needs_review=answer.needs_review,
+            queries=answer.queries,
+            tried=self._tried(case, seen, answer),
+            best=self._best(case, answer) if answer.needs_review else (),
             fallback=any(step.node == _FALLBACK for step in answer.steps),
             web=any(step.node == _WEB for step in answer.steps),
             retries=max(0, answer.attempts - 1),
@@ -112,6 +126,37 @@ class RowMaker:
             stop_reason="error",
             metrics=_nothing(case),
             error=error,
+        )
+
+    def _graded(self, case: Case, answer: Answer) -> dict[str, Any]:
+        graded = [item for item in answer.passages if item.grade != "not graded"]
+        return {
+            "graded": tuple((self._grade(case, item), item.grade == "relevant") for item in graded),
+            "graded_by": tuple(item.graded_by for item in graded),
+        }
+
+    def _tried(self, case: Case, seen: Seen, answer: Answer) -> tuple[Tried, ...]:
+        after = {query: list(self._named(case, passages)) for query, passages in seen.after.items()}
+        gold = case.gold if case.answerable else {}
+        return tried(
+            answer.asked,
+            answer.queries,
+            answer.steps,
+            after=after,
+            gold=gold,
+            language=self.language,
+        )
+
+    def _best(self, case: Case, answer: Answer) -> tuple[Looked, ...]:
+        shown = answer.passages[:_REVIEWED]
+        held = self.shelf.passages([item.id for item in shown if item.text is None])
+        return tuple(
+            Looked.at(
+                item,
+                document=self._name(case, item.document),
+                text=(held[item.id].text if item.id in held else item.text or "")[:_EXCERPT],
+            )
+            for item in shown
         )
 
     def _metrics(
@@ -142,6 +187,12 @@ class RowMaker:
 
     def _grade(self, case: Case, passage: SeenPassage) -> int:
         return case.gold.get(self._name(case, passage.document), 0)
+
+
+def _sends_back(step: Step) -> bool:
+    refused = step.numbers.get("verdict") == "no"
+    goes_back = step.route is not None and step.route.to in _AGAIN
+    return step.node in _CHECKS and (refused or goes_back)
 
 
 def _is_about(passage: SeenPassage, min_about: float) -> bool:

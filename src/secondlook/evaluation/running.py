@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 ROWS_FILE = "rows.jsonl"
+_FORM = 2
+"""Counted up when rows tell more than before: those of an earlier form are made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +286,7 @@ class _Work:
             shelf=shelf,
             truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
             min_about=load_calibration(shelf.reader_name).min_about,
+            language=planned.settings.library.language,
         )
 
     def _advance(
@@ -361,7 +364,13 @@ def configuration_key(data: EvalSet, planned: Planned) -> str:
     settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
     configuration = planned.configuration
     measured = "with ranks" if can_measure() else "without"
-    own = [__version__, library_key(data, planned.settings), configuration.workflow, settings]
+    own = [
+        __version__,
+        _FORM,
+        library_key(data, planned.settings),
+        configuration.workflow,
+        settings,
+    ]
     return _digest([configuration.name, measured, *own])
 
 

@@ -20,6 +20,7 @@ from secondlook.evaluation.knowing import (
     wrong_among_answered,
 )
 from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.queries import attempts
 from secondlook.evaluation.questions import question_values
 from secondlook.evaluation.records import Estimate, Summary
 from secondlook.evaluation.statistics import interval
@@ -52,6 +53,7 @@ def summarise(rows: Sequence[Row], *, configuration: Configuration, seed: int = 
         risk_coverage=risk_coverage(rows),
         reliability=reliability(rows),
         success_by_retry=success_by_retry(rows),
+        attempts=attempts(rows),
         rerank_scores=rerank_scores(rows),
         failed=failures(rows),
     )

@@ -18,19 +18,25 @@ __all__ = ["write"]
 
 
 def write(results: Results, folder: Path) -> list[Path]:
-    """`results.csv`, `report.html` and `plots/*.svg|png` in `folder`; what was written.
+    """`results.csv`, `report.html` and `plots/*.svg|png` in `folder`, and `review.csv`
+    where a person should look at answers; what was written.
 
     Without matplotlib (the extra `eval`) there are no plots, and the page says how to get them.
     """
-    from secondlook.evaluation.report import page, plots, sheet
+    from secondlook.evaluation.report import page, plots, review, sheet
 
     drawn = plots.draw(results) if plots.can_draw() else ()
     files = {"results.csv": sheet.as_csv(results.rows), "report.html": page.as_html(results, drawn)}
+    needed = review.to_review(results.rows)
+    if needed:
+        files[review.FILE] = review.as_csv(needed)
     for plot in drawn:
         if plot.svg:
             files |= {f"plots/{plot.name}.svg": plot.svg, f"plots/{plot.name}.png": plot.png}
     try:
         _clear(folder / "plots", drawn)
+        if not needed:  # that of an earlier run would tell of other answers
+            (folder / review.FILE).unlink(missing_ok=True)
         return [_written(folder / name, content) for name, content in files.items()]
     except OSError as error:
         raise UsageError(

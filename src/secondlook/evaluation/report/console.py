@@ -50,6 +50,8 @@ def tables(results: Results) -> list[RenderableType]:
         *([] if results.ablation else comparisons(results)),
         sweep(results),
         hypotheses(results),
+        criteria(results),
+        studies.caps(results),
         failed(results),
         ablation(results),
     ]
@@ -300,3 +302,9 @@ def hypotheses(results: Results) -> Table:
         (item.name, item.verdict, f"{item.claim}: {item.why}") for item in results.hypotheses
     )
     return Table("Hypotheses", ("", "verdict", "claim and why"), rows, texts=3)
+
+
+def criteria(results: Results) -> Table:
+    found = studies.criteria(results)
+    rows = tuple((name, bar, met, value) for name, bar, met, value, *_ in found.rows)
+    return Table(found.title, ("", "bar", "verdict", "is"), rows, texts=3, note=found.note)

@@ -74,6 +74,7 @@ def _sections(results: Results, drawn: dict[str, str], plots: Sequence[Plot]) ->
             [
                 table(studies.comparisons(results), titled=False),
                 table(studies.prices(results)),
+                table(studies.asked_again(results)),
             ],
         ),
         section(
@@ -97,7 +98,15 @@ def _sections(results: Results, drawn: dict[str, str], plots: Sequence[Plot]) ->
             ],
         ),
         section("Sweep", "sweep", [table(studies.sweep(results)), drawn.get("sweep", "")]),
-        section("Hypotheses", "hypotheses", [table(studies.hypotheses(results), titled=False)]),
+        section(
+            "Hypotheses",
+            "hypotheses",
+            [
+                table(studies.hypotheses(results), titled=False),
+                table(studies.criteria(results)),
+                table(studies.caps(results)),
+            ],
+        ),
         section(
             "Confidence",
             "confidence",
@@ -111,13 +120,18 @@ def _sections(results: Results, drawn: dict[str, str], plots: Sequence[Plot]) ->
                 table(run.node_latencies(results)),
                 table(run.stop_reasons(results)),
                 drawn.get("success_by_retry", ""),
+                table(studies.attempts(results)),
                 table(run.passes(results)),
             ],
         ),
         section(
             "Questions",
             "questions",
-            [table(_failed(results)), table(studies.most_changed(results))],
+            [
+                table(_shortened(run.failed(results), "results.csv")),
+                table(_shortened(run.review(results), "review.csv")),
+                table(studies.most_changed(results)),
+            ],
         ),
         section(
             "Data and settings",
@@ -133,10 +147,9 @@ def _sections(results: Results, drawn: dict[str, str], plots: Sequence[Plot]) ->
     ]
 
 
-def _failed(results: Results) -> Table:
-    found = run.failed(results)
+def _shortened(found: Table, file: str) -> Table:
     more = len(found.rows) - _MOST_FAILED
-    note = f"{found.note} {more:,} more are in results.csv." if more > 0 else found.note
+    note = f"{found.note} {more:,} more are in {file}." if more > 0 else found.note
     return replace(found, rows=found.rows[:_MOST_FAILED], note=note)
 
 
@@ -164,12 +177,19 @@ def findings(results: Results) -> list[str]:
     more = len(results.comparisons) - _MOST_SENTENCES
     said += [f"{_counted(more, 'more comparison')} below."] if more > 0 else []
     said += [f"{item.name}: {item.claim}: {item.verdict}." for item in results.hypotheses]
+    said += [f"{item.name} {item.bar}: {_met(item.met)}." for item in results.criteria]
+    reviewed = len(run.review(results).rows)
+    said += [f"{_counted(reviewed, 'answer')} should be reviewed."] if reviewed else []
     failed = len(run.failed(results).rows)
     said += [f"{_counted(failed, 'answer')} failed and counted as wrong."] if failed else []
     known = results.data.get("problem_count")
     problems = known if isinstance(known, int) else len(run.problems(results).rows)
     said += [f"{_counted(problems, 'row')} of the data could not be used."] if problems else []
     return said
+
+
+def _met(met: bool | None) -> str:  # noqa: FBT001 - a finding, not an option
+    return "not measured" if met is None else "met" if met else "not met"
 
 
 def _verdicts(ablation: Ablation) -> str:

@@ -36,6 +36,7 @@ _FIELDS = (
     "web",
     "retries",
     "regenerations",
+    "queries",
     "trigger",
     "trigger_below",
     "llm_calls",
@@ -68,10 +69,10 @@ def as_csv(rows: Sequence[Row]) -> bytes:
         found = figures[row.configuration, row.repeat]
         writer.writerow(
             [
-                *(_cell(getattr(row, name)) for name in _FIELDS),
-                _cell(picking.lowest_of_best(row)),
-                *(_cell(found.get(name, {}).get(row.case)) for name in metrics),
-                *(_cell(row.seconds_by_node.get(node)) for node in nodes),
+                *(cell(getattr(row, name)) for name in _FIELDS),
+                cell(picking.lowest_of_best(row)),
+                *(cell(found.get(name, {}).get(row.case)) for name in metrics),
+                *(cell(row.seconds_by_node.get(node)) for node in nodes),
             ]
         )
     return sheet.getvalue().encode("utf-8", "replace")
@@ -99,7 +100,8 @@ def _of_group(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     return {name: by_case for name, by_case in found.items() if by_case}
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """A value as a spreadsheet shows it."""
     if value is None:
         return ""
     if isinstance(value, bool):

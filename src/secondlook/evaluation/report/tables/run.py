@@ -134,6 +134,22 @@ def failed(results: Results) -> Table:
     )
 
 
+def review(results: Results) -> Table:
+    """Answers that a person should look at."""
+    rows = tuple(
+        (row.configuration, row.case, row.question or DASH, row.status, row.stop_reason)
+        for row in results.rows
+        if row.needs_review
+    )
+    return Table(
+        "To be reviewed",
+        ("configuration", "question", "asked", "status", "why it ended"),
+        rows,
+        texts=5,
+        note="Every try was used up. review.csv has the queries, grades and best passages of each.",
+    )
+
+
 def _p50_p95(times: Mapping[str, float]) -> str:
     if not times:
         return DASH

@@ -214,6 +214,114 @@ def hypotheses(results: Results) -> Table:
     return Table("Hypotheses", ("", "claim", "verdict", "why", "test", "figures"), rows, texts=6)
 
 
+def criteria(results: Results) -> Table:
+    """The bars that were set beforehand, each met or not."""
+    rows = tuple(
+        (
+            item.name,
+            item.bar,
+            _MET[item.met],
+            DASH if item.value is None else numbers.number(item.value),
+            DASH if item.low is None else f"{item.low:.3f} to {item.high:.3f}",
+            numbers.count(item.n),
+            item.why,
+        )
+        for item in results.criteria
+    )
+    return Table(
+        "Criteria",
+        ("", "bar", "verdict", "is", "95 % interval", "n", "why"),
+        rows,
+        texts=3,
+        words=frozenset({6}),
+        note="Success: right, or withheld where there is no answer. A bar is met by the figure "
+        "itself; the interval says how sure that is.",
+    )
+
+
+_MET = {True: "met", False: "not met", None: "not measured"}
+
+
+def caps(results: Results) -> Table:
+    """What each further rewrite brings."""
+    rows = tuple(
+        (
+            numbers.count(item.rewrites),
+            numbers.estimate(item.success, "success"),
+            numbers.estimate(item.recall, "recall@5"),
+            numbers.percent(item.retry_rate),
+            numbers.seconds(item.seconds),
+            _effect(item.success_lost),
+            _effect(item.recall_lost),
+        )
+        for item in results.caps
+    )
+    best = results.recommended_rewrites
+    advice = "" if best is None else f" The fewest that lose nothing: max_rewrites = {best}."
+    return Table(
+        "Rewrites allowed",
+        ("at most", "success", "recall@5", "asked again", "seconds", "success lost", "recall lost"),
+        rows,
+        texts=0,
+        note=f"Lost: against the most that were allowed, on the same questions.{advice}",
+    )
+
+
+def attempts(results: Results) -> Table:
+    """How queries fare, by how many came before them."""
+    rows = tuple(
+        (
+            name,
+            numbers.count(item.number),
+            numbers.count(item.runs),
+            numbers.number(item.recall),
+            numbers.number(item.recall_first),
+            numbers.number(item.relevant),
+            numbers.number(item.new),
+            numbers.number(item.words_kept),
+        )
+        for name, summary in results.summaries.items()
+        for item in summary.attempts
+    )
+    return Table(
+        "Queries by number",
+        (
+            "configuration",
+            "rewrite",
+            "runs",
+            "gold in the best 5",
+            "after the first",
+            "about it",
+            "new",
+            "words kept",
+        ),
+        rows,
+        note="Over the runs that came to ask it; 0 is the question itself. After the first: the "
+        "same runs after their first search. Words kept: share of the question's own words.",
+    )
+
+
+def asked_again(results: Results) -> Table:
+    """Retries on questions that the base gets right anyway."""
+    rows = tuple(
+        (
+            item.base,
+            item.other,
+            numbers.count(item.right_in_base),
+            numbers.count(item.asked_again),
+            numbers.percent(item.asked_again / item.right_in_base),
+        )
+        for item in results.comparisons
+        if item.right_in_base and item.asked_again
+    )
+    return Table(
+        "Asked again though the base is right",
+        ("base", "other", "right in base", "asked again", "share"),
+        rows,
+        texts=2,
+    )
+
+
 def most_changed(results: Results) -> Table:
     """Questions whose answer changed most in the first comparison that has any."""
     rows = by_configuration(results.rows)

@@ -1,0 +1,132 @@
+"""What came of one question under one configuration. Data only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from secondlook.answer import Method, Record, SeenPassage, Status, StopReason
+
+Checked = Literal["yes", "no", "not checked"]
+
+
+class Tried(Record):
+    """One query of a run, and how the evidence stood after it was searched."""
+
+    query: str
+    recall: float | None = Field(
+        default=None, description="Share of the gold among the five best; none where none is named."
+    )
+    relevant: int | None = Field(
+        default=None, description="Passages about the question, of all found so far."
+    )
+    new: int | None = Field(default=None, description="Passages that no earlier query had found.")
+    words_kept: float | None = Field(
+        default=None, description="Share of the question's own words that the query has."
+    )
+
+
+class Looked(Record):
+    """A passage for a person to look at, where an answer needs that."""
+
+    document: str
+    title: str
+    page: int | None = None
+    grade: str
+    answers: bool | None = None
+    graded_by: str | None = None
+    score: float | None = None
+    text: str = ""
+
+    @classmethod
+    def at(cls, passage: SeenPassage, *, document: str, text: str) -> Looked:
+        return cls(
+            document=document,
+            title=passage.title,
+            page=passage.page,
+            grade=passage.grade,
+            answers=passage.answers,
+            graded_by=passage.graded_by,
+            score=passage.rerank_score,
+            text=text,
+        )
+
+
+class Row(Record):
+    """What came of one question under one configuration."""
+
+    configuration: str
+    case: str
+    question: str = ""
+    expected: tuple[str, ...] = Field(default=(), description="Right answers; any will do.")
+    repeat: int = 0
+    type: str | None = None
+    answerable: bool = True
+    scored: bool = True
+    status: Status
+    stop_reason: StopReason
+    method: Method = "none"
+    short: str | None = None
+    text: str = ""
+    confidence: float | None = None
+    right: bool | None = Field(
+        default=None,
+        description="Of an answer that was given: whether it is right. None where nothing was "
+        "given, or where there is no right answer to compare with.",
+    )
+    metrics: dict[str, float] = Field(
+        default_factory=dict, description="Figures of this question alone, by name of the metric."
+    )
+    read: tuple[tuple[int, float], ...] = Field(
+        default=(),
+        description="Of each passage that the reader read, best first: the grade of relevance "
+        "(0 = not gold) and the reader's score.",
+    )
+    judged: tuple[tuple[int, bool], ...] = Field(
+        default=(),
+        description="Of each passage that the reader read: grade, and whether it looked at it and "
+        "found it to be about the question.",
+    )
+    graded: tuple[tuple[int, bool], ...] = Field(
+        default=(), description="Of each passage that a grader judged: grade, and if accepted."
+    )
+    graded_by: tuple[str | None, ...] = Field(
+        default=(), description="And who that was: `reader`, or a model. Empty = a model."
+    )
+    grounded: Checked = "not checked"
+    useful: Checked = "not checked"
+    sent_back: bool = Field(
+        default=False,
+        description="Whether a check refused an answer, so that it was sought anew if it could be.",
+    )
+    needs_review: bool = False
+    queries: tuple[str, ...] = ()
+    tried: tuple[Tried, ...] = Field(default=(), description="The same with what they brought.")
+    best: tuple[Looked, ...] = Field(
+        default=(), description="The best passages, of an answer that needs review."
+    )
+    fallback: bool = False
+    web: bool = False
+    retries: int = 0
+    regenerations: int = 0
+    trigger: float | None = Field(
+        default=None, description="What the decision to search again was based on."
+    )
+    trigger_below: float | None = Field(default=None, description="And the threshold.")
+    llm_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    parse_failures: int = 0
+    cost: float | None = 0.0
+    seconds: float = Field(
+        default=0.0, description="As if nothing had been remembered from an earlier question."
+    )
+    seconds_by_node: dict[str, float] = Field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    error: str | None = Field(default=None, description="Why it failed; it counts as wrong.")
+
+    @property
+    def answered(self) -> bool:
+        return self.status in {"answered", "partial"}
