@@ -1,0 +1,77 @@
+"""The shipped presets by name, and what each comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from secondlook.settings import Settings, load, presets
+
+_SHAPE: dict[str, dict[str, Any]] = {
+    "linear": {"answer.workflow": "linear", "search.candidates": 20, "answer.k": 5},
+    "doc-grading": {
+        "answer.workflow": "corrective",
+        "search.candidates": 20,
+        "answer.k": 5,
+        "corrective.grader": "llm-batch",
+        "corrective.graded": 5,
+        "corrective.min_relevant": 3,
+        "corrective.max_rewrites": 3,
+        "corrective.enable_decomposition": False,
+        "corrective.enable_readings": False,
+        "corrective.enable_grounded_check": False,
+        "corrective.enable_useful_check": False,
+        "corrective.enable_regeneration": False,
+        "answer.enable_answer_grading": False,
+    },
+    "answer-grading": {"answer.workflow": "linear", "answer.enable_answer_grading": True},
+    "rerank-control": {
+        "answer.workflow": "adaptive",
+        "adaptive.enable_adaptive_retrieval": False,
+        "web.enable_web_search": False,
+    },
+    "adaptive": {
+        "answer.workflow": "adaptive",
+        "adaptive.enable_adaptive_retrieval": True,
+        "adaptive.candidates": 40,
+        "web.enable_web_search": False,
+    },
+    "adaptive-web": {
+        "answer.workflow": "adaptive",
+        "adaptive.enable_adaptive_retrieval": True,
+        "web.enable_web_search": True,
+    },
+    "corrective": {
+        "answer.workflow": "corrective",
+        "search.candidates": 50,
+        "corrective.graded": 10,
+        "answer.k": 5,
+        "corrective.grader": "reader",
+        "corrective.max_rewrites": 3,
+        "corrective.max_regenerations": 2,
+    },
+}
+
+
+def value(settings: Settings, key: str) -> Any:
+    section, name = key.split(".")
+    return getattr(getattr(settings, section), name)
+
+
+@pytest.mark.parametrize("name", _SHAPE)
+def test_a_preset_comes_to_what_its_name_says(name: str) -> None:
+    loaded = load(preset=name, environ={})
+    assert {key: value(loaded.settings, key) for key in _SHAPE[name]} == _SHAPE[name]
+    assert loaded.origin["answer.workflow"] == f"preset {name}"
+
+
+def test_all_that_answer_by_a_workflow_search_with_the_same_weights() -> None:
+    """Else a comparison of them would be one of weights."""
+    found = [load(preset=name, environ={}).settings.search for name in _SHAPE]
+    assert len({(one.dense, one.lexical, one.rrf_k, one.blend) for one in found}) == 1
+
+
+def test_no_preset_but_one_goes_to_the_web() -> None:
+    going = [name for name in presets() if load(preset=name).settings.web.enable_web_search]
+    assert going == ["adaptive-web"]
