@@ -1,0 +1,216 @@
+"""`linear` with a model that judges the finished answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import Answer
+from secondlook.errors import ModelUnavailable
+from secondlook.graphs.registry import workflow
+from secondlook.memory.journal import MemoryJournal
+from secondlook.memory.ledger import Caps
+from secondlook.models import Models
+from secondlook.models.probe_store import GradingFigures
+from secondlook.nodes.grading.labelled import answers_identity
+from tests.support.checking import DEEPEST, asked, blocks
+from tests.support.engine import QUESTION, WordShelf, context_of, settings_of, state_of
+from tests.support.function_model import FunctionModel, no_pause, probe_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secondlook.models import ChatRequest
+
+GRADING = settings_of(answer={"enable_answer_grading": True})
+BESIDES = "Small boats lie there in winter."
+
+
+def is_grading(request: ChatRequest) -> bool:
+    return "You judge an answer" in request.messages[0].content
+
+
+def is_strict(request: ChatRequest) -> bool:
+    return "was refused" in request.messages[0].content
+
+
+def writing(request: ChatRequest) -> str:
+    """At first beside the point, though the evidence says it."""
+    said = DEEPEST if is_strict(request) else BESIDES
+    number = next(number for number, text in blocks(request).items() if said in text)
+    return f"{said} [{number}]"
+
+
+def judging(request: ChatRequest) -> str:
+    """Yes where the answer that it is shown tells a depth."""
+    answer = asked(request).split("\n\n")[1]
+    return json.dumps({"verdict": "yes" if "metres" in answer else "no"})
+
+
+def model_of(judge: Callable[[ChatRequest], str] = judging) -> FunctionModel:
+    return FunctionModel(lambda request: (judge if is_grading(request) else writing)(request))
+
+
+def run(
+    model: FunctionModel | None, settings: Any = GRADING, **given: Any
+) -> tuple[Answer, list[dict[str, Any]], list[Any]]:
+    """The answer, the steps of the grader and what was streamed."""
+    context = context_of(model=model, settings=settings, **given)
+    graph = workflow("linear").build(settings).compile()
+    emitted: list[Any] = []
+
+    async def go() -> dict[str, Any]:
+        last: Any = {}
+        async for kind, data in graph.astream(
+            state_of(QUESTION), context=context, stream_mode=["custom", "values"]
+        ):
+            if kind == "custom":
+                emitted.append(data)
+            else:
+                last = data
+        return dict(last)
+
+    state = asyncio.run(go())
+    graded = [step for step in state["steps"] if step["node"] == "grade_answer"]
+    return Answer.model_validate(state["answer"]), graded, emitted
+
+
+def kinds(model: FunctionModel) -> list[str]:
+    return [
+        "grade" if is_grading(request) else "strict" if is_strict(request) else "answer"
+        for request in model.requests
+    ]
+
+
+def test_a_refused_answer_is_written_once_more_and_strictly() -> None:
+    model = model_of()
+    answer, graded, emitted = run(model)
+    assert kinds(model) == ["answer", "grade", "strict", "grade"]
+    assert [step["numbers"]["verdict"] for step in graded] == ["no", "yes"]
+    assert [step["route"]["to"] for step in graded] == ["answer", "finish"]
+    assert (answer.status, answer.claims[0].text) == ("answered", DEEPEST)
+    assert emitted == [
+        {"token": f"{BESIDES} "},
+        {"redraft": "the answer was refused"},
+        {"token": f"{DEEPEST} "},
+    ]
+
+
+def test_an_accepted_one_costs_one_call_more() -> None:
+    model = model_of(lambda _: '{"verdict": "Yes"}')
+    answer, graded, _ = run(model)
+    assert kinds(model) == ["answer", "grade"]
+    assert [step["numbers"]["verdict"] for step in graded] == ["yes"]
+    assert answer.claims[0].text == BESIDES
+
+
+def test_a_judge_that_always_says_no_ends_all_the_same() -> None:
+    model = model_of(lambda _: '{"verdict": "no"}')
+    answer, graded, _ = run(model)
+    assert kinds(model) == ["answer", "grade", "strict", "grade"]
+    assert [step["route"]["to"] for step in graded] == ["answer", "finish"]
+    assert answer.claims[0].text == DEEPEST
+
+
+def _away(_: ChatRequest) -> str:
+    raise ModelUnavailable("away")
+
+
+@pytest.mark.parametrize("judge", [lambda _: "What a fine answer!", lambda _: "{}", _away])
+def test_a_judge_without_a_verdict_leaves_the_answer_and_that_is_told(
+    judge: Callable[[ChatRequest], str],
+) -> None:
+    answer, graded, _ = run(model_of(judge))
+    assert [step["numbers"]["verdict"] for step in graded] == ["not graded"]
+    (warning,) = answer.warnings
+    assert (warning.node, warning.consequence) == ("grade_answer", "the answer was not graded")
+    assert answer.claims[0].text == BESIDES
+
+
+def test_a_budget_that_is_spent_leaves_the_answer() -> None:
+    answer, graded, _ = run(model_of(), caps=Caps(calls=1))
+    assert [step["numbers"]["verdict"] for step in graded] == ["not graded"]
+    assert answer.claims[0].text == BESIDES
+
+
+def test_without_a_model_it_is_left_out_and_told_once() -> None:
+    answer, graded, _ = run(None)
+    assert (answer.status, answer.short) == ("answered", "7.8 metres")
+    assert [warning.node for warning in answer.warnings] == ["grade_answer"]
+    assert "no model serves the role 'grade'" in answer.warnings[0].message
+    assert len(graded) == 1
+
+
+def test_nothing_is_graded_where_there_is_no_answer() -> None:
+    model = FunctionModel(lambda _: "NOT IN THE EVIDENCE")
+    answer, graded, _ = run(model)
+    assert (answer.status, kinds(model)) == ("abstained", ["answer"])
+    assert answer.warnings == ()
+    assert [step["numbers"]["verdict"] for step in graded] == ["not graded"]
+
+
+def test_what_the_reader_took_is_not_taken_again() -> None:
+    def only_grades(request: ChatRequest) -> str:
+        return '{"verdict": "no"}' if is_grading(request) else _away(request)
+
+    model = FunctionModel(only_grades)
+    answer, graded, _ = run(model)
+    assert answer.method == "extractive"
+    assert [step["route"]["to"] for step in graded] == ["finish"]
+
+
+def test_the_judge_sees_question_answer_and_marked_evidence() -> None:
+    model = model_of()
+    run(model)
+    request = next(request for request in model.requests if is_grading(request))
+    assert QUESTION in asked(request)
+    assert BESIDES in asked(request).split("\n\n")[1]
+    assert any(DEEPEST in text for text in blocks(request).values())
+    assert request.schema is not None
+
+
+def test_an_unfit_judge_is_asked_as_set_and_its_figures_are_told_once() -> None:
+    model = model_of()
+    figures = GradingFigures(
+        pairs=14,
+        precision=0.9,
+        recall=0.2,
+        ungraded=0,
+        few_shot=False,
+        fit=False,
+        made_with=answers_identity(),
+        measured="2026-01-01T00:00:00+00:00",
+    )
+    probe = probe_of(model.spec, answer_grading=figures, context_tokens=8192)
+    models = Models(
+        settings_of(models={"default": model.spec}),
+        open_chat=lambda _: model,
+        probes=lambda _: probe,
+        pause=no_pause,
+    )
+    plain = context_of(settings=GRADING)
+    asker = models.asker(
+        run=plain.run, workflow="linear", ledger=plain.ledger, journal=MemoryJournal()
+    )
+    context = replace(plain, models=asker)
+    graph = workflow("linear").build(GRADING).compile()
+
+    async def go() -> dict[str, Any]:
+        return await graph.ainvoke(state_of(QUESTION), context=context)
+
+    answer = Answer.model_validate(asyncio.run(go())["answer"])
+    (warning,) = answer.warnings
+    assert "recall 0.20 on 14 labelled pairs" in warning.message
+    assert kinds(model) == ["answer", "grade", "strict", "grade"]
+
+
+def test_switched_off_the_graph_is_the_plain_one() -> None:
+    plain = workflow("linear").build(settings_of())
+    graded = workflow("linear").build(GRADING)
+    assert set(graded.nodes) - set(plain.nodes) == {"grade_answer"}
+    assert "answer_grades" not in plain.channels
+    assert run(model_of(), settings_of(), shelf=WordShelf())[1] == []

@@ -1,0 +1,340 @@
+"""Whether a draft stands on its evidence, judge by judge, and where the run goes then."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ModelUnavailable
+from secondlook.nodes.check_grounded import check_grounded
+from secondlook.nodes.checking.attempts import hotter, may_search_again
+from secondlook.nodes.checking.forms import Verdicts
+from secondlook.nodes.checking.grounded import share_grounded
+from tests.support.checking import (
+    DEEPEST,
+    INVENTED,
+    asked,
+    blocks,
+    cited,
+    draft,
+    sentence,
+    told,
+    visit,
+)
+from tests.support.engine import WordShelf, context_of, settings_of, words
+from tests.support.function_model import FunctionModel
+
+if TYPE_CHECKING:
+    from secondlook.context import Context
+    from secondlook.models import ChatRequest
+    from secondlook.state import DraftData, Search
+
+RIGHT = sentence("The deepest berth is berth 4, with 7.8 metres.", cited("survey.0", DEEPEST))
+WRONG = sentence("Berth 2 is deeper.", cited("survey.1"), support=0.1, supported=False)
+
+
+def context(model: FunctionModel | None = None, **corrective: Any) -> Context:
+    chosen = model or FunctionModel(lambda _: "unasked")
+    return context_of(model=chosen, settings=settings_of(corrective=corrective))
+
+
+def checked(
+    made: DraftData, cut: tuple[str, ...] = (), context_: Context | None = None, **state: Any
+) -> dict[str, Any]:
+    return visit(check_grounded, context_ or context(), draft=made, complaints=list(cut), **state)
+
+
+def test_a_draft_that_stands_goes_on_and_no_model_is_asked() -> None:
+    model = FunctionModel(lambda _: "unasked")
+    update = checked(draft(RIGHT), context_=context(model))
+    assert (update["route"], update["complaints"], update["drafts"]) == ("check_useful", [], [])
+    assert update["regenerations"] == 0
+    assert told(update)["grounded"] == 1.0
+    assert model.requests == []
+
+
+def test_what_was_measured_is_not_judged_again() -> None:
+    class Refusing:
+        name = "refusing"
+
+        def support(self, claims: Any) -> list[float]:
+            raise AssertionError(claims)
+
+    update = checked(draft(RIGHT), context_=replace(context(), support=Refusing()))
+    assert update["warnings"] == []
+    assert update["draft"]["sentences"][0]["support"] == 0.9
+
+
+def test_what_was_not_measured_is_judged_now() -> None:
+    unmeasured = sentence(RIGHT["text"], *RIGHT["cited"], support=None, supported=None)
+    invented = sentence("The council burnt down.", cited("minutes.0"), support=None, supported=None)
+    update = checked(draft(unmeasured, invented))
+    first, second = update["draft"]["sentences"]
+    assert (first["supported"], second["supported"]) == (True, False)
+    assert first["support"] > 0.6 > second["support"]
+    assert update["complaints"] == ["The council burnt down."]
+
+
+def test_a_judge_that_fails_leaves_the_draft_unchecked_and_says_so() -> None:
+    class Broken:
+        name = "broken"
+
+        def support(self, claims: Any) -> list[float]:
+            raise RuntimeError("no session")
+
+    unmeasured = sentence(RIGHT["text"], *RIGHT["cited"], support=None, supported=None)
+    update = checked(draft(unmeasured), context_=replace(context(), support=Broken()))
+    assert update["warnings"][0]["consequence"] == "the sentences were not checked"
+    assert update["draft"]["sentences"][0]["supported"] is None
+    assert update["route"] == "check_useful"
+    assert told(update)["grounded"] is None
+
+
+def test_a_draft_that_does_not_stand_is_written_anew_with_what_is_wrong_named() -> None:
+    update = checked(draft(RIGHT, WRONG))
+    assert (update["route"], update["regenerations"]) == ("answer", 1)
+    assert update["complaints"] == ["Berth 2 is deeper."]
+    (judged,) = update["drafts"]
+    assert (judged["grounded"], judged["is_grounded"]) == (0.5, False)
+    assert (judged["useful"], judged["is_useful"]) == (None, None)
+    assert update["steps"][0]["route"]["to"] == "answer"
+
+
+def test_what_was_cut_while_it_was_written_counts() -> None:
+    update = checked(draft(RIGHT), (INVENTED,))
+    assert (update["route"], update["complaints"]) == ("answer", [INVENTED])
+    assert update["drafts"][0]["grounded"] == 0.5
+    assert told(update)["cut"] == 1
+
+
+def test_a_draft_of_which_everything_was_cut_is_written_anew() -> None:
+    withheld = draft(method="none", stop="no_evidence")
+    update = checked(withheld, (INVENTED,))
+    assert update["route"] == "answer"
+    assert update["drafts"][0]["grounded"] == 0.0
+
+
+def test_a_model_that_found_nothing_is_not_asked_again() -> None:
+    update = checked(draft(method="none", stop="no_evidence"))
+    assert (update["route"], told(update)["grounded"]) == ("check_useful", None)
+
+
+@pytest.mark.parametrize(
+    ("corrective", "regenerations", "way"),
+    [
+        ({}, 1, "answer"),
+        ({}, 2, "check_useful"),
+        ({"max_regenerations": 0}, 0, "check_useful"),
+        ({"enable_regeneration": False}, 0, "check_useful"),
+        ({"enable_regeneration": False, "enable_useful_check": False}, 0, "settle"),
+    ],
+)
+def test_it_is_written_anew_only_so_often(
+    corrective: dict[str, Any], regenerations: int, way: str
+) -> None:
+    update = checked(
+        draft(RIGHT, WRONG), context_=context(**corrective), regenerations=regenerations
+    )
+    assert update["route"] == way
+    assert update["regenerations"] == regenerations + (way == "answer")
+    assert len(update["drafts"]) == (way != "check_useful")
+
+
+def test_what_the_reader_took_is_never_written_anew() -> None:
+    gone = sentence("It is deep.", {"passage": "gone.0", "start": 0, "end": 5})
+    update = checked(draft(gone, method="extractive", model=None))
+    assert (update["route"], update["complaints"]) == ("check_useful", ["It is deep."])
+
+
+def test_an_extract_passes_unasked() -> None:
+    taken = sentence(DEEPEST, cited("survey.0", DEEPEST), support=1.0)
+    update = checked(draft(taken, method="extractive", model=None))
+    assert (update["complaints"], told(update)["grounded"]) == ([], 1.0)
+
+
+def test_a_sentence_that_cites_nothing_that_is_there_is_unsupported() -> None:
+    gone = sentence("It is deep.", {"passage": "gone.0", "start": 0, "end": 5})
+    nowhere = sentence("It is wide.", {"passage": "survey.0", "start": 900, "end": 950})
+    update = checked(draft(RIGHT, gone, nowhere, sentence("It is long.")))
+    assert update["complaints"] == ["It is deep.", "It is wide.", "It is long."]
+
+
+def test_a_computed_sentence_passes() -> None:
+    computed = sentence("That is 2.7 metres more.", support=1.0)
+    computed["computation"] = {"operation": "difference", "operands": [], "result": "2.7 metres"}
+    assert checked(draft(computed, method="computed"))["complaints"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("Berth 4 is 7.8 metres deep.", True),
+        ("Berth 4 is 9.8 metres deep.", False),
+        ("Berth 4 of Halmstad is 7.8 metres deep.", False),
+        ("The deepest of the 12 berths, as asked, is berth 4.", True),  # 12: in the question
+        ("Berth 4 has lost sixty centimetres.", True),
+    ],
+)
+def test_numbers_and_names_must_stand_somewhere_whatever_the_judge_says(
+    text: str, stands: bool
+) -> None:
+    """The judge holds all of them to be supported."""
+    made = draft(sentence(text, cited("survey.0"), support=0.99))
+    update = checked(made, question="how deep is the deepest of the 12 berths")
+    assert (update["complaints"] == []) is stands
+    assert told(update)["absent"] == (not stands)
+
+
+def test_a_name_may_stand_beside_the_quote() -> None:
+    """ "She voted against the money", and who she is stands before it."""
+    shelf = WordShelf(held=list(WordShelf().held))
+    quote = "voted against the money."
+    made = draft(sentence("Orr voted against the money.", cited("minutes.0", quote)))
+    update = checked(made, context_=context_of(shelf=shelf, model=FunctionModel(lambda _: "")))
+    assert update["complaints"] == []
+
+
+# Likeness
+
+
+def test_likeness_needs_more_than_half() -> None:
+    alike = sentence(DEEPEST, cited("survey.0", DEEPEST), support=0.2, supported=False)
+    unlike = sentence("Boats are fun in summer.", cited("minutes.0"))
+    chosen = context(grounded_judge="similarity")
+    half = checked(draft(alike, unlike), context_=chosen)
+    assert (half["route"], half["drafts"][0]["is_grounded"]) == ("answer", False)
+    more = checked(draft(alike, RIGHT, unlike), context_=chosen)
+    assert more["route"] == "check_useful"
+    assert more["complaints"] == ["Boats are fun in summer."]
+    assert more["draft"]["sentences"][0]["support"] == 1.0
+
+
+def test_an_embedder_that_fails_is_replaced_by_the_reader() -> None:
+    class Deaf(WordShelf):
+        def similarity(self, pairs: Any) -> list[float]:
+            raise OSError("no vectors")
+
+    chosen = replace(context(grounded_judge="similarity"), shelf=Deaf())
+    update = checked(draft(RIGHT, WRONG), context_=chosen)
+    assert update["complaints"] == ["Berth 2 is deeper."]
+    assert "by the reader" in update["warnings"][0]["consequence"]
+
+
+# A model, where the reader is unsure
+
+
+def _judging(request: ChatRequest) -> str:
+    """Says yes where the evidence has most of the sentence's words."""
+    said = re.findall(r"^Sentence (\d+): (.*)$", asked(request), re.MULTILINE)
+    shown = blocks(request)
+    verdicts = [
+        {
+            "number": int(number),
+            "verdict": "yes" if len(words(text) - words(shown[int(number)])) < 2 else "no",
+        }
+        for number, text in said
+    ]
+    return json.dumps({"verdicts": verdicts})
+
+
+UNSURE = sentence("The council voted 7 to 2 on dredging.", cited("minutes.0"), support=0.7)
+DOUBTED = sentence("Small boats lie there.", cited("survey.1"), support=0.5, supported=False)
+SURE_OF_NOT = sentence("The light went out.", cited("log.0"), support=0.7)
+PLAIN_WRONG = sentence("Dogs may swim.", cited("log.0"), support=0.05, supported=False)
+
+
+def test_a_model_judges_what_the_reader_is_unsure_of_in_one_call() -> None:
+    model = FunctionModel(_judging)
+    made = draft(RIGHT, UNSURE, DOUBTED, PLAIN_WRONG)
+    update = checked(made, context_=context(model, grounded_judge="llm"))
+    assert len(model.requests) == 1
+    assert len(blocks(model.requests[0])) == 2  # neither the sure one nor the plainly wrong one
+    assert [one["supported"] for one in update["draft"]["sentences"]] == [True, True, True, False]
+    numbers = told(update)
+    assert (numbers["asked_of_model"], numbers["overruled"], numbers["missing"]) == (2, 1, 0)
+
+
+def test_where_it_is_sure_no_model_is_asked() -> None:
+    model = FunctionModel(_judging)
+    checked(draft(RIGHT), context_=context(model, grounded_judge="llm"))
+    assert model.requests == []
+
+
+def test_a_model_may_overrule_the_reader_to_the_worse() -> None:
+    model = FunctionModel(lambda _: '{"verdicts": [{"number": 1, "verdict": "No."}]}')
+    update = checked(draft(SURE_OF_NOT), context_=context(model, grounded_judge="llm"))
+    assert update["complaints"] == ["The light went out."]
+
+
+@pytest.mark.parametrize("reply", ["garbage", "", '{"verdicts": []}', '{"verdicts": ["yes"]}'])
+def test_a_reply_without_verdicts_leaves_the_readers(reply: str) -> None:
+    model = FunctionModel(lambda _: reply)
+    update = checked(draft(UNSURE, DOUBTED), context_=context(model, grounded_judge="llm"))
+    assert update["complaints"] == ["Small boats lie there."]
+    assert "the reader judged" in update["warnings"][0]["consequence"]
+
+
+def test_verdicts_that_are_missing_doubled_or_of_nothing_leave_the_readers() -> None:
+    said = [(1, "no"), (1, "yes"), (7, "no"), (2, "yes")]
+    reply = json.dumps({"verdicts": [{"number": at, "verdict": way} for at, way in said]})
+    model = FunctionModel(lambda _: reply, obedient=False)
+    update = checked(draft(UNSURE, DOUBTED), context_=context(model, grounded_judge="llm"))
+    assert update["complaints"] == []  # the first is the reader's, the second the model's
+    assert (told(update)["missing"], told(update)["unknown"]) == (1, 1)
+
+
+def test_a_model_that_is_away_leaves_the_readers() -> None:
+    def away(_: ChatRequest) -> str:
+        raise ModelUnavailable("away")
+
+    update = checked(draft(UNSURE), context_=context(FunctionModel(away), grounded_judge="llm"))
+    assert (update["complaints"], len(update["warnings"])) == ([], 1)
+
+
+def test_with_no_model_at_all_the_reader_judges() -> None:
+    chosen = context_of(settings=settings_of(corrective={"grounded_judge": "llm"}))
+    update = checked(draft(UNSURE), context_=chosen)
+    assert "no model serves the role 'grade'" in update["warnings"][0]["message"]
+    assert update["complaints"] == []
+
+
+# What verdicts amount to
+
+
+def test_a_check_that_is_off_says_nothing() -> None:
+    off = settings_of(corrective={"enable_grounded_check": False})
+    assert share_grounded(draft(RIGHT), [], off) == (None, None)
+    assert share_grounded(draft(), [], settings_of()) == (None, None)
+    assert share_grounded(draft(RIGHT, WRONG), [WRONG["text"], "cut"], settings_of()) == (
+        0.3333,
+        False,
+    )
+
+
+def test_each_new_draft_is_asked_for_at_another_temperature() -> None:
+    assert [hotter(0.0, times) for times in (1, 2, 3, 4)] == [0.4, 0.8, 0.9, 1.0]
+    assert hotter(0.3, 1) == 0.7
+    assert hotter(1.9, 2) == 2.0
+
+
+def test_a_search_may_follow_while_attempts_remain_and_the_last_brought_something() -> None:
+    def search(new: int) -> Search:
+        return {"query": "q", "found": 5, "new": new, "relevant": 0, "quality": None}
+
+    settings = settings_of()
+    assert may_search_again(["a"], [], settings)
+    assert may_search_again(["a"], [search(0)], settings)
+    assert may_search_again(["a", "b"], [search(5), search(1)], settings)
+    assert not may_search_again(["a", "b"], [search(5), search(0)], settings)
+    assert not may_search_again(list("abcd"), [search(5)] * 4, settings)
+    off = settings_of(corrective={"enable_rewriting": False})
+    assert not may_search_again(["a"], [], off)
+
+
+def test_verdicts_are_read_however_they_are_written() -> None:
+    read = Verdicts.model_validate({"verdicts": [{"number": "1", "verdict": True}, 5, {"a": 1}]})
+    assert [(one.number, one.verdict) for one in read.verdicts] == [(1, "yes")]
