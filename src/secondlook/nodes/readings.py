@@ -1,0 +1,178 @@
+"""Takes an unclear word of the question for what the evidence speaks of, and says so; where several
+things may be meant, tells each and asks back. Asks no model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NotRequired
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.context import Context  # noqa: TC001
+from secondlook.nodes import ranking
+from secondlook.nodes.meaning.resolving import (
+    assumption,
+    choices,
+    question_back,
+    with_meaning,
+)
+from secondlook.nodes.meaning.rivals import Witness, competing, leader, rivals
+from secondlook.nodes.meaning.telling import told_apart
+from secondlook.nodes.meaning.unclear import Unclear, unresolved
+from secondlook.nodes.rerank import rerank
+from secondlook.nodes.retrieve import retrieve
+from secondlook.state import Asked, DraftData, Found, Readings, Trace, step, trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.answer import Scalar
+    from secondlook.nodes.meaning.rivals import Rival
+    from secondlook.nodes.meaning.telling import Told
+
+__all__ = ["Unclear", "readings", "unresolved"]
+
+NODE = "readings"
+LOOKED_AT = 5
+"""Passages whose names are gathered, those that a grader accepted first."""
+_LEAST = 0.01
+"""Weight of a passage that seems to hold no answer at all: it still tells what is spoken of."""
+
+
+class Understood(Readings, Trace):
+    question: str
+    route: str
+    queries: NotRequired[list[str]]
+    found: NotRequired[list[Found]]
+    draft: NotRequired[DraftData]
+
+
+async def readings(state: Asked, runtime: Runtime[Context]) -> Understood:
+    context, question = runtime.context, state["question"]
+    unclear = unresolved(question)
+    if unclear is None:
+        return _as_it_was(state, "no word of the question is unclear", {})
+    try:
+        found = rivals(unclear, question, await _witnesses(context, state["found"]))
+        numbers = _numbers(unclear, found)
+        if meant := leader(found):
+            return await _assumed(state, runtime, unclear, meant, numbers)
+        told = await told_apart(context, state, unclear, competing(found))
+    except Exception as error:  # noqa: BLE001 - the question can still be answered as it stands
+        left = _as_it_was(state, "the readings could not be told apart", {"word": unclear.word})
+        left["warnings"] = [trouble(NODE, error, "the question was left as it is")]
+        return left
+    if told is None:
+        return _as_it_was(state, "nothing that was found says what else it means", numbers)
+    return _asked_back(state, unclear, told, numbers)
+
+
+async def _witnesses(context: Context, found: Sequence[Found]) -> list[Witness]:
+    """The passages that a grader took, or else the best; each weighs what its answer is worth."""
+    graded = [item for item in found if item["grade"] in {"about", "answers"}]
+    best = (graded or ranking.kept(found) or list(found))[:LOOKED_AT]
+    held = await ranking.texts(context, [item["id"] for item in best])
+    there = [item for item in best if item["id"] in held]
+    return [
+        Witness(held[item["id"]], _weight(context, item, rank), _span(item))
+        for rank, item in enumerate(there, 1)
+    ]
+
+
+def _weight(context: Context, item: Found, rank: int) -> float:
+    """Probability that the passage answers; where nobody has read it, less with each rank."""
+    scores = ranking.candidate(item)
+    worth = None if scores is None else context.calibration.answer_probability([scores], 0)
+    return 1 / rank if worth is None else max(worth, _LEAST)
+
+
+def _span(item: Found) -> tuple[int, int] | None:
+    start, end = item["span_start"], item["span_end"]
+    return None if start is None or end is None or end <= start else (start, end)
+
+
+async def _assumed(
+    state: Asked,
+    runtime: Runtime[Context],
+    unclear: Unclear,
+    meant: Rival,
+    numbers: dict[str, Scalar],
+) -> Understood:
+    """Asked as if the name had been said: searched, read and graded by that."""
+    asked = with_meaning(state["question"], unclear, meant)
+    anew: Asked = {**state, "question": asked, "queries": [asked]}
+    again = await retrieve(anew, runtime)
+    anew["found"] = _pooled(state["found"], again["found"])
+    read = await rerank(anew, runtime)
+    assumed = assumption(unclear, meant)
+    said = f"Took it as: {asked}"
+    why = f"{assumed}: {meant.share:.0%} of the evidence speaks of it"
+    return {
+        "question": asked,
+        "queries": [asked],
+        "found": read["found"],
+        "assumed": assumed,
+        "asks_back": None,
+        "route": "grade_on",
+        "steps": [step(NODE, said, numbers, route=("grade_on", why))],
+        "warnings": read["warnings"],
+    }
+
+
+def _pooled(before: Sequence[Found], again: Sequence[Found]) -> list[Found]:
+    """Each passage once. Scores and grades for the unclear question are worth nothing now."""
+    new = {item["id"] for item in again}
+    return [*again, *(_unread(item) for item in before if item["id"] not in new)]
+
+
+def _unread(item: Found) -> Found:
+    return {
+        **item,
+        "relevance": None,
+        "answerable": None,
+        "span_start": None,
+        "span_end": None,
+        "span_score": None,
+        "null_score": None,
+        "windows": None,
+        "grade": "not graded",
+        "graded_by": None,
+    }
+
+
+def _asked_back(
+    state: Asked, unclear: Unclear, told: Told, numbers: dict[str, Scalar]
+) -> Understood:
+    back = question_back(unclear, told.names)
+    why = f'"{unclear.word}" may mean {choices(told.names)}'
+    return {
+        "question": state["question"],
+        "assumed": None,
+        "asks_back": back,
+        "draft": told.draft,
+        "route": "settle",
+        "steps": [step(NODE, back, numbers, told=len(told.names), route=("settle", why))],
+        "warnings": [],
+    }
+
+
+def _as_it_was(state: Asked, why: str, numbers: dict[str, Scalar]) -> Understood:
+    told = step(NODE, "Left the question as it is.", numbers, route=("grade_on", why))
+    return {
+        "question": state["question"],
+        "assumed": None,
+        "asks_back": None,
+        "route": "grade_on",
+        "steps": [told],
+        "warnings": [],
+    }
+
+
+def _numbers(unclear: Unclear, found: Sequence[Rival]) -> dict[str, Scalar]:
+    shares = [one.share for one in found[:2]] + [0.0, 0.0]
+    return {
+        "word": unclear.word,
+        "kind": unclear.kind,
+        "readings": len(competing(found)),
+        "first": shares[0],
+        "second": shares[1],
+    }

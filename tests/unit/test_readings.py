@@ -1,0 +1,187 @@
+"""The node: a reading assumed, readings told side by side, or the question left as it is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langgraph.runtime import Runtime
+
+from secondlook.context import Context
+from secondlook.nodes.finish import finish
+from secondlook.nodes.readings import readings
+from secondlook.nodes.rerank import rerank
+from secondlook.nodes.retrieve import retrieve
+from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
+
+QUESTION = "When did she leave her singing group?"
+ADA = (
+    "ada",
+    "1998 was when Ada Brook did leave the singing group. She went to sea, and her group sang on.",
+)
+EVE = (
+    "eve",
+    "2005 was when Eve Stone did leave the singing group. She went abroad, and her group fell.",
+)
+TOM = ("tom", "Tom Field repaired the diesel of the light in 1971. He was paid in coal.")
+
+
+def shelf_of(*pieces: tuple[str, str]) -> WordShelf:
+    return WordShelf(held=passages_of(pieces))
+
+
+async def searched(context: Context, question: str) -> Any:
+    state: Any = state_of(question)
+    runtime = Runtime(context=context)
+    state.update(await retrieve(state, runtime))
+    state.update(await rerank(state, runtime))
+    return state
+
+
+def understood(question: str, shelf: WordShelf, **settings: Any) -> tuple[dict[str, Any], Context]:
+    chosen = settings_of(**settings) if settings else None
+    context = context_of(shelf=shelf, question=question, settings=chosen)
+
+    async def both() -> dict[str, Any]:
+        state = await searched(context, question)
+        return dict(await readings(state, Runtime(context=context)))
+
+    return asyncio.run(both()), context
+
+
+def test_a_pronoun_with_two_rivals_is_told_and_asked_back() -> None:
+    update, context = understood(QUESTION, shelf_of(ADA, EVE, TOM))
+    assert update["route"] == "settle"
+    assert update["question"] == QUESTION
+    assert update["assumed"] is None
+    asked = update["asks_back"]
+    assert asked.startswith('Whom do you mean by "she": ')
+    assert "Ada Brook" in asked
+    assert "Eve Stone" in asked
+    draft = update["draft"]
+    assert draft["stop"] == "ambiguous"
+    assert {one["cited"][0]["passage"] for one in draft["sentences"]} == {"ada.0", "eve.0"}
+    for sentence in draft["sentences"]:
+        place = sentence["cited"][0]
+        text = context.shelf.passages([place["passage"]])[place["passage"]].text
+        assert sentence["text"] in text
+    assert update["steps"][0]["route"]["to"] == "settle"
+
+
+def test_the_readings_become_a_partial_answer() -> None:
+    context = context_of(shelf=shelf_of(ADA, EVE, TOM), question=QUESTION)
+
+    async def all_of_it() -> dict[str, Any]:
+        runtime = Runtime(context=context)
+        state = await searched(context, QUESTION)
+        state.update(await readings(state, runtime))
+        finished: Any = await finish(state, runtime)
+        return dict(finished["answer"])
+
+    answer = asyncio.run(all_of_it())
+    assert (answer["status"], answer["stop_reason"]) == ("partial", "ambiguous")
+    assert len(answer["claims"]) == 2
+    assert all(claim["citations"] for claim in answer["claims"])
+    assert '"she" may mean' in answer["text"]
+
+
+def test_a_pronoun_with_one_likely_meaning_is_taken_so() -> None:
+    shelf = shelf_of(ADA, TOM)
+    update, _ = understood(QUESTION, shelf)
+    assert update["route"] == "grade_on"
+    assert update["assumed"] == "she = Ada Brook"
+    assert update["question"] == "When did Ada Brook leave her singing group?"
+    assert update["queries"] == [update["question"]]
+    assert update["asks_back"] is None
+    assert "draft" not in update
+    assert shelf.finds[-1][0] == update["question"]
+    first = update["found"][0]
+    assert first["id"] == "ada.0"
+    assert first["relevance"] is not None
+    assert first["grade"] == "not graded"
+    assert {item["id"] for item in update["found"]} == {"ada.0", "tom.0"}
+
+
+def test_a_grade_says_who_is_looked_at() -> None:
+    context = context_of(shelf=shelf_of(ADA, EVE, TOM), question=QUESTION)
+
+    async def graded() -> dict[str, Any]:
+        state = await searched(context, QUESTION)
+        for item in state["found"]:
+            item["grade"] = "answers" if item["id"] == "eve.0" else "irrelevant"
+        return dict(await readings(state, Runtime(context=context)))
+
+    assert asyncio.run(graded())["assumed"] == "she = Eve Stone"
+
+
+def test_a_vague_term_is_taken_for_what_is_called_so() -> None:
+    album = ("notes", "In 1998 Blue Harbour was the album that they recorded. Nobody bought it.")
+    update, _ = understood("Where was the album recorded?", shelf_of(album, TOM))
+    assert update["assumed"] == "the album = Blue Harbour"
+    assert update["question"] == "Where was Blue Harbour recorded?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did Ada Brook leave her singing group?",
+        "Is it true that she left?",
+        "Wann hat sie ihre Gruppe verlassen?",
+    ],
+)
+def test_what_is_clear_or_foreign_is_left(question: str) -> None:
+    update, _ = understood(question, shelf_of(ADA, EVE))
+    assert update["route"] == "grade_on"
+    assert update["question"] == question
+    assert update["assumed"] is update["asks_back"] is None
+    assert update["warnings"] == []
+    assert "found" not in update
+
+
+def test_without_candidates_the_question_goes_on() -> None:
+    plain = ("log", "the mains failed and the light never left the group of lamps.")
+    update, _ = understood(QUESTION, shelf_of(plain))
+    assert (update["route"], update["question"]) == ("grade_on", QUESTION)
+    nothing, _ = understood(QUESTION, WordShelf(held=[]))
+    assert nothing["route"] == "grade_on"
+
+
+def test_one_answer_for_all_readings_needs_no_question_back() -> None:
+    pieces = [(name, text.replace("2005", "1998")) for name, text in (ADA, EVE)]
+    update, _ = understood(QUESTION, shelf_of(*pieces))
+    assert update["route"] == "grade_on"
+    assert update["question"] == QUESTION
+    assert update["assumed"] is update["asks_back"] is None
+
+
+def test_a_promise_of_risk_leaves_out_what_is_not_sure() -> None:
+    unsure = [
+        ("ada", "In spring Ada Brook was a singer. She was glad of the group."),
+        ("eve", "In autumn Eve Stone was a singer. She was glad of the group."),
+    ]
+    question = "When did she leave her former singing group for another city?"
+    update, _ = understood(question, shelf_of(*unsure))
+    assert update["route"] == "settle"
+    careful, _ = understood(question, shelf_of(*unsure), answer={"max_risk": 0.05})
+    assert careful["route"] == "grade_on"
+    assert careful["asks_back"] is None
+
+
+def test_unread_passages_weigh_by_their_rank() -> None:
+    update, _ = understood(QUESTION, shelf_of(ADA, TOM), search={"rerank": False})
+    assert update["assumed"] == "she = Ada Brook"
+
+
+def test_a_shelf_that_fails_leaves_the_question_and_says_so() -> None:
+    class Broken(WordShelf):
+        def passages(self, ids: Any) -> Any:
+            raise OSError("the disk is gone")
+
+    context = context_of(shelf=Broken(held=passages_of([ADA])), question=QUESTION)
+    found = asyncio.run(searched(context_of(shelf=shelf_of(ADA)), QUESTION))["found"]
+    state: Any = state_of(QUESTION, found=found)
+    update = asyncio.run(readings(state, Runtime(context=context)))
+    assert update["route"] == "grade_on"
+    assert update["question"] == QUESTION
+    assert "disk is gone" in update["warnings"][0]["message"]

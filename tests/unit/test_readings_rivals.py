@@ -1,0 +1,136 @@
+"""Names in passages, and which of them an unclear word may stand for."""
+
+from __future__ import annotations
+
+import pytest
+
+from secondlook.nodes.meaning.mentions import mentioned, name_words
+from secondlook.nodes.meaning.rivals import Rival, Witness, competing, leader, rivals
+from secondlook.nodes.meaning.unclear import unresolved
+from secondlook.passage import Passage
+
+ADA = "Ada Lovelace was born in London. She wrote the notes in 1843. Lovelace died in 1852."
+RHINE = "The Rhine is a river in Europe. It begins in the Alps. Bonn lies on the Rhine."
+
+
+def passage(text: str, title: str = "Notes", name: str = "p1") -> Passage:
+    return Passage(
+        id=name, document=name, sha256="0" * 64, title=title, text=text, start=0, end=len(text)
+    )
+
+
+def meant(question: str, *texts: str, titles: tuple[str, ...] = ()) -> list[Rival]:
+    unclear = unresolved(question)
+    assert unclear is not None
+    named = [*titles, *["Notes"] * len(texts)]
+    witnesses = [Witness(passage(text, named[at], f"p{at}"), 1.0) for at, text in enumerate(texts)]
+    return rivals(unclear, question, witnesses)
+
+
+def test_a_part_of_a_name_counts_as_the_whole() -> None:
+    found = mentioned(ADA, "Notes")
+    assert len(found["ada lovelace"].places) == 2
+    assert found["ada lovelace"].goes_on["she"] == 1
+    assert found["london"].as_place == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("However, the light failed. The town was dark.", "however"),
+        ("Small boats lie there. They are small.", "small"),
+        ("He was an American singer.", "american"),
+        ("It was in March that it failed.", "march"),
+    ],
+)
+def test_a_capital_alone_makes_no_name(text: str, name: str) -> None:
+    assert name not in mentioned(text, "Notes")
+
+
+def test_a_word_before_a_name_at_the_beginning_is_none_of_it() -> None:
+    text = "Today Warsaw is large. Many like old Warsaw well."
+    assert set(mentioned(text, "Notes")) == {"warsaw"}
+
+
+def test_a_title_counts_where_the_text_only_goes_on() -> None:
+    known = name_words("Long ago Ada Lovelace wrote notes.")
+    found = mentioned("She left the group in 2005.", "Ada Lovelace (writer)", known)
+    assert found["ada lovelace"].is_title
+    assert found["ada lovelace"].goes_on["she"] == 1
+    assert mentioned("She left the group in 2005.", "Survey", known) == {}
+
+
+def test_she_is_who_the_text_calls_she() -> None:
+    text = f"{ADA} Charles Babbage was an engineer. He built engines."
+    found = meant("When did she die?", text)
+    assert found[0].name == "Ada Lovelace"
+    assert leader(found) == found[0]
+    him = meant("When did he die?", text)
+    assert him[0].name == "Charles Babbage"
+
+
+def test_two_that_are_alike_have_no_leader() -> None:
+    one = "Ada Lovelace left the club in 1843. She went to London."
+    two = "Eve Curie left the club in 1938. She went to Paris."
+    found = meant("When did she leave her club?", one, two)
+    assert leader(found) is None
+    assert {rival.name for rival in competing(found)} >= {"Ada Lovelace", "Eve Curie"}
+    assert sum(rival.share for rival in found) == pytest.approx(1)
+
+
+def test_the_better_passage_weighs_more() -> None:
+    question = "When did she leave her club?"
+    unclear = unresolved(question)
+    assert unclear is not None
+    one = passage("Ada Lovelace left the club in 1843. She was tired.", name="a")
+    two = passage("Eve Curie left the club in 1938. She was tired.", name="b")
+    found = rivals(unclear, question, [Witness(one, 0.05), Witness(two, 0.9)])
+    assert leader(found) is not None
+    assert found[0].name == "Eve Curie"
+    assert found[0].passages == ("b",)
+
+
+def test_a_thing_is_no_person_and_keeps_its_article() -> None:
+    found = meant("How long is it?", f"{RHINE} Ada Lovelace saw it. She was glad.")
+    assert found[0].name == "Rhine"
+    assert found[0].takes_the
+    assert "Ada Lovelace" not in [rival.name for rival in found]
+
+
+def test_a_place_is_where_things_are() -> None:
+    found = meant("How many people live there?", "Many live in Bonn. Ada met Eve. She was glad.")
+    assert found[0].name == "Bonn"
+
+
+def test_a_noun_is_what_is_called_so() -> None:
+    text = (
+        "Blue Train is the second album by John Coltrane. It came out in 1958. "
+        'His album "Giant Steps" came out in 1960.'
+    )
+    found = meant("When did the album come out?", text)
+    assert {rival.name for rival in found} == {"Blue Train", "Giant Steps"}
+    war = meant("Who won the war?", "The Crimean War began in 1853. Russia lost.")
+    assert [rival.name for rival in war] == ["Crimean War"]
+
+
+def test_what_seems_to_be_the_answer_is_not_what_is_asked_about() -> None:
+    text = "Ada Lovelace worked with Charles Babbage. He was kind."
+    question = "Who was he?"
+    unclear = unresolved(question)
+    assert unclear is not None
+    start = text.index("Charles")
+    witness = Witness(passage(text), 1.0, (start, start + len("Charles Babbage")))
+    assert "Charles Babbage" not in [one.name for one in rivals(unclear, question, [witness])]
+
+
+def test_a_group_is_who_are_they() -> None:
+    text = "The Byrds were founded in Los Angeles. They toured in 1965. Ada Lovelace slept."
+    found = meant("When did they tour?", text)
+    assert found[0].name == "Byrds"
+
+
+def test_nothing_found_means_nothing() -> None:
+    assert meant("When did she leave?") == []
+    assert meant("When did she leave?", "the mains failed at night.") == []
+    assert leader([]) is None
+    assert competing([Rival("A", 0.05, ())]) == []
