@@ -47,6 +47,7 @@ class Retried(Asked, Searches):
 class Rewritten(Trace):
     queries: list[str]
     """The new query; empty where there is none."""
+    stuck: bool
     route: str
 
 
@@ -73,6 +74,7 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
     told = _told(state, context, query, by=by, tried=tried)
     return {
         "queries": [query] if query else [],
+        "stuck": query is None,
         "route": AGAIN if query else NOTHING,
         "steps": [told],
         "warnings": warnings,
@@ -84,7 +86,7 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
 
 async def _by_model(context: Context, state: Retried) -> _Tried:
     try:
-        said, is_cached = await _said(context, _messages(state), most_words(state["question"]))
+        said, is_cached = await _said(context, messages_for(state), most_words(state["question"]))
     except (ModelError, BudgetExceeded) as error:
         told = trouble(NODE, error, "the query was made of the passages' own words")
         return _Tried(warnings=(told,))
@@ -113,7 +115,8 @@ async def _said(context: Context, messages: Sequence[Message], words: int) -> tu
     return said, False
 
 
-def _messages(state: Retried) -> Sequence[Message]:
+def messages_for(state: Retried) -> Sequence[Message]:
+    """What a model is told: the question, what came of the searches, and what was searched with."""
     found, relevant = _counted(state)
     return load(NODE).render(
         found=str(found),
