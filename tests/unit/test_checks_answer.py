@@ -108,6 +108,14 @@ def test_a_refused_answer_is_written_by_the_stricter_prompt() -> None:
     assert strict == [True, False]
 
 
+def test_a_complaint_about_a_stricter_answer_is_heard_too() -> None:
+    model = FunctionModel(inventing)
+    context = context_of(model=model)
+    state = {"answer_grades": ["no"], "regenerations": 1, "complaints": [INVENTED]}
+    visit(answer_anew, context, found=found(context), **state)
+    assert (model.requests[0].temperature, INVENTED in asked(model.requests[0])) == (0.4, True)
+
+
 def test_what_a_model_may_still_let_stand_is_left_in_the_draft_and_not_heard() -> None:
     doubtful = "Berth 4 has been losing depth for years because of a sandbank."
 

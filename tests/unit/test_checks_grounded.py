@@ -142,6 +142,7 @@ def test_it_is_written_anew_only_so_often(
     assert update["route"] == way
     assert update["regenerations"] == regenerations + (way == "answer")
     assert len(update["drafts"]) == (way != "check_useful")
+    assert bool(update["complaints"]) == (way != "settle")
 
 
 def test_what_the_reader_took_is_never_written_anew() -> None:

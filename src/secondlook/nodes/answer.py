@@ -57,14 +57,14 @@ async def answer_anew(state: ToAnswerAnew, runtime: Runtime[Context]) -> Drafted
     refused the answer."""
     grades, complaints = state.get("answer_grades", []), state.get("complaints", [])
     drafts, regenerations = state.get("drafts", []), state.get("regenerations", 0)
-    if is_refused(grades):
-        runtime.stream_writer({"redraft": "the answer was refused"})
-        return await _answered(state, runtime, _strict)
     if regenerations and complaints:
         runtime.stream_writer({"redraft": "the evidence does not carry all of it"})
         return await _answered(
             state, runtime, partial(_again, complaints=complaints, regenerations=regenerations)
         )
+    if is_refused(grades):
+        runtime.stream_writer({"redraft": "the answer was refused"})
+        return await _answered(state, runtime, _strict)
     if drafts:
         runtime.stream_writer({"redraft": "more was found"})
     return await _answered(state, runtime, _checked)

@@ -48,7 +48,8 @@ async def check_grounded(state: ToCheck, runtime: Runtime[Context]) -> Checked:
     return {
         "draft": made.draft,
         "drafts": [] if way == "check_useful" else [judged],
-        "complaints": list(made.complaints),
+        # Where the draft is final, whoever writes another one later has nothing to answer to.
+        "complaints": [] if way == "settle" else list(made.complaints),
         "regenerations": regenerations + again,
         "route": way,
         "steps": [told],
