@@ -55,6 +55,13 @@ class Token(_Event):
     text: str
 
 
+class Redrafted(_Event):
+    """The answer is written anew: the tokens so far belong to a draft that is withdrawn."""
+
+    type: Literal["redrafted"] = "redrafted"
+    why: str
+
+
 class Warned(_Event):
     type: Literal["warned"] = "warned"
     trouble: Trouble
@@ -65,6 +72,16 @@ class Answered(_Event):
     answer: Answer
 
 
-Event = RunStarted | NodeStarted | NodeFinished | Routed | PassagesFound | Token | Warned | Answered
+Event = (
+    RunStarted
+    | NodeStarted
+    | NodeFinished
+    | Routed
+    | PassagesFound
+    | Token
+    | Redrafted
+    | Warned
+    | Answered
+)
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
 """Reads an event back: `EVENT.validate_json(line)`."""

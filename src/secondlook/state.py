@@ -60,6 +60,10 @@ class Found(TypedDict):
     why: str
     grade: Grade
     graded_by: str | None
+    search: int
+    """Which search of the run found it first, from 0."""
+    pinned: bool
+    """Stays among the kept whatever its score: another passage points to it."""
 
 
 class Cited(TypedDict):
@@ -144,7 +148,7 @@ class Search(TypedDict):
     query: str
     found: int
     new: int
-    """Passages that no earlier search had found."""
+    """Passages among the best that no earlier search had found."""
     relevant: int
     """Passages about the question, of all found so far."""
     quality: float | None
@@ -153,6 +157,8 @@ class Search(TypedDict):
 class Searches(TypedDict):
     searches: Annotated[list[Search], operator.add]
     web_tried: bool
+    stuck: bool
+    """There was no other way to ask."""
 
 
 class JudgedDraft(TypedDict):
@@ -191,6 +197,14 @@ class Parts(TypedDict):
     """Empty where the question is asked as a whole."""
     combining: str
     """How the answers are put together, as `nodes.parts` names it; empty with no parts."""
+
+
+class Settled(TypedDict):
+    """What came of all tries."""
+
+    settled: JudgedDraft | None
+    """The draft that was chosen, as it was judged; None where none was."""
+    needs_review: bool
 
 
 class Readings(TypedDict):
@@ -271,4 +285,6 @@ def unread(passage: Passage, *, fusion_score: float = 0.0, origin: Origin = "lib
         why="not read",
         grade="not graded",
         graded_by=None,
+        search=0,
+        pinned=False,
     )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from langgraph.runtime import Runtime
 
-from secondlook.context import Context
 from secondlook.nodes.finish import finish
 from secondlook.nodes.readings import readings
 from secondlook.nodes.rerank import rerank
 from secondlook.nodes.retrieve import retrieve
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
+
+if TYPE_CHECKING:
+    from secondlook.context import Context
 
 QUESTION = "When did she leave her singing group?"
 ADA = (

@@ -12,6 +12,7 @@ from secondlook.events import (
     NodeFinished,
     NodeStarted,
     PassagesFound,
+    Redrafted,
     Routed,
     Token,
     Warned,
@@ -70,6 +71,8 @@ class Watched:
         if kind == "custom":
             if "token" in data:
                 yield Token(run=self.context.run, at=self.seconds, text=data["token"])
+            elif "redraft" in data:
+                yield Redrafted(run=self.context.run, at=self.seconds, why=data["redraft"])
         elif "input" in data:
             self._started[data["id"]] = time.monotonic()
             yield NodeStarted(run=self.context.run, at=self.seconds, node=data["name"])

@@ -30,16 +30,37 @@ class Workflow:
 
 
 _ANSWERING = ("search.rerank", "answer.enable_sentence_check", "answer.enable_abstention")
+_CORRECTING = (
+    "corrective.enable_grading",
+    "corrective.enable_rewriting",
+    "corrective.enable_following",
+    "corrective.enable_decomposition",
+    "corrective.enable_readings",
+    "corrective.enable_grounded_check",
+    "corrective.enable_useful_check",
+    "corrective.enable_regeneration",
+    "answer.enable_answer_grading",
+    "web.enable_web_search",
+)
 _SEARCHING_ON = ("adaptive.enable_adaptive_retrieval", "web.enable_web_search")
 
 WORKFLOWS = {
     workflow.name: workflow
     for workflow in (
-        Workflow("linear", "retrieve, rerank, answer: the baseline", _ANSWERING),
+        Workflow(
+            "linear",
+            "retrieve, rerank, answer: the baseline",
+            (*_ANSWERING, "answer.enable_answer_grading"),
+        ),
         Workflow(
             "adaptive",
             "search again, by words, then on the web, where a search looks poor",
             (*_ANSWERING, *_SEARCHING_ON),
+        ),
+        Workflow(
+            "corrective",
+            "grade, ask again in other words, answer, check, write anew: each only where it must",
+            (*_ANSWERING, *_CORRECTING),
         ),
         Workflow(
             "summary",

@@ -44,7 +44,7 @@ async def assess_again(state: Asked, runtime: Runtime[Context]) -> Judged:
     settings, calibration = runtime.context.settings, runtime.context.calibration
     quality = measured(state["found"], calibration)
     way: Way = "search_web" if _web_wanted(quality, settings, calibration) else "answer"
-    limit = _min_web_quality(settings, calibration)
+    limit = min_web_quality(settings, calibration)
     return _decided("assess_again", way, quality, value=quality, limit=limit, check="web")
 
 
@@ -60,7 +60,8 @@ def min_quality(settings: Settings, calibration: Calibration) -> float:
     return chosen if chosen >= 0 else calibration.min_quality
 
 
-def _min_web_quality(settings: Settings, calibration: Calibration) -> float:
+def min_web_quality(settings: Settings, calibration: Calibration) -> float:
+    """Below it the library looks empty-handed."""
     chosen = settings.web.min_quality
     return chosen if chosen >= 0 else calibration.min_web_quality
 
@@ -69,7 +70,7 @@ def _web_wanted(quality: float | None, settings: Settings, calibration: Calibrat
     """Never on a mere suspicion: what nobody could judge stays on this machine."""
     if not settings.web.enable_web_search or quality is None:
         return False
-    return quality < _min_web_quality(settings, calibration)
+    return quality < min_web_quality(settings, calibration)
 
 
 def _worst_of_the_best(found: Sequence[Found]) -> float | None:

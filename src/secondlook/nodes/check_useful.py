@@ -66,7 +66,8 @@ def _way(state: ToWeigh, context: Context, found: Usefulness) -> tuple[Way, str]
         return "settle", "nothing speaks against the draft"
     if not rewriting_may_help(state["draft"]):
         return "settle", "what was found has been weighed already"
-    if may_search_again(state["queries"], state.get("searches", []), context.settings):
+    searches, stuck = state.get("searches", []), state.get("stuck", False)
+    if not stuck and may_search_again(state["queries"], searches, context.settings):
         return "rewrite", "another search may find more"
     return "settle", "no other search is allowed, or the last one brought nothing new"
 

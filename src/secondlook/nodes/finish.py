@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
@@ -21,7 +21,7 @@ from secondlook.answer import (
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
 from secondlook.nodes.citing import cite
-from secondlook.state import Finishing, Found, Outcome, Trace, step
+from secondlook.state import Finishing, Found, Grade, Outcome, Trace, step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +32,17 @@ FAILED: frozenset[StopReason] = frozenset(
     {"budget", "deadline", "cancelled", "cannot_proceed", "model_unavailable", "error"}
 )
 _NEAREST = 3
+_GRADES: dict[Grade, Literal["relevant", "irrelevant", "not graded"]] = {
+    "answers": "relevant",
+    "about": "relevant",
+    "irrelevant": "irrelevant",
+    "not graded": "not graded",
+}
 _WHY: dict[StopReason, str] = {
     "low_confidence": "no passage answers this well enough",
     "no_evidence": "nothing that was found holds the answer",
+    "attempts_exhausted": "asked in other words as often as allowed, and no passage answers this",
+    "no_progress": "asking in other words brought nothing new, and no passage answers this",
     "cannot_proceed": "the passages could not be read (secondlook doctor says why)",
     "model_unavailable": "a model is not available",
     "budget": "the budget ran out",
@@ -48,7 +56,10 @@ class Finished(Outcome, Trace):
 
 
 async def finish(state: Finishing, runtime: Runtime[Context]) -> Finished:
-    answer = await assembled(state, runtime.context)
+    return finished(await assembled(state, runtime.context))
+
+
+def finished(answer: Answer) -> Finished:
     numbers: dict[str, Scalar] = {"claims": len(answer.claims), "citations": len(answer.citations)}
     told = step("finish", _said(answer), numbers)
     return {"answer": answer.model_dump(mode="json"), "steps": [told], "warnings": []}
@@ -111,6 +122,9 @@ def seen(item: Found, context: Context) -> SeenPassage:
         lexical_score=item["lexical_score"],
         rerank_score=item["relevance"],
         answer_score=item["answerable"],
+        grade=_GRADES[item["grade"]],
+        answers=None if item["grade"] == "not graded" else item["grade"] == "answers",
+        graded_by=item["graded_by"],
         kept=item["kept"],
         why=item["why"],
         origin=item["origin"],

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from secondlook.reading.port import Choose, Reading
     from secondlook.state import Found
 
+REPEATS = "repeats a better passage"
+
 
 def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
     """Best first and without repeats, the best `k` marked as kept."""
@@ -33,9 +35,16 @@ def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
     else:
         placed = sorted(found, key=lambda item: (-item["fusion_score"], item["id"]))
     unlike = distinct(placed, place=lambda item: (item["document"], item["start"], item["end"]))
-    kept = {item["id"] for item in unlike[:k]}
+    kept = {item["id"] for item in _with_pinned(unlike, k)}
     shown = {item["id"] for item in unlike}
     return [_marked(item, kept, shown) for item in placed]
+
+
+def _with_pinned(placed: Sequence[Found], k: int) -> list[Found]:
+    """The best `k`; those that are pinned take the last places of them."""
+    pinned = [item for item in placed if item["pinned"]][:k]
+    others = [item for item in placed if not item["pinned"]]
+    return [*others[: k - len(pinned)], *pinned]
 
 
 def with_reading(item: Found, reading: Reading) -> Found:
@@ -141,9 +150,9 @@ def _at(item: Found, score: float) -> Found:
 
 def _marked(item: Found, kept: set[str], shown: set[str]) -> Found:
     if item["id"] in kept:
-        why = "among the best"
+        why = "the best passage names it" if item["pinned"] else "among the best"
     elif item["id"] not in shown:
-        why = "repeats a better passage"
+        why = REPEATS
     else:
         why = "others fit better"
     return {**item, "kept": item["id"] in kept, "why": why}

@@ -11,10 +11,10 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import WebSearchError
 from secondlook.nodes import ranking
-from secondlook.nodes.retrieve import Retrieved  # noqa: TC001
+from secondlook.nodes.retrieve import Retrieved
 from secondlook.retrieval.fuse import fuse
 from secondlook.retrieval.index.port import Scored
-from secondlook.state import Asked, Found, step, trouble, unread
+from secondlook.state import Asked, Found, Searches, step, trouble, unread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,26 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
         return {"found": state["found"], "steps": [told], "warnings": lost}
     found = _placed(context, [*_not_among(state["found"], read), *read], passages)
     return {"found": found, "steps": [_told(passages, found, began)], "warnings": []}
+
+
+class AlsoAsked(Asked, Searches):
+    pass
+
+
+class WebAsked(Retrieved):
+    web_tried: bool
+
+
+async def search_web_once(state: AlsoAsked, runtime: Runtime[Context]) -> WebAsked:
+    """In the user's own words, however the library was searched; a run asks the web once."""
+    own: Asked = {
+        "question": state["question"],
+        "scope": state["scope"],
+        "queries": [state["question"]],
+        "found": state["found"],
+    }
+    looked = await search_web(own, runtime)
+    return {**looked, "web_tried": True}
 
 
 def _seconds(context: Context) -> float | None:

@@ -226,6 +226,10 @@ class CorrectiveSettings(Section):
         default=True, description="Ask again in other words where too little fits."
     )
     max_rewrites: int = Field(default=3, ge=0, le=10, description="Times it is asked again.")
+    enable_following: bool = Field(
+        default=True,
+        description="Look up what the best passage names, where the question asks beyond it.",
+    )
     enable_decomposition: bool = Field(
         default=True, description="Split a question that needs several facts."
     )

@@ -43,7 +43,7 @@ def needs_more(question: str) -> bool:
         return True
     if (found := _CHOOSING.fullmatch(text)) and options(found["options"]):
         return True
-    if len(known) >= _TWO_NAMES and _COMPARING.search(text):
+    if sum(1 + name.count(" and ") for name in known) >= _TWO_NAMES and _COMPARING.search(text):
         return True
     return _describes(text)
 

@@ -53,18 +53,37 @@ def placed(
 
 
 def _candidates(short: str, quote: str, combining: Combining, wanted: str) -> Iterator[str]:
-    """How a quote may write the value: as the short form does, or the same value otherwise."""
-    if combining in _DATED and (date := read_date(short)):
-        yield date.written
-        yield from (one.written for one in dates(quote) if one.day == date.day)
-    elif combining in _COUNTED and (number := read_number(short)):
-        yield number.written
-        same = (number.number, number.unit)
-        yield from (one.written for one in numbers(quote) if (one.number, one.unit) == same)
+    """The value as a quote writes it, whole: a span of the reader may lack the unit or the year."""
+    if combining in _DATED:
+        yield from _dated(short, quote)
+    elif combining in _COUNTED:
+        yield from _counted(short, quote)
     elif combining == "same":
         yield short
     elif combining == "both" and (phrase := _phrase(wanted, quote)):
         yield phrase
+
+
+def _dated(short: str, quote: str) -> Iterator[str]:
+    date = read_date(short)
+    meant = [
+        one
+        for one in dates(quote)
+        if (one.day[: len(date.day)] == date.day if date else stands_in(short, one.written))
+    ]
+    if len({one.day for one in meant}) == 1:
+        yield meant[0].written
+    elif date is not None:
+        yield date.written
+
+
+def _counted(short: str, quote: str) -> Iterator[str]:
+    number = read_number(short)
+    meant = [one for one in numbers(quote) if number and one.number == number.number]
+    if number and number.unit:
+        meant = [one for one in meant if one.unit == number.unit]
+    if len({one.unit for one in meant}) == 1:
+        yield meant[0].written
 
 
 def stands_in(written: str, quote: str) -> bool:

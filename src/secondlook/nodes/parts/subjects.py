@@ -10,6 +10,7 @@ from secondlook.nodes.follow_up import names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_PEOPLE = re.compile(r" [A-Z]\w+(?:an|ish|ese)\Z")
 _EDGE = " ?.,;:"
 
 
@@ -35,5 +36,7 @@ def _whole(own: str, question: str) -> str:
     text = question[:1].lower() + question[1:]
     inside = [name for name in names(text) if re.search(rf"(?<!\w){re.escape(own)}(?!\w)", name)]
     name = inside[0] if len(inside) == 1 and own else own
+    if name != own:  # "Is Ada Vane American?" is about Ada Vane
+        name = _PEOPLE.sub("", name)
     quoted = f'"{name}"'
     return quoted if quoted in question else re.sub(r"['\u2019]s\Z", "", name)

@@ -124,7 +124,7 @@ _WORDS = (
     rf"|(?:{'|'.join(sorted(_SMALL, key=len, reverse=True))})|an?(?={_SPACE}+hundred))"
 )
 _NUMBER = re.compile(
-    rf"(?<![\w.,/-])(?<![\u2013])(?P<coin>US\$|[$£€¥])?{_SPACE}?(?P<minus>[-\u2212])?"
+    rf"(?<![\w.,:/-])(?<![\u2013])(?P<coin>US\$|[$£€¥])?{_SPACE}?(?P<minus>[-\u2212])?"
     rf"(?:{_FIGURES}(?P<short>k(?!\w))?|(?<![$£€¥]){_WORDS}(?!\w))"
     rf"(?:{_SPACE}?-?(?P<scale>{'|'.join(_SCALES)})(?!\w))?"
     rf"(?:{_SPACE}*-?(?P<unit>{_UNIT})(?!\w))?(?!\w)(?![.,:/]\d)(?![-\u2013]\d)(?!{_SPACE}+of\b)",

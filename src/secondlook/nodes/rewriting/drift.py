@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.nodes.follow_up import names
-from secondlook.nodes.rewriting.wording import among, content, is_telling, numbers
+from secondlook.nodes.rewriting.wording import Stems, content, is_telling, numbers
 from secondlook.retrieval.analyse import language_name, terms
 
 if TYPE_CHECKING:
@@ -61,17 +61,17 @@ class Subject:
 
     def _names_in(self, query: str, language: str) -> int:
         """Half of a name is enough, for people are called by one of theirs."""
-        there = frozenset(terms(query, language)) | numbers(query)
+        there = Stems({*terms(query, language), *numbers(query)})
         short = _acronyms(query)
         return sum(
             not short.isdisjoint(name.acronyms)
-            or 2 * sum(among(stem, there) for stem in name.stems) >= len(name.stems)
+            or 2 * sum(stem in there for stem in name.stems) >= len(name.stems)
             for name in self.names
         )
 
     def _words_in(self, query: str, language: str) -> int:
-        there = frozenset(terms(query, language))
-        return sum(among(word, there) for word in self.words)
+        there = Stems(terms(query, language))
+        return sum(word in there for word in self.words)
 
 
 def subject(question: str, language: str) -> Subject:
@@ -85,7 +85,7 @@ def is_soup(query: str, question: str, known: str, language: str) -> bool:
     """Whether it is more new words than words that the question, or what is known, has."""
     given = _given(query, f"{question} . {known}", language)
     said = content(query, language)
-    new = sum(not among(stem, given) for stem in said)
+    new = sum(stem not in given for stem in said)
     return new > max(_FREE_WORDS, len(said) - new)
 
 
@@ -98,17 +98,17 @@ def brings_facts(query: str, question: str, known: str, language: str) -> bool:
         return False
     given = _given(query, told, language)
     return any(
-        is_telling(stem, language) and not among(stem, given)
+        is_telling(stem, language) and stem not in given
         for word in _capitals(query)
         for stem in terms(word, language)
     )
 
 
-def _given(query: str, told: str, language: str) -> frozenset[str]:
+def _given(query: str, told: str, language: str) -> Stems:
     """The stems of what was told, acronyms and what they stand for included."""
     short = _acronyms(told)
     spelled_out = " ".join(name for name in names(query) if not short.isdisjoint(_acronyms(name)))
-    return short | frozenset(terms(f"{told} {spelled_out}", language))
+    return Stems({*short, *terms(f"{told} {spelled_out}", language)})
 
 
 def _capitals(query: str) -> list[str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from secondlook.nodes.rewriting.wording import (
-    among,
+    Stems,
     is_telling,
     most_words,
     normalised,
@@ -72,11 +72,11 @@ def expanded(
     """
     own = question.strip().rstrip(" ?!.")
     room = min(most, most_words(question) - word_count(own))
-    used = set().union(terms(question, language), *(terms(one, language) for one in earlier))
+    used = Stems(stem for one in (question, *earlier) for stem in terms(one, language))
     found = _weighed(question, passages, weights, language)
     rarity = _rarity([*passages, *others], language)
     ranked = sorted(
-        (stem for stem in found if not among(stem, used)),
+        (stem for stem in found if stem not in used),
         key=lambda stem: (-_worth(found[stem], rarity[stem]), stem),
     )
     query = " ".join([own, *(found[stem].form for stem in _unlike(ranked, room))]).strip()
@@ -94,7 +94,7 @@ def _unlike(ranked: Sequence[str], most: int) -> list[str]:
     for stem in ranked:
         if len(chosen) >= most:
             break
-        if not among(stem, chosen):
+        if stem not in Stems(chosen):
             chosen.append(stem)
     return chosen
 

@@ -80,7 +80,8 @@ class Verdict:
     reason: Reason | None = None
     words: int = 0
     kept: float = 0.0
-    """Share of what the question is about that the rewrite keeps, names and numbers twice."""
+    """Share of what the question is about that the rewrite keeps, names and numbers twice; 0 where its
+    form alone is wrong."""
 
     @property
     def is_accepted(self) -> bool:
@@ -101,10 +102,11 @@ def accepted(
     else the model was given: names and numbers may come from it.
     """
     query = bare(reply)
-    words, kept = word_count(query), subject(question, language).kept_by(query, language)
-    reason = _fault_of_form(reply, query, question)
-    if reason is None:
-        reason = _fault_of_content(query, question, earlier, known=known, language=language)
+    words = word_count(query)
+    if wrong := _fault_of_form(reply, query, question):
+        return Verdict(None, wrong, words)
+    reason = _fault_of_content(query, question, earlier, known=known, language=language)
+    kept = subject(question, language).kept_by(query, language)
     return Verdict(None if reason else query, reason, words, kept)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import lru_cache
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from secondlook.retrieval.analyse import language_name, query_terms, terms
 from secondlook.retrieval.stopwords import STOP_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable
 
 MOST_WORDS = 15
 MORE_WORDS = 5
@@ -57,20 +59,27 @@ def normalised(text: str, language: str = "english") -> frozenset[str]:
     return frozenset(query_terms(text, language))
 
 
-def among(stem: str, others: Collection[str]) -> bool:
-    """Whether it is there, in this or a kindred form: marry and marriage."""
-    return stem in others or any(_alike(stem, other) for other in others)
+class Stems:
+    """Stems in which one is found in a kindred form too: marry in marriage."""
+
+    def __init__(self, stems: Iterable[str]) -> None:
+        self._held = frozenset(stems)
+        self._begun: defaultdict[str, list[str]] = defaultdict(list)
+        for stem in self._held:
+            if stem.isalpha():
+                self._begun[stem[:_SHORTEST_ALIKE]].append(stem)
+
+    def __contains__(self, stem: str) -> bool:
+        if stem in self._held:
+            return True
+        return stem.isalpha() and any(
+            _alike(stem, other) for other in self._begun.get(stem[:_SHORTEST_ALIKE], ())
+        )
 
 
 def _alike(one: str, other: str) -> bool:
-    if one[:_SHORTEST_ALIKE] != other[:_SHORTEST_ALIKE] or not (one.isalpha() and other.isalpha()):
-        return False
-    longest = max(len(one), len(other))
-    shared = next(
-        (at for at, pair in enumerate(zip(one, other, strict=False)) if len({*pair}) > 1),
-        min(len(one), len(other)),
-    )
-    return shared >= _SHORTEST_ALIKE and 3 * shared >= 2 * longest
+    shared = len(commonprefix([one, other]))
+    return shared >= _SHORTEST_ALIKE and 3 * shared >= 2 * max(len(one), len(other))
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,189 @@
+"""Grades what it finds, asks again in other words where too little fits, answers, checks the answer
+against its evidence and its question, and has it written anew or searches on where it fails. Every
+loop is bounded, and goes round only where something changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from langgraph.graph import END, START, StateGraph
+
+from secondlook.context import Context
+from secondlook.nodes.answer import answer_anew
+from secondlook.nodes.ask_part import ask_part
+from secondlook.nodes.check_grounded import check_grounded
+from secondlook.nodes.check_useful import check_useful
+from secondlook.nodes.checking.refusal import AnswerGrades
+from secondlook.nodes.combine import combine
+from secondlook.nodes.finish_corrected import Corrected, finish_corrected
+from secondlook.nodes.follow import follow
+from secondlook.nodes.grade import grade
+from secondlook.nodes.grade_answer import grade_answer
+from secondlook.nodes.readings import readings
+from secondlook.nodes.rerank import rerank
+from secondlook.nodes.retrieve import retrieve
+from secondlook.nodes.rewrite import rewrite
+from secondlook.nodes.search_again import search_again
+from secondlook.nodes.search_web import search_web_once
+from secondlook.nodes.settle import settle
+from secondlook.nodes.split import split
+from secondlook.state import Drafts, Outcome, Quality, Searches
+
+if TYPE_CHECKING:
+    from secondlook.settings import Settings
+
+
+class Rewriting(Quality, Drafts):
+    pass
+
+
+class State(Corrected, Searches, Quality, AnswerGrades, Outcome):
+    pass
+
+
+def build(settings: Settings) -> StateGraph[State, Context]:
+    on = Steps.of(settings)
+    graph = (
+        StateGraph(State, Context)
+        .add_node("retrieve", retrieve)
+        .add_node("rerank", rerank)
+        .add_node("grade", grade)
+        .add_node("answer", answer_anew)
+        .add_node("settle", settle)
+        .add_node("finish", finish_corrected)
+        .add_edge("retrieve", "rerank")
+        .add_edge("rerank", "follow" if on.follow else "grade")
+        .add_conditional_edges("grade", decided, on.after_grade())
+        .add_edge("answer", on.after_answer())
+        .add_edge("settle", "grade_answer" if on.grade_answer else "finish")
+        .add_edge("finish", END)
+    )
+    if on.split:
+        graph.add_node("split", split).add_edge(START, "split")
+        graph.add_conditional_edges("split", decided, ["ask_part", "retrieve"])
+        graph.add_node("ask_part", ask_part)
+        graph.add_conditional_edges("ask_part", decided, ["ask_part", "combine", "retrieve"])
+        graph.add_node("combine", combine)
+        graph.add_conditional_edges("combine", decided, ["settle", "retrieve"])
+    else:
+        graph.add_edge(START, "retrieve")
+    if on.follow:
+        graph.add_node("follow", follow).add_edge("follow", "grade")
+    if on.readings:
+        graph.add_node("readings", readings)
+        graph.add_conditional_edges("readings", decided, {"grade_on": "grade", "settle": "settle"})
+    if on.rewrite:
+        graph.add_node("rewrite", rewrite)
+        graph.add_conditional_edges("rewrite", after_rewrite, on.after_rewrite())
+        graph.add_node("search_again", search_again).add_edge("search_again", "grade")
+    if on.web:
+        graph.add_node("search_web", search_web_once).add_edge("search_web", "grade")
+    if on.check_grounded:
+        graph.add_node("check_grounded", check_grounded)
+        graph.add_conditional_edges("check_grounded", decided, on.after_grounded())
+    if on.check_useful:
+        graph.add_node("check_useful", check_useful)
+        graph.add_conditional_edges("check_useful", decided, on.after_useful())
+    if on.grade_answer:
+        graph.add_node("grade_answer", grade_answer)
+        graph.add_conditional_edges("grade_answer", decided, ["answer", "finish"])
+    return graph
+
+
+def decided(state: Quality) -> str:
+    return state["route"]
+
+
+def after_rewrite(state: Rewriting) -> str:
+    """To the search; where there is no other way to ask, on with what is there."""
+    if state["route"] == "search_again":
+        return "search_again"
+    return "settle" if state.get("drafts") else "grade"
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Which steps the settings leave in, and where each may lead."""
+
+    split: bool
+    follow: bool
+    grading: bool
+    readings: bool
+    rewrite: bool
+    web: bool
+    check_grounded: bool
+    check_useful: bool
+    regenerate: bool
+    grade_answer: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> Steps:
+        chosen = settings.corrective
+        rewrites = chosen.enable_rewriting and chosen.max_rewrites > 0
+        return cls(
+            split=chosen.enable_decomposition,
+            follow=chosen.enable_following and settings.search.rerank,
+            grading=chosen.enable_grading,
+            readings=chosen.enable_readings,
+            rewrite=rewrites and (chosen.enable_grading or chosen.enable_useful_check),
+            web=settings.web.enable_web_search and chosen.enable_grading,
+            check_grounded=chosen.enable_grounded_check,
+            check_useful=chosen.enable_useful_check,
+            regenerate=chosen.enable_grounded_check
+            and chosen.enable_regeneration
+            and chosen.max_regenerations > 0,
+            grade_answer=settings.answer.enable_answer_grading,
+        )
+
+    def after_grade(self) -> list[str]:
+        return [
+            "answer",
+            *(["settle"] if self.grading else []),
+            *(["rewrite"] if self.grading and self.rewrite else []),
+            *(["search_web"] if self.web else []),
+            *(["readings"] if self.readings else []),
+        ]
+
+    def after_rewrite(self) -> list[str]:
+        return [
+            "search_again",
+            *(["grade"] if self.grading else []),
+            *(["settle"] if self.check_useful else []),
+        ]
+
+    def after_answer(self) -> str:
+        if self.check_grounded:
+            return "check_grounded"
+        return "check_useful" if self.check_useful else "settle"
+
+    def after_grounded(self) -> list[str]:
+        onward = "check_useful" if self.check_useful else "settle"
+        return [onward, *(["answer"] if self.regenerate else [])]
+
+    def after_useful(self) -> list[str]:
+        return ["settle", *(["rewrite"] if self.rewrite else [])]
+
+
+def most_visits(settings: Settings) -> int:
+    """No run visits more nodes than this, whatever models, readers and the web do."""
+    on, chosen = Steps.of(settings), settings.corrective
+    rewrites = chosen.max_rewrites if on.rewrite else 0
+    searches = 1 + rewrites + on.web + on.readings
+    # A rewrite that is refused is the last one: it leads back to the grade once more.
+    grades = searches + (1 if on.rewrite else 0)
+    drafts = 1 + (rewrites if on.check_useful else 0)
+    drafts += chosen.max_regenerations if on.regenerate else 0
+    drafts += on.grade_answer
+    return (
+        (2 + chosen.max_parts if on.split else 0)
+        + 2  # retrieve, rerank
+        + on.follow
+        + on.readings
+        + grades
+        + (2 * rewrites + 1 if on.rewrite else 0)
+        + on.web
+        + drafts * (1 + on.check_grounded + on.check_useful)
+        + (1 + on.grade_answer) * (1 + on.grade_answer)  # settle and, with it, the answer's grade
+        + 1  # finish
+    )

@@ -1,0 +1,170 @@
+"""Values are taken from where they are cited, as they are written there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from secondlook.nodes.parts.combining import combined
+from secondlook.nodes.parts.planning import Plan, checked
+from secondlook.nodes.parts.telling import answer_parts
+from secondlook.state import Cited, DraftData, PartData, Sentence
+from tests.support.engine import passages_of
+
+
+def part(question: str, short: str | None, passage: Any, **more: Any) -> PartData:
+    place = Cited(passage=passage.id, start=passage.start, end=passage.end)
+    sentence = Sentence(text=passage.text, cited=[place], support=1.0, supported=True)
+    values: dict[str, Any] = {
+        "method": "generative",
+        "model": "m",
+        "sentences": [sentence],
+        "short": short,
+        "stop": "answered",
+        "confidence": 0.5,
+        "reasons": [],
+        "note": None,
+        **more,
+    }
+    return PartData(question=question, asked=question, draft=DraftData(**values))  # type: ignore[typeddict-item]
+
+
+def pair(
+    texts: tuple[str, str], shorts: tuple[str | None, str | None], asks: str = "When was {} born?"
+) -> tuple[list[PartData], dict[str, Any]]:
+    passages = passages_of([("a", texts[0]), ("b", texts[1])])
+    questions = [asks.format(name) for name in ("Ada Vane", "Bo Reed")]
+    parts = [part(*one) for one in zip(questions, shorts, passages, strict=True)]
+    return parts, {passage.id: passage for passage in passages}
+
+
+def test_a_value_is_quoted_as_its_place_writes_it() -> None:
+    texts = ("Born\nSeptember 4,\n1981.", "Born in 1979.")
+    draft = combined(*_with("earliest", *pair(texts, ("4 September 1981", "1979"))))
+    assert draft is not None
+    made = draft["sentences"][0]["computation"]  # type: ignore[typeddict-item]
+    assert made is not None
+    assert made["operands"][0]["text"].split() == ["September", "4,", "1981"]
+    assert draft["short"] == "Bo Reed"
+
+
+def _with(combining: Any, parts: Any, held: Any) -> Any:
+    return parts, combining, held
+
+
+@pytest.mark.parametrize(
+    "shorts", [("1999", "1979"), ("then", "1979"), (None, "1979"), ("198", "1979")]
+)
+def test_a_value_that_its_place_does_not_state_is_refused(shorts: Any) -> None:
+    texts = ("Born in 1981.", "Born in 1979.")
+    assert combined(*_with("earliest", *pair(texts, shorts))) is None
+
+
+def test_numbers_are_found_however_the_place_writes_them() -> None:
+    texts = ("It has 1.5 million people.", "It has 500,000 people.")
+    asks = "What is the population of {}?"
+    found = pair(texts, ("1,500,000 people", "500,000 people"), asks)
+    draft = combined(*_with("sum", *found))
+    assert draft is not None
+    assert draft["short"] == "2,000,000 people"
+    assert "1.5 million people" in draft["sentences"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "result"),
+    [
+        (("It is 330 metres high.", "It is 300 m high."), "30 metres"),
+        (("It is 330 metres high.", "It is 300 feet high."), None),
+        (("It cost $330 million.", "It cost $300 million."), None),
+    ],
+)
+def test_the_unit_is_taken_from_the_place(texts: tuple[str, str], result: str | None) -> None:
+    draft = combined(*_with("difference", *pair(texts, ("330", "300"), "How high is {}?")))
+    assert (draft and draft["short"]) == result
+
+
+def test_a_date_that_the_reader_cut_is_taken_whole() -> None:
+    texts = ("Born on 4 May 1979 at sea.", "Born on 5 May 1979, died on 6 June 1979.")
+    draft = combined(*_with("earliest", *pair(texts, ("4 May", "5 May 1979"))))
+    assert draft is not None
+    assert draft["short"] == "Ada Vane"
+    unclear = combined(*_with("earliest", *pair(texts, ("4 May", "1979"))))
+    assert unclear is None
+
+
+def test_both_are_what_their_places_say() -> None:
+    texts = ("Ada Vane is an American film director.", "Bo Reed, a director, was born at sea.")
+    draft = combined(*_with("both", *pair(texts, ("film", "director"), "Is {} a director?")))
+    assert draft is not None
+    assert draft["short"] == "yes"
+    assert draft["sentences"][0]["text"].startswith(
+        "Yes: director (Ada Vane) and director (Bo Reed)"
+    )
+
+
+@pytest.mark.parametrize("second", ["Bo Reed is an actor.", "Bo Reed is no director."])
+def test_that_both_are_is_never_guessed(second: str) -> None:
+    texts = ("Ada Vane is a director.", second)
+    assert combined(*_with("both", *pair(texts, ("x", "y"), "Is {} a director?"))) is None
+
+
+@pytest.mark.parametrize(("other", "same"), [("Scottish", "no"), ("American", "yes")])
+def test_whether_both_are_of_one_country(other: str, same: str) -> None:
+    texts = ("Ada Vane is an American singer.", f"Bo Reed is a {other} singer.")
+    asks = "What is the nationality of {}?"
+    draft = combined(*_with("same", *pair(texts, ("American", other), asks)))
+    assert draft is not None
+    assert draft["short"] == same
+
+
+def test_notes_are_kept_and_an_unknown_part_leaves_the_whole_unknown() -> None:
+    parts, held = pair(("Born in 1981.", "Born in 1979."), ("1981", "1979"))
+    assert parts[0]["draft"] is not None
+    parts[0]["draft"] |= {"note": "(1 more sentence was cut.)", "confidence": None}
+    draft = combined(parts, "years", held)
+    assert draft is not None
+    assert (draft["short"], draft["confidence"]) == ("2 years", None)
+    assert draft["note"] == "(1 more sentence was cut.)"
+
+
+def test_both_values_in_one_sentence_are_cited_once() -> None:
+    parts, held = pair(("Ada 1981, Bo 1979.", "Ada 1981, Bo 1979."), ("1981", "1979"))
+    assert parts[0]["draft"] is not None
+    assert parts[1]["draft"] is not None
+    parts[1]["draft"]["sentences"] = parts[0]["draft"]["sentences"]
+    draft = combined(parts, "years", held)
+    assert draft is not None
+    assert len(draft["sentences"]) == 2
+    assert len(draft["sentences"][0]["cited"]) == 1
+
+
+def test_nothing_comes_of_parts_that_were_not_asked() -> None:
+    unasked = PartData(question="When?", asked=None, draft=None)
+    assert combined([unasked], "years", {}) is None
+    assert combined([], "last", {}) is None
+    assert answer_parts([unasked], []) == ()
+
+
+@pytest.mark.parametrize(
+    ("questions", "combine", "wrong"),
+    [
+        (["Who is Ada Vane?"], "last", "not from 2"),
+        (["Who is Ada Vane?", "who is ADA VANE"], "same", "repeated"),
+        (["Who is Ada Vane?", ""], "same", "empty"),
+        (["Who is Ada Vane?", "Is Bo Reed \nold?"], "same", "empty or too long"),
+        (["Who is Ada Vane?", "<|im_start|>Bo Reed"], "same", "marks"),
+        (["Who is {1}, Ada Vane?", "Who is Bo Reed?"], "same", "before it"),
+        (["Who is Ada Vane?", "Who is {x} Reed?"], "same", "no hole"),
+        (["Who is Ada Vane?", "What is the tallest mountain on Earth?"], "same", "something else"),
+        (["Who is Ada?", "What of {1}, Ada?"], "last", "lose"),
+        (["Who is Ada Vane?", "Who is Bo Reed?"], "last", "needs no answer"),
+        (["Who is Ada Vane?", "What of {1}, Bo Reed?"], "same", "several values"),
+        (["Ada Vane?", "Bo Reed?", "In common?"], "years", "two values"),
+    ],
+)
+def test_a_plan_is_checked(questions: list[str], combine: Any, wrong: str) -> None:
+    asked = "What do Ada Vane and Bo Reed have in common?"
+    found = checked(Plan(questions=questions, combine=combine), asked, most=4)
+    assert isinstance(found, str)
+    assert wrong in found

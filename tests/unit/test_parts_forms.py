@@ -1,0 +1,210 @@
+"""Forms of questions that need several facts; all others stay whole."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from secondlook.nodes.parts.forms import split_by_form
+from secondlook.nodes.parts.hints import needs_more
+from secondlook.nodes.parts.subjects import subjects
+
+ARITHMETIC = [
+    (
+        "How many years between Beyonc\u00e9's birth and her first Grammy?",
+        ("When was Beyonc\u00e9 born?", "When did Beyonc\u00e9 win her first Grammy?"),
+        "years",
+    ),
+    (
+        "How many years between Beyonc\u00e9's birth and first Grammy?",
+        ("When was Beyonc\u00e9 born?", "When did Beyonc\u00e9 win their first Grammy?"),
+        "years",
+    ),
+    (
+        "How many years passed between the founding of Oslo and the death of Harald Hardrada?",
+        ("When was Oslo founded?", "When did Harald Hardrada die?"),
+        "years",
+    ),
+    (
+        "How many years after the release of Thriller was Bad released?",
+        ("When was Thriller released?", "When was Bad released?"),
+        "years",
+    ),
+    (
+        "How much taller is the Eiffel Tower than Big Ben?",
+        ("How tall is the Eiffel Tower?", "How tall is Big Ben?"),
+        "difference",
+    ),
+    (
+        "How many years older is Ada Vane than Bo Reed?",
+        ("When was Ada Vane born?", "When was Bo Reed born?"),
+        "years",
+    ),
+    (
+        "How many more goals did Ada Vane score than Bo Reed?",
+        ("How many goals did Ada Vane score?", "How many goals did Bo Reed score?"),
+        "difference",
+    ),
+    (
+        "What is the difference in height between the Eiffel Tower and Big Ben?",
+        ("What is the height of the Eiffel Tower?", "What is the height of Big Ben?"),
+        "difference",
+    ),
+    (
+        "What is the difference between the age of Ada Vane and that of Bo Reed?",
+        ("When was Ada Vane born?", "When was Bo Reed born?"),
+        "years",
+    ),
+    (
+        "What is the total population of Oslo and Bergen?",
+        ("What is the population of Oslo?", "What is the population of Bergen?"),
+        "sum",
+    ),
+    (
+        "How many boats do Oslo and Bergen own together?",
+        ("How many boats does Oslo own?", "How many boats does Bergen own?"),
+        "sum",
+    ),
+]
+COMPARISON = [
+    ("Which is larger, Scotland or Wales?", "How large is Scotland?", "most"),
+    ("Which is the smallest, Scotland or Wales?", "How large is Scotland?", "least"),
+    ("Who is taller, Ada Vane or Bo Reed?", "How tall is Ada Vane?", "most"),
+    ("Who is shorter: Ada Vane or Bo Reed?", "How tall is Ada Vane?", "least"),
+    ("Who was born first, Ada Vane or Bo Reed?", "When was Ada Vane born?", "earliest"),
+    ("Who was born last Ada Vane or Bo Reed", "When was Ada Vane born?", "latest"),
+    ("Which band is older, Polvo or Garbage?", "When was Polvo founded?", "earliest"),
+    ("Which bridge is newer, Forth or Tay?", "When was Forth built?", "latest"),
+    ("Which writer is younger, Ada Vane or Bo Reed?", "When was Ada Vane born?", "latest"),
+    ("Which was first published, Golf or Time?", "When was Golf published?", "earliest"),
+    ("Which film, Alien or Jaws, came out first?", "When did Alien come out?", "earliest"),
+    ("Who died later, Ada Vane or Bo Reed?", "When did Ada Vane die?", "latest"),
+    ("Between Tosca and Aida, which has more acts?", "How many acts does Tosca have?", "most"),
+    ("Which won fewer cups, Leeds or Derby?", "How many cups did Leeds win?", "least"),
+    (
+        "Which has the higher mean depth, Lake A or Lake B?",
+        "What is the mean depth of Lake A?",
+        "most",
+    ),
+    ("Were Ince and McGrath of the same nationality?", "What is the nationality of Ince?", "same"),
+    ("Are Ada Vane and Bo Reed both musicians?", "Is Ada Vane a musician?", "both"),
+    ("Are both Ada Vane and Bo Reed American?", "Is Ada Vane American?", "both"),
+    ("Were the magazines Time and Life both monthly?", "Was Time monthly?", "both"),
+]
+BRIDGE = [
+    (
+        "Who directed the film that Yu Rongguang starred in?",
+        ("What is the film that Yu Rongguang starred in?", "Who directed {1}?"),
+    ),
+    (
+        "Who is the mother of the director of Jaws?",
+        ("Who is the director of Jaws?", "Who is the mother of {1}?"),
+    ),
+    (
+        "What is the country where the founder of IKEA was born?",
+        ("Who is the founder of IKEA?", "What is the country where {1} was born?"),
+    ),
+    (
+        "When was the company that owns Bonifacio High Street founded?",
+        ("What is the company that owns Bonifacio High Street?", "When was {1} founded?"),
+    ),
+    ("Who is Jaws's director's mother?", ("Who is Jaws's director?", "Who is {1}'s mother?")),
+    ("When was Titanic's director born?", ("Who is Titanic's director?", "When was {1} born?")),
+]
+WHOLE = [
+    "What is the capital of France?",
+    "How old was Beyonc\u00e9 when she met LaTavia Roberson?",
+    "What is the difference between TCP and UDP?",
+    "How many years between her birth and her first Grammy?",
+    "Which is larger, the first or the second?",
+    "Which came out first, Dinosaur or McFarland, USA?",
+    "Are both The Day and Lennon or McCartney short films?",
+    "Are Ada Vane and Bo Reed and Cy Poe both musicians?",
+    "Who was born between, Ada Vane or Bo Reed?",
+    "Which is nicer, Oslo or Bergen?",
+    "What is the name of the dance that Ada Vane invented?",
+    "Who directed the film of the year?",
+    "Who was the first director of the company?",
+    "In which region is the town in which Fort Kongenstein is located?",
+    "Wann wurde Oslo gegr\u00fcndet?",
+    "",
+    "Who " + "very " * 100 + "was it?",
+]
+
+
+@pytest.mark.parametrize(("question", "parts", "combining"), ARITHMETIC)
+def test_arithmetic(question: str, parts: tuple[str, ...], combining: str) -> None:
+    made = split_by_form(question)
+    assert made is not None
+    assert (made.parts, made.combining) == (parts, combining)
+
+
+@pytest.mark.parametrize(("question", "first", "combining"), COMPARISON)
+def test_comparison(question: str, first: str, combining: str) -> None:
+    made = split_by_form(question)
+    assert made is not None
+    assert (made.parts[0], made.combining) == (first, combining)
+    one, other = subjects(made.parts)
+    assert one in question
+    assert other in question
+    assert one != other
+    assert made.parts[1] == made.parts[0].replace(one, other)
+
+
+@pytest.mark.parametrize(("question", "parts"), BRIDGE)
+def test_bridge(question: str, parts: tuple[str, ...]) -> None:
+    made = split_by_form(question)
+    assert made is not None
+    assert (made.parts, made.combining) == (parts, "last")
+
+
+@pytest.mark.parametrize("question", WHOLE)
+def test_what_is_not_surely_a_form_stays_whole(question: str) -> None:
+    assert split_by_form(question) is None
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_a_form_or_none(text: str) -> None:
+    made = split_by_form(text)
+    assert made is None or len(made.parts) == 2
+    needs_more(text)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What do Ada Vane and Bo Reed have in common?",
+        "Which film was directed by Ada Vane, Alien or Jaws?",
+        "How many years later was Maclure's memoir published after the map?",
+        "In which part of Oslo was the singer who released the song No Problem raised?",
+        "What award did a company founded by Ada Vane win?",
+    ],
+)
+def test_several_facts_are_suspected(question: str) -> None:
+    assert split_by_form(question) is None
+    assert needs_more(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the capital of France?",
+        "When did Ada Vane leave her group?",
+        "What is the name of the dance that Ada Vane invented?",
+        "how deep is berth 4",
+        "",
+    ],
+)
+def test_a_plain_question_is_not_suspected(question: str) -> None:
+    assert not needs_more(question)
+
+
+def test_questions_are_about_that_in_which_they_differ() -> None:
+    two = ["When was the Battle of Guam fought?", "When was the Battle of Midway fought?"]
+    assert subjects(two) == ["Battle of Guam", "Battle of Midway"]
+    assert subjects(['When was "Bambi" shown?', 'When was "Jaws" shown?']) == ['"Bambi"', '"Jaws"']
+    assert subjects(["When was Oslo's mayor born?", "When was Bergen's mayor born?"]) == [
+        "Oslo",
+        "Bergen",
+    ]

@@ -1,0 +1,246 @@
+"""Parts are asked in turn, and what they came to is put together from what they cite."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ModelUnavailable
+from secondlook.nodes.ranking import kept
+from tests.support.engine import context_of, settings_of
+from tests.support.function_model import FunctionModel
+from tests.support.parts import BIRTH, FIRST, MOTHER, answered, in_parts, lives
+
+if TYPE_CHECKING:
+    from secondlook.context import Context
+    from secondlook.models import ChatRequest
+
+
+def context(**given: Any) -> Context:
+    return context_of(shelf=given.pop("shelf", None) or lives(), workflow="corrective", **given)
+
+
+def test_a_birth_and_a_first_grammy_are_23_years_apart() -> None:
+    state = in_parts(BIRTH, context())
+    assert state["visited"] == ["split", "ask_part", "ask_part", "combine"]
+    assert state["route"] == "settle"
+    draft = state["draft"]
+    assert (draft["short"], draft["method"], draft["stop"]) == ("23 years", "computed", "answered")
+    told, *evidence = draft["sentences"]
+    assert told["text"] == "From 1981 to 2004 it is 23 years."
+    assert [one["text"] for one in evidence] == [
+        "Ada Vane was born in 1981 in Hull.",
+        "Ada Vane did win her first Grammy in 2004 at home.",
+    ]
+    assert [one["text"] for one in told["computation"]["operands"]] == ["1981", "2004"]
+    assert [place["passage"] for place in told["cited"]] == ["vane.0", "vane.1"]
+    assert (told["support"], told["supported"]) == (1.0, True)
+
+
+def test_all_parts_must_be_right() -> None:
+    state = in_parts(BIRTH, context())
+    each = [part["draft"]["confidence"] for part in state["parts"]]
+    assert state["draft"]["confidence"] == round(each[0] * each[1], 4)
+    assert "every part must be right" in state["draft"]["reasons"][0]
+
+
+def test_the_evidence_is_pooled_and_what_parts_rest_on_comes_first() -> None:
+    state = in_parts(BIRTH, context())
+    assert [item["id"] for item in state["found"]][:2] == ["vane.0", "vane.1"]
+    assert len({item["id"] for item in state["found"]}) == len(state["found"]) == 9
+    assert len(kept(state["found"])) == 5
+    assert state["found"][0]["why"] == "a part of the answer rests on it"
+    assert state["queries"] == [BIRTH]
+
+
+def test_the_whole_text_is_told_at_the_end() -> None:
+    state = in_parts(BIRTH, context())
+    said = "".join(token["token"] for token in state["tokens"])
+    assert said.split() == " ".join(one["text"] for one in state["draft"]["sentences"]).split()
+
+
+def test_every_step_tells_what_it_did_and_where_it_leads() -> None:
+    steps = in_parts(BIRTH, context())["steps"]
+    assert [step["route"]["to"] for step in steps] == ["ask_part", "ask_part", "combine", "settle"]
+    assert steps[0]["numbers"] == {"parts": 2, "combining": "years", "by": "form"}
+    assert steps[1]["numbers"]["query"] == "When was Ada Vane born?"
+
+
+def test_who_was_born_first() -> None:
+    answer = answered(FIRST, context())
+    assert answer.short == "Bob Reed"
+    made = answer.claims[0].computation
+    assert made is not None
+    assert (made.operation, made.result) == ("least", "Bob Reed")
+    assert [(one.text, one.name) for one in made.operands] == [
+        ("1981", "Ada Vane"),
+        ("4 May 1979", "Bob Reed"),
+    ]
+    quotes = {one.number: one.quote for one in answer.citations}
+    assert all(one.text in quotes[one.citation] for one in made.operands)
+
+
+def test_an_earlier_answer_stands_in_the_later_question() -> None:
+    answer = answered(MOTHER, context())
+    assert (answer.short, answer.method) == ("Dora", "extractive")
+    assert [(part.question, part.short) for part in answer.parts] == [
+        ("Who is the director of Jaws?", "Carl"),
+        ("Who is the mother of Carl?", "Dora"),
+    ]
+    assert [claim.text.split(" is ")[0] for claim in answer.claims] == [
+        "The mother of Carl",
+        "The director of Jaws",
+    ]
+    assert {number for part in answer.parts for number in part.citations} == {1, 2}
+
+
+def test_a_difference_of_heights() -> None:
+    answer = answered("How much taller is the Long Tower than the Small Tower?", context())
+    assert answer.short == "30 metres"
+
+
+def test_values_that_do_not_go_together_send_the_question_the_ordinary_way() -> None:
+    state = in_parts("How much taller is the Long Tower than the Old Tower?", context())
+    assert state["visited"][-1] == "combine"
+    assert (state["route"], state["parts"], state["combining"]) == ("retrieve", [], "")
+    assert not state["tokens"]
+    assert state["found"]
+
+
+def test_a_part_without_an_answer_sends_the_question_the_ordinary_way() -> None:
+    state = in_parts("Who was born first, Ada Vane or Zed Quill?", context())
+    assert state["visited"] == ["split", "ask_part", "ask_part"]
+    assert (state["route"], state["parts"]) == ("retrieve", [])
+    assert "this part has no answer" in state["steps"][-1]["route"]["why"]
+    assert "vane.0" in {item["id"] for item in kept(state["found"])}
+
+
+def test_an_unsure_part_does_not_count_even_where_nothing_is_withheld() -> None:
+    settings = settings_of(answer={"enable_abstention": False})
+    question = "Who was born first, Ada Vane or Zed Quill?"
+    state = in_parts(question, context(settings=settings))
+    assert state["route"] == "retrieve"
+    assert "not sure enough" in state["steps"][-1]["route"]["why"]
+
+
+def test_an_empty_library_has_no_parts_either() -> None:
+    shelf = lives()
+    shelf.held.clear()
+    state = in_parts(BIRTH, context(shelf=shelf))
+    assert (state["route"], state["found"]) == ("retrieve", [])
+
+
+def test_the_risk_allowed_holds_for_the_whole() -> None:
+    state = in_parts(BIRTH, context(settings=settings_of(answer={"max_risk": 0.001})))
+    assert state["route"] == "retrieve"
+    assert "the risk allowed" in state["steps"][-1]["route"]["why"]
+
+
+def test_a_plain_question_costs_nothing() -> None:
+    model = FunctionModel(lambda _: "no")
+    state = in_parts("When was Ada Vane born?", context(model=model))
+    assert state["visited"] == ["split"]
+    assert (state["route"], state["parts"], state["combining"]) == ("retrieve", [], "")
+    assert model.requests == []
+
+
+def test_an_answer_of_one_passage_has_room_for_no_parts() -> None:
+    settings = settings_of(answer={"k": 1})
+    assert in_parts(BIRTH, context(settings=settings))["visited"] == ["split"]
+
+
+# With a model
+
+COMMON = "What do Ada Vane and Bob Reed have in common?"
+
+
+def _speaking(plan: Any, answers: dict[str, str]) -> FunctionModel:
+    """Plans as told, and answers by the question that it reads in its prompt."""
+
+    def reply(request: ChatRequest) -> str:
+        if "You split a question" in request.messages[0].content:
+            return plan if isinstance(plan, str) else json.dumps(plan)
+        asked = request.messages[-1].content
+        return next(said for question, said in answers.items() if question in asked)
+
+    return FunctionModel(reply)
+
+
+def test_a_model_plans_where_code_only_suspects() -> None:
+    plan = {
+        "questions": ["When was Ada Vane born?", "When was Bob Reed born?"],
+        "combine": "latest",
+    }
+    born = {
+        "When was Ada": "Ada Vane was born in 1981 in Hull [1].",
+        "When was Bob": "Bob Reed was born on 4 May 1979 at sea [1].",
+    }
+    model = _speaking(plan, born)
+    question = "Of Ada Vane and Bob Reed, whose birth is more recent?"
+    state = in_parts(question, context(model=model))
+    assert state["steps"][0]["numbers"]["by"] == "a model"
+    assert (state["route"], state["draft"]["short"]) == ("settle", "Ada Vane")
+    assert (state["draft"]["method"], state["draft"]["model"]) == ("computed", model.spec)
+    assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "certainly, here is a plan",
+        "{}",
+        {"questions": ["What is {2}?", "What do Ada Vane and Bob Reed have?"], "combine": "last"},
+        {"questions": ["Where is Rome?", "Who lives in Rome?"], "combine": "same"},
+        {"questions": [COMMON, COMMON], "combine": "same"},
+        {"questions": [f"Is Ada Vane {at}?" for at in range(9)], "combine": "same"},
+        {"questions": ["Who is Ada Vane?", "Who is Bob Reed?"], "combine": "guess"},
+    ],
+)
+def test_a_plan_that_cannot_be_used_is_not_used(plan: Any) -> None:
+    state = in_parts(COMMON, context(model=_speaking(plan, {})))
+    assert (state["route"], state["parts"]) == ("retrieve", [])
+    assert state["warnings"][0]["consequence"] == "the question was asked as a whole"
+
+
+def test_a_model_may_say_that_it_is_one_question() -> None:
+    model = _speaking({"questions": [COMMON], "combine": "last"}, {})
+    state = in_parts(COMMON, context(model=model))
+    assert (state["route"], state["warnings"]) == ("retrieve", [])
+
+
+def test_a_model_that_is_away_costs_the_reader_s_own_answers() -> None:
+    def away(_: ChatRequest) -> str:
+        raise ModelUnavailable("it is away")
+
+    state = in_parts(BIRTH, context(model=FunctionModel(away)))
+    assert state["draft"]["short"] == "23 years"
+    assert [one["node"] for one in state["warnings"]] == ["ask_part", "ask_part"]
+    whole = in_parts(COMMON, context(model=FunctionModel(away)))
+    assert whole["route"] == "retrieve"
+
+
+@pytest.mark.parametrize(
+    ("vane", "verdict"), [("Yes, Ada Vane sings [1].", "yes"), ("No, Ada Vane sings [1].", "no")]
+)
+def test_yes_and_no_of_a_model_are_put_together(vane: str, verdict: str) -> None:
+    said = {"Is Ada": vane, "Is Bob": "Yes, Bob Reed is a musician [1]."}
+    settings = settings_of(answer={"enable_sentence_check": False})
+    question = "Are Ada Vane and Bob Reed both musicians?"
+    state = in_parts(question, context(model=_speaking("", said), settings=settings))
+    assert (state["route"], state["draft"]["short"]) == ("settle", verdict)
+    assert state["draft"]["method"] == "generative"
+    assert state["draft"]["sentences"][0]["text"].casefold().startswith(verdict)
+    assert state["draft"]["confidence"] is None
+
+
+def test_parts_together_cite_no_more_than_an_answer_may() -> None:
+    said = {
+        "When was Ada": "Ada Vane was born in 1981 in Hull [1]. She was born in Hull [1][2][3].",
+        "When was Bob": "Bob Reed was born on 4 May 1979 at sea [1].",
+    }
+    settings = settings_of(answer={"k": 2, "enable_sentence_check": False})
+    state = in_parts(FIRST, context(model=_speaking("", said), settings=settings))
+    assert len(kept(state["found"])) == 2
+    assert state["draft"]["short"] == "Bob Reed"
