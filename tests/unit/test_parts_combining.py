@@ -43,7 +43,7 @@ def test_a_value_is_quoted_as_its_place_writes_it() -> None:
     texts = ("Born\nSeptember 4,\n1981.", "Born in 1979.")
     draft = combined(*_with("earliest", *pair(texts, ("4 September 1981", "1979"))))
     assert draft is not None
-    made = draft["sentences"][0]["computation"]  # type: ignore[typeddict-item]
+    made = draft["sentences"][0]["computation"]
     assert made is not None
     assert made["operands"][0]["text"].split() == ["September", "4,", "1981"]
     assert draft["short"] == "Bo Reed"

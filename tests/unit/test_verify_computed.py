@@ -1,0 +1,147 @@
+"""What code computed is computed again: whatever was changed about it is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.reading.support import CoverageSupport
+from secondlook.verify import Problem, verify
+from tests.support.engine import context_of
+from tests.support.parts import BIRTH, FIRST, MOTHER, answered, lives
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.answer import Answer
+
+
+def answer_to(question: str) -> Answer:
+    context = context_of(shelf=lives(), workflow="corrective", question=question)
+    return answered(question, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Counts words, and remembers which claims it was asked about."""
+
+    name: str = "words"
+    asked: list[str] = field(default_factory=list)
+    words: CoverageSupport = field(default_factory=CoverageSupport)
+
+    def support(self, claims: Sequence[tuple[str, str]]) -> list[float]:
+        self.asked.extend(claim for claim, _ in claims)
+        return self.words.support(claims)
+
+
+def problems(answer: Answer, judge: Judge | None = None) -> list[Problem]:
+    """All but that there is no library here to look up the quotes in."""
+    found = verify(answer, None, support=judge or Judge())
+    return [one for one in found if "no library" not in one.message]
+
+
+def changed(answer: Answer, **made: Any) -> Answer:
+    """With the computation of the first claim changed and nothing else."""
+    claim = answer.claims[0]
+    assert claim.computation is not None
+    made = {"computation": claim.computation.model_copy(update=made)}
+    claims = (claim.model_copy(update=made), *answer.claims[1:])
+    return answer.model_copy(update={"claims": claims})
+
+
+def kinds(answer: Answer) -> set[str]:
+    return {one.kind for one in problems(answer)}
+
+
+@pytest.mark.parametrize("question", [BIRTH, FIRST, MOTHER])
+def test_an_answer_in_parts_stands(question: str) -> None:
+    assert problems(answer_to(question)) == []
+
+
+def test_what_was_computed_is_not_put_to_the_judge() -> None:
+    answer, judge = answer_to(BIRTH), Judge()
+    assert problems(answer, judge) == []
+    assert judge.asked == [claim.text for claim in answer.claims[1:]]
+
+
+def test_another_result_is_found() -> None:
+    answer = answer_to(BIRTH)
+    assert "computation" in kinds(changed(answer, result="24 years"))
+    consistent = changed(answer, result="24 years")
+    claim = consistent.claims[0]
+    told = claim.model_copy(update={"text": claim.text.replace("23", "24")})
+    consistent = consistent.model_copy(
+        update={
+            "claims": (told, *consistent.claims[1:]),
+            "text": consistent.text.replace("23", "24"),
+            "short": "24 years",
+        }
+    )
+    assert [one.message for one in problems(consistent)] == [
+        "its result '24 years' comes to '23 years'"
+    ]
+
+
+@pytest.mark.parametrize("operation", ["difference", "sum", "least", "most", "same"])
+def test_another_operation_is_found(operation: str) -> None:
+    assert "computation" in kinds(changed(answer_to(BIRTH), operation=operation))
+
+
+def test_an_operation_that_fits_its_result_but_not_the_question_is_found() -> None:
+    answer = changed(answer_to(FIRST), operation="most", result="Ada Vane")
+    told = "Ada Vane is the later: 1981 (Ada Vane) and 4 May 1979 (Bob Reed)."
+    claim = answer.claims[0]
+    answer = answer.model_copy(
+        update={
+            "claims": (claim.model_copy(update={"text": told}), *answer.claims[1:]),
+            "text": answer.text.replace(claim.text, told),
+            "short": "Ada Vane",
+        }
+    )
+    assert [one.message for one in problems(answer)] == ["the question asks for least, not most"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"text": "1980"}, {"citation": 2}, {"citation": 7}, {"name": "Cy Poe"}]
+)
+def test_another_operand_is_found(change: dict[str, Any]) -> None:
+    answer = answer_to(FIRST)
+    made = answer.claims[0].computation
+    assert made is not None
+    first = made.operands[0].model_copy(update=change)
+    assert "computation" in kinds(changed(answer, operands=(first, made.operands[1])))
+
+
+def test_swapped_names_are_found() -> None:
+    answer = answer_to(FIRST)
+    made = answer.claims[0].computation
+    assert made is not None
+    one, other = made.operands
+    swapped = (
+        one.model_copy(update={"name": other.name}),
+        other.model_copy(update={"name": one.name}),
+    )
+    messages = [problem.message for problem in problems(changed(answer, operands=swapped))]
+    assert any(message.startswith("nobody asked about") for message in messages)
+
+
+def test_other_words_are_found() -> None:
+    answer = answer_to(BIRTH)
+    claim = answer.claims[0]
+    told = f"{claim.text[:-1]}, as the mayor says."
+    claims = (claim.model_copy(update={"text": told}), *answer.claims[1:])
+    text = answer.text.replace(claim.text, told)
+    assert kinds(answer.model_copy(update={"claims": claims, "text": text})) == {"computation"}
+
+
+@pytest.mark.parametrize("short", ["1981", "24 years", None])
+def test_another_short_form_is_found(short: str | None) -> None:
+    assert "computation" in kinds(answer_to(BIRTH).model_copy(update={"short": short}))
+
+
+def test_a_computation_that_was_taken_out_is_missed() -> None:
+    answer = answer_to(BIRTH)
+    claims = (answer.claims[0].model_copy(update={"computation": None}), *answer.claims[1:])
+    assert {"computation", "number"} <= kinds(answer.model_copy(update={"claims": claims}))
