@@ -1,20 +1,20 @@
-"""A real small model grades: whatever it replies is counted, and its grades are of known passages."""
+"""A real small model grades: it is held to the form, and whatever it says is counted."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
-import pytest
-
 from secondlook.memory import Caps, Ledger, MemoryJournal
 from secondlook.models import Models
 from secondlook.nodes.grading import probe
-from secondlook.nodes.grading.labelled import answer_cases, passage_cases
+from secondlook.nodes.grading.labelled import PassageCase, answer_cases, passage_cases
 from secondlook.settings import load
 from tests.support.gguf_models import smollm2
 
 if TYPE_CHECKING:
+    import pytest
+
     from secondlook.models.probe_store import GradingFigures
 
 
@@ -33,13 +33,16 @@ def measured() -> tuple[GradingFigures, GradingFigures, int]:
     return passages, answers, ledger.usage().calls
 
 
-def test_a_small_model_is_found_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One question of the set and two answers are enough to see that it works; it is held to the
-    form, so that each passage has a grade, and too small for the grades to be good."""
-    monkeypatch.setattr(probe, "passage_cases", lambda: passage_cases()[:1])
-    monkeypatch.setattr(probe, "answer_cases", lambda: answer_cases()[:2])
+def test_a_small_model_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three passages and an answer are enough to see that it works: a grade for each of them."""
+    case = passage_cases()[0]
+    few = case.passages[:3]
+    relevant = case.relevant & {passage.id for passage in few}
+    small = PassageCase(case.question, few, relevant)
+    monkeypatch.setattr(probe, "passage_cases", lambda: (small,))
+    monkeypatch.setattr(probe, "answer_cases", lambda: answer_cases()[:1])
     passages, answers, calls = measured()
-    assert (passages.pairs, answers.pairs) == (6, 2)
+    assert (passages.pairs, answers.pairs) == (3, 1)
     assert (passages.ungraded, answers.ungraded) == (0, 0)
-    assert not passages.fit
-    assert 3 <= calls <= 6
+    assert passages.fit is (passages.precision == 1.0 and passages.recall == 1.0)
+    assert calls == (3 if passages.few_shot else 2)
