@@ -80,8 +80,8 @@ class Verdict:
     reason: Reason | None = None
     words: int = 0
     kept: float = 0.0
-    """Share of what the question is about that the rewrite keeps, names and numbers twice; 0 where its
-    form alone is wrong."""
+    """Share of what the question is about that the rewrite keeps, names and numbers twice;
+    0 where its form alone is wrong."""
 
     @property
     def is_accepted(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import lru_cache
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from secondlook.retrieval.analyse import language_name, query_terms, terms
@@ -78,8 +77,9 @@ class Stems:
 
 
 def _alike(one: str, other: str) -> bool:
-    shared = len(commonprefix([one, other]))
-    return shared >= _SHORTEST_ALIKE and 3 * shared >= 2 * max(len(one), len(other))
+    """Two thirds of the longer one are the same."""
+    least = max(_SHORTEST_ALIKE, -(-2 * max(len(one), len(other)) // 3))
+    return min(len(one), len(other)) >= least and one[:least] == other[:least]
 
 
 @lru_cache(maxsize=8)
