@@ -7,12 +7,13 @@ remembered there, so that it can be timed.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import random
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmarks.eval_sets import CACHE, SEED, data_folder
 from secondlook.context import Context
@@ -30,7 +31,7 @@ from secondlook.retrieval.index.port import EVERYTHING
 from secondlook.settings import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Coroutine, Iterator, Mapping, Sequence
 
     from secondlook.evaluation.datasets import EvalSet
     from secondlook.evaluation.indexing import EvaluatedLibrary
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 PASSAGES = 10
 WORKFLOW = "corrective"
+Done = TypeVar("Done")
 
 
 class NoPages:
@@ -73,12 +75,17 @@ class Desk:
     settings: Settings
     models: Models
     names: Mapping[str, tuple[str, ...]]
+    runner: asyncio.Runner
+    """One loop for all: the worker of a local model belongs to the loop that started it."""
+
+    def do(self, work: Coroutine[Any, Any, Done]) -> Done:
+        return self.runner.run(work)
 
     def context(self, question: str, *, settings: Settings | None = None) -> Context:
         """As a run of its own, so that nothing one question was told is known to the next."""
         chosen, ledger = settings or self.settings, Ledger(Caps())
         return Context(
-            run=f"bench-{abs(hash(question)):x}",
+            run=f"bench-{hashlib.sha256(question.encode()).hexdigest()[:12]}",
             created="2026-01-01T00:00:00+00:00",
             workflow=WORKFLOW,
             question=question,
@@ -97,7 +104,7 @@ class Desk:
         search, context = self.settings.search, self.context(case.question)
         hits = context.shelf.find(case.question, search_options(search, k=most), EVERYTHING)
         first = [found_by(hit) for hit in hits[: search.candidates]]
-        read = asyncio.run(ranking.read(context, case.question, first, looks=search.looks))
+        read = self.do(ranking.read(context, case.question, first, looks=search.looks))
         best = ranking.ranked(read, blend=search.blend, k=most)[:most]
         called = tuple(self.called(case, item["document"]) for item in best)
         gold = tuple(case.answerable and name in case.gold for name in called)
@@ -129,12 +136,13 @@ def desk(name: str, flags: Mapping[str, object] | None = None) -> Iterator[Desk]
     library = open_indexed(data, settings, memory)
     library.memory = None
     models = Models(settings)
-    try:
-        yield Desk(data, library, settings, models, names_by_document(library, data))
-    finally:
-        asyncio.run(models.aclose())
-        library.close()
-        memory.close()
+    with asyncio.Runner() as runner:
+        try:
+            yield Desk(data, library, settings, models, names_by_document(library, data), runner)
+        finally:
+            runner.run(models.aclose())
+            library.close()
+            memory.close()
 
 
 def drawn(cases: Sequence[Case], most: int, *, seed: int = SEED) -> list[Case]:
@@ -146,14 +154,3 @@ def with_settings(settings: Settings, **corrective: Any) -> Settings:
     """The same with other values in the section `corrective`."""
     section = settings.corrective.model_copy(update=corrective)
     return settings.model_copy(update={"corrective": section})
-
-
-def only(asked: Asked, names: Sequence[str]) -> Asked:
-    """The same with the passages of these documents alone."""
-    at = [place for place, name in enumerate(asked.names) if name in names]
-    return replace(
-        asked,
-        found=tuple(asked.found[place] for place in at),
-        gold=tuple(asked.gold[place] for place in at),
-        names=tuple(asked.names[place] for place in at),
-    )

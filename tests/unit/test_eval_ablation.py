@@ -59,6 +59,7 @@ def test_with_a_model_and_a_server_nothing_is_left_out() -> None:
         "linear without rerank",
         "linear without sentence check",
         "linear without abstention",
+        "linear with answer grading",
         "adaptive",
         "adaptive without rerank",
         "adaptive without sentence check",
@@ -98,7 +99,10 @@ def test_a_flag_that_one_workflow_can_try_is_told_with_the_other() -> None:
     models = {"roles": ["adaptive.answer=openai:m@http://127.0.0.1:1/v1"]}
     found, left_out = ablation_plan(settings_of(models=models, web=SERVER), ["linear", "adaptive"])
     assert "adaptive without sentence check" in {one.name for one in found}
-    assert set(left_out) == {"answer.enable_sentence_check of linear"}
+    assert set(left_out) == {
+        "answer.enable_sentence_check of linear",
+        "answer.enable_answer_grading",
+    }
 
 
 @pytest.mark.usefixtures("with_ddgs")
