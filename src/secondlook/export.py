@@ -7,12 +7,14 @@ links, images, headings or HTML of theirs.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from secondlook.answer import Answer, Citation, Status
+    from collections.abc import Sequence
+
+    from secondlook.answer import Answer, Citation, Computation, Operand, Operation, Status
 
 _STATUS: Final[dict[Status, str]] = {
     "answered": "Answered",
@@ -21,6 +23,15 @@ _STATUS: Final[dict[Status, str]] = {
     "refused": "Refused",
     "failed": "Failed",
 }
+_SIGNS: Final[dict[Operation, str]] = {
+    "years": "-",
+    "difference": "-",
+    "sum": "+",
+    "least": "<",
+    "most": ">",
+    "same": "=",
+}
+_ARITHMETIC: Final = frozenset({"years", "difference", "sum"})
 _SPECIAL = re.compile(
     r"[\\`*_\[\]<>#|~$@]"
     r"|:(?=//|[a-z_+-]{1,40}:)"  # bare addresses, :smile:
@@ -39,17 +50,96 @@ _URL_SIGNS = "/:?#@!$&'*+,;=%~-._"
 
 
 def to_markdown(answer: Answer) -> str:
-    """Question, answer, how sure it is, what went wrong, and the numbered references."""
+    """Question, answer, what it is made of, how sure it is, what went wrong, and the numbered
+    references."""
     parts = [
         f"# {_line(answer.question)}",
+        _assumed(answer),
         _short(answer),
         _text(answer),
+        _computed(answer),
+        _asks_back(answer),
         _standing(answer),
+        _parts(answer),
         _warnings(answer),
         _references(answer),
         _footer(answer),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def reckoned(computation: Computation) -> str:
+    """`2004 [2] - 1981 [1] = 23 years`: what code did, with the citations that state the values."""
+    operation = computation.operation
+    if operation in _ARITHMETIC:
+        values = [f"{one.text} [{one.citation}]" for one in _ordered(computation)]
+        return f"{f' {_SIGNS[operation]} '.join(values)} = {computation.result}"
+    unlike = operation == "same" and computation.result != "yes"
+    sign = "\N{NOT EQUAL TO}" if unlike else _SIGNS[operation]
+    named = map(_named, _ordered(computation))
+    return f"{f' {sign} '.join(named)}: {computation.result}"
+
+
+def _named(operand: Operand) -> str:
+    name = f" ({operand.name})" if operand.name else ""
+    return f"{operand.text}{name} [{operand.citation}]"
+
+
+def _ordered(computation: Computation) -> Sequence[Operand]:
+    """By value, as the sign between them wants it; as they come where one cannot be read."""
+    operands, operation = computation.operands, computation.operation
+    values = None if operation in {"sum", "same"} else _values(operands, operation)
+    if values is None:
+        return operands
+    falling = operation != "least"
+    places = sorted(range(len(operands)), key=values.__getitem__, reverse=falling)
+    return [operands[at] for at in places]
+
+
+def _values(operands: Sequence[Operand], operation: Operation) -> list[Any] | None:
+    from secondlook.nodes.parts.values import read_date, read_number
+
+    dates = [read_date(one.text) for one in operands] if operation != "difference" else [None]
+    days = [date.day for date in dates if date]
+    if len(days) == len(operands):
+        return days
+    numbers = [found.number for one in operands if (found := read_number(one.text))]
+    return numbers if len(numbers) == len(operands) else None
+
+
+def review_reason(answer: Answer) -> str | None:
+    """Why a person should look at the evidence; None where nobody needs to."""
+    if not answer.needs_review:
+        return None
+    why = {
+        "attempts_exhausted": "every try was used up",
+        "no_progress": "no other search brought more",
+    }.get(answer.stop_reason, "not all of it stands on its evidence")
+    return f"{why}; look at the evidence"
+
+
+def _assumed(answer: Answer) -> str:
+    return f"*Taken as: {_line(answer.assumed)}*" if answer.assumed else ""
+
+
+def _computed(answer: Answer) -> str:
+    done = [claim.computation for claim in answer.claims if claim.computation]
+    return "\n\n".join(f"Computed: {_line(reckoned(one))}" for one in done)
+
+
+def _asks_back(answer: Answer) -> str:
+    return f"**{_line(answer.asks_back)}**" if answer.asks_back else ""
+
+
+def _parts(answer: Answer) -> str:
+    if not answer.parts:
+        return ""
+    lines = []
+    for at, part in enumerate(answer.parts, 1):
+        found = f"**{_line(part.short)}**" if part.short else "no answer of its own"
+        marks = "".join(f"\\[{number}\\]" for number in part.citations)
+        lines.append(f"{at}. {_line(part.question)} {found}{f' {marks}' if marks else ''}")
+    return "\n".join(["## Parts", "", *lines])
 
 
 def _short(answer: Answer) -> str:
@@ -88,6 +178,8 @@ def _standing(answer: Answer) -> str:
     unsupported = sum(claim.supported is False for claim in answer.claims)
     if unsupported:
         said += f" Sentences without support: {unsupported}."
+    if review := review_reason(answer):
+        said += f" Needs review: {review}."
     return f"*{said}*"
 
 

@@ -148,7 +148,7 @@ class Search(TypedDict):
     query: str
     found: int
     new: int
-    """Passages among the best that no earlier search had found."""
+    """Passages about the question, among the best, that no earlier search had found."""
     relevant: int
     """Passages about the question, of all found so far."""
     quality: float | None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from secondlook.errors import BudgetExceeded, ModelUnavailable, SecondlookError
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.finish import assembled
+from secondlook.nodes.settle import best_of, cut
 from secondlook.state import Finishing, trouble
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Answer, StopReason
     from secondlook.context import Context
-    from secondlook.state import Scope
+    from secondlook.state import DraftData, Scope
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,6 @@ async def failed(
 ) -> Answer:
     if not isinstance(error, SecondlookError | TimeoutError):
         log.error("a run failed", exc_info=error)
-    draft = {**withheld(stop_reason(error)), "note": _note(error)}
     whole: Finishing = {
         "question": state.get("question", context.question),
         "scope": scope,
@@ -37,9 +37,18 @@ async def failed(
             *state.get("warnings", []),
             trouble("run", error, "the run ended without an answer"),
         ],
-        "draft": draft,  # type: ignore[typeddict-item]  # a draft with a note
+        "draft": _best_so_far(state, error),
     }
     return await assembled(whole, context)
+
+
+def _best_so_far(state: Mapping[str, Any], error: Exception) -> DraftData:
+    """What stood already when the run had to stop; without it, why there is no answer."""
+    reason = stop_reason(error)
+    best = best_of(state.get("drafts", []))
+    if best is None or not (draft := cut(best))["sentences"]:
+        return {**withheld(reason), "note": _note(error)}
+    return {**draft, "stop": reason, "note": "(The run stopped before this was finished.)"}
 
 
 def stop_reason(error: BaseException) -> StopReason:

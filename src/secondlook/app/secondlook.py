@@ -299,7 +299,8 @@ class Secondlook:
                 if saver is not None and run.resumed:
                     await begin_step_again(saver, run.id)
                 graph = self._graphs.ready(run.workflow, saver)
-                config = {"configurable": {"thread_id": run.id}}
+                most = workflow_named(run.workflow).most_visits(self.settings)
+                config = {"configurable": {"thread_id": run.id}, "recursion_limit": most}
                 begin = await first_state(run, graph, config, resumable=saver is not None)
                 async for event in watched.events(graph, begin, config):
                     tell(event)

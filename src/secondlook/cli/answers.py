@@ -7,6 +7,12 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from secondlook.cli.corrections import (
+    print_assumed,
+    print_made_of,
+    print_question_back,
+    print_tries,
+)
 from secondlook.cli.terminal import counted, one_line, output
 
 if TYPE_CHECKING:
@@ -20,6 +26,7 @@ _WRITING = frozenset({"answer", "summarise"})
 """Steps in which a model writes the answer."""
 _METHODS = {
     "extractive": "word for word from a passage",
+    "computed": "computed from what the passages say",
     "outline": "an outline: headings and lead sentences, no model",
     "summary": "a summary, part by part",
 }
@@ -32,9 +39,11 @@ def print_answer(
     from rich.text import Text
 
     console = output()
+    print_assumed(console, answer)
     if answer.short and answer.short not in {answer.text, answer.text.strip()}:
         console.print(Text(answer.short, style="bold"))
     console.print(Text(answer.text))
+    print_made_of(console, answer)
     if answer.method == "outline":  # its lines are the quotes
         _print_sources(console, answer)
     else:
@@ -42,10 +51,19 @@ def print_answer(
             _print_citation(console, citation)
     if quiet:
         _tell_other_method(answer)
-        return
+    else:
+        _print_making(console, answer, search)
+    print_question_back(console, answer)
+
+
+def _print_making(console: Console, answer: Answer, search: str | None) -> None:
+    """How sure it is, what went wrong, what was tried and what it took."""
+    from rich.text import Text
+
     console.print()
     for warning in answer.warnings:
         console.print(Text(_warned(warning), style="yellow"))
+    print_tries(console, answer)
     console.print(Text(_confidence(answer), style="dim"))
     console.print(Text(footer(answer), style="dim"))
     if search is not None and answer.status == "abstained" and answer.passages:

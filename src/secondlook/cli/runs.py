@@ -232,6 +232,8 @@ def _told(event: Event) -> str:
             said = f"{counted(len(event.passages), 'passage')} for {event.query!r}"
         case "token":
             said = event.text
+        case "redrafted":
+            said = f"what was written so far is withdrawn: {event.why}"
         case "warned":
             trouble = event.trouble
             said = f"{trouble.node}: {trouble.message}; {trouble.consequence}"

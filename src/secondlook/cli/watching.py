@@ -11,17 +11,30 @@ from secondlook.cli.terminal import messages, one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from secondlook.answer import SeenPassage
     from secondlook.cli.call import Call
-    from secondlook.events import Event
+    from secondlook.events import Event, NodeFinished
 
 DOING = {
+    "split": "looking whether it is several questions",
+    "ask_part": "answering a part of the question",
+    "combine": "putting the parts together",
     "retrieve": "searching",
     "rerank": "reading what was found",
+    "follow": "looking up what the best passage names",
     "assess": "judging the search",
+    "grade": "judging what was found",
+    "readings": "asking what is meant",
+    "rewrite": "looking for other words",
+    "search_again": "searching again, in other words",
     "fall_back": "searching again, by words",
     "assess_again": "judging the search",
     "search_web": "searching the web",
     "answer": "answering",
+    "check_grounded": "checking the answer against its evidence",
+    "check_useful": "checking the answer against the question",
+    "grade_answer": "having the answer judged",
+    "settle": "choosing the best answer",
     "choose": "choosing what to sum up",
     "summarise": "summing up, part by part",
     "outline": "making an outline",
@@ -29,40 +42,71 @@ DOING = {
     "finish": "putting the answer together",
 }
 _WIDTH = 100
+_INDENT = 26
 
 
 @contextmanager
 def watched(call: Call, *, trace: bool) -> Iterator[Callable[[Event], None]]:
     """What to hand every event of a run to."""
     if trace:
-        yield _trace
+        yield _Trace().see
     elif call.shows_progress:
+        from rich.text import Text
+
         with messages().status("starting") as status:
-            yield lambda event: _show(event, status.update)
+            # As a Text: what a document or a model wrote is not read as styles.
+            yield lambda event: _show(event, lambda line: status.update(Text(line)))
     else:
         yield lambda _: None
 
 
 def _show(event: Event, update: Callable[[str], None]) -> None:
+    """One line that each event replaces: what a withdrawn draft said goes with it."""
     if event.type == "node_started":
         update(DOING.get(event.node, event.node.replace("_", " ")))
     elif event.type == "token":
         update(one_line(event.text)[:_WIDTH])
+    elif event.type == "redrafted":
+        update(f"writing anew: {one_line(event.why)}"[:_WIDTH])
 
 
-def _trace(event: Event) -> None:
-    if event.type == "node_started":  # one that asks a model may take half a minute
-        _say(f"{event.at:7.2f} s  {event.node} ...")
-    elif event.type == "node_finished":
+class _Trace:
+    """Every step as it is done. What a step found is told after it, with its grades."""
+
+    def __init__(self) -> None:
+        self._found: tuple[SeenPassage, ...] = ()
+
+    def see(self, event: Event) -> None:
+        if event.type == "node_started":  # one that asks a model may take half a minute
+            _say(f"{event.at:7.2f} s  {event.node} ...")
+        elif event.type == "passages_found":
+            self._found = event.passages
+        elif event.type == "node_finished":
+            self._finished(event)
+        elif event.type == "routed":
+            _say(f"{'':{_INDENT}}-> {event.to}: {event.why}")
+        elif event.type == "redrafted":
+            _say(f"{'':10}! written anew, the draft before is withdrawn: {one_line(event.why)}")
+        elif event.type == "warned":
+            trouble = event.trouble
+            _say(f"{'':10}! {trouble.node}: {one_line(trouble.message)}; {trouble.consequence}")
+
+    def _finished(self, event: NodeFinished) -> None:
         numbers = ", ".join(f"{name} {_shown(value)}" for name, value in event.numbers.items())
-        _say(f"{event.at:7.2f} s  {event.node:<12} {event.said}")
+        _say(f"{event.at:7.2f} s  {event.node:<14} {event.said}")
         if numbers:
-            _say(f"{'':24}{numbers}")
-    elif event.type == "routed":
-        _say(f"{'':24}-> {event.to}: {event.why}")
-    elif event.type == "warned":
-        trouble = event.trouble
-        _say(f"{'':10}! {trouble.node}: {one_line(trouble.message)}; {trouble.consequence}")
+            _say(f"{'':{_INDENT}}{numbers}")
+        if event.node == "grade":
+            for seen in self._found:
+                if seen.grade == "relevant":
+                    _say(f"{'':{_INDENT}}{_graded(seen)}")
+
+
+def _graded(seen: SeenPassage) -> str:
+    """`answers it  Harbour survey, p. 2 (reader)`."""
+    page = f", p. {seen.page}" if seen.page is not None else ""
+    by = f" ({seen.graded_by})" if seen.graded_by else ""
+    return f"{'answers it' if seen.answers else 'about it':<11} {one_line(seen.title)}{page}{by}"
 
 
 def _shown(value: object) -> str:

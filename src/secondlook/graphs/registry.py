@@ -21,12 +21,22 @@ class Workflow:
     about: str
     flags: tuple[str, ...] = ()
     """Settings that switch a step of it on or off: what an ablation tries one by one."""
+    visits: int | None = None
+    """How many nodes a run visits at most; None where that depends on the settings."""
 
     def build(self, settings: Settings) -> StateGraph[Any, Context]:
         # Imported when used: `secondlook graph` must not pay for what it only lists.
         module = importlib.import_module(f"secondlook.graphs.{self.name}")
         graph: StateGraph[Any, Context] = module.build(settings)
         return graph
+
+    def most_visits(self, settings: Settings) -> int:
+        """No run visits more nodes than this: the limit that langgraph is given."""
+        if self.visits is not None:
+            return self.visits
+        module = importlib.import_module(f"secondlook.graphs.{self.name}")
+        most: int = module.most_visits(settings)
+        return most
 
 
 _ANSWERING = ("search.rerank", "answer.enable_sentence_check", "answer.enable_abstention")
@@ -51,11 +61,13 @@ WORKFLOWS = {
             "linear",
             "retrieve, rerank, answer: the baseline",
             (*_ANSWERING, "answer.enable_answer_grading"),
+            visits=7,
         ),
         Workflow(
             "adaptive",
             "search again, by words, then on the web, where a search looks poor",
             (*_ANSWERING, *_SEARCHING_ON),
+            visits=8,
         ),
         Workflow(
             "corrective",
@@ -66,6 +78,7 @@ WORKFLOWS = {
             "summary",
             "sum up documents: part by part, or by headings and lead sentences",
             ("answer.enable_sentence_check",),
+            visits=4,
         ),
     )
 }

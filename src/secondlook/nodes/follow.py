@@ -30,7 +30,7 @@ WORTH_KEEPING = -2.0
 """Relevance, to the question together with the name that led there."""
 _NAMES = 8
 _HITS = 3
-_READ = 6
+_READ = 4
 _SHORTEST = 3
 
 

@@ -107,7 +107,9 @@ def _search(state: Searched, found: Sequence[Found], weights: _Weights) -> Searc
     return Search(
         query=state["queries"][-1],
         found=len(found),
-        new=sum(item["search"] == number for item in ranking.kept(found)),
+        new=sum(
+            item["search"] == number and item["grade"] in _RELEVANT for item in ranking.kept(found)
+        ),
         relevant=weights.relevant,
         quality=weights.quality,
     )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _NODE = "search_again"
-_SHARE = 2
-"""A retry reads at most one passage for every two of the first search."""
+_SHARE = 5
+"""A retry reads at most one passage for every five of the first search."""
 
 
 class Again(Asked, Searches):

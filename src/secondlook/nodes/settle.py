@@ -35,7 +35,7 @@ async def settle(state: ToSettle, runtime: Runtime[Context]) -> Chosen:
     best = _last(drafts) if state.get("answer_grades") else best_of(drafts)
     draft = withheld("no_evidence", reasons=["nothing that was found is about the question"])
     if best is not None:
-        draft = _cut(best) if context.settings.answer.unsupported == "cut" else best["draft"]
+        draft = cut(best) if context.settings.answer.unsupported == "cut" else best["draft"]
     rewrites = len(state["queries"]) - 1
     stop = _stop(best, draft, rewrites=rewrites, most=context.settings.corrective.max_rewrites)
     draft = _noted({**draft, "stop": stop}, best)
@@ -87,17 +87,18 @@ def _worth(judged: JudgedDraft) -> tuple[Any, ...]:
     )
 
 
-def _cut(judged: JudgedDraft) -> DraftData:
+def cut(judged: JudgedDraft) -> DraftData:
+    """The draft without what its evidence does not carry."""
     draft = judged["draft"]
     standing = [one for one in draft["sentences"] if one["supported"] is not False]
-    cut = len(draft["sentences"]) - len(standing)
-    if not cut:
+    lost = len(draft["sentences"]) - len(standing)
+    if not lost:
         return draft
     if not standing:
         reason = "the evidence supports no sentence that the model wrote"
         return withheld("no_evidence", reasons=[reason], model=draft["model"])
-    were = "sentence was" if cut == 1 else "sentences were"
-    note = f"({cut} more {were} cut: not supported by the evidence.)"
+    were = "sentence was" if lost == 1 else "sentences were"
+    note = f"({lost} more {were} cut: not supported by the evidence.)"
     return {**draft, "sentences": standing, "note": draft["note"] or note}
 
 
