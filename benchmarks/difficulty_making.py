@@ -57,6 +57,10 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 _OF_A_PEOPLE = re.compile(r"\w+(?:ish|ch|ese)\Z")
+_BEING = re.compile(r"\b(?:is|are|was|were)\s+(?:the\s+)?\Z", re.IGNORECASE)
+_SAID_OF_IT = re.compile(
+    r"\w+(?:ed|en|ing|wn)|built|made|home|part|able|held|set|led|left|sold|a|an"
+)
 _NEXT_WORD = re.compile(r"\s+(?P<word>[a-z]+)")
 _ARTICLE = re.compile(r"\b(?:the|The)\s+\Z")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
@@ -160,13 +164,17 @@ def _stands_for(name: str, article: Article, key: str) -> str | None:
     return _pronoun(name, article)
 
 
+def _seen(name: str, article: Article) -> list[tuple[Mentioned, str]]:
+    """Where the article mentions it, be it under the one longer name that it is part of."""
+    key, words = name.casefold(), set(name.casefold().split())
+    longer = [other for other in article.found if words < set(other.split())]
+    return article.found.get(key) or (article.found[longer[0]] if len(longer) == 1 else [])
+
+
 def _vague(name: str, article: Article) -> str | None:
     """What the article calls it most."""
     counted = Counter(
-        noun
-        for one, text in article.found.get(name.casefold(), [])
-        for noun in VAGUE_NOUNS
-        if is_a(noun, one, text)
+        noun for one, text in _seen(name, article) for noun in VAGUE_NOUNS if is_a(noun, one, text)
     )
     said = [noun for noun in VAGUE_NOUNS if counted[noun] >= FEWEST_SIGNS]
     return max(said, key=lambda noun: counted[noun], default=None)
@@ -174,7 +182,7 @@ def _vague(name: str, article: Article) -> str | None:
 
 def _pronoun(name: str, article: Article) -> str | None:
     signs: Counter[str] = Counter()
-    for one, _ in article.found.get(name.casefold(), []):
+    for one, _ in _seen(name, article):
         signs.update(one.goes_on)
     if not name.endswith("s") and not name.isupper():
         del signs["they"]  # it goes on from others that are named near by
@@ -230,6 +238,8 @@ def _stands_alone(question: str, start: int, end: int, article: Article) -> bool
     if following is None or not _AUXILIARY.search(question[:start]):
         return False
     word = following["word"]
+    if _BEING.search(question[:start]) and not _SAID_OF_IT.fullmatch(word):
+        return False  # "is Orrin salmon", not "is Orrin known"
     return not (
         word in article.nouns or word.endswith("s") or _OF_A_PEOPLE.match(question[start:end])
     )
