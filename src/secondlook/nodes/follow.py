@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
     from secondlook.passage import Passage
 
-COVERED = 0.8
-"""A passage with this share of the question's words leaves nothing to follow. Of 244 questions of
-two hops 84 % fall below it, of 200 questions of one hop 33 %; the former gain 5 points of recall,
-the latter lose none (`benchmarks/following.py`)."""
 WORTH_KEEPING = -2.0
 """Relevance, to the question together with the name that led there."""
 _NAMES = 8
@@ -38,7 +34,8 @@ async def follow(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     context, found = runtime.context, state["found"]
     try:
         best = await _best(context, found)
-        if best is None or covered(state["question"], best) >= COVERED:
+        enough = context.settings.corrective.follow_below
+        if best is None or covered(state["question"], best) >= enough:
             return _left(found, "The best passage covers the question.")
         linked = await _linked(context, state, best)
         chosen = await _chosen(context, state["question"], best, linked)

@@ -230,6 +230,12 @@ class CorrectiveSettings(Section):
         default=True,
         description="Look up what the best passage names, where the question asks beyond it.",
     )
+    follow_below: float = Field(
+        default=0.8,
+        ge=0,
+        le=1,
+        description="Share of the question's words in the best passage below which it asks beyond.",
+    )
     enable_decomposition: bool = Field(
         default=True, description="Split a question that needs several facts."
     )
