@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -37,18 +38,22 @@ async def failed(
             *state.get("warnings", []),
             trouble("run", error, "the run ended without an answer"),
         ],
-        "draft": _best_so_far(state, error),
+        "draft": {**withheld(stop_reason(error)), "note": _note(error)},
     }
+    if best := _best_so_far(state, error):
+        # What broke the run may break its evidence too: then there is nothing to show for it.
+        with contextlib.suppress(Exception):
+            return await assembled({**whole, "draft": best}, context)
     return await assembled(whole, context)
 
 
-def _best_so_far(state: Mapping[str, Any], error: Exception) -> DraftData:
-    """What stood already when the run had to stop; without it, why there is no answer."""
-    reason = stop_reason(error)
+def _best_so_far(state: Mapping[str, Any], error: Exception) -> DraftData | None:
+    """What stood already when the run had to stop."""
     best = best_of(state.get("drafts", []))
     if best is None or not (draft := cut(best))["sentences"]:
-        return {**withheld(reason), "note": _note(error)}
-    return {**draft, "stop": reason, "note": "(The run stopped before this was finished.)"}
+        return None
+    note = "(The run stopped before this was finished.)"
+    return {**draft, "stop": stop_reason(error), "note": note}
 
 
 def stop_reason(error: BaseException) -> StopReason:
