@@ -98,4 +98,4 @@ def test_a_trace_tells_when_a_step_begins(capsys: pytest.CaptureFixture[str]) ->
         assert capsys.readouterr().err == "   0.50 s  answer ...\n"
         numbers: dict[str, Scalar] = {"best": -0.0, "kept": 5}
         see(NodeFinished(run="r", at=20.0, node="answer", said="Done.", numbers=numbers))
-    assert capsys.readouterr().err == (f"  20.00 s  answer       Done.\n{'':24}best 0, kept 5\n")
+    assert capsys.readouterr().err == (f"  20.00 s  answer         Done.\n{'':26}best 0, kept 5\n")

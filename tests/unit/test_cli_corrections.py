@@ -1,0 +1,227 @@
+"""What an answer that corrected itself shows of that, on the screen and on the way."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from secondlook.answer import Answer, AnswerPart, Claim, Computation, Operand, SeenPassage
+from secondlook.cli import answers, runs, watching
+from secondlook.cli.answers import print_answer
+from secondlook.cli.call import Call
+from secondlook.cli.watching import DOING, watched
+from secondlook.events import EVENT, NodeFinished, NodeStarted, PassagesFound, Redrafted, Token
+from secondlook.graphs.registry import WORKFLOWS
+from secondlook.settings import load
+from tests.support.memory_runs import full_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secondlook.events import Event
+
+    Shown = Callable[..., str]
+
+BACK = 'Whom do you mean by "she": Ada Lovelace or Grace Hopper?'
+COMPUTED = Claim(
+    text="From 1981 to 2004 it is 23 years.",
+    citations=(1,),
+    computation=Computation(
+        operation="years",
+        operands=(Operand(text="1981", citation=1), Operand(text="2004", citation=1)),
+        result="23 years",
+    ),
+)
+PARTS = (
+    AnswerPart(question="When was Ada born?", short="1981", citations=(1,)),
+    AnswerPart(question="When did Ada first win?", short=None),
+)
+
+
+def answer(**given: Any) -> Answer:
+    plain = {"warnings": (), "queries": ("Who lit the lamp?",)}
+    return full_answer("r").model_copy(update={**plain, **given})
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str]) -> Shown:
+    def show(*, quiet: bool = False, **given: Any) -> str:
+        print_answer(answer(**given), quiet=quiet)
+        return capsys.readouterr().out
+
+    return show
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> Shown:
+    """As a terminal of that width shows it, with its colours."""
+
+    def draw(width: int, **given: Any) -> str:
+        screen = Console(
+            file=io.StringIO(), width=width, force_terminal=True, highlight=False, markup=False
+        )
+        monkeypatch.setattr(answers, "output", lambda: screen)
+        print_answer(answer(**given))
+        assert isinstance(screen.file, io.StringIO)
+        return screen.file.getvalue()
+
+    return draw
+
+
+def test_an_answer_at_the_first_try_says_nothing_of_tries(shown: Shown) -> None:
+    plain = shown()
+    for word in ("Taken as", "computed", "needs review", "also searched", "written anew", "1. "):
+        assert word not in plain
+
+
+def test_what_was_taken_for_granted_stands_before_the_answer(shown: Shown) -> None:
+    for quiet in (False, True):
+        lines = shown(assumed="she = Ada\nLovelace", quiet=quiet).splitlines()
+        assert lines[:2] == ["Taken as: she = Ada Lovelace", "the keeper"]
+
+
+def test_a_question_back_stands_last(shown: Shown) -> None:
+    for quiet in (False, True):
+        lines = shown(asks_back=BACK, status="partial", quiet=quiet).splitlines()
+        assert lines[-2:] == ["", BACK]
+
+
+def test_a_computed_claim_shows_its_arithmetic(shown: Shown) -> None:
+    told = shown(claims=(COMPUTED,), method="computed", model=None)
+    assert "\ncomputed: 2004 [1] - 1981 [1] = 23 years\n" in told
+    assert "· computed from what the passages say ·" in told
+
+
+def test_parts_are_told_with_their_answers(shown: Shown) -> None:
+    told = [line.rstrip() for line in shown(parts=PARTS).splitlines()]
+    at = told.index("    1. When was Ada born? 1981 [1]")
+    assert told[at - 1 : at + 2] == [
+        "",
+        "    1. When was Ada born? 1981 [1]",
+        "    2. When did Ada first win? no answer of its own",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        ("attempts_exhausted", "every try was used up"),
+        ("no_progress", "no other search brought more"),
+        ("answered", "not all of it stands on its evidence"),
+    ],
+)
+def test_what_a_person_should_look_at_is_said_with_its_reason(
+    shown: Shown, stop: str, reason: str
+) -> None:
+    told = shown(stop_reason=stop, needs_review=True, status="partial")
+    assert f"needs review: {reason}; look at the evidence\n" in told
+    assert "needs review" not in shown(stop_reason=stop, status="partial")
+    assert "needs review" not in shown(stop_reason=stop, needs_review=True, quiet=True)
+
+
+def test_what_was_tried_is_one_line(shown: Shown) -> None:
+    queries = ("Who lit the lamp?", "lamp  keeper", "who lit it 1843")
+    told = shown(queries=queries, regenerations=2)
+    assert 'also searched for "lamp keeper", "who lit it 1843" · written anew 2 times\n' in told
+    assert "written anew 1 time\n" in shown(regenerations=1)
+
+
+def test_a_narrow_terminal_keeps_every_word(drawn: Shown) -> None:
+    given = {
+        "assumed": "she = Ada Lovelace of Halvermouth",
+        "asks_back": BACK,
+        "parts": PARTS,
+        "claims": (COMPUTED,),
+        "needs_review": True,
+        "regenerations": 1,
+    }
+    narrow = drawn(24, **given)
+    assert "\x1b[36m" in narrow  # cyan
+    words = " ".join(_without_styles(narrow).split())
+    for told in ("she = Ada Lovelace of Halvermouth", BACK, "1. When was Ada born? 1981 [1]"):
+        assert told in words
+    assert all(len(line) <= 24 for line in _without_styles(narrow).splitlines())
+
+
+def _without_styles(text: str) -> str:
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
+# On the way
+
+
+def test_every_step_of_every_workflow_has_words_of_its_own() -> None:
+    flags = {
+        "web.enable_web_search": True,
+        "answer.enable_answer_grading": True,
+    }
+    settings = load(flags).settings
+    nodes = {name for one in WORKFLOWS.values() for name in one.build(settings).nodes}
+    assert nodes - DOING.keys() == set()
+
+
+def test_a_line_of_progress_withdraws_what_was_written() -> None:
+    lines: list[str] = []
+    for event in (
+        NodeStarted(run="r", node="check_grounded"),
+        Token(run="r", text="It was [/red] in 1843."),
+        Redrafted(run="r", why="the evidence does not\ncarry all of it"),
+    ):
+        watching._show(event, lines.append)
+    assert lines == [
+        "checking the answer against its evidence",
+        "It was [/red] in 1843.",
+        "writing anew: the evidence does not carry all of it",
+    ]
+
+
+def test_words_of_a_model_are_no_styles_of_the_progress_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=60)
+    monkeypatch.setattr(watching, "messages", lambda: screen)
+    monkeypatch.setattr(Call, "shows_progress", True)
+    with watched(Call(), trace=False) as see:
+        see(Token(run="r", text="see [/red] and [1]"))
+
+
+def test_a_trace_tells_grades_and_what_is_withdrawn(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = full_answer("r").passages[0]
+    found = (
+        seen.model_copy(update={"answers": True, "graded_by": "reader", "page": 2}),
+        seen.model_copy(update={"answers": False, "title": "Log"}),
+        seen.model_copy(update={"grade": "irrelevant", "title": "Other"}),
+    )
+    events: list[Event] = [
+        PassagesFound(run="r", query="q", passages=found),
+        NodeFinished(run="r", at=1.0, node="grade", said="2 of 3."),
+        NodeFinished(run="r", at=1.0, node="settle", said="Done."),
+        Redrafted(run="r", at=2.0, why="more was found"),
+    ]
+    with watched(Call(quiet=True), trace=True) as see:
+        for event in events:
+            see(event)
+    assert capsys.readouterr().err.splitlines() == [
+        "   1.00 s  grade          2 of 3.",
+        f"{'':26}answers it  Harbour, p. 2 (reader)",
+        f"{'':26}about it    Log",
+        "   1.00 s  settle         Done.",
+        f"{'':10}! written anew, the draft before is withdrawn: more was found",
+    ]
+
+
+def test_the_record_of_a_run_tells_of_every_kind_of_event() -> None:
+    event = Redrafted(run="r", why="more was found")
+    assert runs._told(event) == "what was written so far is withdrawn: more was found"
+    assert EVENT.validate_json(event.model_dump_json()) == event
+
+
+def test_a_passage_that_was_not_graded_by_name_has_no_name() -> None:
+    seen = SeenPassage(
+        id="p", document="d", title="T", start=0, end=1, score=0.0, kept=True, why="w"
+    )
+    assert watching._graded(seen) == "about it    T"
