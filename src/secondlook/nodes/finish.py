@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
@@ -88,10 +88,15 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         passages=tuple(seen(item, context) for item in found),
         attempts=len(state["queries"]),
         web_used=any(item["origin"] == "web" for item in ranking.kept(found)),
-        warnings=tuple(Trouble.model_validate(item) for item in state["warnings"]),
+        warnings=_once(state["warnings"]),
         created=context.created,
         version=version("secondlook"),
     )
+
+
+def _once(warnings: Sequence[dict[str, Any]]) -> tuple[Trouble, ...]:
+    """A step that is visited again warns again; who reads the answer is told once."""
+    return tuple(dict.fromkeys(Trouble.model_validate(item) for item in warnings))
 
 
 def _confidence(draft: DraftData) -> Confidence:
