@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.condense import mean
 from secondlook.nodes.follow_up import names
 from secondlook.nodes.rewriting import accepted
 from secondlook.nodes.rewriting.wording import content, normalised
@@ -55,7 +56,7 @@ def people(rows: Sequence[Row]) -> dict[str, Any]:
         "accepted": _share(sum(one.is_accepted for one in verdicts), len(new)),
         "refused": dict(reasons.most_common()),
         "of_those_short_enough_accepted": _share(sum(one.is_accepted for one in verdicts), short),
-        "kept": round(sum(one.kept for one in verdicts) / max(1, len(verdicts)), 4),
+        "kept_by_accepted": mean([one.kept for one in verdicts if one.is_accepted]),
     }
 
 
