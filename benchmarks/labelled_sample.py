@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from benchmarks.grading_cases import Desk, desk, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from secondlook.state import Found
 
@@ -85,14 +85,19 @@ def sample() -> list[Drawn]:
         used: set[str] = set()
         for key, most in wanted.items():
             generator.shuffle(bands[key])
-            fresh = list(
-                {one.query: one for one in reversed(bands[key]) if one.start == 0}.values()
-            )
-            taken = [one for one in reversed(fresh) if one.query not in used][:most]
-            used |= {one.query for one in taken}
-            picked += taken
+            picked += taken(bands[key], most, used)
     generator.shuffle(picked)
     return picked
+
+
+def taken(pairs: Sequence[Drawn], most: int, used: set[str]) -> list[Drawn]:
+    """The first so many, of questions that are not used yet; marks them as used."""
+    found: list[Drawn] = []
+    for one in pairs:
+        if one.start == 0 and one.query not in used and len(found) < most:
+            used.add(one.query)
+            found.append(one)
+    return found
 
 
 def main() -> None:

@@ -61,10 +61,13 @@ PRESETS = (
 NEED_A_MODEL = frozenset({"answer-grading", "doc-grading"})
 SHOWN = (
     "f1", "em", "success", "faithfulness", "recall@5", "answered_answerable",
-    "wrong_among_answered", "llm_calls", "tokens_in", "tokens_out", "retry_rate", "mean_retries", "regenerations",
-    "fallback_rate", "web_rate", "needs_review", "failed", "latency_p50", "latency_p95",
+    "wrong_among_answered", "llm_calls", "tokens_in", "tokens_out", "retry_rate", "mean_retries",
+    "regenerations", "fallback_rate", "web_rate", "needs_review", "failed", "latency_p50",
+    "latency_p95",
 )  # fmt: skip
 COMPARED = ("f1", "success", "faithfulness", "recall@5")
+CHECKS = frozenset({"check_grounded", "check_useful", "grade_answer"})
+"""Steps that can refuse an answer."""
 AUDITED = 2
 _SAME = 1e-9
 
@@ -150,7 +153,7 @@ def rejected(base: Sequence[Row], rows: Sequence[Row]) -> dict[str, Any]:
     }
     right = {row.case for row in base if row.right}
     back = [row.sent_back for row in rows if row.case in right]
-    checked = any(row.sent_back or row.grounded != "not checked" for row in rows)
+    checked = any(CHECKS & set(row.seconds_by_node) for row in rows)
     refused = round(fmean(back), 4) if back and checked else None
     return {"grading": gold, "right_refused": refused, "right_in_linear": len(right)}
 
