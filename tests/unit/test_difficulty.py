@@ -78,7 +78,7 @@ def test_it_is_the_same_each_time() -> None:
 def of_one(word: str = "it", question: str = "When does it freeze?") -> Made:
     turn = Turn("Where does Warsaw lie?", "on a river", "on a river", ("Warsaw",))
     return Made(
-        query("d1", "When does Warsaw freeze?", "in winter"), question, word, "Warsaw", turn
+        query("q1", "When does Warsaw freeze?", "in winter"), question, word, "Warsaw", turn
     )
 
 
