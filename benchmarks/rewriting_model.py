@@ -4,6 +4,7 @@ stopped goes on where it was."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 import time
@@ -21,6 +22,7 @@ from secondlook.nodes.rewrite import messages_for
 from secondlook.nodes.rewriting import accepted
 from secondlook.nodes.rewriting.wording import most_words
 from secondlook.nodes.stand_alone import Turn
+from secondlook.prompts import load
 from secondlook.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ SHORT = 8
 
 def asked(spec: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the model makes of each row; rows that are on file are not asked again."""
-    file = CACHE / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name_of(spec))}.jsonl"
+    file = CACHE / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name_of(spec))}-{_wording()}.jsonl"
     known = _known(file)
     missing = [row for row in rows if row["id"] not in known]
     if missing:
@@ -46,6 +48,12 @@ def name_of(spec: str) -> str:
     """The model without the folder that it lies in."""
     provider, _, model = spec.partition(":")
     return f"{provider}:{Path(model).name}"
+
+
+def _wording() -> str:
+    """What the model is told: other prompts, other rows."""
+    told = load("condense").own_words + load("rewrite").own_words
+    return hashlib.sha256(told.encode()).hexdigest()[:8]
 
 
 def _known(file: Path) -> dict[str, dict[str, Any]]:
