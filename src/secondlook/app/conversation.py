@@ -77,4 +77,5 @@ def turn_of(answer: Answer) -> Turn:
         short=answer.short,
         text=" ".join(claim.text for claim in answer.claims),
         titles=tuple(dict.fromkeys(citation.title for citation in answer.citations)),
+        asks_back=answer.asks_back,
     )

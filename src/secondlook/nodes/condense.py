@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from secondlook.answer import Step, Trouble
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.nodes.follow_up import leans, stand_alone
+from secondlook.nodes.meaning.reply import reading
 from secondlook.nodes.stand_alone import StandAlone, Turn
 from secondlook.prompts import CONTROL_MARK, EVIDENCE_MARK, load
 from secondlook.retrieval.analyse import query_terms, terms
@@ -37,6 +38,8 @@ _SECOND_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+[^\W\d_a-z]")  # noqa: RUF0
 async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> StandAlone:
     """The question as it reads without the turns before it. A model that fails costs nothing but
     the time that the run may take."""
+    if turns and (asked := reading(question, turns[-1])):  # what was asked back for is certain
+        return StandAlone(asked, (_told(question, asked, "the reply"),))
     if not turns or not leans(question):
         return StandAlone(question)
     warnings: tuple[Trouble, ...] = ()

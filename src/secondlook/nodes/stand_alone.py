@@ -24,6 +24,8 @@ class Turn:
     text: str = ""
     titles: tuple[str, ...] = ()
     """Of the documents that were cited, in order."""
+    asks_back: str | None = None
+    """What was asked in return, where the question had several readings."""
 
 
 @dataclass(frozen=True, slots=True)
