@@ -5,8 +5,9 @@
 Names give way to pronouns and vague terms as in `difficulty_making`, and the questions are asked
 of `corrective` without their history. What was put away is known, so it is known whether the
 reading that was assumed is the right one, and whether it is among those that were told where the
-answer asks back. `LEADING_SHARE` and `LEADING_RATIO` (`nodes/meaning/rivals.py`) were chosen on
-questions of `squad-train`; `squad2-dev`, whose articles are others, reports. Interrupted, it goes
+answer asks back. `LEADING_SHARE` and `LEADING_RATIO` (`nodes/meaning/rivals.py`) were chosen while
+looking at questions of `squad-train` and at part of these, so the figures are not from unseen
+questions. Interrupted, it goes
 on: `.cache/eval` holds what was asked. Writes benchmarks/results/difficulty_readings.json.
 """
 
