@@ -4,6 +4,7 @@ director of X" is answered by a passage that does not speak of X. Asks no model.
 from __future__ import annotations
 
 import asyncio
+import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ _NAMES = 8
 _HITS = 3
 _READ = 4
 _SHORTEST = 3
+_AND = re.compile(r"\s+(?:and|or)\s+")
 
 
 async def follow(state: Asked, runtime: Runtime[Context]) -> Retrieved:
@@ -69,7 +71,8 @@ def leads(question: str, best: Passage, titles: Sequence[str]) -> list[str]:
     )
     unmet = (
         name
-        for name in names(question[:1].lower() + question[1:])
+        for joined in names(question[:1].lower() + question[1:])
+        for name in _AND.split(joined)
         if _long(name) and not any(name.casefold() in one for one in shown)
     )
     return list({name.casefold(): name for name in chain(unmet, told)}.values())[:_NAMES]

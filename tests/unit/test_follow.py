@@ -1,0 +1,148 @@
+"""Following: what the best passage names is looked up where the question asks beyond it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from langgraph.runtime import Runtime
+
+from secondlook.nodes import ranking
+from secondlook.nodes.follow import covered, follow, leads
+from secondlook.nodes.rerank import rerank
+from secondlook.nodes.retrieve import retrieve
+from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.context import Context
+    from secondlook.passage import Hit, Passage
+    from secondlook.reading.port import Reading
+
+QUESTION = "What government position did the director of the film Harbour Lights hold?"
+FILM = "Harbour Lights is a film of 1953. Its director was Maren Holt, a former pilot."
+HOLT = "Maren Holt was chief of protocol from 1961. She kept bees."
+OTHERS = [
+    (f"lights {at}", f"The film on harbour lights number {at} had a director who hold a position.")
+    for at in range(6)
+]
+
+
+def passages() -> list[Passage]:
+    return passages_of([("harbour lights", FILM), ("maren holt", HOLT), *OTHERS])
+
+
+@dataclass(slots=True)
+class _Shelf(WordShelf):
+    """The first search does not find who is named; a search for the name does."""
+
+    held: list[Passage] = field(default_factory=passages)
+    asked: list[str] = field(default_factory=list)
+
+    def find(self, query: str, options: Any, where: Any) -> list[Hit]:
+        self.asked.append(query)
+        hits = WordShelf.find(self, query, options, where)
+        if query == QUESTION:
+            return sorted(
+                (hit for hit in hits if hit.passage.document != "maren holt"),
+                key=lambda hit: hit.passage.document != "harbour lights",
+            )
+        return hits
+
+    def read(self, query: str, given: Sequence[Passage], **choice: Any) -> list[Reading]:
+        """The film fits the question best; who is named fits once the name is said."""
+        return [
+            _with(reading, 9.0 if one.text == FILM else 3.0 if "Holt" in query else -4.0)
+            for one, reading in zip(given, WordShelf.read(self, query, given), strict=True)
+        ]
+
+
+def _with(reading: Reading, relevance: float) -> Reading:
+    from dataclasses import replace
+
+    return replace(reading, relevance=relevance)
+
+
+def followed(context: Context, question: str = QUESTION) -> dict[str, Any]:
+    runtime = cast("Any", Runtime(context=context))
+
+    async def go() -> dict[str, Any]:
+        state: Any = state_of(question)
+        for node in (retrieve, rerank, follow):
+            state |= await node(state, runtime)
+        return cast("dict[str, Any]", state)
+
+    return asyncio.run(go())
+
+
+def test_who_is_named_takes_the_last_of_the_kept_places() -> None:
+    state = followed(context_of(shelf=_Shelf(), question=QUESTION))
+    kept = ranking.kept(state["found"])
+    assert len(kept) == 5
+    assert [item["document"] for item in kept if item["pinned"]] == ["maren holt"]
+    assert next(item["why"] for item in kept if item["pinned"]) == "the best passage names it"
+    (told,) = state["steps"]
+    assert told["numbers"]["followed"] is True
+    assert "'Harbour lights' leads to 'Maren holt'" in told["said"]
+
+
+def test_what_is_pinned_stays_kept_when_all_is_ranked_again() -> None:
+    found = followed(context_of(shelf=_Shelf(), question=QUESTION))["found"]
+    again = ranking.ranked(found, blend=0.8, k=2)
+    assert [item["document"] for item in ranking.kept(again)] == ["harbour lights", "maren holt"]
+
+
+def test_it_is_read_for_the_question_alone() -> None:
+    state = followed(context_of(shelf=_Shelf(), question=QUESTION))
+    (pinned,) = [item for item in state["found"] if item["pinned"]]
+    assert pinned["relevance"] == -4.0
+
+
+def test_a_passage_that_covers_the_question_is_not_followed() -> None:
+    shelf = _Shelf()
+    question = "What is the film Harbour Lights?"
+    state = followed(context_of(shelf=shelf, question=question), question)
+    assert shelf.asked == [question]
+    assert state["steps"][0]["numbers"] == {"linked": 0, "followed": False}
+
+
+@pytest.mark.parametrize(("below", "searches"), [(0.0, 1), (1.0, 4)])
+def test_the_setting_says_when_a_question_asks_beyond(below: float, searches: int) -> None:
+    shelf = _Shelf()
+    settings = settings_of(corrective={"follow_below": below})
+    followed(context_of(shelf=shelf, question=QUESTION, settings=settings))
+    assert (len(shelf.asked) > 1) is (searches > 1)
+
+
+def test_a_shelf_that_breaks_costs_only_what_was_to_be_looked_up() -> None:
+    class Broken(_Shelf):
+        def find(self, query: str, options: Any, where: Any) -> list[Hit]:
+            if query != QUESTION:
+                raise OSError("gone")
+            return _Shelf.find(self, query, options, where)
+
+    state = followed(context_of(shelf=Broken(), question=QUESTION))
+    assert state["found"][0]["document"] == "harbour lights"
+    assert state["warnings"][0]["consequence"] == "nothing was looked up beyond the search"
+
+
+def test_nothing_that_was_found_is_nothing_to_follow() -> None:
+    state = followed(context_of(shelf=_Shelf(held=[]), question=QUESTION))
+    assert state["found"] == []
+    assert state["warnings"] == []
+
+
+def test_the_share_of_the_words_that_a_passage_has() -> None:
+    (film,) = passages_of([("harbour lights", FILM)])
+    assert covered("Harbour Lights film?", film) == 1.0
+    assert covered("Harbour Lights beekeeper?", film) == pytest.approx(2 / 3)
+    assert covered("?", film) == 1.0
+
+
+def test_names_of_the_question_that_nothing_is_about_come_first() -> None:
+    (film,) = passages_of([("harbour lights", FILM)])
+    named = leads("Were Harbour Lights and Winter Tide made in one year?", film, ["Harbour Lights"])
+    assert named == ["Winter Tide", "Maren Holt"]

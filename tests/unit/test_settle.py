@@ -1,0 +1,151 @@
+"""Settling: the best of all drafts is given, cut to what stands, with what the run came to."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+from langgraph.runtime import Runtime
+
+from secondlook.app.failing import failed
+from secondlook.nodes.extract import withheld
+from secondlook.nodes.settle import best_of, candidates, settle
+from secondlook.state import DraftData, JudgedDraft, unread
+from tests.support.engine import context_of, passages_of, settings_of, state_of
+
+
+def draft(*texts: str, unsupported: tuple[str, ...] = (), **more: Any) -> DraftData:
+    made = {
+        "method": "generative",
+        "model": "ollama:function",
+        "sentences": [
+            {
+                "text": text,
+                "cited": [{"passage": "survey.0", "start": 0, "end": 10}],
+                "support": 0.1 if text in unsupported else 0.9,
+                "supported": text not in unsupported,
+            }
+            for text in texts
+        ],
+        "short": None,
+        "stop": "answered",
+        "confidence": 0.7,
+        "reasons": [],
+        "note": None,
+    }
+    return cast("DraftData", made | more)
+
+
+def judged(made: DraftData, **verdicts: Any) -> JudgedDraft:
+    given = {"grounded": 1.0, "is_grounded": True, "useful": 0.9, "is_useful": True}
+    return cast("JudgedDraft", {"draft": made, **given, **verdicts})
+
+
+def settled(*drafts: JudgedDraft, queries: int = 1, **more: Any) -> dict[str, Any]:
+    settings = settings_of(**more.pop("sections", {}))
+    state = state_of() | {"drafts": list(drafts), "queries": ["q"] * queries} | more
+    runtime = cast("Any", Runtime(context=context_of(settings=settings)))
+    return cast("dict[str, Any]", asyncio.run(settle(cast("Any", state), runtime)))
+
+
+def test_a_later_worse_draft_never_replaces_a_better_one() -> None:
+    good, bad = judged(draft("Good.")), judged(draft("Bad."), is_useful=False, useful=0.1)
+    assert best_of([good, bad]) is good
+    assert best_of([bad, good]) is good
+    out = settled(good, bad)
+    assert out["draft"]["sentences"][0]["text"] == "Good."
+    assert (out["draft"]["stop"], out["needs_review"]) == ("answered", False)
+    assert "best of 2 drafts" in out["steps"][0]["said"]
+
+
+def test_of_equals_the_latest_is_given() -> None:
+    first, second = judged(draft("First.")), judged(draft("Second."))
+    assert best_of([first, second]) is second
+    assert best_of([]) is None
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (judged(draft("A.")), judged(withheld("no_evidence"), is_useful=True)),
+        (judged(draft("A.")), judged(draft("A.", unsupported=("A.",)))),
+        (judged(draft("A.")), judged(draft("B."), is_grounded=False)),
+        (judged(draft("A."), grounded=0.8), judged(draft("B."), grounded=0.5)),
+        (judged(draft("A.", confidence=0.8)), judged(draft("B.", confidence=None))),
+    ],
+)
+def test_what_makes_a_draft_better(better: JudgedDraft, worse: JudgedDraft) -> None:
+    assert best_of([better, worse]) is better
+    assert best_of([worse, better]) is better
+
+
+def test_what_does_not_stand_is_cut_and_a_person_should_look() -> None:
+    made = draft("Stands.", "Falls.", unsupported=("Falls.",))
+    out = settled(judged(made, is_grounded=False, grounded=0.5))
+    assert [one["text"] for one in out["draft"]["sentences"]] == ["Stands."]
+    assert "1 more sentence was cut" in out["draft"]["note"]
+    assert out["needs_review"] is True
+
+
+def test_marking_leaves_it_in() -> None:
+    made = draft("Stands.", "Falls.", unsupported=("Falls.",))
+    out = settled(judged(made), sections={"answer": {"unsupported": "mark"}})
+    assert len(out["draft"]["sentences"]) == 2
+
+
+def test_a_draft_of_which_nothing_stands_is_withheld() -> None:
+    out = settled(judged(draft("Falls.", unsupported=("Falls.",)), is_grounded=False))
+    assert out["draft"]["sentences"] == []
+    assert out["draft"]["stop"] == "no_evidence"
+
+
+@pytest.mark.parametrize(
+    ("queries", "stop"), [(1, "no_progress"), (2, "no_progress"), (4, "attempts_exhausted")]
+)
+def test_an_answer_that_misses_the_question_is_partial_and_says_so(queries: int, stop: str) -> None:
+    out = settled(judged(draft("Beside it."), is_useful=False, useful=0.1), queries=queries)
+    assert out["draft"]["stop"] == stop
+    assert "may not be what was asked" in out["draft"]["note"]
+    assert out["needs_review"] is True
+
+
+@pytest.mark.parametrize(
+    ("queries", "stop", "review"),
+    [(1, "low_confidence", False), (3, "no_progress", True), (4, "attempts_exhausted", True)],
+)
+def test_an_abstention_after_retries_tells_of_them(queries: int, stop: str, review: bool) -> None:
+    out = settled(judged(withheld("low_confidence"), is_useful=False), queries=queries)
+    assert (out["draft"]["stop"], out["needs_review"]) == (stop, review)
+
+
+def test_a_draft_that_no_check_has_seen_counts_once() -> None:
+    seen, unseen = judged(draft("Seen.")), draft("Unseen.")
+    assert [one["draft"] for one in candidates([seen], unseen)] == [seen["draft"], unseen]
+    assert candidates([seen], seen["draft"]) == [seen]
+    assert settled(draft=unseen)["draft"] == unseen
+
+
+def test_what_a_model_refused_is_not_given_again() -> None:
+    refused, strict = judged(draft("Refused.")), judged(draft("Strict."), grounded=0.2)
+    out = settled(refused, strict, answer_grades=["no"])
+    assert out["draft"]["sentences"][0]["text"] == "Strict."
+
+
+def test_a_run_that_has_to_stop_gives_the_best_that_stood() -> None:
+    (survey, *_) = passages_of()
+    state = state_of() | {
+        "found": [unread(survey) | {"kept": True}],
+        "drafts": [judged(draft("Berth 4 is the deepest."))],
+    }
+    stopped = failed(context_of(), state, TimeoutError(), state["scope"])
+    answer = asyncio.run(stopped)
+    assert (answer.status, answer.stop_reason) == ("partial", "deadline")
+    assert "stopped before this was finished" in answer.text
+    assert answer.citations[0].passage == "survey.0"
+
+
+def test_a_run_that_has_to_stop_with_nothing_says_why() -> None:
+    state = state_of() | {"drafts": [judged(withheld("no_evidence"))]}
+    answer = asyncio.run(failed(context_of(), state, TimeoutError(), state["scope"]))
+    assert (answer.status, answer.stop_reason) == ("failed", "deadline")
