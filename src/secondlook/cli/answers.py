@@ -124,6 +124,8 @@ def _confidence(answer: Answer) -> str:
     how = _METHODS.get(answer.method, answer.model or "")
     # Nothing is 0, from whichever side it came.
     reasons = [reason.replace("(-0.0)", "(0.0)") for reason in confidence.reasons[:1]]
+    if answer.asks_back:  # which says it better
+        reasons = []
     if confidence.value is None:
         return " · ".join(part for part in (how, *reasons) if part)
     sure = f"confidence {confidence.value:.2f} ({confidence.label})"
