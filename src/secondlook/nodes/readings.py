@@ -34,6 +34,9 @@ __all__ = ["Unclear", "readings", "unresolved"]
 NODE = "readings"
 LOOKED_AT = 5
 """Passages whose names are gathered, those that a grader accepted first."""
+_NEAR = 0.04
+"""What the likeliest passage must be worth: names in passages that
+answer nothing are no readings."""
 _LEAST = 0.01
 """Weight of a passage that seems to hold no answer at all: it still tells what is spoken of."""
 
@@ -52,7 +55,10 @@ async def readings(state: Asked, runtime: Runtime[Context]) -> Understood:
     if unclear is None:
         return _as_it_was(state, "no word of the question is unclear", {})
     try:
-        found = rivals(unclear, question, await _witnesses(context, state["found"]))
+        witnesses = await _witnesses(context, state["found"])
+        if max((one.weight for one in witnesses), default=0.0) < _NEAR:
+            return _as_it_was(state, "nothing that was found comes near it", {"word": unclear.word})
+        found = rivals(unclear, question, witnesses)
         numbers = _numbers(unclear, found)
         if meant := leader(found):
             return await _assumed(state, runtime, unclear, meant, numbers)

@@ -161,7 +161,7 @@ def _is_name(one: tuple[str, int, int], text: str) -> bool:
 
 def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, int, int] | None:
     """What is a name of the words that begin a sentence: "Today Warsaw" is Warsaw."""
-    name, start, end = one
+    name, _, end = one
     first, _, rest = name.partition(" ")
     known = first.casefold() in sure and first.casefold() not in _SMALL
     if rest and not known and _words(rest)[0] in sure:

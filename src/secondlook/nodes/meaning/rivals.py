@@ -35,6 +35,10 @@ _ORGANISATION = re.compile(
     r"\b(?:Company|Corporation|Inc|Ltd|University|Party|Army|Band|Club|Team|Council|Union|League|"
     r"Group|Brothers|Sisters|Association|Committee|Parliament|Church|Ministry|Government)\b|s\Z"
 )
+_DATE = re.compile(
+    r"(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|"
+    r"December)(?: \d+)?"
+)
 _REACH = 40
 _NAMING = r"[\s:\"\u201c'(]+(?:called|titled|entitled|named)?[\s\"\u201c'(]*"
 _BEING = (
@@ -135,7 +139,7 @@ def _worths(
     worths = {
         one: _prominence(one, witness) * _fit(unclear, one, witness.passage.text)
         for one in found.values()
-        if one.key not in asked and not _is_answer(one, witness)
+        if one.key not in asked and not _DATE.fullmatch(one.name) and not _is_answer(one, witness)
     }
     total = sum(worths.values())
     return {one: worth / total for one, worth in worths.items() if worth > 0.0} if total else {}
@@ -191,6 +195,8 @@ def _may_be_person(one: Mentioned) -> bool:
     if not all(word[:1].isupper() or word in {"de", "von", "van", "la", "du"} for word in words):
         return False
     signs = one.goes_on["she"] + one.goes_on["he"]
+    if len(words) == 1 and not signs and not one.is_title:
+        return False  # one capital word of which nothing speaks as of a person: mostly none
     return one.is_title or (2 * one.with_article < len(one.places) and one.as_place <= signs)
 
 
