@@ -39,6 +39,10 @@ _DATE = re.compile(
     r"(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|"
     r"December)(?: \d+)?"
 )
+_PLACES = frozenset(
+    "Island Islands River Lake Sea Bay Street Road Bridge Harbour Harbor Mountain Mountains Valley "
+    "City County Province Airport Station Park Castle Tower".split()  # noqa: SIM905
+)
 _REACH = 40
 _NAMING = r"[\s:\"\u201c'(]+(?:called|titled|entitled|named)?[\s\"\u201c'(]*"
 _BEING = (
@@ -191,6 +195,8 @@ def _fit(unclear: Unclear, one: Mentioned, text: str) -> float:
 def _may_be_person(one: Mentioned) -> bool:
     words = one.name.split()
     if len(words) > _LONGEST_PERSON or any(sign.isdigit() for sign in one.name):
+        return False
+    if words[-1] in _PLACES:
         return False
     if not all(word[:1].isupper() or word in {"de", "von", "van", "la", "du"} for word in words):
         return False
