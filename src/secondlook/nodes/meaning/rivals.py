@@ -40,8 +40,8 @@ _DATE = re.compile(
     r"December)(?: \d+)?"
 )
 _PLACES = frozenset(
-    "Island Islands River Lake Sea Bay Street Road Bridge Harbour Harbor Mountain Mountains Valley "
-    "City County Province Airport Station Park Castle Tower".split()  # noqa: SIM905
+    """Island Islands River Lake Sea Bay Street Road Bridge Harbour Harbor Mountain Mountains Valley
+    City County Province Airport Station Park Castle Tower""".split()  # noqa: SIM905
 )
 _REACH = 40
 _NAMING = r"[\s:\"\u201c'(]+(?:called|titled|entitled|named)?[\s\"\u201c'(]*"
