@@ -50,7 +50,7 @@ def _estimates(rows: Sequence[Row], seed: int) -> dict[str, Estimate]:
 
 
 def _at_least(name: str, bar: float, found: Estimate | None, rows: Sequence[Row]) -> Criterion:
-    told = f"{name} >= {bar:.2f}"
+    told = f">= {bar:.2f}"
     if found is None or found.value is None:
         why = "the set does not name what it takes, or nothing was answered"
         return Criterion(name=name, bar=told, why=why)

@@ -257,7 +257,7 @@ def caps(results: Results) -> Table:
         for item in results.caps
     )
     best = results.recommended_rewrites
-    advice = "" if best is None else f" The fewest that lose nothing: max_rewrites = {best}."
+    advice = "" if best is None else f" The fewest shown to lose nothing: max_rewrites = {best}."
     return Table(
         "Rewrites allowed",
         ("at most", "success", "recall@5", "asked again", "seconds", "success lost", "recall lost"),
