@@ -300,7 +300,8 @@ class Secondlook:
                     await begin_step_again(saver, run.id)
                 graph = self._graphs.ready(run.workflow, saver)
                 most = workflow_named(run.workflow).most_visits(self.settings)
-                config = {"configurable": {"thread_id": run.id}, "recursion_limit": most}
+                # langgraph counts the step in which it sees that nothing is left to do.
+                config = {"configurable": {"thread_id": run.id}, "recursion_limit": most + 1}
                 begin = await first_state(run, graph, config, resumable=saver is not None)
                 async for event in watched.events(graph, begin, config):
                     tell(event)

@@ -10,7 +10,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes.checking.attempts import may_search_again, rewriting_may_help
 from secondlook.nodes.checking.grounded import share_grounded
 from secondlook.nodes.checking.useful import Usefulness, usefulness
-from secondlook.state import Draft, Drafts, JudgedDraft, Query, Searches, Trace, step
+from secondlook.state import Draft, Drafts, JudgedDraft, Query, Readings, Searches, Trace, step
 
 if TYPE_CHECKING:
     from secondlook.state import DraftData
@@ -20,7 +20,7 @@ _NOTHING = Usefulness(0.0, is_useful=False)
 """No answer addresses no question."""
 
 
-class ToWeigh(Query, Searches, Draft, Drafts):
+class ToWeigh(Query, Searches, Readings, Draft, Drafts):
     """A draft, and what was tried for it."""
 
 
@@ -67,7 +67,10 @@ def _way(state: ToWeigh, context: Context, found: Usefulness) -> tuple[Way, str]
     if not rewriting_may_help(state["draft"]):
         return "settle", "what was found has been weighed already"
     searches, stuck = state.get("searches", []), state.get("stuck", False)
-    if not stuck and may_search_again(state["queries"], searches, context.settings):
+    assumed = state.get("assumed")
+    if not stuck and may_search_again(
+        state["queries"], searches, context.settings, assumed=assumed
+    ):
         return "rewrite", "another search may find more"
     return "settle", "no other search is allowed, or the last one brought nothing new"
 

@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 
 from secondlook.answer import Check
 from secondlook.context import Context  # noqa: TC001
+from secondlook.nodes.checking.attempts import rewrites
 from secondlook.nodes.finish import Finished, assembled, finished
 from secondlook.nodes.parts.telling import answer_parts
 from secondlook.state import Drafts, Finishing, Parts, Readings, Settled
@@ -22,11 +23,12 @@ class Corrected(Finishing, Drafts, Settled, Parts, Readings):
 
 async def finish_corrected(state: Corrected, runtime: Runtime[Context]) -> Finished:
     plain = await assembled(state, runtime.context)
-    judged = state.get("settled")
+    judged = state.get("settled") if plain.claims else None
     return finished(
         plain.model_copy(
             update={
                 "useful": _useful(judged),
+                "attempts": 1 + rewrites(state["queries"], state.get("assumed")),
                 "regenerations": state.get("regenerations", 0),
                 "needs_review": state.get("needs_review", False),
                 "parts": answer_parts(state.get("parts", []), plain.citations),
@@ -38,6 +40,6 @@ async def finish_corrected(state: Corrected, runtime: Runtime[Context]) -> Finis
 
 
 def _useful(judged: JudgedDraft | None) -> Check:
-    if judged is None or judged["is_useful"] is None or not judged["draft"]["sentences"]:
+    if judged is None or judged["is_useful"] is None:
         return Check()
     return Check(value="yes" if judged["is_useful"] else "no", score=judged["useful"])

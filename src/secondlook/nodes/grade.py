@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
 from secondlook.nodes.assess import measured, min_quality, min_web_quality
-from secondlook.nodes.checking.attempts import may_search_again
+from secondlook.nodes.checking.attempts import may_search_again, rewrites
 from secondlook.nodes.grading import Grading, graded
 from secondlook.nodes.meaning.unclear import unresolved
 from secondlook.state import (
@@ -82,7 +82,8 @@ async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
     made = await _graded(state, context)
     weights = _weighed(made.found, context)
     search = _search(state, made.found, weights)
-    decision = _decided(state, context, weights, search)
+    new = _new_searches(state, search)
+    decision = _decided(state, context, weights, [*state["searches"], *new])
     found = _chosen(made.found, context, last_resort=decision.last_resort)
     told = step(
         "grade",
@@ -94,7 +95,8 @@ async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
     )
     return {
         "found": found,
-        "searches": [search],
+        # For the question as it is understood then, all is searched and graded anew.
+        "searches": [] if decision.way == "readings" else new,
         "quality": weights.quality,
         "route": decision.way,
         "steps": [told],
@@ -113,6 +115,13 @@ def _search(state: Searched, found: Sequence[Found], weights: _Weights) -> Searc
         relevant=weights.relevant,
         quality=weights.quality,
     )
+
+
+def _new_searches(state: Searched, search: Search) -> list[Search]:
+    """The search that led here, unless it is known. The web is none: it has no other words, and a
+    rewrite that was refused has brought none."""
+    made = 1 + rewrites(state["queries"], state.get("assumed"))
+    return [search] if len(state["searches"]) < made else []
 
 
 async def _graded(state: Searched, context: Context) -> Grading:
@@ -135,7 +144,9 @@ def _weighed(found: Sequence[Found], context: Context) -> _Weights:
     )
 
 
-def _decided(state: Searched, context: Context, weights: _Weights, search: Search) -> _Decision:
+def _decided(
+    state: Searched, context: Context, weights: _Weights, searches: Sequence[Search]
+) -> _Decision:
     settings = context.settings
     if _is_unclear(state, settings):
         return _Decision("readings", "a word of the question may mean several things")
@@ -144,7 +155,7 @@ def _decided(state: Searched, context: Context, weights: _Weights, search: Searc
     if enough := weights.enough(settings, min_quality(settings, context.calibration)):
         return _Decision("answer", enough)
     why = f"{weights.relevant} of {weights.graded} are about it"
-    if way := _next_try(state, settings, weights, search):
+    if way := _next_try(state, settings, weights, searches):
         return _Decision(way, why)
     if _nothing_fits(context, weights):
         return _Decision("settle", f"{why}, and nothing else may be tried")
@@ -152,10 +163,13 @@ def _decided(state: Searched, context: Context, weights: _Weights, search: Searc
     return _Decision("answer", f"{why}, and {rest}", last_resort=True)
 
 
-def _next_try(state: Searched, settings: Settings, weights: _Weights, search: Search) -> Way | None:
+def _next_try(
+    state: Searched, settings: Settings, weights: _Weights, searches: Sequence[Search]
+) -> Way | None:
     """Other words, or the web: whichever comes first, as long as it may."""
-    queries, searches = state["queries"], [*state["searches"], search]
-    words = not state.get("stuck", False) and may_search_again(queries, searches, settings)
+    words = not state.get("stuck", False) and may_search_again(
+        state["queries"], searches, settings, assumed=state.get("assumed")
+    )
     web = settings.web.enable_web_search and not state.get("web_tried", False)
     if web and settings.web.after == "first" and 2 * weights.relevant < weights.graded:
         return "search_web"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
 from secondlook.context import Context  # noqa: TC001
-from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.nodes.checking.asking import unfit_judge, yes_or_no
 from secondlook.nodes.checking.refusal import AnswerGrade, AnswerGrades
 from secondlook.nodes.showing import evidence_budget, evidence_items, packed
@@ -64,6 +64,8 @@ async def _messages(state: ToGrade, context: Context) -> tuple[Message, ...]:
     budget = await evidence_budget(context, "grade", bare, max_tokens=prompt.max_tokens)
     items, _ = await evidence_items(context, state["found"])
     shown = packed(context, "grade", question, items, budget)
+    if not shown.blocks:
+        raise UnusableReply("the evidence of the answer cannot be read any more")
     evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
     return prompt.render(question=question, answer=answer, evidence=evidence)
 

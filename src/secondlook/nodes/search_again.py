@@ -30,11 +30,11 @@ class Again(Asked, Searches):
 async def search_again(state: Again, runtime: Runtime[Context]) -> Retrieved:
     context, search = runtime.context, runtime.context.settings.search
     number = len(state["searches"])
-    known = {item["id"]: item for item in state["found"]}
-    again = [_first_found(item, number) for item in await _searched(state, context)]
-    pool = pooled(known, again, replace=False)
+    pool = list(state["found"])
     warnings: list[dict[str, Any]] = []
     try:
+        again = [_first_found(item, number) for item in await _searched(state, context)]
+        pool = pooled({item["id"]: item for item in pool}, again, replace=False)
         most = max(1, search.candidates // _SHARE)
         found, read = await read_on(context, state["question"], pool, most=most)
     except Exception as error:  # noqa: BLE001 - what was read before is worth keeping

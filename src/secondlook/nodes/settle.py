@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
 from secondlook.context import Context  # noqa: TC001
+from secondlook.nodes.checking.attempts import rewrites
 from secondlook.nodes.checking.refusal import AnswerGrades
 from secondlook.nodes.extract import withheld
-from secondlook.state import Draft, Drafts, JudgedDraft, Query, Settled, Trace, step
+from secondlook.state import Draft, Drafts, JudgedDraft, Query, Readings, Settled, Trace, step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ _UNANSWERED: frozenset[StopReason] = frozenset({"no_evidence", "low_confidence"}
 _NOT_USEFUL = "(It may not be what was asked: look at the evidence yourself.)"
 
 
-class ToSettle(Query, Drafts, Draft, AnswerGrades):
+class ToSettle(Query, Drafts, Draft, AnswerGrades, Readings):
     """Every draft, and the one that no check has seen."""
 
 
@@ -36,15 +37,15 @@ async def settle(state: ToSettle, runtime: Runtime[Context]) -> Chosen:
     draft = withheld("no_evidence", reasons=["nothing that was found is about the question"])
     if best is not None:
         draft = cut(best) if context.settings.answer.unsupported == "cut" else best["draft"]
-    rewrites = len(state["queries"]) - 1
-    stop = _stop(best, draft, rewrites=rewrites, most=context.settings.corrective.max_rewrites)
+    made = rewrites(state["queries"], state.get("assumed"))
+    stop = _stop(best, draft, rewrites=made, most=context.settings.corrective.max_rewrites)
     draft = _noted({**draft, "stop": stop}, best)
     review = stop in {"attempts_exhausted", "no_progress"} or _is_ungrounded(best)
     told = step(
         "settle",
         _said(best, len(drafts)),
         drafts=len(drafts),
-        rewrites=rewrites,
+        rewrites=made,
         needs_review=review,
         stop=stop,
     )

@@ -126,6 +126,9 @@ async def _written(
     budget = await evidence_budget(context, "answer", asking.render(question, ""), max_tokens=most)
     while True:
         shown = packed(context, "answer", question, items, budget)
+        if not shown.blocks:  # the passages were found, and are gone or empty
+            gone = ["nothing of what was found can be read any more"]
+            return Written(withheld("no_evidence", reasons=gone), {})
         writing = _Writing.begin(context, question, shown, held, emit, asking=asking)
         try:
             reply = await context.models.ask(

@@ -30,13 +30,23 @@ def may_regenerate(context: Context, draft: DraftData, regenerations: int) -> bo
     )
 
 
+def rewrites(queries: Sequence[str], assumed: str | None) -> int:
+    """How often the question was put in other words. The question as it was understood, where a
+    reading was assumed, is a query too, and none of these."""
+    return len(queries) - 1 - (assumed is not None)
+
+
 def may_search_again(
-    queries: Sequence[str], searches: Sequence[Search], settings: Settings
+    queries: Sequence[str],
+    searches: Sequence[Search],
+    settings: Settings,
+    *,
+    assumed: str | None = None,
 ) -> bool:
     """Whether the question may be put in other words: attempts remain, and the last time it was,
     that brought something new."""
     corrective = settings.corrective
-    if not corrective.enable_rewriting or len(queries) - 1 >= corrective.max_rewrites:
+    if not corrective.enable_rewriting or rewrites(queries, assumed) >= corrective.max_rewrites:
         return False
     return len(searches) <= 1 or searches[-1]["new"] > 0
 

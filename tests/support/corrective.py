@@ -1,0 +1,185 @@
+"""Runs of `corrective` from end to end, and models that do at each step what they are told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from secondlook.answer import Answer
+from secondlook.graphs.corrective import build, most_visits
+from secondlook.models import Models
+from tests.support.engine import WordShelf, context_of, settings_of, state_of
+from tests.support.function_model import FunctionModel, no_pause
+from tests.support.grading import figures, probed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from secondlook.memory.ledger import Caps
+    from secondlook.models import ChatRequest
+    from secondlook.models.probe_store import Probe
+    from secondlook.retrieval.web import WebSearch
+    from secondlook.settings import Settings
+
+Says = "str | BaseException | Callable[[ChatRequest], Any]"
+
+_OPENINGS: Final = {
+    "You grade numbered passages": "grade",
+    "You write a search query": "rewrite",
+    "You check numbered sentences": "check_grounded",
+    "You check whether an answer": "check_useful",
+    "You judge an answer": "grade_answer",
+    "You split a question": "split",
+    "You rewrite": "condense",
+    "You answer": "answer",
+}
+_BLOCK = re.compile(r"<<evidence-\w+ (\d+)>>(.*?)(?=\n<<)", re.DOTALL)
+_NOT_MARKED = re.compile(r"[^.!?]+[.!?]")
+SPEC = "ollama:scripted"
+
+
+def step_of(request: ChatRequest) -> str:
+    """The step whose prompt a model was sent."""
+    told = request.messages[0].content
+    return next((step for opening, step in _OPENINGS.items() if opening in told), "unknown")
+
+
+def shown(request: ChatRequest) -> dict[int, str]:
+    """The evidence, or the sentences' evidence, by number: of the last prompt, not of examples."""
+    last = request.messages[-1].content
+    return {int(number): text.strip() for number, text in _BLOCK.findall(last)}
+
+
+def grades(request: ChatRequest, grade: str | Callable[[str], str]) -> str:
+    """Every passage that is shown with a grade, by what it says or the same for all."""
+    say = grade if callable(grade) else lambda _: grade
+    entries = [{"passage": at, "grade": say(text)} for at, text in shown(request).items()]
+    return json.dumps({"grades": entries})
+
+
+def verdicts(request: ChatRequest, verdict: str) -> str:
+    """The same verdict on whatever is asked about: one answer, or each of its sentences."""
+    if step_of(request) != "check_grounded":
+        return json.dumps({"verdict": verdict})
+    entries = [{"number": number, "verdict": verdict} for number in shown(request)]
+    return json.dumps({"verdicts": entries})
+
+
+def sentence_with(request: ChatRequest, words: str) -> str:
+    """The sentence of the evidence that has these words, cited: what an honest model writes."""
+    for number, text in shown(request).items():
+        for found in _NOT_MARKED.findall(text.replace("\n", " ")):
+            if words in found:
+                return f"{found.strip()[:-1]} [{number}]."
+    return "NOT IN THE EVIDENCE"
+
+
+class Scripted(FunctionModel):
+    """Says at each step what is written for it: a text, an error, a function of the request, or a
+    list of these, one after the other and the last for ever. A step without lines has no model to
+    ask, and fails a test that thought otherwise."""
+
+    def __init__(self, **lines: Any) -> None:
+        super().__init__(self._say, spec=SPEC, context=8192)
+        self._lines = {
+            step: list(said) if isinstance(said, list) else [said] for step, said in lines.items()
+        }
+        self.asked: list[str] = []
+
+    def _say(self, request: ChatRequest) -> Any:
+        step = step_of(request)
+        self.asked.append(step)
+        lines = self._lines.get(step)
+        if not lines:
+            raise AssertionError(f"nobody should have asked at {step}: {request.messages[-1]!r}")
+        said = lines.pop(0) if len(lines) > 1 else lines[0]
+        if isinstance(said, BaseException):
+            raise said
+        return said(request) if callable(said) else said
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run from its question to its answer."""
+
+    answer: Answer
+    nodes: tuple[str, ...]
+    """As they were visited."""
+    retrievals: int
+    calls: int
+    """Model calls, those that failed included."""
+
+    @property
+    def ended(self) -> tuple[str, str, bool]:
+        return self.answer.status, self.answer.stop_reason, self.answer.needs_review
+
+    def visits(self) -> Counter[str]:
+        return Counter(self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a run is given besides its question."""
+
+    settings: Settings = field(default_factory=settings_of)
+    shelf: Any = None
+    model: FunctionModel | None = None
+    web: WebSearch | None = None
+    probe: Probe | None = None
+    caps: Caps | None = None
+
+    async def run(self, question: str) -> Ran:
+        from dataclasses import replace
+
+        shelf = self.shelf if self.shelf is not None else WordShelf()
+        context = context_of(
+            shelf=shelf,
+            settings=self.settings,
+            web=self.web,
+            caps=self.caps,
+            question=question,
+            workflow="corrective",
+        )
+        if self.model is not None:
+            asker = self._models(self.model).asker(
+                run=context.run,
+                workflow=context.workflow,
+                ledger=context.ledger,
+                journal=context.models.journal,
+            )
+            context = replace(context, models=asker)
+        graph = build(self.settings).compile()
+        limit = most_visits(self.settings) + 1  # langgraph counts the end
+        state = await graph.ainvoke(state_of(question), {"recursion_limit": limit}, context=context)
+        return Ran(
+            answer=Answer.model_validate(state["answer"]),
+            nodes=tuple(step["node"] for step in state["steps"]),
+            retrievals=len(getattr(shelf, "finds", ())),
+            calls=context.ledger.usage().calls,
+        )
+
+    def _models(self, model: FunctionModel) -> Models:
+        named = self.settings.models.model_copy(update={"default": model.spec})
+        settings = self.settings.model_copy(update={"models": named})
+        return Models(
+            settings, open_chat=lambda _: model, probes=lambda _: self.probe, pause=no_pause
+        )
+
+
+def run(question: str, **given: Any) -> Ran:
+    return asyncio.run(Bench(**given).run(question))
+
+
+def fit_probe() -> Probe:
+    """Of a model that was measured to grade well: `auto` asks no other."""
+    return probed(SPEC, mode="json_schema", grading=figures(fit=True))
+
+
+def corrective(sections: Mapping[str, Mapping[str, Any]] | None = None, **chosen: Any) -> Settings:
+    """Settings of the workflow itself, and of other sections."""
+    given = {name: dict(section) for name, section in (sections or {}).items()}
+    return settings_of(**given, corrective=chosen)
