@@ -21,7 +21,7 @@ class Tried(Record):
     relevant: int | None = Field(
         default=None, description="Passages about the question, of all found so far."
     )
-    new: int | None = Field(default=None, description="Passages that no earlier query had found.")
+    new: int | None = Field(default=None, description="Of those, the ones that it brought.")
     words_kept: float | None = Field(
         default=None, description="Share of the question's own words that the query has."
     )

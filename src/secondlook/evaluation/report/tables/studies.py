@@ -292,7 +292,7 @@ def attempts(results: Results) -> Table:
             "gold in the best 5",
             "after the first",
             "about it",
-            "new",
+            "of those new",
             "words kept",
         ),
         rows,
