@@ -142,9 +142,12 @@ def test_thresholds_show_rate_and_effect(data: str, capsys: pytest.CaptureFixtur
 
 def test_hypotheses_say_what_was_not_tested(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "hypotheses", data, "--json"]) == 0
-    found = {item["name"]: item["verdict"] for item in printed(capsys)["hypotheses"]}
-    assert found["H1"] == "not tested"
+    told = printed(capsys)
+    found = {item["name"]: item["verdict"] for item in told["hypotheses"]}
+    assert found["H1 as first stated"] == found["H2 model"] == "not tested"
     assert any(name.startswith("H2") for name in found)
+    assert [cap["rewrites"] for cap in told["caps"]] == [0, 1, 2, 3]
+    assert {item["name"] for item in told["criteria"]} >= {"recall@5", "faithfulness", "success"}
 
 
 @pytest.mark.parametrize(
