@@ -15,6 +15,7 @@ from secondlook.nodes.grading import Grading, graded
 from secondlook.nodes.meaning.unclear import unresolved
 from secondlook.state import (
     Asked,
+    Drafts,
     Evidence,
     Found,
     Readings,
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 
 Way = Literal["answer", "rewrite", "search_web", "readings", "settle"]
 LAST_RESORT = 3
-"""Passages that an answer rests on where too little fits: the best that any search brought."""
+"""Passages that an answer rests on where a model lets too few pass: the best of any search."""
 _RELEVANT = frozenset({"about", "answers"})
 
 
-class Searched(Asked, Searches, Readings):
-    """What is asked, what was found, and the searches so far."""
+class Searched(Asked, Searches, Readings, Drafts):
+    """What is asked, what was found, and the searches and drafts so far."""
 
 
 class Weighed(Evidence, Trace):
@@ -81,9 +82,12 @@ async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
     context = runtime.context
     made = await _graded(state, context)
     weights = _weighed(made.found, context)
-    search = _search(state, made.found, weights)
+    search = _search(state, made.found, weights, context.settings)
     new = _new_searches(state, search)
-    decision = _decided(state, context, weights, [*state["searches"], *new])
+    searches = [*state["searches"], *new]
+    decision = _decided(state, context, weights, searches)
+    if decision.way == "answer" and _is_as_before(state, made.found, searches):
+        decision = _Decision("settle", "nothing was found that the last draft did not have")
     found = _chosen(made.found, context, last_resort=decision.last_resort)
     told = step(
         "grade",
@@ -104,13 +108,16 @@ async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
     }
 
 
-def _search(state: Searched, found: Sequence[Found], weights: _Weights) -> Search:
+def _search(
+    state: Searched, found: Sequence[Found], weights: _Weights, settings: Settings
+) -> Search:
     number = len(state["searches"])
+    welcome = _RELEVANT if settings.corrective.enable_grading else {"not graded"}
     return Search(
         query=state["queries"][-1],
         found=len(found),
         new=sum(
-            item["search"] == number and item["grade"] in _RELEVANT for item in ranking.kept(found)
+            item["search"] == number and item["grade"] in welcome for item in ranking.kept(found)
         ),
         relevant=weights.relevant,
         quality=weights.quality,
@@ -178,6 +185,12 @@ def _next_try(
     return "search_web" if web else None
 
 
+def _is_as_before(state: Searched, found: Sequence[Found], searches: Sequence[Search]) -> bool:
+    """Whether there is a draft, and whoever wrote it would see nothing else now."""
+    web = any(item["origin"] == "web" for item in ranking.kept(found))
+    return bool(state.get("drafts")) and not searches[-1]["new"] and not web
+
+
 def _is_unclear(state: Searched, settings: Settings) -> bool:
     first = settings.corrective.enable_readings and "assumed" not in state
     return first and unresolved(state["question"]) is not None
@@ -192,17 +205,17 @@ def _nothing_fits(context: Context, weights: _Weights) -> bool:
 
 
 def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> list[Found]:
-    """What an answer may rest on: where a model graded, what it let pass comes first; as a last
-    resort fewer. The reader's grades follow the order that is there."""
-    k = context.settings.answer.k
-    kept = ranking.kept(found)
-    if any(item["graded_by"] not in {None, "reader"} for item in found):
-        unlike = [item for item in found if item["why"] != ranking.REPEATS]
-        kept = sorted(unlike, key=lambda item: item["grade"] not in _RELEVANT)[:k]
-        if not last_resort:
-            kept = [item for item in kept if item["grade"] in _RELEVANT] or kept
-    ids = {item["id"] for item in (kept[:LAST_RESORT] if last_resort else kept)}
-    return [_marked(item, kept=item["id"] in ids) for item in found]
+    """What an answer may rest on. Where a model graded, what it let pass, or as a last resort the
+    best few. The reader's grades follow the order that is there: nothing is to be chosen anew."""
+    if not any(item["graded_by"] not in {None, "reader"} for item in found):
+        return list(found)
+    unlike = [item for item in found if item["why"] != ranking.REPEATS]
+    passed = [item for item in unlike if item["grade"] in _RELEVANT]
+    best = [*passed, *(item for item in unlike if item["grade"] not in _RELEVANT)]
+    few = best[:LAST_RESORT]
+    kept = few if last_resort or not passed else passed[: context.settings.answer.k]
+    ids = {item["id"] for item in kept}
+    return ranking.kept_first([_marked(item, kept=item["id"] in ids) for item in found])
 
 
 def _marked(item: Found, *, kept: bool) -> Found:

@@ -22,7 +22,7 @@ REPEATS = "repeats a better passage"
 
 
 def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
-    """Best first and without repeats, the best `k` marked as kept."""
+    """Best first, the best `k` without repeats marked as kept; what is pinned stands behind them."""
     by_id = {item["id"]: item for item in found}
     relevance = {item["id"]: item["relevance"] for item in found if item["relevance"] is not None}
     fused = [Fused(item["id"], item["fusion_score"]) for item in found]
@@ -37,7 +37,14 @@ def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
     unlike = distinct(placed, place=lambda item: (item["document"], item["start"], item["end"]))
     kept = {item["id"] for item in _with_pinned(unlike, k)}
     shown = {item["id"] for item in unlike}
-    return [_marked(item, kept, shown) for item in placed]
+    marked = [_marked(item, kept, shown) for item in placed]
+    pinned = any(item["pinned"] for item in marked)
+    return kept_first(marked) if pinned else marked
+
+
+def kept_first(found: Sequence[Found]) -> list[Found]:
+    """What an answer may rest on before all else, each in its order."""
+    return sorted(found, key=lambda item: not item["kept"])
 
 
 def _with_pinned(placed: Sequence[Found], k: int) -> list[Found]:
