@@ -22,7 +22,7 @@ REPEATS = "repeats a better passage"
 
 
 def ranked(found: Sequence[Found], *, blend: float, k: int) -> list[Found]:
-    """Best first, the best `k` without repeats marked as kept; what is pinned stands behind them."""
+    """Best first, the best `k` without repeats kept; what is pinned stands right behind them."""
     by_id = {item["id"]: item for item in found}
     relevance = {item["id"]: item["relevance"] for item in found if item["relevance"] is not None}
     fused = [Fused(item["id"], item["fusion_score"]) for item in found]
