@@ -111,6 +111,8 @@ def review_reason(answer: Answer) -> str | None:
     """Why a person should look at the evidence; None where nobody needs to."""
     if not answer.needs_review:
         return None
+    if answer.status == "abstained":  # its text says why
+        return "look at the evidence"
     why = {
         "attempts_exhausted": "every try was used up",
         "no_progress": "no other search brought more",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from rich.console import Console
 
+from secondlook import events
 from secondlook.answer import Answer, AnswerPart, Claim, Computation, Operand, SeenPassage
 from secondlook.cli import answers, runs, watching
 from secondlook.cli.answers import print_answer
@@ -119,6 +121,8 @@ def test_what_a_person_should_look_at_is_said_with_its_reason(
 ) -> None:
     told = shown(stop_reason=stop, needs_review=True, status="partial")
     assert f"needs review: {reason}; look at the evidence\n" in told
+    withheld = shown(stop_reason=stop, needs_review=True, status="abstained")
+    assert "needs review: look at the evidence\n" in withheld
     assert "needs review" not in shown(stop_reason=stop, status="partial")
     assert "needs review" not in shown(stop_reason=stop, needs_review=True, quiet=True)
 
@@ -196,14 +200,14 @@ def test_a_trace_tells_grades_and_what_is_withdrawn(capsys: pytest.CaptureFixtur
         seen.model_copy(update={"answers": False, "title": "Log"}),
         seen.model_copy(update={"grade": "irrelevant", "title": "Other"}),
     )
-    events: list[Event] = [
+    happened: list[Event] = [
         PassagesFound(run="r", query="q", passages=found),
         NodeFinished(run="r", at=1.0, node="grade", said="2 of 3."),
         NodeFinished(run="r", at=1.0, node="settle", said="Done."),
         Redrafted(run="r", at=2.0, why="more was found"),
     ]
     with watched(Call(quiet=True), trace=True) as see:
-        for event in events:
+        for event in happened:
             see(event)
     assert capsys.readouterr().err.splitlines() == [
         "   1.00 s  grade          2 of 3.",
@@ -218,6 +222,18 @@ def test_the_record_of_a_run_tells_of_every_kind_of_event() -> None:
     event = Redrafted(run="r", why="more was found")
     assert runs._told(event) == "what was written so far is withdrawn: more was found"
     assert EVENT.validate_json(event.model_dump_json()) == event
+
+
+def test_every_kind_of_event_is_documented_with_its_keys() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text("utf-8")
+    section = page.partition("## Events")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| .+ \|$", section, re.MULTILINE)
+    documented = {kind: set(re.findall(r"`(\w+)`", keys)) for kind, keys in rows}
+    kinds = get_args(events.Event)
+    common = {"type", "run", "at"}
+    assert documented == {
+        kind.model_fields["type"].default: kind.model_fields.keys() - common for kind in kinds
+    }
 
 
 def test_a_passage_that_was_not_graded_by_name_has_no_name() -> None:

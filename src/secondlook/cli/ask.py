@@ -25,9 +25,14 @@ Examples:
   secondlook ask "what does it cost" --doc offer.eml --trace
   secondlook ask "who voted against it" --model ollama:qwen2.5
   secondlook ask "who voted against it" --model gguf:~/models/qwen.gguf
+  secondlook ask "when did she leave" --workflow corrective
   secondlook ask "how deep is berth 4" --max-risk 0.05
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json             check it again, offline
+
+\b
+--workflow corrective looks a second time where the first is not enough, says
+what an unclear word was taken for, and asks back where it cannot tell.
 
 \b
 Without a model the answer is taken word for word from a passage. It is
@@ -43,7 +48,8 @@ ModelOption = Annotated[
     typer.Option(metavar="MODEL", help="Who writes: provider:model, gguf:PATH, or none."),
 ]
 WorkflowOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="How to answer: linear, adaptive or summary.")
+    str | None,
+    typer.Option(metavar="NAME", help="How to answer: linear, adaptive, corrective, summary."),
 ]
 WebOption = Annotated[
     bool | None,

@@ -45,7 +45,8 @@ Examples:
 
 \b
 A follow-up such as "and in 2023?" or "who wrote it?" is made whole from the
-questions before it, and the question that was used is shown.
+questions before it, and the question that was used is shown. Where an answer
+asks back which one you mean, the name is enough.
 Ctrl-C stops an answer and keeps the chat; Ctrl-D leaves.
 """
 PROMPT = "> "

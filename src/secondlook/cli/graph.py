@@ -19,6 +19,7 @@ Examples:
   secondlook graph                          which workflows there are
   secondlook graph adaptive                 one of them, as Mermaid
   secondlook graph adaptive --web           the same with a web search
+  secondlook graph corrective               the one that corrects itself
   secondlook graph linear > linear.mmd
 
 \b
