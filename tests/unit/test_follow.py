@@ -31,7 +31,7 @@ OTHERS = [
 ]
 
 
-def passages() -> list[Passage]:
+def pieces() -> list[Passage]:
     return passages_of([("harbour lights", FILM), ("maren holt", HOLT), *OTHERS])
 
 
@@ -39,7 +39,7 @@ def passages() -> list[Passage]:
 class _Shelf(WordShelf):
     """The first search does not find who is named; a search for the name does."""
 
-    held: list[Passage] = field(default_factory=passages)
+    held: list[Passage] = field(default_factory=pieces)
     asked: list[str] = field(default_factory=list)
 
     def find(self, query: str, options: Any, where: Any) -> list[Hit]:
@@ -52,11 +52,11 @@ class _Shelf(WordShelf):
             )
         return hits
 
-    def read(self, query: str, given: Sequence[Passage], **choice: Any) -> list[Reading]:
+    def read(self, query: str, passages: Sequence[Passage], **_choice: Any) -> list[Reading]:
         """The film fits the question best; who is named fits once the name is said."""
         return [
             _with(reading, 9.0 if one.text == FILM else 3.0 if "Holt" in query else -4.0)
-            for one, reading in zip(given, WordShelf.read(self, query, given), strict=True)
+            for one, reading in zip(passages, WordShelf.read(self, query, passages), strict=True)
         ]
 
 
