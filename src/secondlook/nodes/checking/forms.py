@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from secondlook.nodes.entries import usable
 
 Said = Literal["yes", "no"]
 _SAID: tuple[Said, ...] = get_args(Said)
@@ -18,19 +20,11 @@ def _plain(value: Any) -> Any:
     return _WORDS.get(said, said) if isinstance(said, str | bool) else said
 
 
-def _readable(value: Any) -> Any:
-    """Without the entries that are none, unless all are: then the whole is refused."""
-    if not isinstance(value, list):
-        return value
-    return [entry for entry in value if _is_entry(entry)] or value
+def _is_known(value: Any) -> bool:
+    return _plain(value) in _SAID
 
 
-def _is_entry(entry: Any) -> bool:
-    if not isinstance(entry, dict):
-        return False
-    number = entry.get("number")
-    numbered = isinstance(number, int) or (isinstance(number, str) and number.strip().isdecimal())
-    return numbered and _plain(entry.get("verdict")) in _SAID
+_readable = partial(usable, number="number", verdict="verdict", is_known=_is_known)
 
 
 class Verdict(BaseModel):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from secondlook.nodes.entries import usable
 
 Said = Literal["answers", "about", "no"]
 _SAID = get_args(Said)
@@ -15,19 +17,11 @@ def _plain(value: Any) -> Any:
     return value.strip().casefold() if isinstance(value, str) else value
 
 
-def _readable(value: Any) -> Any:
-    """Without the entries that are none, unless all are: then the whole is refused."""
-    if not isinstance(value, list):
-        return value
-    return [entry for entry in value if _is_entry(entry)] or value
+def _is_known(value: Any) -> bool:
+    return _plain(value) in _SAID
 
 
-def _is_entry(entry: Any) -> bool:
-    if not isinstance(entry, dict):
-        return False
-    number = entry.get("passage")
-    numbered = isinstance(number, int) or (isinstance(number, str) and number.strip().isdecimal())
-    return numbered and _plain(entry.get("grade")) in _SAID
+_readable = partial(usable, number="passage", verdict="grade", is_known=_is_known)
 
 
 class PassageGrade(BaseModel):
