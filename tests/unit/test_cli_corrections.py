@@ -92,6 +92,12 @@ def test_a_question_back_stands_last(shown: Shown) -> None:
         assert lines[-2:] == ["", BACK]
 
 
+def test_readings_are_told_apart(shown: Shown) -> None:
+    claims = (Claim(text="Ada left.", citations=(1,)), Claim(text="Grace left.", citations=(1, 2)))
+    lines = shown(asks_back=BACK, status="partial", claims=claims, short=None).splitlines()
+    assert lines[:2] == ["- Ada left. [1]", "- Grace left. [1][2]"]
+
+
 def test_a_computed_claim_shows_its_arithmetic(shown: Shown) -> None:
     told = shown(claims=(COMPUTED,), method="computed", model=None)
     assert "\ncomputed: 2004 [1] - 1981 [1] = 23 years\n" in told
@@ -99,7 +105,7 @@ def test_a_computed_claim_shows_its_arithmetic(shown: Shown) -> None:
 
 
 def test_parts_are_told_with_their_answers(shown: Shown) -> None:
-    told = [line.rstrip() for line in shown(parts=PARTS).splitlines()]
+    told = shown(parts=PARTS).splitlines()
     at = told.index("    1. When was Ada born? 1981 [1]")
     assert told[at - 1 : at + 2] == [
         "",

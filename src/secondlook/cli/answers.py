@@ -11,6 +11,7 @@ from secondlook.cli.corrections import (
     print_assumed,
     print_made_of,
     print_question_back,
+    print_readings,
     print_tries,
 )
 from secondlook.cli.terminal import counted, one_line, output
@@ -42,7 +43,10 @@ def print_answer(
     print_assumed(console, answer)
     if answer.short and answer.short not in {answer.text, answer.text.strip()}:
         console.print(Text(answer.short, style="bold"))
-    console.print(Text(answer.text))
+    if answer.asks_back and answer.claims:
+        print_readings(console, answer)
+    else:
+        console.print(Text(answer.text))
     print_made_of(console, answer)
     if answer.method == "outline":  # its lines are the quotes
         _print_sources(console, answer)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from secondlook.cli.terminal import counted, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
     from secondlook.answer import Answer, AnswerPart
 
@@ -39,13 +42,34 @@ def print_made_of(console: Console, answer: Answer) -> None:
 
 
 def _part(at: int, part: AnswerPart) -> RenderableType:
-    from rich.padding import Padding
     from rich.text import Text
 
-    marks = "".join(f"[{number}]" for number in part.citations)
     found = (one_line(part.short), "bold") if part.short else ("no answer of its own", "dim")
-    told = Text.assemble((f"{at}. ", "dim"), f"{one_line(part.question)} ", found)
-    return Padding(told.append(f" {marks}" if marks else ""), (0, 0, 0, 4), expand=False)
+    told = Text.assemble(f"{one_line(part.question)} ", found, _marks(part.citations))
+    return _hanging(f"    {at}.", told)
+
+
+def _marks(citations: Sequence[int]) -> str:
+    return f" {''.join(f'[{number}]' for number in citations)}" if citations else ""
+
+
+def _hanging(mark: str, told: Text) -> RenderableType:
+    """What does not fit on one line goes on under its first word, not under its mark."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column()
+    grid.add_row(mark, told)
+    return grid
+
+
+def print_readings(console: Console, answer: Answer) -> None:
+    """Each reading on a line of its own: they are alternatives, not one text."""
+    from rich.text import Text
+
+    for claim in answer.claims:
+        console.print(_hanging("-", Text(f"{claim.text}{_marks(claim.citations)}")))
 
 
 def print_tries(console: Console, answer: Answer) -> None:
