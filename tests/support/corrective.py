@@ -154,7 +154,8 @@ class Bench:
             context = replace(context, models=asker)
         graph = build(self.settings).compile()
         limit = most_visits(self.settings) + 1  # langgraph counts the end
-        state = await graph.ainvoke(state_of(question), {"recursion_limit": limit}, context=context)
+        first: Any = state_of(question)
+        state = await graph.ainvoke(first, {"recursion_limit": limit}, context=context)
         return Ran(
             answer=Answer.model_validate(state["answer"]),
             nodes=tuple(step["node"] for step in state["steps"]),

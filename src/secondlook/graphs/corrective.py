@@ -139,7 +139,7 @@ class Steps:
     def after_grade(self) -> list[str]:
         return [
             "answer",
-            *(["settle"] if self.grading else []),
+            *(["settle"] if self.grading or self.rewrite else []),
             *(["rewrite"] if self.grading and self.rewrite else []),
             *(["search_web"] if self.web else []),
             *(["readings"] if self.readings else []),

@@ -82,13 +82,15 @@ async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
     context = runtime.context
     made = await _graded(state, context)
     weights = _weighed(made.found, context)
-    search = _search(state, made.found, weights, context.settings)
+    found = _chosen(made.found, context, last_resort=False)
+    search = _search(state, found, weights, context.settings)
     new = _new_searches(state, search)
     searches = [*state["searches"], *new]
     decision = _decided(state, context, weights, searches)
-    if decision.way == "answer" and _is_as_before(state, made.found, searches):
+    if decision.way == "answer" and _is_as_before(state, found, searches):
         decision = _Decision("settle", "nothing was found that the last draft did not have")
-    found = _chosen(made.found, context, last_resort=decision.last_resort)
+    if decision.last_resort:
+        found = _chosen(made.found, context, last_resort=True)
     told = step(
         "grade",
         _said(decision.way, weights),
@@ -231,6 +233,8 @@ def _said(way: Way, weights: _Weights) -> str:
         "rewrite": "asking again in other words",
         "search_web": "looking on the web",
         "readings": "but one of its words is unclear",
-        "settle": "nothing that was found comes near it",
+        "settle": "a new draft would see nothing new"
+        if weights.relevant
+        else "nothing that was found comes near it",
     }[way]
     return f"{found}: {said}."
