@@ -20,6 +20,7 @@ FLAGS = (
     ("web", "enable_web_search"),
     ("answer", "enable_sentence_check"),
     ("answer", "enable_abstention"),
+    ("answer", "enable_answer_grading"),
 )
 DOCS = Path(__file__).parents[2] / "docs"
 
