@@ -218,11 +218,11 @@ def test_a_model_answers_the_parts_and_code_computes(engines: Engines) -> None:
 def test_a_rewrite_that_changes_nothing_is_refused(engines: Engines) -> None:
     model = Scripted(rewrite=ABSENT)
     answer = engines.ask(ABSENT, model)
-    assert ended(answer) == ("abstained", "no_progress", True)
-    assert nodes(answer) == [*BEGIN, *AGAIN, *END]
+    assert ended(answer) == ("abstained", "no_evidence", False)
+    assert nodes(answer) == [*BEGIN, "rewrite", "grade", *END]
     assert (answer.usage.calls, model.asked) == (1, ["rewrite"])
     (step,) = (step for step in answer.steps if step.node == "rewrite")
-    assert (step.numbers["rejected"], step.numbers["by"]) == ("repeat", "code")
+    assert (step.numbers["rejected"], step.numbers["accepted"]) == ("repeat", False)
 
 
 def test_where_a_model_grades_all_as_irrelevant_the_best_has_to_do(engines: Engines) -> None:
@@ -362,8 +362,8 @@ def _web(site: Site, **more: Any) -> dict[str, Any]:
 def test_with_the_web_off_it_is_not_asked(engines: Engines, site: Site) -> None:
     site.offer("/article")
     answer = engines.ask(LIGHTHOUSE)
-    assert ended(answer) == ("abstained", "no_progress", True)
-    assert nodes(answer) == [*BEGIN, *AGAIN, *END]
+    assert ended(answer) == ("abstained", "no_evidence", False)
+    assert nodes(answer) == [*BEGIN, "rewrite", "grade", *END]
     assert (site.requests, answer.usage.calls) == ([], 0)
 
 

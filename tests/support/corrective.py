@@ -38,7 +38,7 @@ _OPENINGS: Final = {
     "You answer": "answer",
 }
 _BLOCK = re.compile(r"<<evidence-\w+ (\d+)>>(.*?)(?=\n<<)", re.DOTALL)
-_NOT_MARKED = re.compile(r"[^.!?]+[.!?]")
+_SENTENCE = re.compile(r"\S.*?[.!?](?=\s|\Z)")
 SPEC = "ollama:scripted"
 
 
@@ -72,9 +72,9 @@ def verdicts(request: ChatRequest, verdict: str) -> str:
 def sentence_with(request: ChatRequest, words: str) -> str:
     """The sentence of the evidence that has these words, cited: what an honest model writes."""
     for number, text in shown(request).items():
-        for found in _NOT_MARKED.findall(text.replace("\n", " ")):
+        for found in _SENTENCE.findall(text.replace("\n", " ")):
             if words in found:
-                return f"{found.strip()[:-1]} [{number}]."
+                return f"{found[:-1]} [{number}]."
     return "NOT IN THE EVIDENCE"
 
 

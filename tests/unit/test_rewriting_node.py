@@ -267,6 +267,14 @@ def test_relevant_passages_lend_more_than_irrelevant_ones() -> None:
     assert {"council", "dredging", "voted", "Orr"} & set(update["queries"][0].split())
 
 
+def test_passages_on_something_else_lend_nothing() -> None:
+    shelf = WordShelf()
+    read = [{**item, "relevance": -9.0, "grade": "irrelevant"} for item in found_of(shelf)]
+    assert done(context_of(shelf=shelf), state(found=read))["queries"] == []
+    near = [{**read[0], "relevance": -1.0}, *read[1:]]
+    assert done(context_of(shelf=shelf), state(found=near))["queries"] != []
+
+
 def test_nothing_found_gives_no_query() -> None:
     update = done(context_of(), state(found=[]))
     assert (update["queries"], update["route"]) == ([], "none")

@@ -37,6 +37,8 @@ _BACKGROUND = 20
 _LONGEST = 300
 """Characters of a title or query that a model is shown."""
 _TOKENS_PER_WORD = 4
+_TOPICAL = 4.0
+"""Points of relevance below `calibration.min_about` down to which a passage is on the topic."""
 _GRADE_WEIGHT = {"answers": 1.0, "about": 1.0, "not graded": 0.5, "irrelevant": 0.25}
 
 
@@ -152,7 +154,9 @@ def _flat(text: str) -> str:
 
 
 async def _by_code(context: Context, state: Retried) -> tuple[str | None, list[dict[str, Any]]]:
-    best = _best(state["found"])
+    best = [item for item in _best(state["found"]) if _is_near(item, context)]
+    if not best:
+        return None, []
     chosen = {item["id"] for item in best}
     others = [item for item in state["found"][:_BACKGROUND] if item["id"] not in chosen]
     try:
@@ -169,6 +173,13 @@ async def _by_code(context: Context, state: Retried) -> tuple[str | None, list[d
         language=context.settings.library.language,
     )
     return query, []
+
+
+def _is_near(item: Found, context: Context) -> bool:
+    """Whether its words may help: those of a passage on something else lead away."""
+    if item["grade"] in {"about", "answers"} or item["relevance"] is None:
+        return True
+    return item["relevance"] > context.calibration.min_about - _TOPICAL
 
 
 def _best(found: Sequence[Found]) -> list[Found]:

@@ -49,6 +49,8 @@ async def told_apart(
             place = told.sentence["cited"][0]
             answered.setdefault((place["passage"], place["start"]), told)
     each = list(answered.values())
+    told_more = [one for one in each if one.short]
+    each = told_more if len(told_more) > 1 else each
     shorts = {(one.short or "").casefold() for one in each}
     alike = len(shorts) == 1 and "" not in shorts
     if len(each) <= 1 or alike:
