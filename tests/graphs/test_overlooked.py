@@ -1,0 +1,58 @@
+"""Where a model overlooks what the reader finds, a run that corrects itself gives the reader's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import Answer
+from secondlook.graphs.registry import workflow
+from secondlook.nodes import answer as answering
+from secondlook.nodes.grading.fit import Fit
+from tests.support.engine import QUESTION, context_of, state_of
+from tests.support.function_model import FunctionModel
+from tests.support.grading import figures
+
+if TYPE_CHECKING:
+    from secondlook.models import ChatRequest
+
+UNKNOWN = "what did the keeper of lamps drink"
+
+
+def asked(question: str, reply: str = "NOT IN THE EVIDENCE", name: str = "corrective") -> Answer:
+    def says(_request: ChatRequest) -> str:
+        return reply
+
+    context = context_of(model=FunctionModel(says), question=question, workflow=name)
+    graph = workflow(name).build(context.settings).compile()
+
+    async def go() -> dict[str, Any]:
+        return await graph.ainvoke(state_of(question), context=context)
+
+    return Answer.model_validate(asyncio.run(go())["answer"])
+
+
+def test_the_readers_answer_is_given_and_says_so() -> None:
+    answer = asked(QUESTION)
+    assert (answer.status, answer.method, answer.short) == ("answered", "extractive", "7.8 metres")
+    assert any("found no answer" in reason for reason in answer.confidence.reasons)
+    assert answer.model is None
+
+
+def test_linear_leaves_it_to_the_model() -> None:
+    assert asked(QUESTION, name="linear").status == "abstained"
+
+
+def test_what_the_reader_does_not_know_either_is_withheld() -> None:
+    assert asked(UNKNOWN).status == "abstained"
+
+
+@pytest.mark.parametrize(("fit", "status"), [(True, "abstained"), (False, "answered")])
+def test_a_model_that_judges_well_is_believed(
+    monkeypatch: pytest.MonkeyPatch, fit: bool, status: str
+) -> None:
+    known = Fit("ollama:function", None, figures(fit=fit))
+    monkeypatch.setattr(answering, "fit_to_grade", lambda *_: known)
+    assert asked(QUESTION).status == status
