@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 FLAGS = WORKFLOWS["corrective"].flags
-LIMITS = ({}, {"max_rewrites": 0}, {"max_regenerations": 0})
+LIMITS: tuple[dict[str, int], ...] = ({}, {"max_rewrites": 0}, {"max_regenerations": 0})
 """A step that may be made no time is not there either."""
 
 

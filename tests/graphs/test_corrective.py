@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from secondlook.app.running import Watched
 from secondlook.graphs.corrective import most_asked, most_by_node, most_visits
 from secondlook.reading.calibration import load_calibration
 from tests.support.corrective import corrective
+from tests.support.corrective_hostile import hostile_cases
 from tests.support.corrective_table import GRADERS, SCENARIOS, Row, row, table
 from tests.support.engine import CALIBRATED
 
@@ -78,3 +82,22 @@ def test_a_step_that_is_off_has_no_visits() -> None:
     assert not {"rewrite", "search_again", "check_useful", "search_web"} & set(most)
     assert most["answer"] == most["check_grounded"] == 3
     assert most["grade"] == 2
+
+
+def test_langgraph_is_given_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[int] = []
+    events = Watched.events
+
+    def noted(watched: Watched, graph: Any, given: Any, config: Any) -> Any:
+        limits.append(config["recursion_limit"])
+        return events(watched, graph, given, config)
+
+    monkeypatch.setattr(Watched, "events", noted)
+
+    async def go() -> int:
+        async for case in hostile_cases(seed=0, count=1):
+            most = most_visits(case.settings)
+        return most
+
+    # One more, for the step in which langgraph sees that nothing is left to do.
+    assert asyncio.run(go()) + 1 == limits[0]

@@ -63,7 +63,8 @@ class Engines:
         if model is not None:
             given["models"] = {"default": model.spec, "retries": 0}
         settings = Settings.model_validate({"answer": {"workflow": "corrective"}, **given})
-        models = Models(settings, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
+        chat: Any = model
+        models = Models(settings, open_chat=lambda _: chat, probes=lambda _: None, pause=no_pause)
         return Secondlook(self.library, settings=settings, models=models)
 
     def ask(self, question: str, model: Scripted | None = None, **sections: Any) -> Answer:
