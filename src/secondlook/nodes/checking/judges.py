@@ -4,6 +4,7 @@ model where the reader is unsure."""
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -73,11 +74,14 @@ async def _by_likeness(context: Context, ones: Sequence[Backed]) -> Heard:
     """By the place that is most like the sentence in meaning."""
     pairs = [(one.text, quote) for one in ones for _, quote in one.quotes]
     try:
-        values = iter(await asyncio.to_thread(context.shelf.similarity, pairs))
+        likes = await asyncio.to_thread(context.shelf.similarity, pairs)
+        if not all(map(math.isfinite, likes)):
+            raise ModelError("the embedder gave something that is no number")  # noqa: TRY301
     except Exception as error:  # noqa: BLE001 - whatever an embedder does
         heard = await _by_reader(context, ones)
         told = trouble(NODE, error, "the sentences were judged by the reader")
         return replace(heard, warnings=[*heard.warnings, told])
+    values = iter(likes)
     best = [max(next(values) for _ in one.quotes) for one in ones]
     return Heard([Opinion(value >= MIN_LIKENESS, round(value, 4)) for value in best])
 
