@@ -9,7 +9,7 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
-from secondlook.nodes import answer as answering
+from secondlook.nodes import overlooked
 from secondlook.nodes.grading.fit import Fit
 from tests.support.engine import QUESTION, context_of, state_of
 from tests.support.function_model import FunctionModel
@@ -37,8 +37,15 @@ def asked(question: str, reply: str = "NOT IN THE EVIDENCE", name: str = "correc
 def test_the_readers_answer_is_given_and_says_so() -> None:
     answer = asked(QUESTION)
     assert (answer.status, answer.method, answer.short) == ("answered", "extractive", "7.8 metres")
-    assert any("found no answer" in reason for reason in answer.confidence.reasons)
+    assert any("gave no answer" in reason for reason in answer.confidence.reasons)
     assert answer.model is None
+
+
+def test_so_is_it_where_nothing_stands_that_the_model_writes() -> None:
+    answer = asked(QUESTION, "The keeper of the lamps drinks tea with milk every Sunday [1].")
+    assert (answer.status, answer.method, answer.short) == ("answered", "extractive", "7.8 metres")
+    assert answer.regenerations == 2
+    assert answer.needs_review is False
 
 
 def test_linear_leaves_it_to_the_model() -> None:
@@ -54,5 +61,5 @@ def test_a_model_that_judges_well_is_believed(
     monkeypatch: pytest.MonkeyPatch, fit: bool, status: str
 ) -> None:
     known = Fit("ollama:function", None, figures(fit=fit))
-    monkeypatch.setattr(answering, "fit_to_grade", lambda *_: known)
+    monkeypatch.setattr(overlooked, "fit_to_grade", lambda *_: known)
     assert asked(QUESTION).status == status

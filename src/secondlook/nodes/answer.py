@@ -14,7 +14,7 @@ from secondlook.nodes.checking.attempts import hotter
 from secondlook.nodes.checking.limits import GREY
 from secondlook.nodes.checking.refusal import AnswerGrades, is_refused
 from secondlook.nodes.extract import extract, withheld
-from secondlook.nodes.grading.fit import fit_to_grade
+from secondlook.nodes.overlooked import read_instead
 from secondlook.reading.calibration import CalibrationError
 from secondlook.reading.support import SupportHeadError, stands_in
 from secondlook.state import Asked, Draft, DraftData, Drafts, Trace, step, trouble
@@ -72,17 +72,16 @@ async def answer_anew(state: ToAnswerAnew, runtime: Runtime[Context]) -> Drafted
 
 
 async def _or_read(state: Asked, runtime: Runtime[Context], drafted: Drafted) -> Drafted:
-    """Where a model finds nothing and the reader does, the reader's answer: small models overlook
-    what is there. One that was measured to judge answers well is believed."""
-    context, draft = runtime.context, drafted["draft"]
-    found_nothing = draft["model"] is not None and not draft["sentences"]
-    fit = fit_to_grade(context, "answer") if found_nothing else None
-    if not found_nothing or drafted["complaints"] or (fit and fit.judges_answers):
+    """Where a model finds nothing and the reader does: the reader's. What a model wrote and was
+    cut it may write anew."""
+    if drafted["complaints"]:
         return drafted
-    own = await _extracted(state, runtime)
-    if not own["sentences"]:
+    draft = drafted["draft"]
+    own = await read_instead(runtime.context, state["question"], state["found"], draft)
+    if own is None:
         return drafted
-    own["reasons"] = [*own["reasons"], f"{draft['model']} found no answer"]
+    for sentence in own["sentences"]:
+        runtime.stream_writer({"token": sentence["text"]})
     said = f"{draft['model']} found no answer. {_said(own)}"
     told = step("answer", said, drafted["steps"][0]["numbers"], confidence=own["confidence"])
     return {**drafted, "draft": own, "steps": [told]}

@@ -10,7 +10,17 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes.checking.attempts import may_search_again, rewriting_may_help
 from secondlook.nodes.checking.grounded import share_grounded
 from secondlook.nodes.checking.useful import Usefulness, usefulness
-from secondlook.state import Draft, Drafts, JudgedDraft, Query, Readings, Searches, Trace, step
+from secondlook.state import (
+    Draft,
+    Drafts,
+    Evidence,
+    JudgedDraft,
+    Query,
+    Readings,
+    Searches,
+    Trace,
+    step,
+)
 
 if TYPE_CHECKING:
     from secondlook.state import DraftData
@@ -20,7 +30,7 @@ _NOTHING = Usefulness(0.0, is_useful=False)
 """No answer addresses no question."""
 
 
-class ToWeigh(Query, Searches, Readings, Draft, Drafts):
+class ToWeigh(Query, Evidence, Searches, Readings, Draft, Drafts):
     """A draft, and what was tried for it."""
 
 
@@ -66,6 +76,8 @@ def _way(state: ToWeigh, context: Context, found: Usefulness) -> tuple[Way, str]
         return "settle", "nothing speaks against the draft"
     if not rewriting_may_help(state["draft"]):
         return "settle", "what was found has been weighed already"
+    if not state["draft"]["sentences"] and _answers(state):
+        return "settle", "a passage seems to answer it, whatever the model made of it"
     searches, stuck = state.get("searches", []), state.get("stuck", False)
     assumed = state.get("assumed")
     if not stuck and may_search_again(
@@ -73,6 +85,13 @@ def _way(state: ToWeigh, context: Context, found: Usefulness) -> tuple[Way, str]
     ):
         return "rewrite", "another search may find more"
     return "settle", "no other search is allowed, or the last one brought nothing new"
+
+
+def _answers(state: ToWeigh) -> bool:
+    """Whether the reader sees an answer. A model that grades may say so of anything."""
+    return any(
+        item["grade"] == "answers" and item["graded_by"] == "reader" for item in state["found"]
+    )
 
 
 def _said(found: Usefulness, draft: DraftData) -> str:

@@ -10,7 +10,8 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes.checking.attempts import rewrites
 from secondlook.nodes.checking.refusal import AnswerGrades
 from secondlook.nodes.extract import withheld
-from secondlook.state import Draft, Drafts, JudgedDraft, Query, Readings, Settled, Trace, step
+from secondlook.nodes.overlooked import read_instead
+from secondlook.state import Asked, Draft, Drafts, JudgedDraft, Readings, Settled, Trace, step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ _UNANSWERED: frozenset[StopReason] = frozenset({"no_evidence", "low_confidence"}
 _NOT_USEFUL = "(It may not be what was asked: look at the evidence yourself.)"
 
 
-class ToSettle(Query, Drafts, Draft, AnswerGrades, Readings):
+class ToSettle(Asked, Drafts, Draft, AnswerGrades, Readings):
     """Every draft, and the one that no check has seen."""
 
 
@@ -37,6 +38,8 @@ async def settle(state: ToSettle, runtime: Runtime[Context]) -> Chosen:
     draft = withheld("no_evidence", reasons=["nothing that was found is about the question"])
     if best is not None:
         draft = cut(best) if context.settings.answer.unsupported == "cut" else best["draft"]
+    if own := await read_instead(context, state["question"], state["found"], draft):
+        best, draft = _unjudged(own), own
     made = rewrites(state["queries"], state.get("assumed"))
     stop = _stop(best, draft, rewrites=made, most=context.settings.corrective.max_rewrites)
     draft = _noted({**draft, "stop": stop}, best)
@@ -62,8 +65,11 @@ def candidates(drafts: Sequence[JudgedDraft], last: DraftData | None) -> list[Ju
     """All that was judged, and the last one where no check has seen it."""
     if last is None or any(judged["draft"] == last for judged in drafts):
         return list(drafts)
-    unseen = JudgedDraft(draft=last, grounded=None, is_grounded=None, useful=None, is_useful=None)
-    return [*drafts, unseen]
+    return [*drafts, _unjudged(last)]
+
+
+def _unjudged(draft: DraftData) -> JudgedDraft:
+    return JudgedDraft(draft=draft, grounded=None, is_grounded=None, useful=None, is_useful=None)
 
 
 def best_of(drafts: Sequence[JudgedDraft]) -> JudgedDraft | None:
