@@ -146,6 +146,11 @@ class BadShelf:
             raise RuntimeError("onnx went away")
         return self.inner.read_text(query, text)
 
+    def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        if self.fault == "read fails":
+            raise RuntimeError("onnx went away")
+        return self.inner.similarity(pairs)
+
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
         if self.fault == "passages vanish":
             return {}
