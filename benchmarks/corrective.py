@@ -20,7 +20,7 @@ from statistics import fmean, quantiles
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.eval_runs import RESULTS, answered, differences, figures, write_results
-from benchmarks.eval_sets import CACHE, SEED, chosen, data_folder, read_rows, write_set
+from benchmarks.eval_sets import CACHE, SEED, chosen, data_folder, each_once, read_rows, write_set
 from secondlook.evaluation.records import Configuration
 from secondlook.evaluation.statistics import paired
 
@@ -64,11 +64,7 @@ def main() -> None:
 def measured(name: str, limit: int, *, timed: bool) -> dict[str, Any]:
     folder = CACHE / f"corrective-{name}-{limit}"
     source = data_folder() / name
-    # Some are asked twice: an evaluation takes each once.
-    queries = list(
-        {row["question"]: row for row in reversed(read_rows(source, "queries"))}.values()
-    )
-    queries.reverse()
+    queries = each_once(read_rows(source, "queries"))
     taken = chosen(queries, limit) if timed else queries[:limit]
     data = write_set(folder, read_rows(source, "corpus"), taken)
     plan = [Configuration(BASE, BASE, {}), Configuration(OTHER, OTHER, {})]

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.difficulty_making import made_questions
 from benchmarks.difficulty_table import markdown
 from benchmarks.eval_runs import RESULTS, answered, differences, figures, write_results
-from benchmarks.eval_sets import CACHE, SEED, chosen, data_folder, read_rows, write_set
+from benchmarks.eval_sets import CACHE, SEED, chosen, data_folder, each_once, read_rows, write_set
 from secondlook.app.requests import made_stand_alone
 from secondlook.evaluation.evaluating import MEMORY_FILE
 from secondlook.evaluation.indexing import cache_folder
@@ -88,7 +88,7 @@ def _kind(level: str, one: Made) -> str:
 
 
 def hard_rows(limit: int | None) -> list[dict[str, Any]]:
-    queries = read_rows(data_folder() / HARD, "queries")
+    queries = each_once(read_rows(data_folder() / HARD, "queries"))
     return [{**row, "level": "hard"} for row in chosen(queries, limit)]
 
 

@@ -42,6 +42,11 @@ def read_rows(folder: Path, name: str) -> Rows:
     return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
+def each_once(queries: Rows) -> Rows:
+    """Some sets ask a question twice; an evaluation takes it once, the first time."""
+    return list({row["question"]: row for row in reversed(queries)}.values())[::-1]
+
+
 def write_set(folder: Path, corpus: Iterable[dict[str, Any]], queries: Rows) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in (("corpus", corpus), ("queries", queries)):
