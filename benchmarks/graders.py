@@ -39,7 +39,7 @@ from secondlook.nodes.checking.useful import usefulness
 from secondlook.nodes.grade_answer import grade_answer
 from secondlook.nodes.grading import graded
 from secondlook.retrieval.sentences import sentence_starts
-from secondlook.state import Cited, DraftData, Sentence
+from secondlook.state import RELEVANT, Cited, DraftData, Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ def take(place: Desk, asked: Asked, grader: str, tally: Tally) -> None:
     began = time.perf_counter()
     made = place.do(graded(context, asked.case.question, list(asked.found)))
     tally.seconds.append(looked + time.perf_counter() - began)
-    accepted = [item["grade"] in {"about", "answers"} for item in made.found]
+    accepted = [item["grade"] in RELEVANT for item in made.found]
     tally.pairs += list(zip(asked.gold, accepted, strict=True))
     tally.first += accepted[:1] if asked.gold[:1] == (True,) else []
     tally.calls.append(context.ledger.usage().calls)

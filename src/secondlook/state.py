@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Grade = Literal["not graded", "irrelevant", "about", "answers"]
 """What a grader holds of a passage: `about` the question, or that it `answers` it as well."""
+RELEVANT: frozenset[Grade] = frozenset({"about", "answers"})
+READER = "reader"
+"""In `graded_by`, beside names of models."""
 
 
 class Scope(TypedDict):
@@ -146,12 +149,10 @@ class Search(TypedDict):
     """One search of a run, and what it brought."""
 
     query: str
-    found: int
     new: int
     """Passages about the question, among the best, that no earlier search had found."""
     relevant: int
     """Passages about the question, of all found so far."""
-    quality: float | None
 
 
 class Searches(TypedDict):

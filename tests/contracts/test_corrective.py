@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pytest
 
-from secondlook.graphs.corrective import Steps, build, most_asked, most_by_node, most_visits
+from secondlook.graphs.corrective import build
+from secondlook.graphs.corrective_bounds import most_asked, most_by_node, most_visits
+from secondlook.graphs.corrective_steps import Steps
 from secondlook.graphs.registry import WORKFLOWS, workflow
 from tests.support.engine import settings_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from secondlook.answer import Answer, Status, StopReason
 from secondlook.errors import ContextOverflow
-from secondlook.graphs.corrective import most_asked, most_by_node, most_calls, most_visits
+from secondlook.graphs.corrective_bounds import most_asked, most_by_node, most_calls, most_visits
 from secondlook.models import Asker
 from secondlook.nodes.finish import FAILED
 from tests.support.corrective_hostile import Case, hostile_cases

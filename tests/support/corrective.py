@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.answer import Answer
-from secondlook.graphs.corrective import build, most_visits
+from secondlook.graphs.corrective import build
+from secondlook.graphs.corrective_bounds import most_visits
 from secondlook.models import Models
 from tests.support.engine import WordShelf, context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel, no_pause

@@ -324,7 +324,7 @@ def test_each_new_draft_is_asked_for_at_another_temperature() -> None:
 
 def test_a_search_may_follow_while_attempts_remain_and_the_last_brought_something() -> None:
     def search(new: int) -> Search:
-        return {"query": "q", "found": 5, "new": new, "relevant": 0, "quality": None}
+        return {"query": "q", "new": new, "relevant": 0}
 
     settings = settings_of()
     assert may_search_again(["a"], [], settings)

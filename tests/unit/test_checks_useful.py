@@ -97,7 +97,7 @@ def test_unless_no_attempt_is_left(corrective: dict[str, Any], queries: list[str
 
 
 def test_or_the_last_one_brought_nothing_new() -> None:
-    searches = [{"query": "q", "found": 5, "new": new, "relevant": 0} for new in (5, 0)]
+    searches = [{"query": "q", "new": new, "relevant": 0} for new in (5, 0)]
     update = weighed(BESIDES, queries=["a", "b"], searches=searches)
     assert update["route"] == "settle"
 

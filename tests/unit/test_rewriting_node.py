@@ -65,7 +65,7 @@ def other_words(request: ChatRequest) -> str:
 
 def test_a_model_is_told_the_question_the_counts_and_what_was_tried() -> None:
     model = FunctionModel(other_words)
-    searches = [{"query": ASKED, "found": 5, "new": 5, "relevant": 2, "quality": None}]
+    searches = [{"query": ASKED, "new": 5, "relevant": 2}]
     update = done(context_of(model=model), state(searches=searches))
     assert update["queries"] == ["depth water berth 4"]
     assert update["route"] == "search_again"

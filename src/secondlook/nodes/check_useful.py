@@ -10,7 +10,9 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes.checking.attempts import may_search_again, rewriting_may_help
 from secondlook.nodes.checking.grounded import share_grounded
 from secondlook.nodes.checking.useful import Usefulness, usefulness
+from secondlook.nodes.claims import standing
 from secondlook.state import (
+    READER,
     Draft,
     Drafts,
     Evidence,
@@ -43,7 +45,7 @@ class Weighed(Trace):
 async def check_useful(state: ToWeigh, runtime: Runtime[Context]) -> Weighed:
     context, draft = runtime.context, state["draft"]
     # What the evidence does not carry does not count: it will be cut.
-    text = " ".join(one["text"] for one in draft["sentences"] if one["supported"] is not False)
+    text = " ".join(one["text"] for one in standing(draft["sentences"]))
     found = await usefulness(context, state["question"], text) if text else _NOTHING
     share, stands = share_grounded(draft, state.get("complaints", []), context.settings)
     judged = JudgedDraft(
@@ -90,7 +92,7 @@ def _way(state: ToWeigh, context: Context, found: Usefulness) -> tuple[Way, str]
 def _answers(state: ToWeigh) -> bool:
     """Whether the reader sees an answer. A model that grades may say so of anything."""
     return any(
-        item["grade"] == "answers" and item["graded_by"] == "reader" for item in state["found"]
+        item["grade"] == "answers" and item["graded_by"] == READER for item in state["found"]
     )
 
 

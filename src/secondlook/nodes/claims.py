@@ -114,6 +114,20 @@ class Checker:
         return self.support.support([(claim, evidence)])[0]
 
 
+def cut_note(count: int) -> str:
+    """What an answer says of sentences that it lost."""
+    return f"({count} more {sentences_were(count)} cut: not supported by the evidence.)"
+
+
+def sentences_were(count: int) -> str:
+    return "sentence was" if count == 1 else "sentences were"
+
+
+def standing(sentences: Sequence[Claimed]) -> list[Claimed]:
+    """Those that nothing speaks against."""
+    return [one for one in sentences if one["supported"] is not False]
+
+
 def _pairs(claim: str, passage: Passage, places: Sequence[_Place]) -> list[tuple[str, str]]:
     return [
         (claim, joined_evidence([(passage.title, passage.text[start:end])]))

@@ -14,6 +14,7 @@ from secondlook.nodes.checking.attempts import may_search_again, rewrites
 from secondlook.nodes.grading import Grading, graded
 from secondlook.nodes.meaning.unclear import unresolved
 from secondlook.state import (
+    RELEVANT,
     Asked,
     Drafts,
     Evidence,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 Way = Literal["answer", "rewrite", "search_web", "readings", "settle"]
 LAST_RESORT = 3
 """Passages that an answer rests on where a model lets too few pass: the best of any search."""
-_RELEVANT = frozenset({"about", "answers"})
 
 
 class Searched(Asked, Searches, Readings, Drafts):
@@ -114,15 +114,13 @@ def _search(
     state: Searched, found: Sequence[Found], weights: _Weights, settings: Settings
 ) -> Search:
     number = len(state["searches"])
-    welcome = _RELEVANT if settings.corrective.enable_grading else {"not graded"}
+    welcome = RELEVANT if settings.corrective.enable_grading else {"not graded"}
     return Search(
         query=state["queries"][-1],
-        found=len(found),
         new=sum(
             item["search"] == number and item["grade"] in welcome for item in ranking.kept(found)
         ),
         relevant=weights.relevant,
-        quality=weights.quality,
     )
 
 
@@ -145,11 +143,11 @@ async def _graded(state: Searched, context: Context) -> Grading:
 def _weighed(found: Sequence[Found], context: Context) -> _Weights:
     grades = [item for item in found if item["grade"] != "not graded"]
     return _Weights(
-        relevant=sum(item["grade"] in _RELEVANT for item in grades),
+        relevant=sum(item["grade"] in RELEVANT for item in grades),
         answering=sum(item["grade"] == "answers" for item in grades),
         graded=len(grades),
         quality=measured(found, context.calibration) if ranking.candidates(found) else None,
-        by_model=any(item["graded_by"] not in {None, "reader"} for item in grades),
+        by_model=ranking.graded_by_model(grades),
     )
 
 
@@ -209,11 +207,11 @@ def _nothing_fits(context: Context, weights: _Weights) -> bool:
 def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> list[Found]:
     """What an answer may rest on. Where a model graded, what it let pass, or as a last resort the
     best few. The reader's grades follow the order that is there: nothing is to be chosen anew."""
-    if not any(item["graded_by"] not in {None, "reader"} for item in found):
+    if not ranking.graded_by_model(found):
         return list(found)
     unlike = [item for item in found if item["why"] != ranking.REPEATS]
-    passed = [item for item in unlike if item["grade"] in _RELEVANT]
-    best = [*passed, *(item for item in unlike if item["grade"] not in _RELEVANT)]
+    passed = [item for item in unlike if item["grade"] in RELEVANT]
+    best = [*passed, *(item for item in unlike if item["grade"] not in RELEVANT)]
     few = best[:LAST_RESORT]
     kept = few if last_resort or not passed else passed[: context.settings.answer.k]
     ids = {item["id"] for item in kept}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from secondlook.reading.calibration import Candidate
 from secondlook.retrieval.fuse import Fused
 from secondlook.retrieval.rerank import best_looks, blended, distinct, rerank
+from secondlook.state import READER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,6 +123,11 @@ async def texts(context: Context, ids: Sequence[str]) -> dict[str, Passage]:
     rest = [name for name in ids if name not in pages]
     held = await asyncio.to_thread(context.shelf.passages, rest) if rest else {}
     return held | {name: page.as_passage() for name, page in pages.items()}
+
+
+def graded_by_model(found: Sequence[Found]) -> bool:
+    """Whether somebody else than the reader graded any of them."""
+    return any(item["graded_by"] not in {None, READER} for item in found)
 
 
 def kept(found: Sequence[Found]) -> list[Found]:

@@ -20,7 +20,7 @@ from secondlook.nodes.meaning.telling import told_apart
 from secondlook.nodes.meaning.unclear import Unclear, unresolved
 from secondlook.nodes.rerank import rerank
 from secondlook.nodes.retrieve import retrieve
-from secondlook.state import Asked, DraftData, Found, Readings, Trace, step, trouble
+from secondlook.state import RELEVANT, Asked, DraftData, Found, Readings, Trace, step, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ async def readings(state: Asked, runtime: Runtime[Context]) -> Understood:
 
 async def _witnesses(context: Context, found: Sequence[Found]) -> list[Witness]:
     """The passages that a grader took, or else the best; each weighs what its answer is worth."""
-    graded = [item for item in found if item["grade"] in {"about", "answers"}]
+    graded = [item for item in found if item["grade"] in RELEVANT]
     best = (graded or ranking.kept(found) or list(found))[:LOOKED_AT]
     held = await ranking.texts(context, [item["id"] for item in best])
     there = [item for item in best if item["id"] in held]

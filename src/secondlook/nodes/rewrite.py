@@ -19,7 +19,7 @@ from secondlook.nodes.rewriting.expansion import expanded
 from secondlook.nodes.rewriting.guard import Verdict, accepted
 from secondlook.nodes.rewriting.wording import most_words, word_count
 from secondlook.prompts import load
-from secondlook.state import Asked, Found, Searches, Trace, step, trouble
+from secondlook.state import RELEVANT, Asked, Found, Searches, Trace, step, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +131,7 @@ def messages_for(state: Retried) -> Sequence[Message]:
 
 def _counted(state: Retried) -> tuple[int, int]:
     """Passages found so far, and how many of them are about the question."""
-    about = sum(item["grade"] in {"about", "answers"} for item in state["found"])
+    about = sum(item["grade"] in RELEVANT for item in state["found"])
     searches = state.get("searches") or []
     return len(state["found"]), max(about, searches[-1]["relevant"] if searches else 0)
 
@@ -177,7 +177,7 @@ async def _by_code(context: Context, state: Retried) -> tuple[str | None, list[d
 
 def _is_near(item: Found, context: Context) -> bool:
     """Whether its words may help: those of a passage on something else lead away."""
-    if item["grade"] in {"about", "answers"} or item["relevance"] is None:
+    if item["grade"] in RELEVANT or item["relevance"] is None:
         return True
     return item["relevance"] > context.calibration.min_about - _TOPICAL
 

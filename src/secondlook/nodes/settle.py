@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes.checking.attempts import rewrites
 from secondlook.nodes.checking.refusal import AnswerGrades
+from secondlook.nodes.claims import cut_note, standing
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.overlooked import read_instead
 from secondlook.state import Asked, Draft, Drafts, JudgedDraft, Readings, Settled, Trace, step
@@ -84,9 +85,8 @@ def _last(drafts: Sequence[JudgedDraft]) -> JudgedDraft | None:
 
 def _worth(judged: JudgedDraft) -> tuple[Any, ...]:
     draft = judged["draft"]
-    standing = [one for one in draft["sentences"] if one["supported"] is not False]
     return (
-        bool(standing),
+        bool(standing(draft["sentences"])),
         judged["is_useful"] is not False,
         judged["is_grounded"] is not False,
         judged["grounded"] or 0.0,
@@ -97,16 +97,14 @@ def _worth(judged: JudgedDraft) -> tuple[Any, ...]:
 def cut(judged: JudgedDraft) -> DraftData:
     """The draft without what its evidence does not carry."""
     draft = judged["draft"]
-    standing = [one for one in draft["sentences"] if one["supported"] is not False]
-    lost = len(draft["sentences"]) - len(standing)
+    left = standing(draft["sentences"])
+    lost = len(draft["sentences"]) - len(left)
     if not lost:
         return draft
-    if not standing:
+    if not left:
         reason = "the evidence supports no sentence that the model wrote"
         return withheld("no_evidence", reasons=[reason], model=draft["model"])
-    were = "sentence was" if lost == 1 else "sentences were"
-    note = f"({lost} more {were} cut: not supported by the evidence.)"
-    return {**draft, "sentences": standing, "note": draft["note"] or note}
+    return {**draft, "sentences": left, "note": draft["note"] or cut_note(lost)}
 
 
 def _stop(best: JudgedDraft | None, draft: DraftData, *, rewrites: int, most: int) -> StopReason:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.errors import ContextOverflow, UnusableReply
 from secondlook.nodes import ranking
-from secondlook.nodes.claims import Checker
+from secondlook.nodes.claims import Checker, cut_note, sentences_were
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.risk import dial
 from secondlook.nodes.sentences import Sentences
@@ -321,13 +321,9 @@ def _note(
     marked = sum(claim["supported"] is False for claim in standing) if marks else 0
     doubtful = context.calibration.min_answer * _DOUBT
     if cut:
-        return f"({cut} more {_sentences_word(cut)} cut: not supported by the evidence.)"
+        return cut_note(cut)
     if marked:
-        return f"({marked} {_sentences_word(marked)} marked: not supported by the evidence.)"
+        return f"({marked} {sentences_were(marked)} marked: not supported by the evidence.)"
     if confidence is not None and confidence < doubtful:
         return "(Confidence is low: look at the evidence yourself.)"
     return None
-
-
-def _sentences_word(count: int) -> str:
-    return "sentence was" if count == 1 else "sentences were"

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.nodes import ranking
-from secondlook.nodes.grading.port import READER, Verdicts
+from secondlook.nodes.grading.port import Verdicts
+from secondlook.state import READER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from secondlook.errors import ModelError, UsageError
 from secondlook.nodes import ranking
 from secondlook.nodes.grading.by_reader import ReaderGrader
 from secondlook.nodes.grading.fit import fit_to_grade, unfit
-from secondlook.nodes.grading.port import NODE, READER, Grading, Verdicts
-from secondlook.state import trouble
+from secondlook.nodes.grading.port import NODE, Grading, Verdicts
+from secondlook.state import READER, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from secondlook.state import Found, Grade
 
 NODE = "grade"
-READER = "reader"
-"""In `graded_by`, beside names of models."""
 
 
 @dataclass(frozen=True, slots=True)
