@@ -32,6 +32,12 @@ headings and lead sentences."""
 Operation = Literal["difference", "sum", "least", "most", "same", "years"]
 """What code does with cited values: `years` counts them between two dates."""
 Origin = Literal["library", "web"]
+QueryType = Literal["simple", "multi_hop"]
+StepStatus = Literal["pending", "completed", "weak", "failed"]
+"""Of a step of research; `weak` is kept with a caveat."""
+ScreenVerdict = Literal["safe", "refused", "unclear", "not screened"]
+"""`unclear` where whoever should have told could not: the question was let through."""
+Met = Literal["met", "not met", "unknown"]
 Scalar = str | int | float | bool | None
 
 EXIT_CODES: dict[Status, int] = {
@@ -101,6 +107,113 @@ class AnswerPart(Record):
     question: str = Field(description="As it was asked: earlier answers are filled in.")
     short: str | None = None
     citations: tuple[int, ...] = ()
+
+
+class ChoiceElement(Record):
+    """Something that must hold, as the research states it."""
+
+    text: str
+    citations: tuple[int, ...] = ()
+
+
+class ChoiceVerdict(Record):
+    """Whether one element holds, were one option right."""
+
+    element: int = Field(ge=1, description="Which of the choice's elements.")
+    met: Met
+    fact: str | None = Field(default=None, description="Word for word from the question.")
+
+
+class ChoiceOption(Record):
+    letter: str
+    text: str
+    verdicts: tuple[ChoiceVerdict, ...] = ()
+    reason: str = ""
+
+
+class Choice(Record):
+    """What was chosen among the options of a question, and why. Code derives the letter."""
+
+    letter: str | None = Field(default=None, description="None where no option could be chosen.")
+    text: str | None = None
+    options: tuple[ChoiceOption, ...] = ()
+    elements: tuple[ChoiceElement, ...] = ()
+    model: str | None = None
+    grounded: bool = Field(
+        default=True, description="False: from the model's own knowledge, without a source."
+    )
+    agreed: bool | None = Field(
+        default=None, description="Whether a second try in another order chose the same."
+    )
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    why: str = ""
+
+
+class StepEvidence(Record):
+    """A passage that a step of research looked at, and what became of it."""
+
+    passage: str
+    rank: int = Field(ge=1)
+    score: float
+    relevance: float | None = None
+    answer_score: float | None = None
+    cosine: float | None = Field(default=None, description="Likeness to the step's first query.")
+    kept: bool
+    why: str
+
+
+class ResearchStep(Record):
+    """One question of a research, what was found and what is known of it now."""
+
+    id: int = Field(ge=1)
+    phase: str
+    question: str
+    status: StepStatus
+    attempt: int = Field(default=1, ge=1)
+    retry_of: int | None = None
+    confidence: float | None = None
+    model: str | None = None
+    queries: tuple[str, ...] = ()
+    claims: tuple[int, ...] = Field(default=(), description="Of the answer, from 1.")
+    cut: int = Field(default=0, description="Sentences that the evidence does not carry.")
+    evidence: tuple[StepEvidence, ...] = ()
+
+
+class Screening(Record):
+    verdict: ScreenVerdict = "not screened"
+    by: str | None = Field(default=None, description="`rules`, or a model.")
+    score: float | None = None
+    where: str | None = Field(default=None, description="`question`, or the letter of a choice.")
+    reasons: tuple[str, ...] = ()
+
+
+class Recalled(Record):
+    """Earlier research that answers the question."""
+
+    entry: int
+    question: str
+    similarity: float
+    created: str
+    run: str
+
+
+class Research(Record):
+    """How an answer was researched."""
+
+    query_type: QueryType
+    classified_by: str
+    escalated: bool = False
+    cycles: int = 0
+    completed: int = 0
+    weak: int = 0
+    failed: int = 0
+    pending: int = 0
+    steps: tuple[ResearchStep, ...] = ()
+    screen: Screening = Screening()
+    quarantined: int = 0
+    recalled: Recalled | None = None
+    remembered: bool = False
+    stopped: str = Field(default="", description="Why no further step was made.")
 
 
 class Confidence(Record):
@@ -186,6 +299,8 @@ class CallUsage(Record):
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
+    characters_in: int = 0
+    characters_out: int = 0
     cost: float | None = Field(default=None, description="US dollars; None when unknown.")
     seconds: float = 0.0
     retries: int = 0
@@ -197,6 +312,8 @@ class Usage(Record):
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
+    characters_in: int = 0
+    characters_out: int = 0
     cost: float | None = Field(
         default=0.0, description="US dollars; None when any call's price is unknown."
     )
@@ -227,6 +344,8 @@ class Answer(Record):
     asks_back: str | None = Field(
         default=None, description="What must be known first, where there are several readings."
     )
+    choice: Choice | None = None
+    research: Research | None = None
     needs_review: bool = Field(
         default=False, description="Every try was used up: a person should look at the evidence."
     )

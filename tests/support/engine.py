@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import zlib
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -134,6 +135,17 @@ class WordShelf:
         return [
             len(one & other) / max(1.0, math.sqrt(len(one) * len(other))) for one, other in counted
         ]
+
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """The words of a text, each on an axis of its own as far as 64 axes go."""
+        made = []
+        for text in texts:
+            vector = [0.0] * 64
+            for word in words(text):
+                vector[zlib.crc32(word.encode()) % 64] = 1.0
+            length = math.sqrt(sum(vector)) or 1.0
+            made.append([value / length for value in vector])
+        return made
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
         return {item.id: item for item in self.held if item.id in set(ids)}

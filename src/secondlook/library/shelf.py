@@ -95,6 +95,11 @@ class Shelf:
         place = {text: at for at, text in enumerate(texts)}
         return [float(vectors[place[one]] @ vectors[place[other]]) for one, other in pairs]
 
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """What the embedder makes of each text; of length 1, so that a product is the cosine."""
+        made = self._library.embedder().embed_passages(list(texts))
+        return [[float(value) for value in vector] for vector in made]
+
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
         """The passages with these ids; those that are gone are left out."""
         remembered = self._remembered

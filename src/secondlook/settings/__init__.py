@@ -94,7 +94,7 @@ FLAG_NAMES = {
     "budget.seconds": "--timeout",
 }
 _ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
-_LISTS = frozenset({"ingest.exclude", "models.roles", "models.options"})
+_LISTS = frozenset({"ingest.exclude", "models.roles", "models.options", "research.structure"})
 _SENDING = frozenset({"embedding", "models", "web"})
 """Sections that say where a person's text may be sent."""
 _OPENING = frozenset({"web.enable_web_search", "web.allow_private"})

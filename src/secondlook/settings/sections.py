@@ -266,6 +266,115 @@ class CorrectiveSettings(Section):
     )
 
 
+class ResearchSettings(Section):
+    enable_screen: bool = Field(
+        default=True, description="Refuse a question, or choices, that give a model orders."
+    )
+    enable_screen_model: bool = Field(
+        default=True, description="Ask a model where the signs of such orders are unclear."
+    )
+    enable_quarantine: bool = Field(
+        default=True, description="Keep passages that give a model orders out of prompts."
+    )
+    enable_memory: bool = Field(
+        default=True, description="Remember research, and use it where the question is the same."
+    )
+    memory_similarity: float = Field(
+        default=0.92, ge=0, le=1, description="How alike two questions must be to be the same."
+    )
+    enable_classification: bool = Field(
+        default=True, description="Research a simple question in one step; off = never."
+    )
+    classifier: Literal["rules", "llm"] = Field(
+        default="rules", description="Who tells simple questions: rules, or a model."
+    )
+    enable_escalation: bool = Field(
+        default=True, description="Go on in several steps where the only step of a plan failed."
+    )
+    enable_issues: bool = Field(
+        default=False,
+        description="Have a model turn the choices into neutral questions where the question alone "
+        "names no facts.",
+    )
+    enable_multi_query: bool = Field(
+        default=True, description="Search each step in three wordings, not in one."
+    )
+    calls: Literal["merged", "separate"] = Field(
+        default="merged",
+        description="Plan a step and word its searches in one model call, or in two.",
+    )
+    enable_fresh_evidence: bool = Field(
+        default=True, description="Leave out what earlier steps were shown."
+    )
+    rerank_against: Literal["question", "primary"] = Field(
+        default="question",
+        description="What passages are read for: the step's question, or its first search query.",
+    )
+    synthesis: Literal["model", "extract"] = Field(
+        default="model",
+        description="Who writes a step's findings: a model, or the reader, word for word.",
+    )
+    enable_synthesis_of_failed: bool = Field(
+        default=False, description="Have findings written even where a step's evidence fails."
+    )
+    evaluator: Literal["calibrated", "cosine"] = Field(
+        default="calibrated",
+        description="What a step is judged by: the probability that its passages answer it, or "
+        "their mean likeness to the query.",
+    )
+    min_confidence: float = Field(
+        default=-1.0,
+        ge=-1,
+        le=1,
+        description="Below it a step has failed; -1 = as calibrated.",
+    )
+    min_cosine: float = Field(
+        default=0.70, ge=-1, le=1, description="The same for the evaluator `cosine`."
+    )
+    weak_margin: float = Field(
+        default=-1.0,
+        ge=-1,
+        le=1,
+        description="So near the threshold a step is weak: kept with a caveat; -1 = as measured.",
+    )
+    enable_replanning: bool = Field(
+        default=True, description="Decide after each step what to research next."
+    )
+    max_steps: int = Field(default=3, ge=1, le=10, description="Steps that may be completed.")
+    max_cycles: int = Field(default=4, ge=1, le=20, description="Steps that may be tried.")
+    enable_stagnation: bool = Field(
+        default=True, description="Stop after three failures that bring nothing new."
+    )
+    stagnation_spread: float = Field(
+        default=-1.0,
+        ge=-1,
+        le=1,
+        description="Failures whose scores differ by less are all the same; -1 = as measured.",
+    )
+    enable_grounded_check: bool = Field(
+        default=True, description="Check each sentence of a step, and of the whole."
+    )
+    enable_choosing: bool = Field(
+        default=True, description="Choose among the choices of a question that has some."
+    )
+    enable_shuffled_choice: bool = Field(
+        default=False, description="Choose twice, in another order: two calls."
+    )
+    guess: bool = Field(
+        default=False,
+        description="Where nothing was found, let the model choose from its own knowledge; such a "
+        "choice is marked.",
+    )
+    vocabulary: str = Field(
+        default="", max_length=2000, description="What to tell a model about the words of a field."
+    )
+    structure: tuple[str, ...] = Field(
+        default=(),
+        strict=False,
+        description="What the findings of a step tell, in order, such as Rule, Exceptions.",
+    )
+
+
 class WebSettings(Section):
     enable_web_search: bool = Field(
         default=False, description="Look on the web where the library looks poor (`--web`)."
@@ -346,6 +455,7 @@ class Settings(Section):
     answer: AnswerSettings = Field(default_factory=AnswerSettings)
     adaptive: AdaptiveSettings = Field(default_factory=AdaptiveSettings)
     corrective: CorrectiveSettings = Field(default_factory=CorrectiveSettings)
+    research: ResearchSettings = Field(default_factory=ResearchSettings)
     web: WebSettings = Field(default_factory=WebSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
@@ -362,6 +472,7 @@ SECTIONS: dict[str, type[Section]] = {
     "answer": AnswerSettings,
     "adaptive": AdaptiveSettings,
     "corrective": CorrectiveSettings,
+    "research": ResearchSettings,
     "web": WebSettings,
     "models": ModelSettings,
     "budget": BudgetSettings,
