@@ -279,6 +279,9 @@ class ResearchSettings(Section):
     enable_memory: bool = Field(
         default=True, description="Remember research, and use it where the question is the same."
     )
+    enable_recall: bool = Field(
+        default=True, description="Look for earlier research; off = ask afresh, and remember that."
+    )
     memory_similarity: float = Field(
         default=0.92, ge=0, le=1, description="How alike two questions must be to be the same."
     )

@@ -1,0 +1,1 @@
+"""What a research looks into next, and in which words it searches for it."""
