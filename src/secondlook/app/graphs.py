@@ -1,17 +1,23 @@
-"""Workflows made ready to run, each once for as long as the settings are the same."""
+"""Workflows made ready to run: each is compiled once in a process for equal settings, whoever
+asks, and lent a checkpointer run by run."""
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from secondlook.graphs.registry import workflow as workflow_named
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-    from langgraph.graph import StateGraph
 
-    from secondlook.context import Context
     from secondlook.settings import Settings
+
+_SHAPES_NO_GRAPH = {"library", "runs", "budget"}
+"""Sections that say where things lie and what may be spent: no graph is built by them, so that
+engines over several libraries share one."""
+_COMPILED: dict[tuple[str, str], Any] = {}
+_LOCK = threading.Lock()
 
 
 class Graphs:
@@ -20,18 +26,16 @@ class Graphs:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._built: dict[str, StateGraph[Any, Context]] = {}
-        self._ready: dict[str, Any] = {}
+        self._shape = settings.model_dump_json(exclude=_SHAPES_NO_GRAPH)
 
     def ready(self, workflow: str, saver: AsyncSqliteSaver | None) -> Any:
-        """The compiled graph. One with a checkpointer belongs to that checkpointer alone."""
-        if saver is not None:
-            return self._graph(workflow).compile(checkpointer=saver)
-        if workflow not in self._ready:
-            self._ready[workflow] = self._graph(workflow).compile()
-        return self._ready[workflow]
+        """The compiled graph. With a checkpointer it is a copy that shares all but that."""
+        graph = self._compiled(workflow)
+        return graph if saver is None else graph.copy({"checkpointer": saver})
 
-    def _graph(self, workflow: str) -> StateGraph[Any, Context]:
-        if workflow not in self._built:
-            self._built[workflow] = workflow_named(workflow).build(self._settings)
-        return self._built[workflow]
+    def _compiled(self, workflow: str) -> Any:
+        key = (workflow, self._shape)
+        with _LOCK:  # engines in several threads must not each compile it
+            if key not in _COMPILED:
+                _COMPILED[key] = workflow_named(workflow).build(self._settings).compile()
+            return _COMPILED[key]
