@@ -35,6 +35,8 @@ def test_text_comes_back_with_what_it_took() -> None:
     assert (reply.usage.calls, reply.usage.cost, reply.usage.parse_failures) == (1, 0.0, 0)
     assert reply.usage.tokens_in > 8
     assert reply.usage.tokens_out > 3
+    sent = sum(len(message.content) for message in model.requests[0].messages)
+    assert (reply.usage.characters_in, reply.usage.characters_out) == (sent, len(reply.text))
     assert model.requests[0].mode == "text"
 
 
@@ -119,6 +121,8 @@ def test_a_wrong_reply_is_corrected_once() -> None:
     assert reply.value.relevant
     assert reply.usage == spent(asker)
     assert (reply.usage.calls, reply.usage.parse_failures) == (2, 1)
+    sent = [message.content for request in model.requests for message in request.messages]
+    assert reply.usage.characters_in == sum(map(len, sent))
     assert [request.mode for request in model.requests] == ["json_schema", "json_schema"]
 
 

@@ -27,6 +27,8 @@ class JournalEntry:
     tokens_in: int
     tokens_out: int
     tokens_cached: int = 0
+    characters_in: int = 0
+    characters_out: int = 0
     seconds: float = 0.0
     cost: float | None = None
     calls: int = 1
@@ -43,6 +45,8 @@ class JournalEntry:
             tokens_in=self.tokens_in,
             tokens_out=self.tokens_out,
             tokens_cached=self.tokens_cached,
+            characters_in=self.characters_in,
+            characters_out=self.characters_out,
             cost=self.cost,
             seconds=self.seconds,
             retries=self.retries,

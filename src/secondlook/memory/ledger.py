@@ -108,6 +108,8 @@ class _Spent:
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
+    characters_in: int = 0
+    characters_out: int = 0
     cost: Decimal | None = _NOTHING
     seconds: float = 0.0
     retries: int = 0
@@ -118,6 +120,8 @@ class _Spent:
         self.tokens_in += call.tokens_in
         self.tokens_out += call.tokens_out
         self.tokens_cached += call.tokens_cached
+        self.characters_in += call.characters_in
+        self.characters_out += call.characters_out
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.seconds += call.seconds
         self.retries += call.retries
@@ -201,6 +205,8 @@ class Ledger:
         tokens_in: int,
         tokens_out: int,
         tokens_cached: int = 0,
+        characters_in: int = 0,
+        characters_out: int = 0,
         seconds: float = 0.0,
         retries: int = 0,
         parse_failures: int = 0,
@@ -220,6 +226,8 @@ class Ledger:
             tokens_in=tokens_in,
             tokens_out=tokens_out,
             tokens_cached=tokens_cached,
+            characters_in=characters_in,
+            characters_out=characters_out,
             cost=None if cost is None else float(cost),
             seconds=seconds,
             retries=retries,
@@ -268,6 +276,8 @@ class Ledger:
                     tokens_in=spent.tokens_in,
                     tokens_out=spent.tokens_out,
                     tokens_cached=spent.tokens_cached,
+                    characters_in=spent.characters_in,
+                    characters_out=spent.characters_out,
                     cost=spent.dollars,
                     seconds=spent.seconds,
                     retries=spent.retries,
@@ -281,6 +291,8 @@ class Ledger:
                 tokens_in=total.tokens_in,
                 tokens_out=total.tokens_out,
                 tokens_cached=total.tokens_cached,
+                characters_in=total.characters_in,
+                characters_out=total.characters_out,
                 cost=total.dollars,
                 seconds=self.seconds(),
                 by_node=by_node,

@@ -191,6 +191,8 @@ def _entry(reply: Reply[Any]) -> JournalEntry:
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
         tokens_cached=usage.tokens_cached,
+        characters_in=usage.characters_in,
+        characters_out=usage.characters_out,
         seconds=usage.seconds,
         cost=usage.cost,
         calls=usage.calls,

@@ -30,3 +30,8 @@ def approximate_prompt(messages: Iterable[Message]) -> int:
 def longest_reply(max_tokens: int) -> int:
     """Characters after which a reply of so many tokens is taken for one that never ends."""
     return _ALWAYS_ALLOWED + max_tokens * _CHARACTERS_PER_TOKEN
+
+
+def characters(messages: Iterable[Message]) -> int:
+    """Of a prompt, as it was sent."""
+    return sum(len(message.content) for message in messages)

@@ -124,6 +124,8 @@ def _sum(calls: list[CallUsage]) -> CallUsage:
         tokens_in=sum(call.tokens_in for call in calls),
         tokens_out=sum(call.tokens_out for call in calls),
         tokens_cached=sum(call.tokens_cached for call in calls),
+        characters_in=sum(call.characters_in for call in calls),
+        characters_out=sum(call.characters_out for call in calls),
         cost=sum(known) if len(known) == len(costs) else None,
         seconds=sum(call.seconds for call in calls),
         retries=sum(call.retries for call in calls),

@@ -15,7 +15,7 @@ from secondlook.errors import (
     ModelUnavailable,
 )
 from secondlook.models.bounded import Stream, complete, counted
-from secondlook.models.counting import approximate_tokens, longest_reply
+from secondlook.models.counting import approximate_tokens, characters, longest_reply
 from secondlook.models.port import ChatRequest, ModelBusy, ModeRefused
 from secondlook.models.thinking import SpokenOnly
 
@@ -51,6 +51,7 @@ class Made:
     """A call that gave a reply; its account is settled once the reply has been read."""
 
     result: ChatResult
+    prompt: tuple[Message, ...]
     reservation: Reservation
     is_retry: bool
 
@@ -96,6 +97,8 @@ class Tries:
             tokens_in=result.tokens_in,
             tokens_out=result.tokens_out,
             tokens_cached=result.tokens_cached,
+            characters_in=characters(made.prompt),
+            characters_out=len(result.text),
             seconds=result.seconds,
             retries=int(made.is_retry),
             parse_failures=parse_failures,
@@ -138,7 +141,7 @@ class Tries:
             self.ledger.release(reservation)  # turned away at the door: nothing was read
             raise
         except (ModelError, asyncio.CancelledError) as error:
-            self._settle_failed(reservation, stream, error, started, is_retry=is_retry)
+            self._settle_failed(reservation, prompt, stream, error, started, is_retry=is_retry)
             self._tell_deadline(error)
             raise
         except BaseException:
@@ -148,11 +151,12 @@ class Tries:
             self._heard = self._heard or bool(stream.text)
         if listener is not None:
             listener.finish()
-        return Made(result, reservation, is_retry)
+        return Made(result, prompt, reservation, is_retry)
 
     def _settle_failed(
         self,
         reservation: Reservation,
+        prompt: tuple[Message, ...],
         stream: Stream,
         error: BaseException,
         started: float,
@@ -165,6 +169,8 @@ class Tries:
             reservation,
             tokens_in=reservation.tokens_in if worked else 0,
             tokens_out=approximate_tokens(stream.text),
+            characters_in=characters(prompt) if worked else 0,
+            characters_out=len(stream.text),
             seconds=time.monotonic() - started,
             retries=int(is_retry),
         )
