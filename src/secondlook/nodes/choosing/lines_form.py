@@ -1,0 +1,83 @@
+"""The small form of a reply, for small models: a line for each option, `B: met | reason`, and a
+line that names the answer. There is one element: that the research leads to the option."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from secondlook.nodes.choosing.facts import fact_in, quoted_in
+from secondlook.nodes.choosing.full_form import cited_by
+from secondlook.nodes.choosing.weighing import Weighing
+from secondlook.nodes.choosing.words import letter_of, met_of, said_of
+from secondlook.state import ElementData, OptionData, VerdictData
+
+if TYPE_CHECKING:
+    from secondlook.nodes.choosing.task import Task
+
+ELEMENT = "The research, with the facts of the question, leads to this option."
+_MOST_CITED = 5
+_LINE = re.compile(r"^\W*(?:option\s+)?\(?([A-Za-z])\s*[).:=-]+\s*(.+)$", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"^\W*(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|choice)\b(.*)$", re.IGNORECASE
+)
+_VERDICT = re.compile(
+    r"\W*(not[ _-]*met|unmet|met|unknown|unclear|yes|no|true|false)\b[^\w\"\[]*", re.IGNORECASE
+)
+_SOURCE = re.compile(r"\[(\d{1,3})\]")
+
+
+def read_lines(text: str, task: Task) -> Weighing | None:
+    """What the lines say; None where they judge no option and name none."""
+    said: dict[str, tuple[str, str]] = {}
+    named: str | None = None
+    for line in text.splitlines():
+        if answer := _ANSWER.match(line):
+            named = letter_of(answer[1], task.options) or named
+        elif judged := _judged(line, task):
+            said.setdefault(judged[0], judged[1:])
+    if not said and named is None:
+        return None
+    return _weighing(said, named, task)
+
+
+def _judged(line: str, task: Task) -> tuple[str, str, str] | None:
+    """Letter, verdict and reason; None where the line is something else."""
+    found = _LINE.match(line)
+    letter = letter_of(found[1], task.options) if found else None
+    verdict = _VERDICT.match(found[2]) if found else None
+    if found is None or letter is None or verdict is None:
+        return None
+    return letter, verdict[1], found[2][verdict.end() :]
+
+
+def _weighing(said: dict[str, tuple[str, str]], named: str | None, task: Task) -> Weighing:
+    """An option of which nothing was said is unknown, but for the one that was named."""
+    if not said and named is not None:
+        said = {named: ("met", "")}
+    options = [_option(letter, said.get(letter), task) for letter in task.options]
+    reasons = [reason for _, reason in said.values()]
+    numbers = [int(number) for reason in reasons for number in _SOURCE.findall(reason)]
+    known = list(dict.fromkeys(one for one in numbers if 1 <= one <= len(task.research)))
+    shown = known or list(range(1, len(task.research) + 1))
+    quoted = sum(bool(quoted_in(reason)) for reason in reasons)
+    kept = sum(option["verdicts"][0]["fact"] is not None for option in options)
+    return Weighing(
+        elements=[ElementData(text=ELEMENT, cited=cited_by(shown[:_MOST_CITED], task))],
+        options=options,
+        named=named,
+        facts_dropped=max(0, quoted - kept),
+        sources_dropped=sum(not 1 <= one <= len(task.research) for one in numbers),
+    )
+
+
+def _option(letter: str, said: tuple[str, str] | None, task: Task) -> OptionData:
+    verdict, reason = said or ("unknown", "")
+    sources = (task.stem, task.options[letter])
+    facts = [fact for quote in quoted_in(reason) if (fact := fact_in(quote, sources))]
+    return OptionData(
+        letter=letter,
+        text=task.options[letter],
+        verdicts=[VerdictData(element=1, met=met_of(verdict), fact=facts[0] if facts else None)],
+        reason=said_of(_SOURCE.sub("", reason)).strip(" |"),
+    )
