@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +54,32 @@ _SHAPE: dict[str, dict[str, Any]] = {
     },
 }
 
+_PROFILES: dict[str, dict[str, Any]] = {
+    "general": {"research.evaluator": "calibrated", "research.calls": "merged"},
+    "law": {
+        "research.structure": ("Rule", "Elements", "Exceptions and defences", "Application"),
+        "research.memory_similarity": 0.95,
+    },
+    "seed-001": {
+        "research.calls": "separate",
+        "research.classifier": "llm",
+        "research.evaluator": "cosine",
+        "research.min_cosine": 0.70,
+        "research.weak_margin": 0.0,
+        "research.rerank_against": "primary",
+        "research.enable_synthesis_of_failed": True,
+        "research.enable_grounded_check": False,
+        "research.enable_screen": False,
+        "research.enable_quarantine": False,
+        "research.enable_escalation": False,
+        "research.memory_similarity": 0.92,
+        "research.stagnation_spread": 0.05,
+        "research.max_steps": 3,
+        "research.max_cycles": 4,
+    },
+}
+"""Of `research`: what it is about, and how it was first published."""
+
 
 def value(settings: Settings, key: str) -> Any:
     section, name = key.split(".")
@@ -64,6 +91,30 @@ def test_a_preset_comes_to_what_its_name_says(name: str) -> None:
     loaded = load(preset=name, environ={})
     assert {key: value(loaded.settings, key) for key in _SHAPE[name]} == _SHAPE[name]
     assert loaded.origin["answer.workflow"] == f"preset {name}"
+
+
+@pytest.mark.parametrize("name", _PROFILES)
+def test_a_profile_of_research_comes_to_what_its_name_says(name: str) -> None:
+    loaded = load(preset=name, environ={})
+    expected = {"answer.workflow": "research", "answer.k": 5, **_PROFILES[name]}
+    assert {key: value(loaded.settings, key) for key in expected} == expected
+
+
+def test_a_profile_of_ones_own_needs_no_code(tmp_path: Path) -> None:
+    own = tmp_path / "medicine.toml"
+    own.write_text(
+        '[answer]\nworkflow = "research"\n[research]\nvocabulary = "Use the words of doctors."\n'
+        'structure = ["Finding", "Contraindications"]\n',
+        encoding="utf-8",
+    )
+    research = load(preset=str(own), environ={}).settings.research
+    assert research.vocabulary == "Use the words of doctors."
+    assert research.structure == ("Finding", "Contraindications")
+
+
+def test_the_page_of_settings_lists_every_preset() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+    assert [name for name in presets() if f"| `{name}` |" not in page] == []
 
 
 def test_all_that_answer_by_a_workflow_search_with_the_same_weights() -> None:
