@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from secondlook.app.secondlook import Secondlook, last_answer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Mapping
+    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
     from pathlib import Path
 
     from secondlook.answer import Answer
@@ -18,6 +18,7 @@ def ask(
     question: str,
     *,
     library: str | Path | None = None,
+    choices: Mapping[str, str] | Sequence[str] | None = None,
     workflow: str | None = None,
     model: str | None = None,
     filters: Mapping[str, object] | None = None,
@@ -26,12 +27,15 @@ def ask(
 ) -> Answer:
     """Answer a question over a library (default: the configured one).
 
-    Further options are those of `Secondlook.open`: `web`, `k`, `timeout`, `max_risk`,
+    `choices` are answers to choose from, by letter or in their order: the workflow `research`
+    chooses one. Further options are those of `Secondlook.open`: `web`, `k`, `timeout`, `max_risk`,
     `settings`.
     Works in plain scripts and in notebooks.
     """
     with Secondlook.open(library, model=model, **options) as engine:
-        return engine.ask(question, workflow=workflow, filters=filters, documents=documents)
+        return engine.ask(
+            question, choices=choices, workflow=workflow, filters=filters, documents=documents
+        )
 
 
 async def aask(question: str, **options: Any) -> Answer:
@@ -43,6 +47,7 @@ async def astream(
     question: str,
     *,
     library: str | Path | None = None,
+    choices: Mapping[str, str] | Sequence[str] | None = None,
     workflow: str | None = None,
     model: str | None = None,
     filters: Mapping[str, object] | None = None,
@@ -53,7 +58,7 @@ async def astream(
     engine = Secondlook.open(library, model=model, **options)
     try:
         async for event in engine.astream(
-            question, workflow=workflow, filters=filters, documents=documents
+            question, choices=choices, workflow=workflow, filters=filters, documents=documents
         ):
             yield event
     finally:

@@ -3,16 +3,19 @@ asks for a summary of something, and how often answers may be wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from secondlook.answer import Trouble
 from secondlook.errors import ModelError, UsageError
+from secondlook.nodes.multiple_choice import MOST, parsed, rendered
+from secondlook.nodes.multiple_choice.objects import in_order
+from secondlook.nodes.multiple_choice.parsing import by_letter
 from secondlook.nodes.stand_alone import StandAlone
 from secondlook.reading.calibration import CALIBRATION_FILE, check_share, load_calibration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from secondlook.library import Library
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from secondlook.state import Scope
 
 SUMMARY = "summary"
+CHOOSING: Final = "research"
+"""The workflow that chooses among given answers."""
 _LEFT_FOR_THE_ANSWER = (1024, 256)
 """Tokens in and out that making a question stand-alone must not take from the answer."""
 
@@ -32,12 +37,69 @@ def usual_workflow(settings: Settings) -> str:
     return "adaptive" if settings.web.enable_web_search and configured == "linear" else configured
 
 
+def with_choices(
+    question: str,
+    choices: Mapping[str, str] | Sequence[str] | None,
+    workflow: str | None,
+    settings: Settings,
+) -> tuple[str, str | None]:
+    """The question as it is typed with its choices, so that it is recorded and asked again with
+    them, and the workflow that can choose."""
+    if not question.strip():
+        raise UsageError("the question is empty", hint="say what you want to know")
+    if choices is None:
+        return question, workflow
+    meant, texts = _choosing(workflow, settings), _checked(choices)
+    if parsed(question).choices:
+        raise UsageError(
+            "the question itself holds choices already", hint="give them there or apart, not both"
+        )
+    return rendered(question.strip(), by_letter(texts)), meant
+
+
+def _choosing(workflow: str | None, settings: Settings) -> str:
+    """Who gives choices and names no workflow means the one that can choose."""
+    configured = settings.answer.workflow
+    meant = workflow or (CHOOSING if configured == "linear" else configured)
+    if meant != CHOOSING:
+        raise UsageError(
+            f"the workflow {meant!r} cannot choose among answers",
+            hint=f"ask with the workflow {CHOOSING!r}, or without choices",
+        )
+    return meant
+
+
+def _checked(choices: Mapping[str, str] | Sequence[str]) -> list[str]:
+    """The texts in order. What comes from outside may be of any type."""
+    named = isinstance(choices, Mapping)
+    texts = in_order(choices) if isinstance(choices, Mapping) else choices
+    if texts is None:
+        raise UsageError(
+            f"choices are not named by letters from A on: {', '.join(map(repr, choices))}",
+            hint="give a list, and the letters are set",
+        )
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        kind = "a mapping of letters to texts" if named else "a list of texts"
+        raise UsageError(f"choices are not {kind}: {choices!r}", hint='such as ["yes", "no"]')
+    if not 1 < len(texts) <= MOST:
+        raise UsageError(
+            f"there are {len(texts)} choices", hint=f"give from 2 to {MOST}, or ask without"
+        )
+    if not all(text.strip() for text in texts):
+        raise UsageError(f"a choice is empty: {choices!r}", hint="say what there is to choose")
+    return list(texts)
+
+
 async def made_stand_alone(
     models: Models, settings: Settings, question: str, earlier: Sequence[Turn]
 ) -> StandAlone:
     """The question as it reads without the turns before it. What that takes counts as the run's."""
     if not earlier:
         return StandAlone(question)
+    apart = parsed(question)
+    if apart.choices:  # they are no part of what leans on earlier turns
+        made = await made_stand_alone(models, settings, apart.stem, earlier)
+        return replace(made, asked=rendered(made.asked, apart.choices))
     from secondlook.memory.journal import MemoryJournal
     from secondlook.memory.ledger import Caps, Ledger
     from secondlook.nodes.condense import condense

@@ -21,6 +21,7 @@ from secondlook.app.requests import (
     summary_scope,
     summed_up_without_risk,
     usual_workflow,
+    with_choices,
     with_risk,
 )
 from secondlook.app.run import Run, first_state
@@ -167,6 +168,7 @@ class Secondlook:
         self,
         question: str,
         *,
+        choices: Mapping[str, str] | Sequence[str] | None = None,
         workflow: str | None = None,
         filters: Mapping[str, object] | None = None,
         documents: Collection[str] | None = None,
@@ -176,14 +178,15 @@ class Secondlook:
     ) -> AsyncGenerator[Event]:
         """Every event of the run, ending in `Answered`. Leaving early cancels the run.
 
-        `filters` limits the search to documents with such metadata, `documents` to those named
-        by id, path, file name or title. `earlier` turns of a conversation make a follow-up
-        stand-alone. Without a `workflow` a request for a summary is recognised as one. `max_risk`
-        is the share of answers that may be wrong: one that is less sure is withheld. `run` is
-        the run's id where the same question must make the same prompts; nobody may guess it.
+        `choices` to choose from, by letter or in their order, become part of the question, where
+        they may as well be typed. `filters` limits the search to documents with such metadata,
+        `documents` to those named by id, path, file name or title. `earlier` turns of a
+        conversation make a follow-up stand-alone. Without a `workflow` a request for a summary is
+        recognised as one. `max_risk` is the share of answers that may be wrong: one that is less
+        sure is withheld. `run` is the run's id where the same question must make the same prompts;
+        nobody may guess it.
         """
-        if not question.strip():
-            raise UsageError("the question is empty", hint="say what you want to know")
+        question, workflow = with_choices(question, choices, workflow, self.settings)
         self._web_search()  # a setting that cannot work is told before a run begins
         risk = with_risk(self.settings, max_risk).answer.max_risk
         await asyncio.to_thread(check_risk, self.library, risk)

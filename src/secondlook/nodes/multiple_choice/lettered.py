@@ -36,7 +36,8 @@ _POINTING = re.compile(
 _ENDED = re.compile(r"(?:[?:.!\u2026]|_{2,}|\.\.)[\"'\u201d)]*\s*\Z")
 _OPENED = re.compile(r"\?|(?:[:\u2026\u2014-]|_{2,}|\.{3})\s*\Z")
 _JOINED = re.compile(r"[\s,;]+(?:or|and|nor)\s*\Z", re.IGNORECASE)
-_ONLY_JOINS = re.compile(r"\W*(?:and|or|nor|but|to|of)?\W*", re.IGNORECASE)
+_ONLY_JOINS = re.compile(r"[\s,;.]*(?:and|or|nor|but|to|of)?[\s,;.]*", re.IGNORECASE)
+_BLANK = re.compile(r"\s*")
 _SENTENCE_END = re.compile(r"[.!?][\"'\u201d)]*\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:]")
 _REQUEST = re.compile(
@@ -140,7 +141,8 @@ def _run(text: str, marks: Sequence[_Mark], *, on_lines: bool) -> _Run | None:
             return None
     ends = [*(mark.start for mark in chosen[1:]), len(text)]
     raw = tuple(text[mark.end : end] for mark, end in zip(chosen, ends, strict=True))
-    if len(chosen) < 2 or any(_ONLY_JOINS.fullmatch(each) for each in raw):  # noqa: PLR2004
+    nothing = _BLANK if on_lines else _ONLY_JOINS
+    if len(chosen) < 2 or any(nothing.fullmatch(each) for each in raw):  # noqa: PLR2004
         return None
     return _Run(tuple(chosen), text[: chosen[0].start].rstrip(), raw, on_lines)
 
@@ -171,10 +173,10 @@ def _are_choices(run: _Run) -> bool:
     opened = _OPENED.search(run.before) is not None
     if _asks_after(run) or _are_questions(run) or _is_request(run.before):
         return False
-    if run.on_lines or opened:
-        return True
-    if not run.capital or len(run.raw) < _LEAST_UNASKED or _reads_on(run):
-        return False
+    if run.on_lines or _reads_on(run):
+        return run.on_lines
+    if opened or not run.capital or len(run.raw) < _LEAST_UNASKED:
+        return opened
     return not any(_JOINED.search(each) for each in run.raw)
 
 

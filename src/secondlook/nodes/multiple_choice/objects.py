@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.nodes.multiple_choice.lettered import Apart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _ASKING: Final = ("question", "stem")
 _CHOOSING: Final = ("choices", "options", "answer_choices")
@@ -29,9 +32,9 @@ def from_object(text: str) -> Apart | None:
     return Apart("\n".join(each.strip() for each in told), texts) if stem.strip() else None
 
 
-def in_order(choices: dict[str, Any]) -> list[Any] | None:
+def in_order(choices: Mapping[str, Any]) -> list[Any] | None:
     """The texts in the order of their letters or numbers; None where the names are neither."""
-    names = [name.strip().strip("().").upper() for name in choices]
+    names = [str(name).strip().strip("().").upper() for name in choices]
     letters = [chr(ord("A") + place) for place in range(len(names))]
     numbers = [str(number) for number in range(1, len(names) + 1)]
     for wanted in (letters, numbers):

@@ -1,0 +1,110 @@
+"""Choices that a program gives apart from the question become part of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import secondlook
+from secondlook.app.requests import made_stand_alone, with_choices
+from secondlook.errors import UsageError
+from secondlook.models import Models
+from secondlook.nodes.multiple_choice import parsed
+from secondlook.nodes.stand_alone import Turn
+from secondlook.settings import Settings
+from tests.support.engine import settings_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ASKED = "Who pays?"
+LISTED = "Who pays?\n\nAnswer choices:\n(A) Ann\n(B) Bo"
+
+
+def given(choices: Any, *, question: str = ASKED, workflow: str | None = "research") -> str:
+    return with_choices(question, choices, workflow, Settings())[0]
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [["Ann", "Bo"], ("Ann", " Bo\n"), {"A": "Ann", "B": "Bo"}, {"b": "Bo", "a": "Ann"}],
+)
+def test_choices_become_part_of_the_question(choices: Any) -> None:
+    assert given(choices) == LISTED
+    assert parsed(LISTED).choices == {"A": "Ann", "B": "Bo"}
+
+
+def test_without_choices_nothing_changes() -> None:
+    assert with_choices(ASKED, None, None, Settings()) == (ASKED, None)
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        ([], "there are 0 choices"),
+        (["Ann"], "there are 1 choices"),
+        ([f"choice {at}" for at in range(27)], "there are 27 choices"),
+        (["Ann", " "], "a choice is empty"),
+        ("Ann", "not a list of texts"),
+        (["Ann", 2], "not a list of texts"),
+        ({"A": "Ann", "B": None}, "not a mapping of letters to texts"),
+        ({"x": "Ann", "y": "Bo"}, "not named by letters from A on: 'x', 'y'"),
+        ({"B": "Ann", "C": "Bo"}, "not named by letters"),
+    ],
+)
+def test_what_is_wrong_with_choices_is_told(choices: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=told) as raised:
+        given(choices)
+    assert raised.value.hint
+
+
+def test_choices_are_given_once() -> None:
+    with pytest.raises(UsageError, match="holds choices already"):
+        given(["Ann", "Bo"], question="Who? (A) Cy (B) Di")
+
+
+def test_an_empty_question_is_refused() -> None:
+    with pytest.raises(UsageError, match="the question is empty"):
+        given(["Ann", "Bo"], question=" ")
+
+
+@pytest.mark.parametrize(
+    ("named", "configured", "meant"),
+    [
+        ("research", "linear", "research"),
+        (None, "linear", "research"),
+        (None, "research", "research"),
+        (None, "corrective", None),
+        ("linear", "research", None),
+        ("summary", "linear", None),
+    ],
+)
+def test_one_workflow_can_choose(named: str | None, configured: str, meant: str | None) -> None:
+    settings = settings_of(answer={"workflow": configured})
+    if meant:
+        assert with_choices(ASKED, ["Ann", "Bo"], named, settings)[1] == meant
+        return
+    with pytest.raises(UsageError, match=f"{named or configured!r} cannot choose") as raised:
+        with_choices(ASKED, ["Ann", "Bo"], named, settings)
+    assert "'research'" in (raised.value.hint or "")
+
+
+def test_the_doors_take_choices(tmp_path: Path) -> None:
+    with secondlook.Library.open(tmp_path / "library") as library:
+        settings = library.settings
+    options: dict[str, Any] = {"library": tmp_path / "library", "settings": settings}
+    asked: dict[str, Any] = {"choices": ["Ann", "Bo"], "workflow": "linear"}
+    with pytest.raises(UsageError, match="'linear' cannot choose"):
+        secondlook.ask(ASKED, **asked, **options)
+    with pytest.raises(UsageError, match="'linear' cannot choose"):
+        asyncio.run(secondlook.aask(ASKED, **asked, **options))
+
+
+def test_a_follow_up_is_made_stand_alone_without_its_choices() -> None:
+    earlier = [Turn(asked="Who runs the Tamsel ferry?", short="Ann Weir")]
+    typed = "When did she begin?\n(A) 1990\n(B) 2001"
+    made = asyncio.run(made_stand_alone(Models(Settings()), Settings(), typed, earlier))
+    assert parsed(made.asked).choices == {"A": "1990", "B": "2001"}
+    assert "Ann Weir" in parsed(made.asked).stem
