@@ -14,6 +14,7 @@ from secondlook.cli.corrections import (
     print_readings,
     print_tries,
 )
+from secondlook.cli.research import print_choice, print_recalled, print_research
 from secondlook.cli.terminal import counted, one_line, output
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ def print_answer(
     from rich.text import Text
 
     console = output()
+    print_recalled(console, answer)
     print_assumed(console, answer)
-    if answer.short and answer.short not in {answer.text, answer.text.strip()}:
-        console.print(Text(answer.short, style="bold"))
+    if _has_a_short_form(answer):
+        console.print(Text(answer.short or "", style="bold"))
     if answer.asks_back and answer.claims:
         print_readings(console, answer)
     else:
@@ -56,8 +58,16 @@ def print_answer(
     if quiet:
         _tell_other_method(answer)
     else:
+        print_choice(console, answer)
         _print_making(console, answer, search)
     print_question_back(console, answer)
+
+
+def _has_a_short_form(answer: Answer) -> bool:
+    """One that the text is not already; the letter of a choice ends the text, with its words."""
+    if answer.choice is not None and answer.choice.letter == answer.short:
+        return False
+    return bool(answer.short) and answer.short not in {answer.text, answer.text.strip()}
 
 
 def _print_making(console: Console, answer: Answer, search: str | None) -> None:
@@ -67,7 +77,9 @@ def _print_making(console: Console, answer: Answer, search: str | None) -> None:
     console.print()
     for warning in answer.warnings:
         console.print(Text(_warned(warning), style="yellow"))
-    print_tries(console, answer)
+    print_research(console, answer)
+    # The steps tell what was searched for.
+    print_tries(console, answer.model_copy(update={"queries": ()}) if answer.research else answer)
     console.print(Text(_confidence(answer), style="dim"))
     console.print(Text(footer(answer), style="dim"))
     if search is not None and answer.status == "abstained" and answer.passages:

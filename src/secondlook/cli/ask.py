@@ -10,6 +10,7 @@ import typer
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.nearest import held_back, show_nearest
 from secondlook.cli.search import explain_nothing
+from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
@@ -26,6 +27,8 @@ Examples:
   secondlook ask "who voted against it" --model ollama:qwen2.5
   secondlook ask "who voted against it" --model gguf:~/models/qwen.gguf
   secondlook ask "when did she leave" --workflow corrective
+  secondlook ask "may he claim? (A) Yes. (B) No." --workflow research
+  secondlook ask "may he claim? (A) Yes. (B) No." --profile law --guess
   secondlook ask "how deep is berth 4" --max-risk 0.05
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json             check it again, offline
@@ -35,12 +38,20 @@ Examples:
 what an unclear word was taken for, and asks back where it cannot tell.
 
 \b
+--workflow research looks up a hard question step by step and chooses where it
+has options. What it found before for the same question is taken up again;
+--fresh looks anew. Where nothing is found it chooses nothing; with --guess
+the model may choose from its own knowledge, and the choice is marked.
+--profile general, law or seed-001 sets it up for a field.
+
+\b
 Without a model the answer is taken word for word from a passage. It is
 withheld when no passage answers well enough. --max-risk 0.05 withholds so
 many that at most 5 % of those given are wrong (docs/confidence.md).
 
 \b
-Exit codes: 0 answered, 3 withheld, 4 refused, 1 failed, 2 wrong call.
+Exit codes: 0 answered, 3 withheld, 4 refused (the question gives a model
+orders), 1 failed, 2 wrong call.
 """
 
 ModelOption = Annotated[
@@ -49,7 +60,9 @@ ModelOption = Annotated[
 ]
 WorkflowOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="How to answer: linear, adaptive, corrective, summary."),
+    typer.Option(
+        metavar="NAME", help="How to answer: linear, adaptive, corrective, research, summary."
+    ),
 ]
 WebOption = Annotated[
     bool | None,
@@ -60,6 +73,19 @@ TimeoutOption = Annotated[
 ]
 PresetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="A named set of settings, such as seed004.")
+]
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The same, for research: general, law, seed-001."),
+]
+GuessOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--guess", help="Let the model choose an option where nothing was found; it is marked."
+    ),
+]
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", help="Do not take up earlier research: look anew.")
 ]
 RiskOption = Annotated[
     float | None,
@@ -98,6 +124,9 @@ def ask(  # one parameter per flag
     timeout: TimeoutOption = None,
     max_risk: RiskOption = None,
     preset: PresetOption = None,
+    profile: ProfileOption = None,
+    guess: GuessOption = None,
+    fresh: FreshOption = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown with references.")
     ] = False,
@@ -109,13 +138,15 @@ def ask(  # one parameter per flag
     filters = parse_pairs(filter_, "--filter")
     loaded = load_for_asking(
         call,
-        preset=preset,
+        preset=preset_of(preset, profile),
         workflow=workflow,
         model=model,
         k=k,
         web=web,
         timeout=timeout,
         max_risk=max_risk,
+        guess=guess,
+        fresh=fresh,
     )
     warm_up(loaded.settings)
     with opened_engine(call.open(loaded)) as engine:
@@ -148,6 +179,8 @@ def load_for_asking(
     web: bool | None,
     timeout: float | None,
     max_risk: float | None,
+    guess: bool | None = None,
+    fresh: bool = False,
 ) -> Loaded:
     check_max_risk(max_risk)
     return call.load(
@@ -158,9 +191,21 @@ def load_for_asking(
             "web.enable_web_search": web,
             "budget.seconds": timeout,
             "answer.max_risk": max_risk,
+            "research.guess": guess or None,
+            "research.enable_recall": False if fresh else None,
         },
         preset=preset,
     )
+
+
+def preset_of(preset: str | None, profile: str | None) -> str | None:
+    """A profile is a preset for research; there is one of them."""
+    if preset is not None and profile is not None:
+        raise UsageError(
+            f"--preset {preset!r} and --profile {profile!r} are both given",
+            hint="a profile is a preset: give one of them",
+        )
+    return preset if profile is None else profile
 
 
 def check_max_risk(given: float | None) -> None:

@@ -12,14 +12,18 @@ import typer
 from secondlook.cli.ask import (
     DocOption,
     FilterOption,
+    FreshOption,
+    GuessOption,
     ModelOption,
     PresetOption,
+    ProfileOption,
     RiskOption,
     TimeoutOption,
     WebOption,
     WorkflowOption,
     load_for_asking,
     opened_engine,
+    preset_of,
     warm_up,
 )
 from secondlook.cli.call import Call, command, parse_pairs
@@ -75,6 +79,9 @@ def chat(
     timeout: TimeoutOption = None,
     max_risk: RiskOption = None,
     preset: PresetOption = None,
+    profile: ProfileOption = None,
+    guess: GuessOption = None,
+    fresh: FreshOption = False,
     trace: Annotated[
         bool, typer.Option("--trace", help="Show each step and what it decided.")
     ] = False,
@@ -83,13 +90,15 @@ def chat(
     filters = parse_pairs(filter_, "--filter")
     loaded = load_for_asking(
         call,
-        preset=preset,
+        preset=preset_of(preset, profile),
         workflow=workflow,
         model=model,
         k=None,
         web=web,
         timeout=timeout,
         max_risk=max_risk,
+        guess=guess,
+        fresh=fresh,
     )
     warm_up(loaded.settings)
     with opened_engine(call.open(loaded)) as engine:

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from secondlook.events import Event, NodeFinished
 
 DOING = {
+    "separate": "telling the question from its options",
+    "screen": "looking for orders to a model",
+    "recall": "looking for earlier research",
+    "classify": "telling how much there is to look up",
+    "issues": "making questions of the options",
+    "plan": "planning what to look up",
+    "search_step": "searching for one step",
+    "quarantine": "looking for orders in what was found",
+    "synthesise": "writing down what was found",
+    "evaluate": "judging the step",
+    "replan": "deciding what to look up next",
+    "aggregate": "putting the steps together",
+    "remember": "keeping the research for later",
     "split": "looking whether it is several questions",
     "ask_part": "answering a part of the question",
     "combine": "putting the parts together",
@@ -35,7 +48,7 @@ DOING = {
     "check_useful": "checking the answer against the question",
     "grade_answer": "having the answer judged",
     "settle": "choosing the best answer",
-    "choose": "choosing what to sum up",
+    "choose": "choosing",
     "summarise": "summing up, part by part",
     "outline": "making an outline",
     "condense": "making the question stand alone",
