@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Answer, Claim
 from secondlook.evaluation.metrics.answers import answer_metrics
-from secondlook.evaluation.metrics.retrieval import retrieval_metrics
+from secondlook.evaluation.metrics.retrieval import recall, retrieval_metrics
 from secondlook.evaluation.metrics.truth import Truth
 from secondlook.evaluation.records import Case, Configuration, Row
 from secondlook.evaluation.summary import summarise
@@ -78,6 +78,7 @@ def question(
     *,
     ranked: Sequence[str] = (),
     ranked_before: Sequence[str] = (),
+    shown: Sequence[str] = (),
     cited: Sequence[str] = (),
     evidence: Sequence[str] = (),
     **given: Any,
@@ -91,6 +92,7 @@ def question(
         | truth().metrics(asked, said, evidence=evidence, cited=cited)
         | retrieval_metrics(asked.gold, ranked)
         | retrieval_metrics(asked.gold, ranked_before, suffix="_before")
+        | {"recall_shown": recall(asked.gold, shown)}
     )
 
 

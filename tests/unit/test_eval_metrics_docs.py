@@ -23,6 +23,7 @@ _OVER = {
     "unanswerable": "questions without an answer",
     "all": "all questions",
     "graded": "questions with judged passages",
+    "researched": "researched questions",
 }
 SECTIONS = {
     tuple(_NAME.findall(title)): text

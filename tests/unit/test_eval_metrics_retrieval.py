@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import coverage_error, ndcg_score, recall_score
 
 from secondlook.evaluation.metrics.catalogue import METRICS
-from secondlook.evaluation.metrics.retrieval import retrieval_metrics
+from secondlook.evaluation.metrics.retrieval import recall, retrieval_metrics
 
 # Names whose order is not that of their ranks, and some that trec_eval could not read.
 DOCUMENTS = st.sampled_from([*"zyxwvutsrqponmlkjihgfedcba", "", "a b\tc", "größe", "\ud800", "\0"])
@@ -67,7 +67,7 @@ def test_names_are_those_of_the_catalogue() -> None:
     of_catalogue = [name for name, item in METRICS.items() if item.group == "retrieval"]
     after = retrieval_metrics({"a": 1}, ["a"])
     before = retrieval_metrics({"a": 1}, ["b", "a"], suffix="_before")
-    assert [*after, *before] == of_catalogue
+    assert [*after, *before, "recall_shown", "shown"] == of_catalogue
     assert set(after.values()) == {1.0}
     assert before["mrr_before"] == 0.5
 
@@ -88,3 +88,9 @@ def test_a_question_costs_next_to_nothing() -> None:
     for _ in range(50):
         retrieval_metrics({"document 7": 1}, ranked)
     assert (time.process_time() - began) / 50 < 0.01  # about 0.3 ms where this was written
+
+
+def test_recall_counts_each_gold_document_once_whatever_the_order() -> None:
+    assert recall({"a": 1, "b": 2}, ["x", "b", "b"]) == 0.5
+    assert recall({"a": 1, "b": 0}, ["a"]) == 1.0
+    assert recall({}, ["a"]) == 0.0

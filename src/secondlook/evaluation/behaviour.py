@@ -72,6 +72,14 @@ def seconds_by_node(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     }
 
 
+def calls_by_node(rows: Sequence[Row]) -> dict[str, float]:
+    """Model calls of each node, per run, the most first."""
+    counted: Counter[str] = Counter()
+    for row in rows:
+        counted.update(row.calls_by_node)
+    return {node: calls / len(rows) for node, calls in counted.most_common() if calls}
+
+
 def rerank_scores(rows: Sequence[Row]) -> dict[str, Spread]:
     """How the lowest reader score among the best five passages is distributed."""
     lowest = [(row.fallback, found) for row in rows if (found := _lowest(row)) is not None]

@@ -86,7 +86,7 @@ def open_indexed(
         with FileLock(folder.with_suffix(".lock")):
             library = _opened(folder, settings)
             library.memory = memory
-            if not (folder / _COMPLETE).exists():
+            if data.has_corpus and not (folder / _COMPLETE).exists():
                 report = _fill(library, data, progress)
                 (folder / _COMPLETE).write_text(json.dumps(_told(report)), encoding="utf-8")
     except OSError as error:

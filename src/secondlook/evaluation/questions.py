@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from secondlook.evaluation.metrics.catalogue import Metric
-    from secondlook.evaluation.records import Row
+    from secondlook.evaluation.records import Researched, Row
 
     Figure = Callable[[Row], float | None]
     """None where the metric is not over the question."""
@@ -114,6 +114,23 @@ def _verdict(row: Row, checked: str) -> float | None:
     return float(checked == "yes") if row.answered and checked != "not checked" else None
 
 
+def _researched(figure: Callable[[Researched], float]) -> Figure:
+    return lambda row: None if row.research is None else float(figure(row.research))
+
+
+_RESEARCHED: dict[str, Figure] = {
+    "multi_hop": _researched(lambda found: found.query_type == "multi_hop"),
+    "escalated": _researched(lambda found: found.escalated),
+    "cycles": _researched(lambda found: found.cycles),
+    "steps_completed": _researched(lambda found: found.completed),
+    "steps_weak": _researched(lambda found: found.weak),
+    "steps_failed": _researched(lambda found: found.failed),
+    "steps_pending": _researched(lambda found: found.pending),
+    "screened_out": _researched(lambda found: found.screen == "refused"),
+    "screen_unclear": _researched(lambda found: found.screen == "unclear"),
+    "quarantined": _researched(lambda found: found.quarantined),
+    "memory_hit": _researched(lambda found: found.recalled),
+}
 _OF_ROW: dict[str, Figure] = {
     "answered": lambda row: float(row.answered),
     "answered_answerable": lambda row: float(row.answered) if row.scored else None,
@@ -129,11 +146,16 @@ _OF_ROW: dict[str, Figure] = {
     "grounded": lambda row: _verdict(row, row.grounded),
     "useful": lambda row: _verdict(row, row.useful),
     "needs_review": lambda row: float(row.needs_review),
+    "shown": lambda row: float(row.shown),
+    "ungrounded": lambda row: float(row.ungrounded) if row.chosen is not None else None,
+    **_RESEARCHED,
     "failed": lambda row: float(is_failed(row)),
     "llm_calls": lambda row: float(row.llm_calls),
     "tokens_in": lambda row: float(row.tokens_in),
     "tokens_out": lambda row: float(row.tokens_out),
     "tokens_cached": lambda row: float(row.tokens_cached),
+    "characters_in": lambda row: float(row.characters_in),
+    "characters_out": lambda row: float(row.characters_out),
     "parse_failures": lambda row: float(row.parse_failures),
     "cost": lambda row: row.cost,
 }

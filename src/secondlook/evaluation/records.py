@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from secondlook.answer import Record, Scalar
-from secondlook.evaluation.row import Looked, Row, Tried
+from secondlook.evaluation.row import Looked, Researched, Row, Tried
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ __all__ = [
     "Passes",
     "Point",
     "Problem",
+    "Researched",
     "Results",
     "Row",
     "Split",
@@ -54,6 +55,8 @@ class Case:
     answerable: bool = True
     type: str | None = None
     """Kind, level or subject of the question, where the set has one."""
+    subject: str | None = None
+    """What it is about, where the set says so; `type` too where it says nothing else."""
     choices: Mapping[str, str] | None = None
     """Of multiple choice: letter to text."""
     choice: str | None = None
@@ -137,6 +140,12 @@ class Summary(Record):
     about: str = ""
     metrics: dict[str, Estimate] = Field(default_factory=dict)
     by_type: dict[str, dict[str, Estimate]] = Field(default_factory=dict)
+    by_subject: dict[str, dict[str, Estimate]] = Field(
+        default_factory=dict, description="Where a set tells subjects apart from types."
+    )
+    calls_by_node: dict[str, float] = Field(
+        default_factory=dict, description="Model calls of each node per question."
+    )
     stop_reasons: dict[str, int] = Field(default_factory=dict)
     seconds_by_node: dict[str, dict[str, float]] = Field(
         default_factory=dict, description="p50 and p95 of each node."

@@ -6,7 +6,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from secondlook.answer import Method, Record, SeenPassage, Status, StopReason
+from secondlook.answer import (
+    Method,
+    QueryType,
+    Record,
+    Research,
+    ScreenVerdict,
+    SeenPassage,
+    Status,
+    StopReason,
+)
 
 Checked = Literal["yes", "no", "not checked"]
 
@@ -53,6 +62,33 @@ class Looked(Record):
         )
 
 
+class Researched(Record):
+    """How a question was researched: an answer's `research` in numbers."""
+
+    query_type: QueryType = "multi_hop"
+    escalated: bool = False
+    cycles: int = 0
+    completed: int = 0
+    weak: int = 0
+    failed: int = 0
+    pending: int = 0
+    screen: ScreenVerdict = "not screened"
+    quarantined: int = 0
+    recalled: bool = Field(default=False, description="Whether earlier research was taken up.")
+    remembered: bool = False
+
+    @classmethod
+    def of(cls, research: Research | None) -> Researched | None:
+        if research is None:
+            return None
+        same = {"query_type", "escalated", "cycles", "completed", "weak", "failed", "pending"}
+        return cls(
+            **research.model_dump(include=same | {"quarantined", "remembered"}),
+            screen=research.screen.verdict,
+            recalled=research.recalled is not None,
+        )
+
+
 class Row(Record):
     """What came of one question under one configuration."""
 
@@ -62,12 +98,17 @@ class Row(Record):
     expected: tuple[str, ...] = Field(default=(), description="Right answers; any will do.")
     repeat: int = 0
     type: str | None = None
+    subject: str | None = None
     answerable: bool = True
     scored: bool = True
     status: Status
     stop_reason: StopReason
     method: Method = "none"
     short: str | None = None
+    chosen: str | None = Field(default=None, description="Of multiple choice: the letter.")
+    ungrounded: bool = Field(
+        default=False, description="Whether it was chosen from a model's own knowledge."
+    )
     text: str = ""
     confidence: float | None = None
     right: bool | None = Field(
@@ -114,10 +155,15 @@ class Row(Record):
         default=None, description="What the decision to search again was based on."
     )
     trigger_below: float | None = Field(default=None, description="And the threshold.")
+    shown: int = Field(default=0, description="Passages that the answer could rest on.")
+    research: Researched | None = None
     llm_calls: int = 0
+    calls_by_node: dict[str, int] = Field(default_factory=dict)
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
+    characters_in: int = 0
+    characters_out: int = 0
     parse_failures: int = 0
     cost: float | None = 0.0
     seconds: float = Field(
@@ -129,4 +175,6 @@ class Row(Record):
 
     @property
     def answered(self) -> bool:
-        return self.status in {"answered", "partial"}
+        """A letter that was guessed is an answer, whatever the research came to."""
+        guessed = self.chosen is not None and self.ungrounded
+        return self.status in {"answered", "partial"} or guessed

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from secondlook.evaluation.metrics.answers import answer_metrics, is_right
-from secondlook.evaluation.metrics.retrieval import retrieval_metrics
+from secondlook.evaluation.metrics.answers import answer_metrics, is_right, letter_of
+from secondlook.evaluation.metrics.retrieval import recall, retrieval_metrics
+from secondlook.evaluation.metrics.said import is_guess
 from secondlook.evaluation.queries import tried
-from secondlook.evaluation.records import Looked, Row
+from secondlook.evaluation.records import Looked, Researched, Row
 from secondlook.events import Answered, PassagesFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from secondlook.answer import Answer, SeenPassage, Step
+    from secondlook.answer import Answer, SeenPassage, Step, Usage
     from secondlook.evaluation.metrics.truth import Truth
     from secondlook.evaluation.records import Case, Tried
     from secondlook.evaluation.remembering import Saved
@@ -77,6 +79,8 @@ class RowMaker:
             stop_reason=answer.stop_reason,
             method=answer.method,
             short=answer.short,
+            chosen=letter_of(case, answer),
+            ungrounded=is_guess(answer),
             text=answer.text,
             confidence=answer.confidence.value,
             right=is_right(case, answer),
@@ -105,10 +109,15 @@ class RowMaker:
             regenerations=answer.regenerations,
             trigger=_number(judged, "value"),
             trigger_below=_number(judged, "threshold"),
+            shown=len(shown(answer)),
+            research=Researched.of(answer.research),
             llm_calls=usage.calls,
+            calls_by_node=_calls_by_node(usage),
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
             tokens_cached=usage.tokens_cached,
+            characters_in=usage.characters_in,
+            characters_out=usage.characters_out,
             parse_failures=sum(call.parse_failures for call in usage.by_node),
             cost=usage.cost,
             seconds=round(seconds + saved.seconds, 4),
@@ -167,6 +176,7 @@ class RowMaker:
             before = sorted(first, key=lambda item: -(item.fusion_score or 0.0))
             found |= retrieval_metrics(case.gold, list(self._named(case, before)), suffix="_before")
             found |= retrieval_metrics(case.gold, list(self._named(case, answer.passages)))
+            found["recall_shown"] = recall(case.gold, self._named(case, shown(answer)))
         cited = [self._name(case, item.document) for item in answer.citations]
         evidence = self._evidence(answer) if answer.claims or answer.text else []
         return found | self.truth.metrics(case, answer, evidence=evidence, cited=cited)
@@ -189,6 +199,20 @@ class RowMaker:
         return case.gold.get(self._name(case, passage.document), 0)
 
 
+def shown(answer: Answer) -> list[SeenPassage]:
+    """The passages that the answer could rest on: of research, those of all its steps."""
+    steps = answer.research.steps if answer.research else ()
+    of_steps = {item.passage for step in steps for item in step.evidence if item.kept}
+    return [item for item in answer.passages if item.kept or item.id in of_steps]
+
+
+def _calls_by_node(usage: Usage) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for call in usage.by_node:
+        counted[call.node] += call.calls
+    return dict(counted)
+
+
 def _sends_back(step: Step) -> bool:
     refused = step.numbers.get("verdict") == "no"
     goes_back = step.route is not None and step.route.to in _AGAIN
@@ -207,6 +231,7 @@ def _known(case: Case) -> dict[str, Any]:
         "question": case.question,
         "expected": case.answers,
         "type": case.type,
+        "subject": case.subject,
         "answerable": case.answerable,
         "scored": case.scored,
     }
@@ -216,6 +241,7 @@ def _nothing(case: Case) -> dict[str, float]:
     """The figures of a question of which nothing came: 0 in all that it is measured by."""
     missed = retrieval_metrics(case.gold, []) if case.answerable else {}
     missed |= {f"{name}_before": value for name, value in missed.items()}
+    missed |= {"recall_shown": 0.0} if case.answerable and case.gold else {}
     return missed | ({"accuracy": 0.0} if case.choices else {})
 
 

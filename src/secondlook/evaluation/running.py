@@ -4,7 +4,6 @@ done, so that the same plan goes on where it stopped."""
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from secondlook import __version__
 from secondlook.app import Secondlook
 from secondlook.errors import SecondlookError, SettingsError, UsageError
+from secondlook.evaluation.asking import asked, configuration_key, row_key, run_name
 from secondlook.evaluation.indexing import library_key, names_by_document, open_indexed
-from secondlook.evaluation.metrics.retrieval import can_measure
 from secondlook.evaluation.metrics.truth import Truth
 from secondlook.evaluation.records import Row
 from secondlook.evaluation.remembering import (
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 ROWS_FILE = "rows.jsonl"
-_FORM = 2
-"""Counted up when rows tell more than before: those of an earlier form are made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +317,7 @@ class _Desk:
         try:
             async with aclosing(
                 self.engine.astream(
-                    asked(case),
+                    asked(case, self.planned.configuration.workflow),
                     workflow=self.planned.configuration.workflow,
                     run=run_name(case, self.repeat),
                 )
@@ -342,45 +338,6 @@ class _Desk:
 def first_of(errors: BaseExceptionGroup[SecondlookError]) -> SecondlookError:
     first = errors.exceptions[0]
     return first_of(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-def asked(case: Case) -> str:
-    """The question as the engine is asked it: with its choices, where it has any."""
-    if not case.choices:
-        return case.question
-    choices = "\n".join(f"{letter}. {text}" for letter, text in case.choices.items())
-    return f"{case.question}\n{choices}"
-
-
-def run_name(case: Case, repeat: int) -> str:
-    """The same for every configuration: the marks around evidence are derived from it, and equal
-    prompts must be equal to the letter."""
-    digest = hashlib.sha256(f"{case.id}\0{case.question}\0{repeat}".encode()).hexdigest()
-    return f"eval-{digest[:12]}"
-
-
-def configuration_key(data: EvalSet, planned: Planned) -> str:
-    """All that shapes the rows of a configuration, but for the question."""
-    settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
-    configuration = planned.configuration
-    measured = "with ranks" if can_measure() else "without"
-    own = [
-        __version__,
-        _FORM,
-        library_key(data, planned.settings),
-        configuration.workflow,
-        settings,
-    ]
-    return _digest([configuration.name, measured, *own])
-
-
-def row_key(configuration: str, case: Case, repeat: int) -> str:
-    known = [case.id, case.question, case.answers, dict(case.gold), case.answerable, case.type]
-    return _digest([configuration, known, dict(case.choices or {}), case.choice, repeat])
-
-
-def _digest(shaping: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def planned_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.behaviour import (
+    calls_by_node,
     failures,
     latency_metrics,
     rerank_scores,
@@ -26,7 +27,7 @@ from secondlook.evaluation.records import Estimate, Summary
 from secondlook.evaluation.statistics import interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from secondlook.evaluation.records import Configuration, Row
 
@@ -47,7 +48,9 @@ def summarise(rows: Sequence[Row], *, configuration: Configuration, seed: int = 
         changes=dict(configuration.changes),
         about=configuration.about,
         metrics=_metrics(rows, values, seed=seed),
-        by_type=_by_type(rows, values, seed=seed),
+        by_type=_broken_down(rows, lambda row: row.type, values, seed=seed),
+        by_subject=_broken_down(rows, _own_subject(rows), values, seed=seed),
+        calls_by_node=calls_by_node(rows),
         stop_reasons=stop_reasons(rows),
         seconds_by_node=seconds_by_node(rows),
         risk_coverage=risk_coverage(rows),
@@ -76,17 +79,25 @@ def _metrics(rows: Sequence[Row], values: ByQuestion, *, seed: int) -> dict[str,
     return {name: found[name] for name in METRICS if name in found}
 
 
-def _by_type(
-    rows: Sequence[Row], values: ByQuestion, *, seed: int
+def _own_subject(rows: Sequence[Row]) -> Callable[[Row], str | None]:
+    """The subject of a question; of none where subjects are all the types that there are."""
+    if all(row.subject == row.type for row in rows):
+        return lambda _: None
+    return lambda row: row.subject
+
+
+def _broken_down(
+    rows: Sequence[Row], by: Callable[[Row], str | None], values: ByQuestion, *, seed: int
 ) -> dict[str, dict[str, Estimate]]:
-    by_type: dict[str, list[Row]] = {}
+    """By type or by subject."""
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        if row.type is not None:
-            by_type.setdefault(row.type, []).append(row)
-    return {name: _of_type(by_type[name], values, seed=seed) for name in sorted(by_type)}
+        if (name := by(row)) is not None:
+            groups.setdefault(name, []).append(row)
+    return {name: _of_group(groups[name], values, seed=seed) for name in sorted(groups)}
 
 
-def _of_type(
+def _of_group(
     rows: Sequence[Row], values: Mapping[str, Mapping[str, float]], *, seed: int
 ) -> dict[str, Estimate]:
     cases = sorted({row.case for row in rows})

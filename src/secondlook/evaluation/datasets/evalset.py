@@ -40,6 +40,8 @@ class EvalSet:
     """Of form `own`: the files to add to a library."""
     passages: int = 0
     """Of all other forms: how many documents `texts` yields."""
+    has_corpus: bool = True
+    """False: questions of multiple choice alone, with nothing to search."""
     split: str | None = None
     """Of form `beir`: the judgements that were read."""
     notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from secondlook.evaluation.datasets import fields
 from secondlook.evaluation.datasets.evalset import EvalSet
 from secondlook.evaluation.datasets.fields import Malformed
 from secondlook.evaluation.datasets.gathering import Gathering
-from secondlook.evaluation.datasets.jsonlines import objects
+from secondlook.evaluation.datasets.jsonlines import first_object, objects
 from secondlook.evaluation.datasets.passages import Corpus, read_passages, read_texts
 from secondlook.evaluation.records import Case, Problem
 
@@ -17,8 +17,36 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ID_FIELD = "id"
-TYPE_FIELDS = ("type", "level", "difficulty", "subject")
+SUBJECT_FIELD = "subject"
+TYPE_FIELDS = ("type", "level", "difficulty", SUBJECT_FIELD)
 """Fields by which questions are told apart; the first that is filled counts."""
+
+
+_NOTHING_TO_SEARCH = (
+    "there is no corpus, so that nothing is searched: only what a model knows can answer "
+    "(--workflow research --set research.guess=true)"
+)
+
+
+def has_choices(queries: Path) -> bool:
+    """Whether the questions can be put to a model without a corpus: those of multiple choice."""
+    return bool(first_object(queries).get("choices"))
+
+
+def read_choices(folder: Path, *, queries: Path) -> EvalSet:
+    """Questions of multiple choice without a corpus."""
+    problems: list[Problem] = []
+    cases = _cases(queries, None, problems)
+    return EvalSet(
+        name=folder.name,
+        path=folder,
+        form="lines",
+        cases=cases,
+        problems=tuple(problems),
+        fingerprint=Corpus.survey(()).fingerprint,
+        has_corpus=False,
+        notes=(_NOTHING_TO_SEARCH,),
+    )
 
 
 def read_lines(folder: Path, *, corpus: Path, queries: Path) -> EvalSet:
@@ -38,7 +66,7 @@ def read_lines(folder: Path, *, corpus: Path, queries: Path) -> EvalSet:
     )
 
 
-def _cases(path: Path, corpus: Corpus, problems: list[Problem]) -> tuple[Case, ...]:
+def _cases(path: Path, corpus: Corpus | None, problems: list[Problem]) -> tuple[Case, ...]:
     gathering = Gathering(path.name, problems)
     for line, row in objects(path, problems):
         try:
@@ -49,8 +77,9 @@ def _cases(path: Path, corpus: Corpus, problems: list[Problem]) -> tuple[Case, .
     return tuple(gathering.cases)
 
 
-def _case(row: dict[str, Any], gathering: Gathering, corpus: Corpus, line: int) -> Case:
+def _case(row: dict[str, Any], gathering: Gathering, corpus: Corpus | None, line: int) -> Case:
     named = [fields.as_identifier(gold, "gold") for gold in fields.optional_list(row, "gold")]
+    gold = dict.fromkeys(named, 1)
     choices, choice = _choices(row)
     return Case(
         id=fields.identifier(row, ID_FIELD),
@@ -58,9 +87,10 @@ def _case(row: dict[str, Any], gathering: Gathering, corpus: Corpus, line: int) 
         answers=fields.answers(fields.optional_list(row, "answers")),
         answerable=fields.optional_flag(row, "answerable", default=True),
         type=fields.first_label(row, TYPE_FIELDS),
+        subject=fields.first_label(row, (SUBJECT_FIELD,)),
         choices=choices,
         choice=choice,
-        gold=gathering.findable(dict.fromkeys(named, 1), corpus, line=line),
+        gold=gathering.findable(gold, corpus, line=line) if corpus else {},
     )
 
 

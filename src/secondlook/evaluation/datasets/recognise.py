@@ -10,7 +10,7 @@ from secondlook.errors import UsageError
 from secondlook.evaluation.datasets.beir import ID_FIELD as BEIR_ID
 from secondlook.evaluation.datasets.beir import JUDGEMENTS, read_beir
 from secondlook.evaluation.datasets.jsonlines import first_object, unreadable
-from secondlook.evaluation.datasets.lines import read_lines
+from secondlook.evaluation.datasets.lines import has_choices, read_choices, read_lines
 from secondlook.evaluation.datasets.own import QUESTIONS, read_own
 from secondlook.evaluation.datasets.squad import looks_like_squad, read_squad
 
@@ -23,6 +23,7 @@ FORMS = """an evaluation set is one of these (docs/data.md says more):
 - your own documents in a folder, and in it questions.csv with the columns question and answer
 - a SQuAD file (.json), or a folder that holds one
 - a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
+- the same without corpus.jsonl, where every question has choices
 - a folder of the BEIR collection: corpus.jsonl, queries.jsonl (with _id) and qrels/test.tsv"""
 _FIRST_PROBLEMS = 3
 
@@ -60,6 +61,8 @@ def _read(place: Path, split: str | None, leave_out: Sequence[Path]) -> EvalSet:
         return read_lines(place, corpus=corpus, queries=queries)
     if questions := files.get(QUESTIONS):
         return read_own(place, questions=questions, leave_out=leave_out)
+    if queries and has_choices(queries):
+        return read_choices(place, queries=queries)
     _refuse_half(place, corpus, queries)
     _refuse_tables(place, files)
     return _read_only_json(place, files)
@@ -94,7 +97,8 @@ def _refuse_half(folder: Path, corpus: Path | None, queries: Path | None) -> Non
     if queries:
         raise UsageError(
             f"{str(folder)!r} holds questions ({queries.name}) but no corpus to search",
-            hint="a corpus.jsonl with id, title and text belongs beside it",
+            hint="a corpus.jsonl with id, title and text belongs beside it; only questions of "
+            "multiple choice can do without",
         )
     if corpus:
         raise UsageError(
@@ -129,7 +133,8 @@ def _read_only_json(folder: Path, files: dict[str, Path]) -> EvalSet:
 
 
 def _check_usable(data: EvalSet) -> None:
-    lacking = "no question" if not data.cases else "no passage" if not data.document_count else None
+    searched = data.document_count or not data.has_corpus
+    lacking = "no question" if not data.cases else None if searched else "no passage"
     if lacking is None:
         return
     told = [

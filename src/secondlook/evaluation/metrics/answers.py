@@ -7,6 +7,7 @@ withholding is right where there is no answer.
 from __future__ import annotations
 
 from collections import Counter
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
 from secondlook.evaluation.metrics.choices import chosen, letter_alone
@@ -111,7 +112,7 @@ def _given(case: Case, answer: Answer) -> tuple[str, str]:
         return "", ""
     text = said(answer)
     short = answer.short if answer.short and answer.short.strip() else text
-    letter = letter_alone(case.choices or {}, short)
+    letter = _named_by_choice(case, answer) or letter_alone(case.choices or {}, short)
     return (case.choices[letter] if case.choices and letter else short), text
 
 
@@ -185,8 +186,23 @@ def _stands_nearly_whole(text: str, answers: Iterable[str]) -> bool:
     return 0 < len(words) <= MOST_WORDS and _best_part(words, answers) >= RIGHT_WINDOW
 
 
+def letter_of(case: Case, answer: Answer) -> str | None:
+    """The option that was chosen: as the answer says, or as can be told from its words."""
+    if not case.choices or not is_answered(answer):
+        return None
+    if answer.choice is not None:
+        return _named_by_choice(case, answer)
+    return chosen(case.choices, answer.short or "") or chosen(case.choices, said(answer))
+
+
+def _named_by_choice(case: Case, answer: Answer) -> str | None:
+    """By its place: whoever chooses letters the choices from A on, whatever a set calls them."""
+    letter = answer.choice.letter if answer.choice else None
+    at = ascii_uppercase.find(letter) if letter else -1
+    names = list(case.choices or {})
+    return names[at] if 0 <= at < len(names) else None
+
+
 def _chose_right(case: Case, answer: Answer) -> bool:
-    if not is_answered(answer) or not case.choices or not case.choice:
-        return False
-    letter = chosen(case.choices, answer.short or "") or chosen(case.choices, said(answer))
-    return letter is not None and letter.casefold() == case.choice.casefold()
+    letter = letter_of(case, answer)
+    return letter is not None and letter.casefold() == (case.choice or "").casefold()

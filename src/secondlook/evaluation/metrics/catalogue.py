@@ -7,10 +7,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 Better = Literal["higher", "lower", "neither"]
-Over = Literal["gold", "scored", "answered", "claims", "choices", "unanswerable", "all", "graded"]
+Over = Literal[
+    "gold",
+    "scored",
+    "answered",
+    "claims",
+    "choices",
+    "unanswerable",
+    "all",
+    "graded",
+    "researched",
+]
 """Which questions a metric is over: those with gold passages (and answerable), those with a right
 answer to compare with, those that were answered, those whose answer has checked claims, those of
-multiple choice, those without an answer, all, and those where a grader judged something."""
+multiple choice, those without an answer, all, those where a grader judged something, and those
+that were researched."""
 Group = Literal["retrieval", "answers", "truth", "knowing", "graders", "behaviour", "cost"]
 
 
@@ -46,6 +57,8 @@ def _retrieval(suffix: str, when: str) -> list[Metric]:
 _METRICS = [
     *_retrieval("", "as answered from"),
     *_retrieval("_before", "before reranking"),
+    Metric("recall_shown", "retrieval", "gold", "gold among the passages shown"),
+    Metric("shown", "retrieval", "all", "passages shown", "neither"),
     # Of `Answer.short`; `text_...` of `Answer.text`. Nothing answered counts 0.
     Metric("em", "answers", "scored", "exact match", yes_no=True),
     Metric("f1", "answers", "scored", "words shared"),
@@ -58,6 +71,7 @@ _METRICS = [
     Metric("text_rouge_l", "answers", "scored", "longest common run, of the text"),
     Metric("text_contains", "answers", "scored", "the text holds a right answer", yes_no=True),
     Metric("accuracy", "answers", "choices", "right letter", yes_no=True),
+    Metric("ungrounded", "answers", "choices", "letters without a source", "lower", yes_no=True),
     Metric("faithfulness", "truth", "answered", "sentences like a sentence of the evidence"),
     Metric("faithfulness_cosine", "truth", "answered", "the same by the cosine as it is"),
     Metric("support", "truth", "claims", "support of the claims, as the answer was checked"),
@@ -87,10 +101,24 @@ _METRICS = [
     Metric("useful", "behaviour", "answered", "found to address the question", yes_no=True),
     Metric("needs_review", "behaviour", "all", "a person should look", "lower", yes_no=True),
     Metric("failed", "behaviour", "all", "failed", "lower", yes_no=True),
+    # Of `Answer.research`, where there is one.
+    Metric("multi_hop", "behaviour", "researched", "taken for hard", "neither", yes_no=True),
+    Metric("escalated", "behaviour", "researched", "hard after all", "neither", yes_no=True),
+    Metric("cycles", "behaviour", "researched", "steps tried", "lower"),
+    Metric("steps_completed", "behaviour", "researched", "steps completed", "neither"),
+    Metric("steps_weak", "behaviour", "researched", "steps kept with a caveat", "neither"),
+    Metric("steps_failed", "behaviour", "researched", "steps that failed", "lower"),
+    Metric("steps_pending", "behaviour", "researched", "steps that were not made", "lower"),
+    Metric("screened_out", "behaviour", "researched", "refused", "neither", yes_no=True),
+    Metric("screen_unclear", "behaviour", "researched", "let through", "lower", yes_no=True),
+    Metric("quarantined", "behaviour", "researched", "passages kept out of prompts", "neither"),
+    Metric("memory_hit", "behaviour", "researched", "from memory", "neither", yes_no=True),
     Metric("llm_calls", "cost", "all", "model calls", "lower"),
     Metric("tokens_in", "cost", "all", "tokens read by models", "lower"),
     Metric("tokens_out", "cost", "all", "tokens written by models", "lower"),
     Metric("tokens_cached", "cost", "all", "of those, cached by the provider", "neither"),
+    Metric("characters_in", "cost", "all", "characters read by models", "lower"),
+    Metric("characters_out", "cost", "all", "characters written by models", "lower"),
     Metric("parse_failures", "cost", "all", "replies that could not be read", "lower"),
     Metric("cost", "cost", "all", "US dollars", "lower"),
     _of_all("latency_p50", "cost", "all", "seconds, median", "lower"),

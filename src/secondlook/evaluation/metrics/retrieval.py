@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 def retrieval_metrics(
@@ -32,6 +32,12 @@ def retrieval_metrics(
     for found in ir_measures.iter_calc(list(names), judged, run):
         figures[names[found.measure]] = float(found.value)
     return {f"{name}{suffix}": value for name, value in figures.items()}
+
+
+def recall(gold: Mapping[str, int], found: Iterable[str]) -> float:
+    """The share of the gold that was found, in whatever order."""
+    relevant = {document for document, grade in gold.items() if grade > 0}
+    return len(relevant & set(found)) / len(relevant) if relevant else 0.0
 
 
 @cache

@@ -15,7 +15,14 @@ _CITATION_MARK = re.compile(r"\s*\[\d{1,6}(?:\s?[,;]\s?\d{1,6})*\]")
 
 
 def is_answered(answer: Answer) -> bool:
-    return answer.status in {"answered", "partial"}
+    """A letter that was guessed is an answer, whatever the research came to."""
+    return answer.status in {"answered", "partial"} or is_guess(answer)
+
+
+def is_guess(answer: Answer) -> bool:
+    """Whether an option was chosen from a model's own knowledge."""
+    choice = answer.choice
+    return choice is not None and choice.letter is not None and not choice.grounded
 
 
 def said(answer: Answer) -> str:

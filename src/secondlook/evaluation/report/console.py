@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from secondlook.evaluation.metrics.catalogue import METRICS
 from secondlook.evaluation.report import numbers, picking
 from secondlook.evaluation.report.numbers import DASH
-from secondlook.evaluation.report.tables import run, studies
+from secondlook.evaluation.report.tables import figures, run, studies
 from secondlook.evaluation.report.tables.cells import Table, short_difference, value
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def tables(results: Results) -> list[RenderableType]:
     """All that a run has to say, most important last: that is what stays on the screen."""
     parts: list[Table] = [
         *summary(results),
+        *_by_type(results),
         *([] if results.ablation else comparisons(results)),
         sweep(results),
         hypotheses(results),
@@ -122,9 +123,17 @@ def _side_by_side(results: Results, names: Sequence[str]) -> Table:
     )
 
 
+def _by_type(results: Results) -> list[Table]:
+    """Where there is room for it."""
+    few = len(results.summaries) <= _SIDE_BY_SIDE
+    return [figures.accuracy_by_type(results)] if few else []
+
+
 def _title(results: Results) -> str:
     """How much the figures rest on, where that is known."""
     asked, documents = results.data.get("asked"), results.data.get("documents")
+    if asked and documents == 0:
+        return f"Summary: {_counted(asked, 'question')} without documents"
     if not asked or not documents:
         return "Summary"
     return f"Summary: {_counted(asked, 'question')} about {_counted(documents, 'document')}"

@@ -65,6 +65,7 @@ def _sections(results: Results, drawn: dict[str, str], plots: Sequence[Plot]) ->
             [
                 table(figures.summary(results), titled=False),
                 drawn.get("metrics", ""),
+                table(figures.accuracy_by_type(results)),
                 markup.folded("By type", "\n".join(map(table, figures.by_type(results)))),
             ],
         ),
@@ -118,6 +119,7 @@ def _sections(results: Results, drawn: dict[str, str], plots: Sequence[Plot]) ->
             [
                 drawn.get("latency", ""),
                 table(run.node_latencies(results)),
+                table(run.calls_by_node(results)),
                 table(run.stop_reasons(results)),
                 drawn.get("success_by_retry", ""),
                 table(studies.attempts(results)),

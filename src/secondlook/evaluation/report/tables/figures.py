@@ -10,7 +10,11 @@ from secondlook.evaluation.report.numbers import DASH
 from secondlook.evaluation.report.tables.cells import PARTS, Table, estimate
 
 if TYPE_CHECKING:
-    from secondlook.evaluation.records import Results, Summary
+    from collections.abc import Mapping
+
+    from secondlook.evaluation.records import Estimate, Results
+
+    Groups = Mapping[str, Mapping[str, Estimate]]
 
 
 def summary(results: Results) -> Table:
@@ -42,12 +46,17 @@ def _sizes(results: Results, metric: str) -> str:
 
 
 def by_type(results: Results) -> list[Table]:
-    """One table per configuration: types as lines, the main metrics as columns."""
-    return [_types_of(name, item) for name, item in results.summaries.items() if item.by_type]
+    """One table per configuration: types as lines, the main metrics as columns; then subjects."""
+    named = results.summaries.items()
+    types = [_broken_down(name, "type", item.by_type) for name, item in named if item.by_type]
+    subjects = [
+        _broken_down(name, "subject", item.by_subject) for name, item in named if item.by_subject
+    ]
+    return [*types, *subjects]
 
 
-def _types_of(name: str, item: Summary) -> Table:
-    there = {metric for figures in item.by_type.values() for metric in figures}
+def _broken_down(name: str, by: str, groups: Groups) -> Table:
+    there = {metric for figures in groups.values() for metric in figures}
     shown = [metric for metric in (*picking.HEADLINES, "latency_p50") if metric in there]
     rows = tuple(
         (
@@ -55,9 +64,31 @@ def _types_of(name: str, item: Summary) -> Table:
             numbers.count(max((figure.n for figure in figures.values()), default=0)),
             *(estimate(figures, metric) for metric in shown),
         )
-        for kind, figures in sorted(item.by_type.items())
+        for kind, figures in sorted(groups.items())
     )
-    return Table(f"By type: {name}", ("type", "n", *shown), rows)
+    return Table(f"By {by}: {name}", (by, "n", *shown), rows)
+
+
+def accuracy_by_type(results: Results) -> Table:
+    """Of multiple choice: types, or subjects, as lines and configurations as columns."""
+    broken = {name: item.by_subject or item.by_type for name, item in results.summaries.items()}
+    kinds = sorted({kind for groups in broken.values() for kind in groups})
+    rows = tuple(
+        (kind, _most(broken, kind), *(_accuracy(groups, kind) for groups in broken.values()))
+        for kind in kinds
+        if any("accuracy" in groups.get(kind, {}) for groups in broken.values())
+    )
+    note = "Right letters and 95 % interval."
+    return Table("Multiple choice by type", ("type", "n", *broken), rows, note=note)
+
+
+def _most(broken: Mapping[str, Groups], kind: str) -> str:
+    found = (groups.get(kind, {}).get("accuracy") for groups in broken.values())
+    return numbers.count(max(item.n for item in found if item))
+
+
+def _accuracy(groups: Groups, kind: str) -> str:
+    return numbers.estimate(groups.get(kind, {}).get("accuracy"), "accuracy")
 
 
 def rerank_scores(results: Results) -> Table:

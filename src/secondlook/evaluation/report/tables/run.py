@@ -95,6 +95,15 @@ def node_latencies(results: Results) -> Table:
     )
 
 
+def calls_by_node(results: Results) -> Table:
+    made = {name: item.calls_by_node for name, item in results.summaries.items()}
+    nodes = list(dict.fromkeys(node for calls in made.values() for node in calls))
+    rows = tuple(
+        (node, *(numbers.number(calls.get(node, 0.0)) for calls in made.values())) for node in nodes
+    )
+    return Table("Model calls per step", ("step", *made), rows, note="Mean per question.")
+
+
 def passes(results: Results) -> Table:
     spent = results.passes
     rows = (

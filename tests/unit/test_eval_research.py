@@ -1,0 +1,261 @@
+"""What is measured of research: choices, steps, passages shown, calls, subjects."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import (
+    CallUsage,
+    Choice,
+    Recalled,
+    Research,
+    ResearchStep,
+    Screening,
+    SeenPassage,
+    StepEvidence,
+    Usage,
+)
+from secondlook.errors import UsageError
+from secondlook.evaluation.asking import asked
+from secondlook.evaluation.datasets import load
+from secondlook.evaluation.kept import Saved
+from secondlook.evaluation.metrics.answers import answer_metrics, is_right, letter_of
+from secondlook.evaluation.records import Case, Configuration, Results, Row
+from secondlook.evaluation.report.console import tables
+from secondlook.evaluation.report.page import as_html
+from secondlook.evaluation.report.tables import figures, run
+from secondlook.evaluation.rowing import RowMaker, Seen, shown
+from secondlook.evaluation.summary import summarise
+from secondlook.nodes.multiple_choice import parsed
+from tests.support.engine import WordShelf
+from tests.support.eval_questions import answer, case, truth
+from tests.support.eval_rows import row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.answer import Answer, Status
+
+CHOICES = {"1": "oak", "2": "stone"}
+"""Letters of the set's own: whoever chooses says A and B."""
+
+
+def chose(letter: str | None, *, grounded: bool = True, status: Status = "answered") -> Answer:
+    choice = Choice(letter=letter, grounded=grounded)
+    return answer(letter, "Weirs are built of stone.", status=status).model_copy(
+        update={"choice": choice}
+    )
+
+
+def seen_passage(name: str, *, kept: bool) -> SeenPassage:
+    return SeenPassage(
+        id=f"p-{name}", document=name, title=name, start=0, end=9, score=1.0, kept=kept, why=""
+    )
+
+
+def step_of(number: int, *passages: str) -> ResearchStep:
+    evidence = tuple(
+        StepEvidence(passage=f"p-{name}", rank=at, score=1.0, kept=True, why="")
+        for at, name in enumerate(passages, start=1)
+    )
+    return ResearchStep(
+        id=number, phase="Rule", question="Of what?", status="completed", evidence=evidence
+    )
+
+
+RESEARCH = Research(
+    query_type="simple",
+    classified_by="rules",
+    escalated=True,
+    cycles=2,
+    completed=1,
+    failed=1,
+    steps=(step_of(1, "a"), step_of(2, "b")),
+    screen=Screening(verdict="unclear"),
+    quarantined=3,
+    recalled=Recalled(entry=1, question="Of what?", similarity=0.99, created="", run="r"),
+)
+
+
+# Choices
+
+
+def test_research_is_asked_so_that_it_finds_the_choices() -> None:
+    one = case(question="Of what is the weir?", choices=CHOICES, choice="2")
+    found = parsed(asked(one, "research"))
+    assert found.stem == "Of what is the weir?"
+    assert list(found.choices.values()) == list(CHOICES.values())
+    assert asked(one, "linear") == "Of what is the weir?\n1. oak\n2. stone"
+    assert asked(case(question="Why?"), "research") == "Why?"
+
+
+@pytest.mark.parametrize(("letter", "right"), [("B", True), ("A", False), (None, False)])
+def test_the_letter_is_the_one_that_was_chosen(letter: str | None, right: bool) -> None:
+    """The words of the research name an option too, and do not count."""
+    one = case(right=["stone"], choices=CHOICES, choice="2")
+    assert answer_metrics(one, chose(letter))["accuracy"] == float(right)
+    assert is_right(one, chose(letter)) is right
+
+
+def test_a_letter_beyond_the_choices_names_none() -> None:
+    assert letter_of(case(choices=CHOICES, choice="2"), chose("C")) is None
+    assert letter_of(case(), chose("A")) is None
+
+
+def test_a_guess_counts_as_answered_and_is_told() -> None:
+    one = case(right=["stone"], choices=CHOICES, choice="2")
+    guess = chose("B", grounded=False, status="abstained")
+    assert is_right(one, guess) is True
+    assert answer_metrics(one, guess)["em"] == 1.0
+    assert is_right(one, chose("B", status="abstained")) is None
+    made = maker().row(one, Seen(answer=guess), repeat=0, seconds=1.0, saved=Saved())
+    assert (made.chosen, made.ungrounded, made.answered) == ("2", True, True)
+    found = summarise([made], configuration=Configuration("c", "research")).metrics
+    assert (found["ungrounded"].value, found["answered"].value) == (1.0, 1.0)
+
+
+# Rows
+
+
+def maker() -> RowMaker:
+    return RowMaker("research", {}, WordShelf(), truth())  # type: ignore[arg-type]
+
+
+def researched() -> Answer:
+    usage = Usage(
+        calls=3,
+        characters_in=900,
+        characters_out=70,
+        by_node=(
+            CallUsage(node="plan", role="plan", model="m", calls=1),
+            CallUsage(node="synthesise", role="answer", model="m", calls=1, parse_failures=1),
+            CallUsage(node="synthesise", role="answer", model="n", calls=1),
+        ),
+    )
+    passages = tuple(seen_passage(name, kept=name == "a") for name in ("a", "b", "c"))
+    return answer("stone").model_copy(
+        update={"research": RESEARCH, "usage": usage, "passages": passages}
+    )
+
+
+def test_passages_shown_are_those_of_all_steps() -> None:
+    assert [item.document for item in shown(researched())] == ["a", "b"]
+
+
+def test_a_row_tells_how_it_was_researched() -> None:
+    one = case(right=["stone"], gold=["b", "c"])
+    made = maker().row(one, Seen(answer=researched()), repeat=0, seconds=1.0, saved=Saved())
+    assert (made.shown, made.metrics["recall_shown"]) == (2, 0.5)
+    assert made.calls_by_node == {"plan": 1, "synthesise": 2}
+    assert (made.characters_in, made.characters_out, made.parse_failures) == (900, 70, 1)
+    assert made.research is not None
+    assert (made.research.screen, made.research.recalled) == ("unclear", True)
+    found = summarise([made], configuration=Configuration("c", "research"))
+    told = {name: estimate.value for name, estimate in found.metrics.items()}
+    assert (
+        told
+        | {
+            "multi_hop": 0.0,
+            "escalated": 1.0,
+            "cycles": 2.0,
+            "steps_completed": 1.0,
+            "steps_failed": 1.0,
+            "steps_weak": 0.0,
+            "steps_pending": 0.0,
+            "screened_out": 0.0,
+            "screen_unclear": 1.0,
+            "quarantined": 3.0,
+            "memory_hit": 1.0,
+            "shown": 2.0,
+        }
+        == told
+    )
+    assert found.calls_by_node == {"synthesise": 2.0, "plan": 1.0}
+
+
+def test_what_broke_down_was_shown_nothing() -> None:
+    made = maker().failed(case(right=["stone"], gold=["b"]), "it broke", repeat=0)
+    assert made.metrics["recall_shown"] == 0.0
+
+
+def test_nothing_is_said_of_research_where_none_was_made() -> None:
+    found = summarise([row("q")], configuration=Configuration("c", "linear")).metrics
+    assert not {"cycles", "memory_hit", "ungrounded"} & set(found)
+
+
+# By subject
+
+
+def subject_rows(**more: Any) -> list[Row]:
+    return [
+        row(f"q{at}", None, subject=subject, metrics={"accuracy": float(at % 2)}, **more)
+        for at, subject in enumerate(("torts", "torts", "evidence", None))
+    ]
+
+
+def as_results(rows: list[Row]) -> Results:
+    summary = summarise(rows, configuration=Configuration("base", "research"))
+    return Results(summaries={"base": summary}, rows=tuple(rows))
+
+
+def test_accuracy_is_broken_down_by_subject() -> None:
+    found = as_results(subject_rows(type="exam"))
+    by_subject = found.summaries["base"].by_subject
+    assert {name: by_subject[name]["accuracy"].n for name in by_subject} == {
+        "evidence": 1,
+        "torts": 2,
+    }
+    assert by_subject["torts"]["accuracy"].high is not None
+    table = figures.accuracy_by_type(found)
+    assert [line[:2] for line in table.rows] == [("evidence", "1"), ("torts", "2")]
+    assert [part.title for part in figures.by_type(found)] == ["By type: base", "By subject: base"]
+    assert len(tables(found)) > len(tables(as_results([row("q")])))
+
+
+def test_subjects_that_are_the_types_are_told_once() -> None:
+    rows = [one.model_copy(update={"type": one.subject}) for one in subject_rows()]
+    found = as_results(rows)
+    assert found.summaries["base"].by_subject == {}
+    assert [line[0] for line in figures.accuracy_by_type(found).rows] == ["evidence", "torts"]
+
+
+def test_the_page_tells_which_step_calls_models() -> None:
+    rows = [row("q", calls_by_node={"plan": 1}), row("r", calls_by_node={"plan": 2, "choose": 1})]
+    found = as_results(rows)
+    assert run.calls_by_node(found).rows == (("plan", "1.500"), ("choose", "0.500"))
+    assert b"Model calls per step" in as_html(found, [])
+
+
+# Without a corpus
+
+
+def write_questions(folder: Path, **more: Any) -> Path:
+    folder.mkdir()
+    lines = [json.dumps({"id": at, "question": "Of what?", **more}) for at in range(2)]
+    (folder / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def test_questions_of_multiple_choice_may_come_without_a_corpus(tmp_path: Path) -> None:
+    given = {"choices": CHOICES, "choice": "2", "gold": ["p1"], "subject": "weirs"}
+    data = load(write_questions(tmp_path / "law", **given))
+    assert not data.has_corpus
+    assert data.document_count == 0
+    assert [one.gold for one in data.cases] == [{}, {}]
+    assert {(one.type, one.subject) for one in data.cases} == {("weirs", "weirs")}
+    assert data.problems == ()
+    assert "nothing is searched" in data.notes[0]
+
+
+def test_other_questions_may_not(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="but no corpus"):
+        load(write_questions(tmp_path / "law", answers=["stone"]))
+
+
+def test_a_subject_beside_a_type_is_kept_apart(tmp_path: Path) -> None:
+    data = load(write_questions(tmp_path / "s", choices=CHOICES, type="hard", subject="weirs"))
+    assert (data.cases[0].type, data.cases[0].subject) == ("hard", "weirs")
+    assert isinstance(data.cases[0], Case)
