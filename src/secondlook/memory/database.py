@@ -1,4 +1,5 @@
-"""The SQLite file behind the record of runs: opening it, transactions, and what errors mean.
+"""The SQLite files behind the record of runs and the answer memory: opening one, transactions, and
+what errors mean.
 
 WAL mode: any number of readers beside one writer, in any process. A commit survives the death of
 the process either way; `synchronous=FULL` also makes it survive the death of the machine, at the
@@ -13,21 +14,21 @@ import os
 import sqlite3
 import threading
 import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from secondlook.errors import RunError, RunMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
 Safety = Literal["FULL", "NORMAL"]
 
+IN_MEMORY = ":memory:"
 BUSY_SECONDS = 10.0
 """Longer than any transaction here takes; who still waits then is told so."""
-_APPLICATION_ID = 0x534C524E
-_SCHEMA_VERSION = 1
-_SCHEMA = """
+_RUNS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     id TEXT PRIMARY KEY, question TEXT NOT NULL, workflow TEXT NOT NULL, created TEXT NOT NULL,
     request TEXT NOT NULL, process TEXT NOT NULL, heard REAL NOT NULL,
@@ -45,6 +46,32 @@ CREATE TABLE IF NOT EXISTS passages (
     run TEXT NOT NULL, id TEXT NOT NULL, passage TEXT NOT NULL, PRIMARY KEY (run, id)
 );
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a file holds, and how that is told from the files of others."""
+
+    what: str
+    application_id: int
+    version: int
+    schema: str
+    nothing_yet: str
+    """What is said of a file that is not there."""
+    begin: str
+    """How there comes to be one."""
+    open_again: str
+
+
+RUNS = Kind(
+    what="the record of runs",
+    application_id=0x534C524E,
+    version=1,
+    schema=_RUNS_SCHEMA,
+    nothing_yet="no run has been recorded",
+    begin='ask something: secondlook ask "..."',
+    open_again="open it again with RunStore.open",
+)
 PARTS = ("events", "journal", "passages")
 """Tables whose rows belong to a run and go with it."""
 _CANNOT_WRITE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR}
@@ -60,18 +87,18 @@ _VARIABLES = 500
 class Database:
     """One connection, shared by the threads of a process."""
 
-    def __init__(self, file: Path, *, create: bool = True) -> None:
-        self.file = file
+    def __init__(self, file: Path | None, *, create: bool = True, kind: Kind = RUNS) -> None:
+        """No file: what is stored ends with this object."""
+        self.file = file or Path(IN_MEMORY)
+        self.kind = kind
         self._lock = threading.RLock()
-        if create:
-            self._make()
-        elif not file.exists():
-            raise RunMissing(
-                f"no run has been recorded at {str(file)!r}",
-                hint='ask something: secondlook ask "..."',
-            )
+        if file is None:
+            address = IN_MEMORY
+        else:
+            self._find(file, create=create)
+            address = _address(file, create=create)
         with self._explained():
-            self._db = self._connected(_address(file, create=create))
+            self._db = self._connected(address)
 
     def close(self) -> None:
         with self._lock:
@@ -111,13 +138,18 @@ class Database:
             for table in PARTS:
                 db.executemany(f"DELETE FROM {table} WHERE run = ?", rows)  # noqa: S608
 
-    def _make(self) -> None:
+    def _find(self, file: Path, *, create: bool) -> None:
+        if create:
+            self._make(file)
+        elif not file.exists():
+            raise RunMissing(f"{self.kind.nothing_yet} at {str(file)!r}", hint=self.kind.begin)
+
+    def _make(self, file: Path) -> None:
         try:
-            make_private(self.file)
+            make_private(file)
         except OSError as error:
             raise RunError(
-                f"the record of runs {str(self.file)!r} cannot be written: "
-                f"{error.strerror or error}",
+                f"{self.kind.what} {str(file)!r} cannot be written: {error.strerror or error}",
                 hint=_MAKE_ROOM,
             ) from error
 
@@ -134,7 +166,7 @@ class Database:
             # What a person removes is gone from the file, not only from its index.
             db.execute("PRAGMA secure_delete=ON")
             if not self._is_ours(db):
-                _set_up(db)
+                _set_up(db, self.kind)
         except BaseException:
             db.close()
             raise
@@ -146,18 +178,18 @@ class Database:
         application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
         holds_tables = db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
         db.execute("COMMIT")
-        if application == _APPLICATION_ID and version > _SCHEMA_VERSION:
+        if application == self.kind.application_id and version > self.kind.version:
             raise RunError(
-                f"the record of runs {str(self.file)!r} was made by a newer version of Secondlook "
-                f"(its format is {version}, this one knows {_SCHEMA_VERSION})",
+                f"{self.kind.what} {str(self.file)!r} was made by a newer version of Secondlook "
+                f"(its format is {version}, this one knows {self.kind.version})",
                 hint="update Secondlook, or move the file away: a new one is begun",
             )
-        if application == _APPLICATION_ID:
+        if application == self.kind.application_id:
             return True
         if application or version or holds_tables:
             raise RunError(
                 f"{str(self.file)!r} is the database of another program",
-                hint="name another file for the record of runs (runs.path)",
+                hint=f"name another file for {self.kind.what} (runs.path)",
             )
         return False
 
@@ -166,7 +198,7 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise _explanation(error, self.file) from error
+            raise _explanation(error, self.file, self.kind) from error
 
 
 def _address(file: Path, *, create: bool) -> str:
@@ -177,13 +209,13 @@ def _address(file: Path, *, create: bool) -> str:
     return f"{file.absolute().as_uri()}?{'mode=ro' if log.exists() else 'immutable=1'}"
 
 
-def _set_up(db: sqlite3.Connection) -> None:
+def _set_up(db: sqlite3.Connection, kind: Kind) -> None:
     _use_wal(db)
     db.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA.split(";"):
+    for statement in kind.schema.split(";"):
         db.execute(statement)
-    db.execute(f"PRAGMA application_id={_APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
+    db.execute(f"PRAGMA application_id={kind.application_id}")
+    db.execute(f"PRAGMA user_version={kind.version}")
     db.execute("COMMIT")
 
 
@@ -207,10 +239,10 @@ def make_private(file: Path) -> None:
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
 
 
-def _explanation(error: sqlite3.Error, file: Path) -> RunError:
-    said = f"the record of runs {str(file)!r}"
+def _explanation(error: sqlite3.Error, file: Path, kind: Kind) -> RunError:
+    said = f"{kind.what} {str(file)!r}"
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-        return RunError(f"{said} is closed", hint="open it again with RunStore.open")
+        return RunError(f"{said} is closed", hint=kind.open_again)
     code = _code(error)
     if code in _BUSY:
         return RunError(f"{said} is in use by another process", hint="try again")

@@ -47,6 +47,7 @@ _BY = "by"
 _TOKEN = re.compile(r"[^\W_]+(?:[-.,'/][^\W_]+)*(?:\(\))?")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z0-9\"'(])")
 _FRONTED = re.compile(r"^([^,?]{3,200}),\s+(\S+)(.*)$", re.DOTALL)
+_AMOUNT = re.compile(r"[\d,]+|[a-z]+-[a-z]+")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth")
 
 
@@ -276,8 +277,8 @@ def _bare(token: str) -> str:
 
 
 def _value(word: str) -> str:
-    """One form for equal numbers, but 3.2 and 3.20 are two versions."""
-    if "." in word:
+    """One form for equal numbers; but 3.2 and 3.20 are two versions, 12 and 12A two sections."""
+    if "." in word or not (word.isalpha() or _AMOUNT.fullmatch(word)):
         return word
     found = numbers(word)
     return min(found[0].readings) if len(found) == 1 else word
