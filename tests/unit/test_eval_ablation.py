@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.evaluation import ablation_plan as planning
+from secondlook.evaluation import ablation_needs as planning
 from secondlook.evaluation.ablation import ablate, ablation_plan
 from secondlook.graphs import registry
 from secondlook.graphs.registry import Workflow
+from secondlook.settings import SECTIONS
 from tests.support.engine import settings_of
 from tests.support.eval_rows import changed, row, rows
 
@@ -203,6 +204,64 @@ def test_a_model_that_writes_need_not_be_one_that_judges() -> None:
     _, left_out = ablation_plan(settings_of(models=models, web=SERVER), ["corrective"])
     assert "corrective.enable_regeneration" not in left_out
     assert "could judge" in left_out["answer.enable_answer_grading"]
+
+
+RESEARCHING = tuple(
+    f"research.{name}" for name in SECTIONS["research"].model_fields if name.startswith("enable_")
+)
+
+
+@pytest.fixture
+def research(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Workflow("research", "researches", ("search.rerank", *RESEARCHING))
+    monkeypatch.setitem(registry.WORKFLOWS, "research", known)
+
+
+@pytest.mark.usefixtures("research")
+def test_every_step_of_research_is_tried_and_how_it_is_done_varied() -> None:
+    found, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER), ["research"])
+    changed_to = [one.changes for one in found if one.workflow == "research"]
+    assert left_out == {}
+    assert [next(iter(one)) for one in changed_to[1:]] == [
+        "search.rerank",
+        *RESEARCHING,
+        "research.classifier",
+        "research.calls",
+        "research.rerank_against",
+        "research.synthesis",
+        "research.evaluator",
+    ]
+    assert {"research.evaluator": "cosine"} in changed_to
+    assert "research with rerank against primary" in {one.name for one in found}
+
+
+@pytest.mark.usefixtures("research", "without_ddgs")
+def test_research_without_a_model_leaves_out_what_only_a_model_does() -> None:
+    found, left_out = ablation_plan(settings_of(), ["research"])
+    assert set(left_out) - {"web.enable_web_search"} == {
+        "research.enable_screen_model",
+        "research.enable_issues",
+        "research.enable_synthesis_of_failed",
+        "research.enable_shuffled_choice",
+        "research.classifier = llm",
+        "research.calls = separate",
+        "research.synthesis = extract",
+    }
+    assert "could screen" in left_out["research.enable_screen_model"]
+    assert "research without multi query" in {one.name for one in found}
+
+
+@pytest.mark.usefixtures("research")
+def test_a_part_of_a_step_that_is_off_is_left_out() -> None:
+    off = {"enable_screen": False, "enable_memory": False, "enable_classification": False}
+    _, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER, research=off), ["research"])
+    assert set(left_out) == {
+        "research.enable_screen_model",
+        "research.enable_recall",
+        "research.enable_escalation",
+        "research.classifier = llm",
+    }
+    assert left_out["research.enable_recall"].startswith("research.enable_memory is off")
 
 
 def ablated(

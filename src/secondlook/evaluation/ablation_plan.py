@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, get_args
 
+from secondlook.evaluation.ablation_needs import NOT_FOR_QUESTIONS, VARIANTS, WEB, why_not
 from secondlook.evaluation.records import Configuration
 from secondlook.graphs.registry import workflow as workflow_named
-from secondlook.models.roles import Cast
 from secondlook.settings import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.models.port import Role
     from secondlook.settings import Settings
 
-SENTENCE_CHECK = "answer.enable_sentence_check"
 SECOND_SEARCH = "adaptive.enable_adaptive_retrieval"
-WEB = "web.enable_web_search"
-ANSWER_GRADING = "answer.enable_answer_grading"
-REGENERATION = "corrective.enable_regeneration"
-_NEEDS_WRITER = frozenset({SENTENCE_CHECK, ANSWER_GRADING, REGENERATION})
-"""Steps that do nothing to a span that the reader took from a passage."""
-_NEEDS_JUDGE = frozenset({ANSWER_GRADING})
-VARIANTS: dict[str, tuple[str, ...]] = {
-    "corrective": (
-        "corrective.grader",
-        "corrective.grounded_judge",
-        "corrective.useful_judge",
-    )
-}
-"""By workflow, settings that say who judges: each of their values is tried."""
-_BY_MODEL = frozenset({"llm", "llm-batch", "llm-each", "auto"})
-_JUDGED_BY = {
-    "corrective.grounded_judge": "corrective.enable_grounded_check",
-    "corrective.useful_judge": "corrective.enable_useful_check",
-    "corrective.grader": "corrective.enable_grading",
-}
-"""The step that a judge is for: where it is off, nobody judges."""
 _CALLED = {WEB: "web"}
 """Where the setting's own name would read badly."""
-_NOT_FOR_QUESTIONS = frozenset({"summary"})
 _THREE: tuple[tuple[str, dict[str, bool]], ...] = (
     ("linear", {}),
     ("adaptive", {SECOND_SEARCH: True, WEB: False}),
@@ -67,7 +42,7 @@ def ablation_plan(
             plan.try_out(name, flag)
         for key in VARIANTS.get(name, ()):
             plan.vary(name, key)
-    if set(workflows) - _NOT_FOR_QUESTIONS:
+    if set(workflows) - NOT_FOR_QUESTIONS:
         for name, flags in _THREE:
             plan.add(name, flags)
     return list(plan.found.values()), plan.left_out()
@@ -92,7 +67,7 @@ class _Plan:
     def vary(self, workflow: str, key: str) -> None:
         """Everybody who can judge, beside the one who does."""
         for value in choices(key):
-            why = self._why_not_by(workflow, key, value)
+            why = self._why_not(workflow, key, value)
             if value == self._set_to(key):
                 continue
             if why is None:
@@ -102,7 +77,7 @@ class _Plan:
 
     def add(self, workflow: str, wanted: Mapping[str, bool | str]) -> None:
         changes = {flag: to for flag, to in wanted.items() if to != self._set_to(flag)}
-        reasons = {flag: self._why_not(workflow, flag, on=to) for flag, to in changes.items()}
+        reasons = {flag: self._why_not(workflow, flag, to) for flag, to in changes.items()}
         if any(reasons.values()):
             self.refused |= {(workflow, flag): why for flag, why in reasons.items() if why}
             return
@@ -123,59 +98,14 @@ class _Plan:
         value: bool | str = getattr(getattr(self.settings, section), name)
         return value
 
-    def _why_not(self, workflow: str, flag: str, *, on: bool | str) -> str | None:
-        if flag == WEB and on:
-            return no_web(self.settings)
-        if flag in _NEEDS_WRITER and not _writes(self.settings, workflow):
-            return (
-                "without a model nothing is written that could be checked: an answer is a span "
-                "of a passage (give one with --model)"
-            )
-        if flag in _NEEDS_JUDGE and not _serves(self.settings, "grade", workflow):
-            return _NO_JUDGE
-        return None
-
-    def _why_not_by(self, workflow: str, key: str, value: str) -> str | None:
-        step = _JUDGED_BY[key]
-        if not self._set_to(step):
-            return f"{step} is off, so that nobody judges"
-        if value in _BY_MODEL and not _serves(self.settings, "grade", workflow):
-            return _NO_JUDGE
-        return None
-
-
-_NO_JUDGE = "there is no model that could judge (give one with --model)"
+    def _why_not(self, workflow: str, key: str, to: bool | str) -> str | None:  # noqa: FBT001
+        return why_not(self.settings, workflow, key, to, set_to=self._set_to)
 
 
 def choices(key: str) -> tuple[str, ...]:
     """The values that a setting can have."""
     section, name = key.split(".")
     return get_args(SECTIONS[section].model_fields[name].annotation)
-
-
-def no_web(settings: Settings) -> str | None:
-    """Why the web cannot be looked at, or must not be without being asked; None if it can."""
-    web = settings.web
-    if web.backend == "searxng":
-        missing = "web.backend is 'searxng', but web.url does not say where the server is"
-        return None if web.url else missing
-    if find_spec("ddgs") is None:
-        return "needs the package ddgs (pip install 'secondlook[web]') or a SearXNG server"
-    if not web.enable_web_search:
-        return (
-            "would send the questions to DuckDuckGo: allow it with --web, or set web.backend "
-            "and web.url to a SearXNG server of your own"
-        )
-    return None
-
-
-def _writes(settings: Settings, workflow: str) -> bool:
-    """Whether a model writes what the workflow answers."""
-    return _serves(settings, "summarise" if workflow in _NOT_FOR_QUESTIONS else "answer", workflow)
-
-
-def _serves(settings: Settings, role: Role, workflow: str) -> bool:
-    return Cast(settings.models).part(role, workflow).spec.named
 
 
 def _configuration(workflow: str, changes: Mapping[str, bool | str]) -> Configuration:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.ablation_plan import SECOND_SEARCH, WEB, no_web
+from secondlook.evaluation.ablation_needs import WEB, no_web
+from secondlook.evaluation.ablation_plan import SECOND_SEARCH
 from secondlook.evaluation.comparison import (
     check_metric,
     difference_of,
