@@ -1,0 +1,116 @@
+"""Keeps passages that give a model orders out of prompts, and lets the next best take their place.
+
+Any graph may have it after its passages are ranked. It asks no model and changes nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.context import Context  # noqa: TC001
+from secondlook.nodes import ranking
+from secondlook.nodes.screening import screened
+from secondlook.state import Evidence, Found, Trace, step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from secondlook.nodes.screening import Signals
+    from secondlook.passage import Passage
+
+QUARANTINED = "quarantined: "
+"""How `why` of a passage begins that was taken out."""
+NEXT_BEST = "others fit better"
+"""What `ranking` says of a passage that only its rank kept out."""
+PROMOTED = "in place of a quarantined passage"
+
+
+class Cleaned(Evidence, Trace):
+    pass
+
+
+@dataclass(slots=True)
+class _Desk:
+    """The passages as they stand, and what was found in those that were looked at."""
+
+    found: dict[str, Found]
+    signals: dict[str, Signals] = field(default_factory=dict)
+    promoted: list[str] = field(default_factory=list)
+
+    def marked(self, name: str, *, kept: bool, why: str) -> None:
+        self.found[name] = {**self.found[name], "kept": kept, "why": why}
+
+    def is_clean(self, name: str, held: Mapping[str, Passage]) -> bool:
+        if name not in self.signals and name in held:
+            self.signals[name] = screened(_shown(held[name]), kind="passage")
+        return name not in held or self.signals[name].verdict != "refused"
+
+    @property
+    def quarantined(self) -> list[Found]:
+        return [self.found[name] for name, one in self.signals.items() if one.verdict == "refused"]
+
+
+async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Cleaned:
+    found = state["found"]
+    desk = _Desk({item["id"]: item for item in found})
+    held = await ranking.texts(runtime.context, [item["id"] for item in ranking.kept(found)])
+    vacant = [item for item in ranking.kept(found) if not desk.is_clean(item["id"], held)]
+    for item in vacant:
+        _take_out(desk, item["id"])
+    if vacant:
+        waiting = [item for item in found if _waits(item)]
+        held |= await ranking.texts(runtime.context, [item["id"] for item in waiting])
+        for item in vacant:
+            _fill(desk, item["search"], waiting, held)
+    cleaned = list(desk.found.values())
+    return {"found": cleaned, "steps": [_told(desk)], "warnings": []}
+
+
+def is_quarantined(item: Found) -> bool:
+    return item["why"].startswith(QUARANTINED)
+
+
+def _shown(passage: Passage) -> str:
+    """All of it that a prompt may hold."""
+    return "\n".join([passage.title, *passage.heading, passage.text])
+
+
+def _waits(item: Found) -> bool:
+    return not item["kept"] and item["why"] == NEXT_BEST
+
+
+def _take_out(desk: _Desk, name: str) -> None:
+    reasons = ", ".join(desk.signals[name].reasons)
+    desk.marked(name, kept=False, why=QUARANTINED + reasons)
+
+
+def _fill(desk: _Desk, search: int, waiting: Sequence[Found], held: Mapping[str, Passage]) -> None:
+    """The best that waits of the same search, if it is clean itself; else the one after it."""
+    for item in waiting:
+        name = item["id"]
+        if item["search"] != search or not _waits(desk.found[name]) or name not in held:
+            continue
+        if desk.is_clean(name, held):
+            desk.marked(name, kept=True, why=PROMOTED)
+            desk.promoted.append(name)
+            return
+        _take_out(desk, name)
+
+
+def _told(desk: _Desk) -> dict[str, object]:
+    out = desk.quarantined
+    named = "; ".join(
+        f"{item['title']!r} ({item['id']}) {item['why'].removeprefix(QUARANTINED)}" for item in out
+    )
+    said = f"Kept out of prompts: {named}." if out else "No passage gives a model orders."
+    return step(
+        "quarantine",
+        said,
+        looked_at=len(desk.signals),
+        quarantined=len(out),
+        unclear=sum(one.verdict == "unclear" for one in desk.signals.values()),
+        promoted=len(desk.promoted),
+        passages=", ".join(item["id"] for item in out),
+    )
