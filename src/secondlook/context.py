@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.memory import Ledger
+    from secondlook.memory.answers import AnswerMemory
     from secondlook.models import Asker
     from secondlook.passage import Hit, Passage
     from secondlook.reading.calibration import Calibration
@@ -65,6 +66,8 @@ class Context:
     support: Support
     pages: Pages
     web: WebSearch | None = None
+    memory: AnswerMemory | None = None
+    """Earlier research; None where nothing may be stored."""
     calibration_file: Path | None = None
     """Where a calibration of the library's own would lie."""
 

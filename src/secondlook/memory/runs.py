@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from secondlook.answer import Answer, Status, StopReason, Usage
 from secondlook.errors import RunError, RunMissing
 from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, Token, Warned
+from secondlook.memory.answers import forget_runs
 from secondlook.memory.checkpoints import forget
 from secondlook.memory.database import Database, Safety
 from secondlook.memory.journal import Journal, JournalEntry
@@ -172,8 +173,10 @@ class RunStore:
             )
 
     def remove(self, run: str) -> None:
-        """Delete a run and every trace of it, its checkpoints included."""
-        self._drop([self._row(run, "id")["id"]])
+        """Delete a run and every trace of it: its checkpoints, and what was remembered of it."""
+        found = self._row(run, "id")["id"]
+        forget_runs(self.path, [found])
+        self._drop([found])
 
     def prune(self, keep: int) -> list[str]:
         """Delete the oldest runs beyond `keep`, never one that is running; returns their ids."""
