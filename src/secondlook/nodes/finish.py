@@ -141,11 +141,11 @@ def seen(item: Found, context: Context) -> SeenPassage:
 def _text(claims: Sequence[Claim], draft: DraftData, found: Sequence[Found]) -> str:
     if not claims:
         return _abstention(draft, found)
-    said = " ".join(_marked(claim) for claim in claims)
+    said = " ".join(marked(claim) for claim in claims)
     return f"{said}\n\n{draft['note']}" if draft["note"] else said
 
 
-def _marked(claim: Claim) -> str:
+def marked(claim: Claim) -> str:
     marks = "".join(f"[{number}]" for number in claim.citations)
     doubt = " (not supported by the evidence)" if claim.supported is False else ""
     return f"{claim.text} {marks}{doubt}" if marks else f"{claim.text}{doubt}"

@@ -1,20 +1,30 @@
-"""Steps of a research that need no model: the question's own parts, then what its best passage
-names and does not tell of."""
+"""Steps of a research that need no model: the question's own parts, or the question itself and then
+what its best passages name and do not tell of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from secondlook.nodes import ranking
+from secondlook.nodes.follow import leads
 from secondlook.nodes.parts.forms import split_by_form
+from secondlook.nodes.researching.shown import of_step
 
 if TYPE_CHECKING:
     from secondlook.answer import QueryType
     from secondlook.context import Context
+    from secondlook.passage import Passage
     from secondlook.state import Researched
 
-FIRST = "The question"
+FIRST: Final = "The question"
 """Phase of a step that asks what was asked."""
+PART: Final = "Part of the question"
+FOLLOWED: Final = "What it leads to"
+_BEST = 2
+"""Passages whose names are followed."""
+_SEVERAL: Final = "both"
+"""How the answers of parts combine that were only joined by "and"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +36,38 @@ class StepPlanned:
 
 
 def first_step(question: str, query_type: QueryType) -> StepPlanned:
-    """The first part of a question that can be taken apart, else the question itself."""
-    made = split_by_form(question) if query_type == "multi_hop" else None
-    if made is None or "{" in made.parts[0]:
-        return StepPlanned(question, FIRST)
-    return StepPlanned(made.parts[0], "First part")
+    """The first of two questions in one, else the question itself."""
+    parts = _parts(question) if query_type == "multi_hop" else ()
+    return StepPlanned(parts[0], PART) if parts else StepPlanned(question, FIRST)
 
 
-async def next_step(context: Context, state: Researched) -> StepPlanned | None:  # noqa: ARG001
+async def next_step(context: Context, state: Researched) -> StepPlanned | None:
     """What to look into after the steps so far; None where nothing is left to ask."""
-    return None
+    plan, question = state["plan"], state["question"]
+    if parts := _parts(question):
+        return StepPlanned(parts[len(plan)], PART) if len(plan) < len(parts) else None
+    if any(one["phase"] == FOLLOWED for one in plan):
+        return None
+    best = await _best(context, state)
+    names = _names(question, best)
+    if not names:
+        return None
+    # The title says what "it" is in a passage that the question does not name.
+    return StepPlanned(f"{question} ({best[0].title})", FOLLOWED, (question, *names))
+
+
+def _parts(question: str) -> tuple[str, ...]:
+    made = split_by_form(question)
+    return tuple(made.parts) if made and made.combining == _SEVERAL else ()
+
+
+async def _best(context: Context, state: Researched) -> list[Passage]:
+    kept = ranking.kept(of_step(state["found"], state["plan"][-1]))[:_BEST]
+    held = await ranking.texts(context, [item["id"] for item in kept])
+    return [held[item["id"]] for item in kept if item["id"] in held]
+
+
+def _names(question: str, best: list[Passage]) -> list[str]:
+    titles = [passage.title for passage in best]
+    named = [name for passage in best for name in leads(question, passage, titles)]
+    return list({name.casefold(): name for name in reversed(named)}.values())[::-1]

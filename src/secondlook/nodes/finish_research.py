@@ -1,0 +1,162 @@
+"""Puts the answer of a research together: its findings under the steps that made them, the choice,
+and a report of how it went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.answer import (
+    Answer,
+    Confidence,
+    Recalled,
+    Research,
+    ResearchStep,
+    Screening,
+    StepEvidence,
+)
+from secondlook.context import Context  # noqa: TC001
+from secondlook.nodes.choosing.telling import choice_of, choice_text, step_heading
+from secondlook.nodes.finish import Finished, assembled, finished, marked
+from secondlook.nodes.quarantine import QUARANTINED
+from secondlook.nodes.remember import Remembered
+from secondlook.state import (
+    Choices,
+    Chosen,
+    Cycles,
+    Finishing,
+    Kind,
+    Plan,
+    Recall,
+    Screened,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.answer import Choice, Claim, Status
+    from secondlook.state import DraftData, StepData
+
+
+class Reported(Finishing, Plan, Kind, Cycles, Choices, Chosen, Screened, Recall, Remembered):
+    """All that goes into the answer of a research."""
+
+
+async def finish_research(state: Reported, runtime: Runtime[Context]) -> Finished:
+    return finished(await researched(state, runtime.context))
+
+
+async def researched(state: Reported, context: Context) -> Answer:
+    """The answer that a research amounts to, also where it was cut short."""
+    plain = await assembled(state, context)
+    plan = state.get("plan", [])
+    steps = tuple(_step(one, plain.claims) for one in plan)
+    data = state.get("choice")
+    choice = choice_of(data, plain.citations) if data else None
+    return plain.model_copy(
+        update={
+            "queries": tuple(dict.fromkeys(query for one in plan for query in one["queries"])),
+            "attempts": max(1, len(plan)),
+            "choice": choice,
+            "research": _report(state, steps),
+            "text": _text(plain, steps, choice, state["draft"]),
+            **_with_choice(plain, choice),
+        }
+    )
+
+
+def _with_choice(plain: Answer, choice: Choice | None) -> dict[str, object]:
+    """What a choice changes of an answer: a letter is the shortest one there is."""
+    if choice is None:
+        return {}
+    if choice.letter is None:
+        status: Status = "partial" if plain.status == "answered" else plain.status
+        return {"status": status, "short": None}
+    if not choice.grounded:  # a guess has no source, and so no confidence
+        guessed = Confidence(reasons=(choice.why,) if choice.why else ())
+        return {"short": choice.letter, "confidence": guessed}
+    reasons = (*((choice.why,) if choice.why else ()), *plain.confidence.reasons)
+    sure = Confidence(value=choice.confidence, label="provisional", reasons=reasons)
+    return {"short": choice.letter, "confidence": sure}
+
+
+def _text(
+    plain: Answer, steps: Sequence[ResearchStep], choice: Choice | None, draft: DraftData
+) -> str:
+    chosen = choice_text(choice) if choice else ""
+    if not plain.claims:
+        return "\n\n".join(part for part in (plain.text, chosen) if part)
+    parts = [_findings(plain.claims, steps), chosen, draft["note"] or ""]
+    if choice and choice.letter is None:
+        parts.append(
+            f"(None of the choices could be chosen: {choice.why or 'too little is known'}.)"
+        )
+    return "\n\n".join(part for part in parts if part)
+
+
+def _findings(claims: Sequence[Claim], steps: Sequence[ResearchStep]) -> str:
+    """Claims in order; those of a step under its heading, where there are several steps."""
+    telling = [one for one in steps if one.claims]
+    if len(telling) < 2:  # noqa: PLR2004
+        return " ".join(map(marked, claims))
+    under = {number for one in telling for number in one.claims}
+    first = [marked(claim) for at, claim in enumerate(claims, 1) if at not in under]
+    blocks = [" ".join(first)] if first else []
+    for one in telling:
+        said = " ".join(marked(claims[number - 1]) for number in one.claims)
+        blocks.append(f"{step_heading(one.id, one.phase)}\n\n{said}")
+    return "\n\n".join(blocks)
+
+
+def _step(one: StepData, claims: Sequence[Claim]) -> ResearchStep:
+    draft = one["draft"]
+    said = {sentence["text"] for sentence in draft["sentences"]} if draft else set()
+    stands = one["status"] in {"completed", "weak"}
+    return ResearchStep(
+        id=one["id"],
+        phase=one["phase"],
+        question=one["question"],
+        status=one["status"],
+        attempt=one["attempt"],
+        retry_of=one["retry_of"],
+        confidence=one["confidence"],
+        model=draft["model"] if draft else None,
+        queries=tuple(one["queries"]),
+        claims=tuple(at for at, claim in enumerate(claims, 1) if stands and claim.text in said),
+        cut=len(one["complaints"]),
+        evidence=tuple(
+            StepEvidence(
+                passage=record["passage"],
+                rank=record["rank"],
+                score=record["score"],
+                relevance=record["relevance"],
+                answer_score=record["answerable"],
+                cosine=record["cosine"],
+                kept=record["kept"],
+                why=record["why"],
+            )
+            for record in one["evidence"]
+        ),
+    )
+
+
+def _report(state: Reported, steps: Sequence[ResearchStep]) -> Research:
+    screen, recalled = state.get("screen"), state.get("recalled")
+    statuses = [one.status for one in steps]
+    return Research(
+        query_type=state.get("query_type", "multi_hop"),
+        classified_by=state.get("classified_by", "nobody"),
+        escalated=state.get("escalated", False),
+        cycles=state.get("cycles", 0),
+        completed=statuses.count("completed"),
+        weak=statuses.count("weak"),
+        failed=statuses.count("failed"),
+        pending=statuses.count("pending"),
+        steps=tuple(steps),
+        screen=Screening.model_validate(screen) if screen else Screening(),
+        quarantined=sum(item["why"].startswith(QUARANTINED) for item in state["found"]),
+        recalled=Recalled.model_validate(recalled) if recalled else None,
+        remembered=state.get("remembered", False),
+        stopped=state.get("stopped", ""),
+    )
