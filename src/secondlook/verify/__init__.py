@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from secondlook.reading.support import DEFAULT_MIN_SUPPORT, load_support, stands_in
+from secondlook.verify.choice import check_choice
 from secondlook.verify.computed import check_computed
 from secondlook.verify.evidence import check_evidence, evidence_of
 from secondlook.verify.loading import load_answer, parse_answer, read_answer
 from secondlook.verify.places import check_places, needs_library
 from secondlook.verify.report import Kind, Problem, Report
+from secondlook.verify.research import check_research
 from secondlook.verify.wording import check_wording
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ def examine(
     report = Report()
     check_wording(answer, report)
     check_computed(answer, report)
+    check_research(answer, report)
+    check_choice(answer, report)
     check_places(answer, library, report)
     judge = support or load_support()
     if answer.claims and (why := stands_in(judge)):

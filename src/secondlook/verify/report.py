@@ -13,6 +13,8 @@ Kind = Literal[
     "number",
     "support",
     "computation",
+    "choice",
+    "research",
     "passage",
     "document",
     "title",

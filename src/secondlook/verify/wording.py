@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from secondlook.nodes.choosing.telling import choice_text
 from secondlook.verify.report import Report, shown
+from secondlook.verify.research import headings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,13 +73,14 @@ def _check_text(answer: Answer, report: Report) -> None:
     text = _flat(answer.text)
     at = 0
     marks: list[int] = []
+    titled = headings(answer)
     for ordinal, claim in enumerate(answer.claims, 1):
         words = _flat(claim.text)
         found = text.find(words, at) if words else -1
         if found < 0:
             report.wrong("text", f"claim {ordinal}", f"{shown(claim.text)} is not in the text")
             return
-        _check_between(answer, text[at:found], report)
+        _check_between(answer, text[at:found], titled.get(ordinal, ""), report)
         at = found + len(words)
         following = _marks_at(text, at)
         marks += following[0]
@@ -98,8 +101,13 @@ def _marks_at(text: str, at: int) -> tuple[list[int], int]:
     return numbers, at + (text[at : at + 1] == " ")
 
 
-def _check_between(answer: Answer, words: str, report: Report) -> None:
-    if answer.method in _SPEAKS_IN_CLAIMS and _says_something(words):
+def _check_between(answer: Answer, words: str, heading: str, report: Report) -> None:
+    """Between claims stands nothing, or the heading of the step whose findings follow."""
+    if answer.method not in _SPEAKS_IN_CLAIMS:
+        return
+    if heading and words.strip() != heading:
+        report.wrong("text", "answer", f"{shown(words)} stands where {shown(heading)} belongs")
+    elif not heading and _says_something(words):
         report.wrong("text", "answer", f"{shown(words)} is in the text, but in no claim")
 
 
@@ -113,12 +121,16 @@ def _check_rest(answer: Answer, rest: str, marks: Sequence[int], report: Report)
     if marks:
         for number in sorted(used & given - set(marks) - set(loose)):
             report.wrong("text", "answer", f"the text does not cite [{number}], a claim does")
+    if answer.claims and answer.choice is not None and answer.choice.letter:
+        # The choice is checked by itself; it follows right upon the last claim.
+        before, _, rest = rest.partition(_flat(choice_text(answer.choice)))
+        _check_between(answer, before, "", report)
     if answer.claims and _says_something(rest):
         report.note("text", "answer", f"not checked, for it is no claim: {shown(rest)}")
 
 
 def _check_short(answer: Answer, report: Report) -> None:
-    if answer.short is None:
+    if answer.short is None or (answer.choice and answer.choice.letter == answer.short):
         return
     wanted = _flat(answer.short).casefold()
     unmarked = " ".join(claim.text for claim in answer.claims)
