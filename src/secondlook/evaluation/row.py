@@ -156,6 +156,11 @@ class Row(Record):
     )
     trigger_below: float | None = Field(default=None, description="And the threshold.")
     shown: int = Field(default=0, description="Passages that the answer could rest on.")
+    gold: int = Field(default=0, description="Documents that hold the answer.")
+    gold_ranks: tuple[int, ...] = Field(
+        default=(),
+        description="Of each of these that was found: the rank of its first passage, from 1.",
+    )
     research: Researched | None = None
     llm_calls: int = 0
     calls_by_node: dict[str, int] = Field(default_factory=dict)

@@ -110,6 +110,7 @@ class RowMaker:
             trigger=_number(judged, "value"),
             trigger_below=_number(judged, "threshold"),
             shown=len(shown(answer)),
+            gold_ranks=self._gold_ranks(case, answer),
             research=Researched.of(answer.research),
             llm_calls=usage.calls,
             calls_by_node=_calls_by_node(usage),
@@ -143,6 +144,13 @@ class RowMaker:
             "graded": tuple((self._grade(case, item), item.grade == "relevant") for item in graded),
             "graded_by": tuple(item.graded_by for item in graded),
         }
+
+    def _gold_ranks(self, case: Case, answer: Answer) -> tuple[int, ...]:
+        first: dict[str, int] = {}
+        for rank, name in enumerate(self._named(case, answer.passages), start=1):
+            if name in case.gold:
+                first.setdefault(name, rank)
+        return tuple(first.values())
 
     def _tried(self, case: Case, seen: Seen, answer: Answer) -> tuple[Tried, ...]:
         after = {query: list(self._named(case, passages)) for query, passages in seen.after.items()}
@@ -234,6 +242,7 @@ def _known(case: Case) -> dict[str, Any]:
         "subject": case.subject,
         "answerable": case.answerable,
         "scored": case.scored,
+        "gold": len(case.gold),
     }
 
 
