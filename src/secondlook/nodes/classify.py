@@ -54,7 +54,7 @@ async def _classified(
     from secondlook.nodes.classifying.by_model import asked_model  # not without a model
 
     try:
-        kind = await asked_model(context, question, choices=choices)
+        kind = await asked_model(context.models, question, choices=choices)
     except (ModelError, BudgetExceeded) as error:
         return by_rules, RULES, [trouble("classify", error, "rules told the kind of the question")]
     return Verdict(kind, "a model says so"), context.models.name("plan"), []
