@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from secondlook.errors import UsageError
+from secondlook.nodes.stand_alone import StandAlone
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from secondlook.nodes.stand_alone import StandAlone
     from secondlook.state import Scope
 
 
@@ -23,6 +26,28 @@ class Run:
     resumed: bool = False
     max_risk: float | None = None
     """Of this question alone; None = as set."""
+
+
+def interrupted(runs: Path, run: str) -> Run:
+    """A recorded run that stopped before its answer, to be taken up."""
+    from secondlook.memory.runs import RunStore
+
+    with RunStore.open(runs, create=False) as store:
+        stored = store.get(run)
+    if stored.answer is not None:
+        raise UsageError(
+            f"run {stored.run!r} is finished", hint=f"secondlook runs show {stored.run}"
+        )
+    return Run(
+        id=stored.run,
+        question=stored.question,
+        workflow=stored.workflow,
+        created=stored.created,
+        scope=stored.request["scope"],
+        worked_on=StandAlone(stored.request.get("asked", stored.question)),
+        resumed=True,
+        max_risk=stored.request.get("max_risk"),
+    )
 
 
 async def first_state(

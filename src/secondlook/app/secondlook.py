@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from secondlook.app.failing import failed
 from secondlook.app.graphs import Graphs
 from secondlook.app.loop import LoopThread
+from secondlook.app.memory import own_memory
 from secondlook.app.pages import RunPages
 from secondlook.app.requests import (
     SUMMARY,
@@ -24,10 +25,10 @@ from secondlook.app.requests import (
     with_choices,
     with_risk,
 )
-from secondlook.app.run import Run, first_state
+from secondlook.app.run import Run, first_state, interrupted
 from secondlook.app.running import Watched
 from secondlook.context import Context
-from secondlook.errors import RunError, UsageError
+from secondlook.errors import RunError
 from secondlook.events import Answered, Event, RunStarted
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.memory.checkpoints import (
@@ -39,7 +40,6 @@ from secondlook.memory.checkpoints import (
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.recorder import Recorder
 from secondlook.models import Models, open_models
-from secondlook.nodes.stand_alone import StandAlone
 from secondlook.reading.support import load_support
 from secondlook.settings import Settings, load
 
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Answer
     from secondlook.library import Library
+    from secondlook.memory.answers import AnswerMemory
     from secondlook.nodes.stand_alone import Turn
     from secondlook.retrieval.web import WebSearch
     from secondlook.state import Scope
@@ -78,9 +79,13 @@ class Secondlook:
         settings: Settings | None = None,
         models: Models | None = None,
         web: WebSearch | None = None,
+        memory: AnswerMemory | None = None,
     ) -> None:
+        """Whoever is given closes with it. Without `memory` it is the one beside the record of
+        runs, and none where no run is stored."""
         self.library = library
         self.settings = settings or library.settings
+        self.memory = memory or own_memory(library, self.settings)
         self._models = models or open_models(self.settings)
         self._web = web
         self._recorder = Recorder(self.settings.runs)
@@ -119,7 +124,7 @@ class Secondlook:
         return cls(Library.open(library, create=False, settings=chosen), settings=chosen)
 
     def close(self) -> None:
-        """Let go of models, web search, record and library."""
+        """Let go of models, web search, memory, record and library."""
         self._loop.run(self._let_go())
         self._loop.close()
         self._recorder.close()
@@ -139,6 +144,8 @@ class Secondlook:
         await self._models.aclose()
         if self._web is not None:
             await self._web.aclose()
+        if self.memory is not None:
+            self.memory.close()
 
     def __enter__(self) -> Self:
         return self
@@ -220,29 +227,9 @@ class Secondlook:
         return self._loop.run(self.aresume(run))
 
     async def aresume(self, run: str) -> Answer:
-        return await last_answer(self._run(self._interrupted(run)))
+        return await last_answer(self._run(interrupted(self.settings.runs.path, run)))
 
     # How it is done
-
-    def _interrupted(self, run: str) -> Run:
-        from secondlook.memory.runs import RunStore
-
-        with RunStore.open(self.settings.runs.path, create=False) as store:
-            stored = store.get(run)
-        if stored.answer is not None:
-            raise UsageError(
-                f"run {stored.run!r} is finished", hint=f"secondlook runs show {stored.run}"
-            )
-        return Run(
-            id=stored.run,
-            question=stored.question,
-            workflow=stored.workflow,
-            created=stored.created,
-            scope=stored.request["scope"],
-            worked_on=StandAlone(stored.request.get("asked", stored.question)),
-            resumed=True,
-            max_risk=stored.request.get("max_risk"),
-        )
 
     async def _run(self, run: Run) -> AsyncGenerator[Event]:
         """The work goes on in a task of its own, so that a deadline can end it at any point."""
@@ -343,6 +330,7 @@ class Secondlook:
             support=load_support(self.settings.answer.judge),
             pages=RunPages(run.id, self._recorder),
             web=self._web_search(),
+            memory=self.memory,
             calibration_file=calibration_file(self.library),
         )
 

@@ -1,0 +1,23 @@
+"""Where the research of a library is remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.memory.answers import AnswerMemory, memory_file
+
+if TYPE_CHECKING:
+    from secondlook.library import Library
+    from secondlook.settings import Settings
+
+
+def own_memory(library: Library, settings: Settings) -> AnswerMemory | None:
+    """The one beside the record of runs; None where nothing may be stored (`runs.keep = 0`)."""
+    if not settings.runs.keep:
+        return None
+    return AnswerMemory(
+        memory_file(settings.runs.path),
+        library=str(library.path.resolve()),
+        embedder=lambda: library.embedder().name,
+        keep=settings.runs.keep,
+    )
