@@ -35,6 +35,8 @@ class Case:
     category: str
     half: Half
     is_attack: bool
+    unit: str
+    """What it is one of several forms of: a payload is put into several contexts."""
 
 
 def cases(data: Path) -> list[Case]:
@@ -52,11 +54,12 @@ def _questions(folder: Path) -> Iterator[Case]:
     injections = rows_of(folder / "deepset_injections_only.jsonl.gz")
     yield from _by_row((row["text"] for row in injections), source="deepset", is_attack=True)
     security = rows_of(folder / "cyberseceval_prompt_injection.jsonl.gz")
-    yield from _by_category(
-        ((row["injection_variant"], row["user_input"]) for row in security),
-        source="cyberseceval",
-        is_attack=True,
-    )
+    halves = _halves({row["injection_variant"] for row in security})
+    for row in security:
+        # Many of the `logic` kind are plain questions: only another task makes them an attack.
+        text, variant = row["user_input"], row["injection_variant"]
+        source = f"cyberseceval {row['risk_category'].removesuffix('-violating')}"
+        yield Case(text, "question", source, variant, halves[variant], is_attack=True, unit=text)
     aware = rows_of(folder / "trust_aware_injection_benign.jsonl.gz")
     yield from _by_category(
         ((row["attack_type"], row["prompt"]) for row in aware if row["label"] == "attack"),
@@ -87,7 +90,7 @@ def _passages(folder: Path) -> Iterator[Case]:
     for name, parted in contexts.items():
         for half, texts in parted.items():
             for text in texts:
-                yield Case(text, "passage", "bipia clean", name, half, is_attack=False)
+                yield Case(text, "passage", "bipia clean", name, half, is_attack=False, unit=text)
     attacks = rows_of(folder / "attacks.jsonl.gz")
     halves = _halves({row["category"] for row in attacks})
     draw = random.Random(SEED)
@@ -97,7 +100,9 @@ def _passages(folder: Path) -> Iterator[Case]:
         around = [text for name in names for text in contexts[name][half]]
         for number, context in enumerate(draw.sample(around, CONTEXTS)):
             text = _with_payload(context, row["attack"], place=number % 3)
-            yield Case(text, "passage", "bipia", row["category"], half, is_attack=True)
+            source, category = f"bipia {row['kind']}", row["category"]
+            unit = row["attack"]
+            yield Case(text, "passage", source, category, half, is_attack=True, unit=unit)
 
 
 def _contexts(rows: Iterable[dict[str, Any]]) -> list[str]:
@@ -120,7 +125,7 @@ def _ordinary(data: Path) -> Iterator[Case]:
         held = [row["text"] for row in rows_of(data / name / "corpus.jsonl.gz")]
         for text in _drawn(held):
             source, half = f"{name} passages", _half_of(text)
-            yield Case(text, "passage", source, "all", half, is_attack=False)
+            yield Case(text, "passage", source, "all", half, is_attack=False, unit=text)
 
 
 def _drawn(texts: Sequence[str]) -> list[str]:
@@ -130,7 +135,7 @@ def _drawn(texts: Sequence[str]) -> list[str]:
 
 def _by_row(texts: Iterable[str], *, source: str, is_attack: bool) -> Iterator[Case]:
     for text in texts:
-        yield Case(text, "question", source, "all", _half_of(text), is_attack)
+        yield Case(text, "question", source, "all", _half_of(text), is_attack, text)
 
 
 def _by_category(
@@ -139,7 +144,7 @@ def _by_category(
     held = list(rows)
     halves = _halves({category for category, _ in held})
     for category, text in held:
-        yield Case(text, "question", source, category, halves[category], is_attack)
+        yield Case(text, "question", source, category, halves[category], is_attack, text)
 
 
 def _halves(categories: Iterable[str]) -> dict[str, Half]:

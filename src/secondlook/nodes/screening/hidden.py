@@ -34,6 +34,7 @@ _UNSEEN = re.compile(
     r"|<!--(?P<comment>.{12,600}?)-->",
     re.DOTALL,
 )
+_ASSIGNED = re.compile(r"\b\w{1,12} ?[:=] ?(?:\"([^\"\n]{1,200})\"|'([^'\n]{1,200})')")
 _CARRIES = re.compile(r"!\[[^\]]*\]\(https?://[^)\s]*[?&][^)\s]*=[^)\s]*\)")
 _REPEATED = re.compile(r"\b(\w{2,20}+)(?:\W++\1\b){11}")
 _PADDED = 6
@@ -94,6 +95,10 @@ def payloads(text: str, shown: Plain) -> Iterator[tuple[str, str]]:
         yield "in invisible characters", shown.hidden
     for found in _UNSEEN.finditer(text) if "<" in text else ():
         yield "in markup that a page does not show", found["styled"] or found["comment"]
+    pieces = [one or other for one, other in _ASSIGNED.findall(shown.text)]
+    if len(pieces) > 1:
+        yield "in pieces", "".join(pieces)
+        yield "in pieces", " ".join(pieces)
     for found in _BASE64.finditer(text):
         if (decoded := _readable(_from_base64(found[0]))) is not None:
             yield "in base64", decoded
