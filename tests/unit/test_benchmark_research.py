@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import research_recall
-from secondlook.evaluation.records import Row
 from tests.support.engine import settings_of
 from tests.support.eval_rows import row
+
+if TYPE_CHECKING:
+    from secondlook.evaluation.records import Row
 
 
 def one_pass(case: str, *ranks: int, **more: Any) -> Row:

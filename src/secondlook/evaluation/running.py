@@ -28,6 +28,7 @@ from secondlook.evaluation.remembering import (
 )
 from secondlook.evaluation.rowing import RowMaker, Seen
 from secondlook.graphs.registry import workflow as workflow_named
+from secondlook.memory.answers import AnswerMemory
 from secondlook.models.service import refuse_missing_files
 from secondlook.reading.calibration import load_calibration
 
@@ -235,7 +236,9 @@ class _Work:
             return
         library = self._library(planned.settings)
         models = RememberingModels(planned.settings, memory=self.memory, repeat=repeat)
-        engine = Secondlook(library, settings=planned.settings, models=models)
+        # What one configuration found out must not help another.
+        remembered = AnswerMemory.temporary()
+        engine = Secondlook(library, settings=planned.settings, models=models, memory=remembered)
         try:
             desk = _Desk(engine, self._maker(planned, library), planned, repeat)
             await self._answer(desk, missing, keys)
