@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.memory.answers import AnswerMemory, memory_file
+from secondlook.memory.answers import AnswerMemory
 
 if TYPE_CHECKING:
     from secondlook.library import Library
@@ -15,9 +15,4 @@ def own_memory(library: Library, settings: Settings) -> AnswerMemory | None:
     """The one beside the record of runs; None where nothing may be stored (`runs.keep = 0`)."""
     if not settings.runs.keep:
         return None
-    return AnswerMemory(
-        memory_file(settings.runs.path),
-        library=str(library.path.resolve()),
-        embedder=lambda: library.embedder().name,
-        keep=settings.runs.keep,
-    )
+    return AnswerMemory.own(settings.runs, library.path, embedder=lambda: library.embedder().name)

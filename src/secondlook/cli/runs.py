@@ -80,7 +80,7 @@ RunArgument = Annotated[
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="The questions that were asked, and what became of them.")
-    group.callback(invoke_without_command=True, epilog=EXAMPLES)(_unless_named(list_))
+    group.callback(invoke_without_command=True, epilog=EXAMPLES)(unless_named(list_))
     group.command("list", epilog=LIST_EXAMPLES)(list_)
     group.command("show", epilog=SHOW_EXAMPLES)(show)
     group.command("resume", epilog=RESUME_EXAMPLES)(resume)
@@ -180,7 +180,7 @@ def remove(
         call.say(f"Removed {counted(len(found), 'run')}.")
 
 
-def _unless_named(function: Callable[..., int]) -> Callable[..., int]:
+def unless_named(function: Callable[..., int]) -> Callable[..., int]:
     """What the group itself does: `function`, unless one of its commands was named."""
 
     def run(ctx: typer.Context, **given: Any) -> int:

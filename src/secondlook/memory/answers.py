@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from secondlook.settings import RunSettings
+
 MOST_KEPT = 1000
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -116,6 +118,12 @@ class AnswerMemory:
         self._keep = keep
         self._lock = threading.Lock()
         self._database: Database | None = None
+
+    @classmethod
+    def own(cls, runs: RunSettings, library: Path, *, embedder: Callable[[], str] = str) -> Self:
+        """The one beside the record of runs, of the library in that folder."""
+        folder = str(library.expanduser().resolve())
+        return cls(memory_file(runs.path), library=folder, embedder=embedder, keep=runs.keep)
 
     @classmethod
     def temporary(cls) -> Self:

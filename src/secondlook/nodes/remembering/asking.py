@@ -193,7 +193,7 @@ class _Gathering:
         elif word in BE and _participle_follows(after):
             part.passive = True
         elif thing := lacking(word):
-            parts.extend([_Open("without", [stem_of(thing)]), _Open(part.marker)])
+            parts.insert(-1, _Open("without", [stem_of(thing)]))
         elif word not in LEFT_OUT:
             if part.passive and part.verb is None and is_participle(word):
                 part.verb = len(part.words)

@@ -231,6 +231,7 @@ _IRREGULAR = {
     "knew": "know", "known": "know", "led": "lead", "left": "leave", "lent": "lend",
     "lost": "lose", "made": "make", "met": "meet", "paid": "pay", "ran": "run", "rose": "rise",
     "said": "say", "saw": "see", "seen": "see", "sent": "send", "sold": "sell", "spent": "spend",
+    "sued": "sue",
     "sworn": "swear", "taken": "take", "took": "take", "told": "tell", "thought": "think",
     "understood": "understand", "went": "go", "gone": "go", "won": "win", "wrote": "write",
     "written": "write", "began": "begin", "begun": "begin", "brought": "bring", "broke": "break",

@@ -1,0 +1,115 @@
+"""Whether two questions ask the same: each kind of difference, and rewordings that are none."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.sets.same_question_making import PAIRS, SENTENCES, pairs_of, read_pairs
+from secondlook.nodes.remembering import same_question
+from secondlook.nodes.remembering.sameness import compared
+from tests.support.engine import settings_of
+
+ALIKE = 0.99
+DIFFERENT = [
+    ("Is a search with a warrant lawful?", "Is a search without a warrant lawful?", "denies"),
+    ("Is a search with a warrant lawful?", "Is a warrantless search lawful?", "denies"),
+    ("Does the rule apply?", "Does the rule not apply?", "denies"),
+    ("Is the will valid?", "Is the will invalid?", "denies"),
+    ("Who signed before the deadline?", "Who signed after the deadline?", "another way"),
+    ("Do fees rise above 50 euros?", "Do fees rise below 50 euros?", "other words"),
+    ("How deep is berth 4?", "How deep is berth 14?", "numbers"),
+    ("What does section 12 say?", "What does section 12A say?", "numbers"),
+    ("What is new in Tesso 3.2?", "What is new in Tesso 3.20?", "numbers"),
+    ("What did the first survey find?", "What did the second survey find?", "other words"),
+    ("What does Brandt owe?", "What does Brand owe?", "names"),
+    ("Must the pilot board the ship?", "May the pilot board the ship?", "may be, must be"),
+    ("Do all ships pay?", "Do some ships pay?", "other words"),
+    ("Did Brandt sue Orr?", "Did Orr sue Brandt?", "another order"),
+    ("Who sued Brandt?", "Whom did Brandt sue?", "another order"),
+    ("Was Brandt sued?", "Did Brandt sue?", "another way"),
+    ("Who is the harbour master?", "Who was the harbour master?", "past"),
+    ("When was the quay built?", "Where was the quay built?", "another way"),
+    ("Is the crane safe on Linux than on BSD?", "Is the crane safe on BSD than on Linux?", "order"),
+    ("Who built the quay in May?", "Who built the quay in June?", "names"),
+]
+SAME = [
+    ("How deep is berth 4?", "how deep is berth 4"),
+    ("How deep is berth 4?", "What is the depth of berth four?"),
+    ("Who sued Brandt in 1974?", "In 1974, who sued Brandt?"),
+    ("Who sued Brandt?", "By whom was Brandt sued?"),
+    ("Did the tug tow the barge?", "Was the barge towed by the tug?"),
+    (
+        "Is the test used for warrantless arrests?",
+        "Is the test used for arrests without a warrant?",
+    ),
+    ("Why isn't the light lit?", "Why is the light not lit?"),
+    ("Which dividends are untaxed?", "Which dividends are not taxed?"),
+    ("May ships anchor here?", "Are ships allowed to anchor here?"),
+    ("Must ships report?", "Are ships required to report?"),
+    ("Is the notice 30 days long?", "Is the notice thirty days long?"),
+    ("Who owns the quay?", "Could you please tell me who owns the quay?"),
+    ("Is it over 500 euros?", "Is it more than €500?"),
+    ("What is the owner of the Marigold liable for?", "What is the Marigold's owner liable for?"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "why"), DIFFERENT)
+def test_what_differs_in_one_respect_is_another_question(one: str, other: str, why: str) -> None:
+    verdict = same_question(one, other, ALIKE, settings_of())
+    assert not verdict.same
+    assert why in verdict.why
+    assert not same_question(other, one, ALIKE, settings_of()).same
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_a_rewording_is_the_same_question(one: str, other: str) -> None:
+    assert same_question(one, other, ALIKE, settings_of()).same, compared(one, other).why
+    assert same_question(other, one, ALIKE, settings_of()).same
+
+
+def test_vectors_must_be_alike_too() -> None:
+    settings = settings_of(research={"memory_similarity": 0.95})
+    verdict = same_question("How deep is berth 4?", "How deep is berth 4?", 0.94, settings)
+    assert verdict == type(verdict)(same=False, why="similarity 0.940 is below 0.950")
+    assert not same_question("How deep?", "How deep?", float("nan"), settings).same
+
+
+def test_other_languages_know_no_rewordings() -> None:
+    german = settings_of(library={"language": "german"})
+    one = "Wie tief ist Liegeplatz 4?"
+    assert same_question(one, "wie tief ist  Liegeplatz 4", ALIKE, german).same
+    verdict = same_question(one, "Wie tief ist der Liegeplatz 4?", ALIKE, german)
+    assert not verdict.same
+    assert "only English" in verdict.why
+
+
+def test_long_texts_and_odd_ones_are_compared_as_well() -> None:
+    facts = "Ada sold a boat to Bert. He paid 500 euros. " * 50
+    assert compared(facts + "Is it his?", facts + "Is it his?").same
+    assert not compared(facts + "Is it his?", facts.replace("500", "600", 1) + "Is it his?").same
+    assert compared("", "").same
+    assert not compared("?!", "why").same
+    assert not compared("by whom", "by what").same
+
+
+def test_the_written_pairs_are_those_of_the_sentences() -> None:
+    made = list(pairs_of(SENTENCES.read_text("utf-8").splitlines()))
+    assert made == read_pairs(), f"make {PAIRS.name} anew"
+    kinds = Counter(pair.same for pair in made)
+    assert kinds[False] >= 400
+    assert kinds[True] >= 200
+    assert len({pair.family for pair in made}) == 6
+    assert all(pair.half == "judged" for pair in made if pair.family == "asked")
+
+
+def test_hardly_any_written_pair_is_taken_for_what_it_is_not() -> None:
+    """The vectors of all rewordings are alike enough (benchmarks/results/same_question.json), so
+    that the words decide."""
+    pairs = read_pairs()
+    taken = [pair for pair in pairs if compared(pair.one, pair.other).same]
+    false = [pair for pair in taken if not pair.same]
+    right = sum(pair.same for pair in taken)
+    assert len(false) < 0.01 * sum(not pair.same for pair in pairs), false
+    assert right >= 0.6 * sum(pair.same for pair in pairs)
