@@ -1,0 +1,152 @@
+"""Decides what a research looks into next: a next step, a failed one in other words, or nothing.
+
+What a model is told of the steps so far is taken from their records (`planning.summary`). What it
+proposes is checked: a question must stand by itself and be new. Where it fails, the research ends
+with what there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.context import Context  # noqa: TC001
+from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.nodes.planning.adopting import Adopted, adopted, with_searches
+from secondlook.nodes.planning.by_code import next_step
+from secondlook.nodes.planning.by_model import Aim, next_proposed
+from secondlook.nodes.planning.summary import records
+from secondlook.nodes.researching.shown import failed, standing
+from secondlook.state import Plan, Researched, StepData, Trace, pending, step, trouble
+
+if TYPE_CHECKING:
+    from secondlook.answer import Scalar
+    from secondlook.nodes.planning.by_code import StepPlanned
+    from secondlook.nodes.planning.by_model import Proposal
+
+_NODE: Final = "replan"
+Way = Literal["search_step", "aggregate"]
+
+
+class ToReplan(Researched):
+    issues: list[str]
+    """Neutral matters that may bear on the question; there only where somebody gave them."""
+
+
+class Replanning(Plan, Trace):
+    route: str
+    stopped: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """The step to make next; without one, `why` the research ends here."""
+
+    planned: StepPlanned | None
+    why: str
+    by: str = "code"
+    retry_of: StepData | None = None
+    refused: str | None = None
+    numbers: dict[str, Scalar] = field(default_factory=dict)
+    warnings: tuple[dict[str, Any], ...] = ()
+
+
+async def replan(state: ToReplan, runtime: Runtime[Context]) -> Replanning:
+    made = await _decided(runtime.context, state)
+    way: Way = "search_step" if made.planned else "aggregate"
+    new = [_pending(state, made.planned, made.retry_of)] if made.planned else []
+    return {
+        "plan": [*state["plan"], *new],
+        "route": way,
+        "stopped": "" if new else made.why,
+        "steps": [_told(made, new, way)],
+        "warnings": list(made.warnings),
+    }
+
+
+async def _decided(context: Context, state: ToReplan) -> _Decision:
+    if why := _used_up(context, state):
+        return _Decision(None, why)
+    if not context.models.serves("plan"):
+        return await _by_code(context, state)
+    aim = Aim(state["question"], tuple(state.get("issues") or ()))
+    told = records(state["plan"], {item["id"]: item["title"] for item in state["found"]})
+    try:
+        proposal = await next_proposed(context, aim, told)
+    except (ModelError, BudgetExceeded) as error:
+        trouble_of = trouble(_NODE, error, "the research ended with what there was")
+        return _Decision(None, "no model could say what is missing", warnings=(trouble_of,))
+    if proposal.action == "complete":
+        return _Decision(None, "a model finds nothing missing", by="a model")
+    return await _adopted(context, state, proposal, aim, " ".join(told))
+
+
+def _used_up(context: Context, state: ToReplan) -> str | None:
+    """`evaluate` sees to the caps; nothing may get past them here either."""
+    chosen = context.settings.research
+    if len(standing(state["plan"])) >= chosen.max_steps:
+        return f"{chosen.max_steps} steps are done, as many as may be"
+    if max(len(state["plan"]), state.get("cycles", 0)) >= chosen.max_cycles:
+        return f"{chosen.max_cycles} steps were tried, as many as may be"
+    return None
+
+
+async def _by_code(context: Context, state: ToReplan) -> _Decision:
+    try:
+        planned = await next_step(context, state)
+    except Exception as error:  # noqa: BLE001 - a library that is gone costs this step, no more
+        told = trouble(_NODE, error, "the research ended with what there was")
+        return _Decision(None, "nothing could be looked up", warnings=(told,))
+    return _Decision(planned, "what was found leads on" if planned else "nothing is left to ask")
+
+
+async def _adopted(
+    context: Context, state: ToReplan, proposal: Proposal, aim: Aim, told: str
+) -> _Decision:
+    """What a model proposes, or else what code knows to ask next."""
+    made = await adopted(context, proposal, aim, earlier=state["plan"], known=told)
+    again = _retried(state, proposal, made)
+    by, why = "a model", "a failed step in other words" if again else "something is still missing"
+    refused = made.refused
+    if made.planned is None:
+        other = await _by_code(context, state)
+        made = Adopted(other.planned, warnings=(*made.warnings, *other.warnings))
+        by, why = "code", f"{other.why}; the model's question was refused ({refused})"
+    made = await with_searches(context, made, proposal, aim, scope=state["scope"], known=told)
+    return _Decision(made.planned, why, by, again, refused, made.numbers, made.warnings)
+
+
+def _retried(state: ToReplan, proposal: Proposal, made: Adopted) -> StepData | None:
+    """The failed step that is asked anew, whatever the model called it."""
+    if made.planned is None:
+        return None
+    if made.repeats is not None:
+        return next(one for one in state["plan"] if one["id"] == made.repeats)
+    lost = failed(state["plan"])
+    return lost[-1] if lost and proposal.action == "retry" else None
+
+
+def _pending(state: ToReplan, planned: StepPlanned, again: StepData | None) -> StepData:
+    return pending(
+        len(state["plan"]) + 1,
+        planned.question,
+        phase=planned.phase,
+        queries=planned.queries,
+        retry_of=again["id"] if again else None,
+        attempt=again["attempt"] + 1 if again else 1,
+    )
+
+
+def _told(made: _Decision, new: list[StepData], way: Way) -> dict[str, Any]:
+    action = "complete" if not new else "retry" if new[0]["retry_of"] else "next_step"
+    numbers: dict[str, Scalar] = {"action": action, "by": made.by, "refused": made.refused}
+    if new:
+        one = new[0]
+        numbers |= {"step": one["id"], "phase": one["phase"], "question": one["question"]}
+        numbers |= {"attempt": one["attempt"], "retry_of": one["retry_of"]}
+        said = f"{'Again' if action == 'retry' else 'Next'}: {one['question']}"
+    else:
+        said = f"The research is complete: {made.why}."
+    return step(_NODE, said, {**numbers, **made.numbers}, route=(way, made.why))
