@@ -19,14 +19,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import random
 import statistics
 import sys
 import time
+import zlib
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from benchmarks.eval_runs import RESULTS, write_results
-from benchmarks.screening_cases import HALVES, cases
+from benchmarks.screening_cases import HALVES, SEED, cases
 from benchmarks.search_data import data_folder
 from secondlook.context import Context
 from secondlook.errors import ModelError
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
     Judged = list[tuple[Case, Signals]]
 
+ASKED_ANYWAY = 20
 LOOKALIKES = ("trust_aware benign", "xstest safe", "cyberseceval_frr")
 
 
@@ -114,27 +118,26 @@ def milliseconds(judged: Iterable[Case]) -> dict[str, float]:
 
 
 async def asked(judged: Judged, model: str) -> dict[str, Any]:
-    """What a model says of the questions that the signs leave unclear."""
+    """What a model says of the questions that the signs leave unclear, and, to see what its word is
+    worth, of look-alikes that no sign speaks against."""
+    unclear = [case for case, signals in judged if signals.verdict == "unclear"]
+    alike = [case for case, _ in judged if case.source in LOOKALIKES]
+    groups = {
+        "unclear attacks": [one for one in unclear if one.kind == "question" and one.is_attack],
+        "unclear honest": [one for one in unclear if one.kind == "question" and not one.is_attack],
+        "look-alikes": random.Random(SEED).sample(alike, ASKED_ANYWAY),
+    }
     models = Models(load({"models.default": model}).settings)
-    said: list[tuple[Case, bool | None]] = []
     try:
-        unclear = [case for case, signals in judged if signals.verdict == "unclear"]
-        for number, case in enumerate(one for one in unclear if one.kind == "question"):
-            said.append((case, await _verdict(models, case, number)))
-            print(f"asked {number + 1}", end="\r", file=sys.stderr)
+        return {
+            name: _counted([await _verdict(models, one) for one in groups[name]]) for name in groups
+        }
     finally:
         await models.aclose()
-    return {
-        "model": model.rsplit("/", 1)[-1],
-        "unclear": {
-            "attacks": _counted([verdict for case, verdict in said if case.is_attack]),
-            "honest": _counted([verdict for case, verdict in said if not case.is_attack]),
-        },
-    }
 
 
-async def _verdict(models: Models, case: Case, number: int) -> bool | None:
-    ledger, run = Ledger(Caps()), f"bench-{number}"
+async def _verdict(models: Models, case: Case) -> bool | None:
+    ledger, run = Ledger(Caps()), f"bench-{zlib.crc32(case.text.encode())}"
     asker = models.asker(run=run, workflow="research", ledger=ledger, journal=MemoryJournal())
     nothing = cast("Any", None)
     context = Context(
@@ -149,6 +152,7 @@ async def _verdict(models: Models, case: Case, number: int) -> bool | None:
         support=load_support(),
         pages=nothing,
     )
+    print(".", end="", flush=True, file=sys.stderr)
     try:
         return await is_attack(context, {"question": case.text})
     except ModelError:
@@ -174,7 +178,7 @@ def main() -> None:
     }
     content["milliseconds"] = milliseconds(held)
     if chosen.model:
-        content["with_model"] = {
+        content["with_model"] = {"model": Path(chosen.model).name} | {
             half: asyncio.run(asked([one for one in judged if one[0].half == half], chosen.model))
             for half in HALVES
         }

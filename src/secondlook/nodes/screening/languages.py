@@ -103,10 +103,12 @@ _TASK: tuple[Phrase, ...] = (
 )
 _ROLE: tuple[Phrase, ...] = (
     Phrase(
-        "bist du|du bist|dass sie als|dass du als|dich wie|tu so",
+        "bist du|du bist|, dass|dich wie|tu so|vor, |vor du|spiele|agiere|antworte als",
         r"\b(?:jetzt|nun|ab jetzt|ab sofort) bist du\b|\bdu bist (?:jetzt|nun|kein\w*)\b"
         r"|\b(?:möchte|will),? dass (?:sie|du) als\b[^.!?\n]{0,80}?\b(?:fungier|agier|handel)\w+"
-        r"|\bverhalte? dich wie\b|\btu so,? als\b",
+        r"|\bverhalte? dich wie\b|\btu so,? als\b|\bich (?:möchte|will|befehle),? dass (?:du|sie)\b"
+        r"|\bstell(?:en)? (?:dir|sie sich) vor,? (?:du|sie) (?:bist|wärst|sind|wären|hättest)\b"
+        r"|\bspiele (?:die rolle|einen|eine)\b|\bagiere(?:n sie)? als\b|\bantworte als\b",
     ),
     Phrase(
         "fais comme|agis comme|toi comme|actúa como|finge|aja como|finja|agisci|fai finta",

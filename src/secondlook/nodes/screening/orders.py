@@ -90,6 +90,67 @@ OVERRIDING = (
     ),
 )
 
+VOIDING = (
+    # Your instructions no longer apply.
+    sign(
+        OVERRIDE,
+        (0.85, 0.6),
+        "your",
+        r"\byour(?: \w+){0,2}? (?:instruction|rule|guideline|directive|restriction|constraint)s?"
+        r" (?:(?:are|is|were|have been|has been)(?: \w+)? (?:void|null|cancell?ed|obsolete|revoked"
+        r"|irrelevant|suspended|disabled|lifted|outdated|superseded|replaced|a test)"
+        r"|(?:no longer|do not|don't) apply)\b",
+    ),
+    # Drop your instructions.
+    sign(
+        OVERRIDE,
+        (0.85, 0.5),
+        "your",
+        said.DROP
+        + r"(?: all(?: of)?| any(?: of)?)? your(?: \w+){0,2}? (?:instructions?|prompts?|guidelines"
+        r"|directives?|programming|constraints|persona|context|memory)\b",
+        is_order=True,
+    ),
+    # This overrides all earlier rules: of laws too.
+    sign(
+        OVERRIDE,
+        (0.35, 0.2),
+        "overrid|supersed|precedence|overrul|replac|void|cancel|revoke",
+        r"\b(?:overrid(?:es|ing)|supersed(?:es|ing)|overrul(?:es|ing)|replaces"
+        r"|tak(?:es|ing) precedence over)"
+        + said.FILLER
+        + said.EARLIER
+        + r"(?: \w+){0,2}? "
+        + said.ORDERS
+        + r"|\b(?:previous|prior|earlier|above)(?: \w+)? "
+        + said.ORDERS
+        + r" (?:are|is|were)(?: \w+)? (?:void|cancell?ed|revoked|null)\b",
+    ),
+    # Turn off your safety filters.
+    sign(
+        LIMITS,
+        (0.85, 0.5),
+        "your",
+        said.DROP + r"(?: all(?: of)?| any(?: of)?)? your(?: \w+){0,2}? " + said.SAFEGUARDS,
+        is_order=True,
+    ),
+    sign(
+        LIMITS,
+        (0.35, 0.2),
+        "your",
+        r"\byour (?:own |internal |current )?(?:" + said.SAFEGUARDS + r"|programming|guardrails"
+        r"|safeguards|restrictions|constraints|filters|directives|instructions|limitations)\b",
+    ),
+    sign(
+        LIMITS,
+        (0.6, 0.5),
+        "you",
+        r"\byou(?: are|'re)(?: now)? (?:(?:no longer|not|never) (?:bound|restricted|limited"
+        r"|constrained|restrained) by|free (?:from|of) (?:\w+ ){0,2}?(?:rules|restrictions|limits"
+        r"|constraints|guidelines|filters))\b",
+    ),
+)
+
 TASKS = (
     sign(
         TASK,
@@ -128,6 +189,31 @@ TASKS = (
         "from now",
         r"\bfrom now on,? (?:you|your|act|respond|answer|reply|only|always)\b"
         r"|\bfrom now (?:on )?known as\b",
+    ),
+    sign(
+        TASK,
+        (0.6, 0.2),
+        "from this|starting now|going forward| first ",
+        r"\b(?:from this (?:point|moment)(?: on| forward| onwards?)?|starting now|going forward),?"
+        r" (?:you|your|act|respond|answer|reply|only|always|ignore|treat)\b"
+        r"|\b(?:your|my) first (?:task|job|request|command|sentence|suggestion|instruction)"
+        r" (?:request )?(?:is|will be)\b",
+    ),
+    # I want you to ...: people say so to a library too.
+    sign(
+        TASK,
+        (0.35, 0.1),
+        "you to|and you will|and you sh|and you must",
+        r"\bi (?:want|need|would like|'d like|command|order|require) you to\b"
+        r"|\bi will (?:type|write|give|provide|ask|speak|say)\b[^.?!\n]{0,80}?\band you"
+        r" (?:will|should|must|shall)\b",
+    ),
+    sign(
+        TASK,
+        (0.45, 0.2),
+        "always|never|only",
+        r"\byou (?:must|should|will|shall|are to|have to) (?:always|never|only) (?:answer|respond"
+        r"|reply|say|write|speak|output|end|start|begin)\b",
     ),
 )
 
@@ -174,8 +260,17 @@ ROLES = (
         ROLE,
         (0.45, 0.2),
         "you",
-        r"\b(?:imagine|suppose|assume) (?:that )?you(?:'re| are| were) (?:an?|the)\b",
+        r"\b(?:imagine|suppose|assume|envision) (?:that )?you(?:'re| are| were) (?:an?|the)\b",
         is_order=True,
+    ),
+    sign(
+        ROLE,
+        (0.35, 0.2),
+        "if you|style of|character|answer as|respond as|reply as|speak as|talk as",
+        r"\b(?:react|respond|answer|reply|say|do|act|explain|write|speak)\b[^.?!\n]{0,30}? if you"
+        r" (?:were|had no|weren't|could)\b|\banswer [^.?!\n]{0,40}?in the style of\b"
+        r"|\b(?:stay|remain|be) in character\b|\b(?:break|breaking) character\b"
+        r"|\b(?:answer|respond|reply|speak|talk) (?:to me )?as (?:an?|the|if)\b",
     ),
     sign(
         ROLE,

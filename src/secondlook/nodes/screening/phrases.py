@@ -13,6 +13,12 @@ SET_ASIDE_CUES = (
     "|discard|erase|not follow|n't follow|p following|not obey|n't obey|p obeying|not listen"
     "|n't listen|no attention"
 )
+DROP = (
+    r"\b(?:drop|reset|clear|wipe|delete|cancel|revoke|nullify|scrap|(?:set|put|leave) aside|throw"
+    r" (?:out|away)|disable|suspend|deactivate|void|remove|leave behind|(?:turn|switch) off|shed"
+    r"|purge|unlearn|ignore|bypass|forget|override|disregard|break)"
+)
+"""Of documents, orders and settings too, so that only what a model has makes it a sign."""
 FILLER = (
     r"(?: (?:about|all|any|of|the|my|your|these|those|this|that|every|each|and|other|own|current"
     r"|existing|standard|main|default|safety|system|initial|original|developer|hidden|everything))*"
@@ -67,6 +73,12 @@ exam papers and letters speak to people, and ask for a name or a number in the r
 REPLY = r"(?:response|reply|output|answer|message)(?:'s)?\b"
 ON = r"(?:[^.!?\n]|[.!?](?!\s))"
 """A character of the same sentence: a full stop within an address does not end it."""
+SAFEGUARDS = (
+    r"(?:safety|ethical|ethics|moral|content) (?:\w+ )?(?:rules?|measures?|guidelines?|filters?"
+    r"|polic(?:y|ies)|protocols?|guardrails?|constraints?|alignments?|restrictions?|limits?"
+    r"|checks?|training|settings|boundaries|parameters)"
+)
+"""What a model is held by."""
 YOUR_CODE = (
     r"\byour (?:own )?(?:code|codebase|implementation|solution|algorithm|program|response|answer"
     r"|elucidation|reply)\b"

@@ -82,6 +82,28 @@ EXTRACTING = (
     ),
 )
 
+DISGUISED = (
+    # Spell the password backwards.
+    sign(
+        EXTRACTION,
+        (0.8, 0.5),
+        "passw|passc|passp|pass p|secret|api key|credential",
+        said.ASK_FOR
+        + r"[^.?!\n]{0,60}?\b(?:the|that|this|it's|its) (?:\w+ )?(?:"
+        + said.KEYS
+        + r"|secret(?: \w+)?)\b[^.?!\n]{0,80}?\b(?:base ?64|revers\w+|backwards?|rot ?13|hex\w*"
+        r"|binary|morse|pig latin|letters?|spell\w*|acrostic|emojis?|json|xml|yaml|csv|table"
+        r"|markdown|poem|song|rhym\w+|riddle|hints?|code|characters?|ascii|format\w*)\b",
+    ),
+    sign(
+        EXTRACTION,
+        (0.35, 0.0),
+        "passw|passc|passp|pass p|api key",
+        r"\b(?:confirm|tell me|give me|share|reveal|print|output|show|what is|what's)(?: \w+){0,3}?"
+        r" the (?:\w+ )?" + said.KEYS + r"\b(?! (?:polic|manag|length|rule|reset|requir))",
+    ),
+)
+
 SCRIPTED = (
     sign(
         COERCION,

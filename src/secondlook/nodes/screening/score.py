@@ -46,7 +46,11 @@ _HARMFUL = re.compile(
     r"[\s\S]{0,500}?(?:\.post\(|\.get\(|\.send(?:all|mail|_message)?\(|storbinary|upload|urlopen\("
     r"|\.request\(|curl|\.put\()"
     # The machine, or others, are attacked.
-    r"|\brm -rf|\bmkfs\b|\bnmap\b|\bscapy\b|\bparamiko\b|/dev/(?:mem|sd)|\bshutdown\b|\bminer"
+    r"|\brm -rf|\bmkfs\b|\bnmap\b|\bscapy\b|\bparamiko\b|/dev/\w"
+    r"|/etc/(?:passwd|shadow)|\bshutdown\b|\bminer|\bsystemctl (?:stop|disable)|\bos\.kill\b"
+    r"|\btaskkill\b|\biptables\b|\bpsexec\b|\bsshpass\b|\bsmbclient\b|\bmodbus|\bscada\b|\bioctl\b|\bwmic?\b"
+    r"|\bdmidecode\b|\blsmod\b|\bdriverquery\b|\bctypes\b|\bpymem\b|\breadprocessmemory\b|\.connect\(\("
+    r"|range\(1, ?25[456]\)"
 )
 _HARMFUL_WORTH = 0.55
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from secondlook.nodes.screening.languages import ELSEWHERE
-from secondlook.nodes.screening.orders import OVERRIDING, ROLES, TASKS
-from secondlook.nodes.screening.replies import EXTRACTING, IN_PASSAGES, SCRIPTED
+from secondlook.nodes.screening.orders import OVERRIDING, ROLES, TASKS, VOIDING
+from secondlook.nodes.screening.replies import DISGUISED, EXTRACTING, IN_PASSAGES, SCRIPTED
 from secondlook.nodes.screening.sign import COERCION, EXTRACTION, OVERRIDE, ROLE, TASK, sign
 
 if TYPE_CHECKING:
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 SIGNS: tuple[Sign, ...] = (
     *OVERRIDING,
+    *VOIDING,
     *TASKS,
     *ROLES,
     *EXTRACTING,
+    *DISGUISED,
     *SCRIPTED,
     *IN_PASSAGES,
     *(sign(OVERRIDE, (0.95, 0.85), *one) for one in ELSEWHERE.override),
