@@ -3,12 +3,12 @@
     export SECONDLOOK_DATA=...
     python -m benchmarks.step_confidence [--questions 150]
 
-Questions of `squad2-dev`, `hotpot` and `barexam` (there: the sentence that asks), each searched and
-read as asked and in a second wording, its words without stop words. Told of each set: how well the
-confidence parts searches whose five best hold a gold passage from the others (AUROC), how often they
-do above and around the threshold, and how far the two wordings differ: the median is the noise that
-stagnation is measured by, the 90th percentile, on the sets whose questions can be answered by one
-passage, the margin in which a step is called weak. Both also for the mean cosine of the seed's rule.
+Questions of `squad2-dev`, `hotpot` and `barexam` (there: the sentence that asks), each searched
+and read as asked and in a second wording, its words without stop words. Told of each set: how well
+the confidence parts searches whose five best hold a gold passage from the others (AUROC), how often
+they do above and around the threshold, and how far the two wordings differ. The median difference
+is the noise that stagnation is measured by; the 90th percentile, where one passage can answer, the
+margin in which a step is called weak. The same of the mean cosine, by which the seed judges.
 Writes `benchmarks/results/step_confidence.json`.
 """
 
@@ -71,7 +71,7 @@ def _figures(name: str, questions: int) -> dict[str, Any]:
             "confidence": _spread([abs(one[0] - other[0]) for one, other in pairs]),
             "cosine": _spread([abs(one[1] - other[1]) for one, other in pairs]),
         },
-        "cosine_at_least_0.70": sum(like >= 0.70 for _, like, _ in every) / len(every),  # noqa: PLR2004
+        "cosine_at_least_0.70": sum(like >= 0.70 for _, like, _ in every) / len(every),
     }
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from secondlook.errors import BudgetExceeded, ModelUnavailable, SecondlookError
+from secondlook.nodes.aggregate import together
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.finish import assembled
+from secondlook.nodes.researching.shown import standing
 from secondlook.nodes.settle import best_of, cut
 from secondlook.state import Finishing, trouble
 
@@ -43,17 +45,33 @@ async def failed(
     if best := _best_so_far(state, error):
         # What broke the run may break its evidence too: then there is nothing to show for it.
         with contextlib.suppress(Exception):
-            return await assembled({**whole, "draft": best}, context)
-    return await assembled(whole, context)
+            return await _told(context, state, {**whole, "draft": best})
+    return await _told(context, state, whole)
+
+
+async def _told(context: Context, state: Mapping[str, Any], whole: Finishing) -> Answer:
+    """A research that was cut short tells of its steps too."""
+    if "plan" not in state:
+        return await assembled(whole, context)
+    from secondlook.nodes.finish_research import Reported, researched
+
+    return await researched(cast("Reported", {**state, **whole}), context)
 
 
 def _best_so_far(state: Mapping[str, Any], error: Exception) -> DraftData | None:
     """What stood already when the run had to stop."""
-    best = best_of(state.get("drafts", []))
-    if best is None or not (draft := cut(best))["sentences"]:
+    draft = _standing(state)
+    if draft is None or not draft["sentences"]:
         return None
     note = "(The run stopped before this was finished.)"
     return {**draft, "stop": stop_reason(error), "note": note}
+
+
+def _standing(state: Mapping[str, Any]) -> DraftData | None:
+    if done := standing(state.get("plan", [])):
+        return together(done)
+    best = best_of(state.get("drafts", []))
+    return None if best is None else cut(best)
 
 
 def stop_reason(error: BaseException) -> StopReason:

@@ -52,6 +52,24 @@ _CORRECTING = (
     "answer.enable_answer_grading",
     "web.enable_web_search",
 )
+_RESEARCHING = (
+    "research.enable_screen",
+    "research.enable_screen_model",
+    "research.enable_quarantine",
+    "research.enable_memory",
+    "research.enable_recall",
+    "research.enable_classification",
+    "research.enable_escalation",
+    "research.enable_issues",
+    "research.enable_multi_query",
+    "research.enable_fresh_evidence",
+    "research.enable_synthesis_of_failed",
+    "research.enable_replanning",
+    "research.enable_stagnation",
+    "research.enable_grounded_check",
+    "research.enable_choosing",
+    "research.enable_shuffled_choice",
+)
 _SEARCHING_ON = ("adaptive.enable_adaptive_retrieval", "web.enable_web_search")
 
 WORKFLOWS = {
@@ -73,6 +91,11 @@ WORKFLOWS = {
             "corrective",
             "grade, ask again in other words, answer, check, write anew: each only where it must",
             (*_ANSWERING, *_CORRECTING),
+        ),
+        Workflow(
+            "research",
+            "plan, search in steps, write with citations, plan on; multiple choice; remembers",
+            (*_ANSWERING, *_RESEARCHING),
         ),
         Workflow(
             "summary",

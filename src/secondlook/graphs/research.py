@@ -55,11 +55,13 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         .add_edge("finish", END)
     )
     if on.screen:
-        ways = {"pass": on.after("screen"), "refuse": "finish"}
-        graph.add_node("screen", screen).add_conditional_edges("screen", decided, ways)
+        graph.add_node("screen", screen)
+        onward = on.after("screen")
+        graph.add_conditional_edges("screen", decided, {"pass": onward, "refuse": "finish"})
     if on.recall:
-        ways = {"miss": on.after("recall"), "hit": "aggregate"}
-        graph.add_node("recall", recall).add_conditional_edges("recall", decided, ways)
+        graph.add_node("recall", recall)
+        onward = on.after("recall")
+        graph.add_conditional_edges("recall", decided, {"miss": onward, "hit": "aggregate"})
     if on.classify:
         graph.add_node("classify", classify).add_edge("classify", on.after("classify"))
     if on.issues:
@@ -70,9 +72,9 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         graph.add_node("replan", replan)
         graph.add_conditional_edges("replan", decided, ["search_step", "aggregate"])
     if on.choose:
-        ways = {"choose": "choose", "on": on.after("choose")}
-        graph.add_conditional_edges("aggregate", has_choices, ways)
-        graph.add_node("choose", choose).add_edge("choose", on.after("choose"))
+        onward = on.after("choose")
+        graph.add_node("choose", choose).add_edge("choose", onward)
+        graph.add_conditional_edges("aggregate", has_choices, {"choose": "choose", "on": onward})
     else:
         graph.add_edge("aggregate", on.after("choose"))
     if on.remember:

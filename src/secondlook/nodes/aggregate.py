@@ -33,12 +33,13 @@ class Aggregated(Draft, Trace):
 async def aggregate(state: Researched, runtime: Runtime[Context]) -> Aggregated:
     context, plan = runtime.context, state["plan"]
     done = standing(plan)
+    warnings: list[dict[str, Any]] = []
     if not done:
-        draft, warnings = _nothing(context, state), []
-    elif any(_is_written(one) for one in done):
+        draft = _nothing(context, state)
+    elif any(map(_is_written, done)):
         draft, warnings = await _checked(context, state["question"], together(done))
     else:
-        draft, warnings = await _read_out(context, state, done), []
+        draft = await _read_out(context, state, done)
     said = f"{len(done)} of {len(plan)} steps make up the answer." if done else "Every step failed."
     told = step(
         _NODE,

@@ -3,6 +3,7 @@ word for word. Where the evidence fails, nothing is written."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -19,7 +20,7 @@ from secondlook.nodes.researching.weighing import Scale, step_confidence
 from secondlook.state import Found, Plan, Researched, StepData, Trace, step, trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from secondlook.nodes.write import Asking
     from secondlook.settings import Settings
@@ -118,9 +119,7 @@ async def _cosines(
         return {}, [trouble(_NODE, error, "the step could not be judged")]
 
 
-async def _likes(context: Context, query: str, kept: Sequence[Found]) -> Mapping[str, float]:
-    import asyncio
-
+async def _likes(context: Context, query: str, kept: Sequence[Found]) -> dict[str, float]:
     held = await ranking.texts(context, [item["id"] for item in kept])
     pairs = [(query, held[item["id"]].text) for item in kept if item["id"] in held]
     likes = await asyncio.to_thread(context.shelf.similarity, pairs)

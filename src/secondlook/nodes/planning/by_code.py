@@ -3,11 +3,13 @@ what its best passages name and do not tell of."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes import ranking
 from secondlook.nodes.follow import leads
+from secondlook.nodes.meaning.unclear import unresolved
 from secondlook.nodes.parts.forms import split_by_form
 from secondlook.nodes.researching.shown import of_step
 
@@ -23,6 +25,14 @@ PART: Final = "Part of the question"
 FOLLOWED: Final = "What it leads to"
 _BEST = 2
 """Passages whose names are followed."""
+_SHORTEST: Final = 3
+"""Words of a question that can stand by itself."""
+_ASKS = r"(?:who|whom|whose|what|when|where|why|which|how)\b"
+_JOINT: Final = re.compile(rf"[,;?]?\s+and\s+(?={_ASKS})|\?\s+(?={_ASKS})", re.IGNORECASE)
+_LEANS: Final = re.compile(
+    r"\b(?:it|its|he|she|him|her|his|they|them|their|this|that|these|those|there|then|so|such)\b",
+    re.IGNORECASE,
+)
 _SEVERAL: Final = "both"
 """How the answers of parts combine that were only joined by "and"."""
 
@@ -57,8 +67,16 @@ async def next_step(context: Context, state: Researched) -> StepPlanned | None:
 
 
 def _parts(question: str) -> tuple[str, ...]:
+    """Questions that are only joined; a later one that leans on the first ("and when was it")
+    stays with it."""
     made = split_by_form(question)
-    return tuple(made.parts) if made and made.combining == _SEVERAL else ()
+    if made is not None:
+        return tuple(made.parts) if made.combining == _SEVERAL else ()
+    parts = [part.strip(" ,;?") for part in _JOINT.split(question.strip())]
+    whole = len(parts) > 1 and all(len(part.split()) >= _SHORTEST for part in parts)
+    if not whole or any(unresolved(part) or _LEANS.search(part) for part in parts[1:]):
+        return ()
+    return tuple(f"{part[:1].upper()}{part[1:]}?" for part in parts)
 
 
 async def _best(context: Context, state: Researched) -> list[Passage]:

@@ -30,8 +30,12 @@ async def quoted(context: Context, question: str, kept: Sequence[Found]) -> Draf
     if not sentences:
         return sure
     reasons = sure["reasons"] if sure["sentences"] else ["the passages bear on it"]
-    return {**sure, "method": "extractive", "sentences": sentences, "stop": "answered"} | {
-        "reasons": reasons
+    return {
+        **sure,
+        "method": "extractive",
+        "sentences": sentences,
+        "stop": "answered",
+        "reasons": reasons,
     }
 
 
