@@ -1,0 +1,226 @@
+"""`secondlook memory` for people and programs, and the file under several processes and kills."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.cli.main import main
+from secondlook.memory.answers import AnswerMemory, memory_file
+from secondlook.settings import RunSettings
+from tests.support.answer_memory import ASKED, ASKING, put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+Printed = tuple[int, str, str]
+NORTH = [1.0, 0.0]
+WRITE = """
+import sys
+from pathlib import Path
+from secondlook.memory.answers import AnswerMemory
+from tests.support.answer_memory import put
+memory = AnswerMemory(Path(sys.argv[1]), keep=100_000)
+print("ready", flush=True)
+input()
+for number in range(int(sys.argv[3])):
+    put(memory, f"{sys.argv[2]} {number}", [1.0, 0.0])
+    print(number, flush=True)
+memory.close()
+"""
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
+    monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "runs.db"))
+    monkeypatch.setenv("SECONDLOOK_LIBRARY_PATH", str(tmp_path / "papers"))
+    return RunSettings(path=tmp_path / "runs.db")
+
+
+@pytest.fixture
+def memory(runs: RunSettings, tmp_path: Path) -> Iterator[AnswerMemory]:
+    with AnswerMemory.own(runs, tmp_path / "papers") as opened:
+        yield opened
+
+
+@pytest.fixture
+def secondlook(capsys: pytest.CaptureFixture[str], runs: RunSettings) -> Callable[..., Printed]:
+    def call(*arguments: str) -> Printed:
+        capsys.readouterr()
+        code = main(["memory", *arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def as_json(printed: Printed) -> Any:
+    return json.loads(printed[1])
+
+
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    monkeypatch.setattr("secondlook.cli.memory.is_terminal", lambda _: True)
+    monkeypatch.setattr("typer.confirm", lambda text, **_: _answered(text, answer))
+
+
+def _answered(text: str, answer: str) -> bool:
+    import typer
+
+    assert text.startswith("Forget ")
+    if answer != "y":
+        raise typer.Abort
+    return True
+
+
+def test_nothing_remembered_is_told_with_what_to_do(secondlook: Callable[..., Printed]) -> None:
+    code, out, err = secondlook()
+    assert (code, out) == (0, "")
+    assert "ask --workflow research" in err
+    assert as_json(secondlook("list", "--json")) == {"memory": []}
+
+
+def test_the_list_has_a_line_for_each(
+    secondlook: Callable[..., Printed], memory: AnswerMemory
+) -> None:
+    put(memory, "who\nowns the quay", NORTH)
+    number = put(memory, ASKED, NORTH)
+    code, out, err = secondlook("list")
+    assert (code, err) == (0, "")
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert lines[0] == [str(number), "2026-01-02T03:04:05+00:00", "run-1", ASKED]
+    assert lines[1][-1] == "who owns the quay"
+
+
+def test_the_list_as_json(secondlook: Callable[..., Printed], memory: AnswerMemory) -> None:
+    number = put(memory, ASKED, NORTH)
+    assert as_json(secondlook("list", "--json"))["memory"] == [
+        {
+            "id": number,
+            "question": ASKED,
+            "created": "2026-01-02T03:04:05+00:00",
+            "run": "run-1",
+            "library": memory.library,
+            "steps": 1,
+            "passages": ["survey.0"],
+        }
+    ]
+
+
+def test_at_a_terminal_it_is_a_table(
+    secondlook: Callable[..., Printed], memory: AnswerMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_a_terminal(monkeypatch, "y")
+    assert secondlook("list")[1] == ""
+    put(memory, ASKED, NORTH)
+    _, out, _ = secondlook("list")
+    head, row = out.splitlines()
+    assert head.split() == ["id", "date", "passages", "question"]
+    assert row.split(maxsplit=3) == ["1", "2026-01-02", "1", ASKED]
+
+
+def test_forgetting_needs_ids_that_are_there(
+    secondlook: Callable[..., Printed], memory: AnswerMemory
+) -> None:
+    number = put(memory, ASKED, NORTH)
+    code, _, err = secondlook("forget", str(number), "99")
+    assert code == 2
+    assert "nothing is remembered under 99" in err
+    assert "memory list" in err
+    assert len(memory.list()) == 1, "a mistyped id forgets nothing"
+    assert secondlook("forget", "three")[0] == 2
+    assert as_json(secondlook("forget", str(number), str(number), "--json")) == {
+        "forgotten": [number]
+    }
+    assert memory.list() == []
+
+
+def test_a_person_is_asked_before_anything_is_forgotten(
+    secondlook: Callable[..., Printed], memory: AnswerMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = [str(put(memory, f"question {number}", NORTH)) for number in range(7)]
+    at_a_terminal(monkeypatch, "n")
+    assert secondlook("forget", *numbers)[0] == 130
+    assert secondlook("clear")[0] == 130
+    assert len(memory.list()) == 7
+    at_a_terminal(monkeypatch, "y")
+    assert secondlook("forget", *numbers[:2])[2] == "Forgot 2 questions.\n"
+    assert secondlook("clear")[2] == "Forgot 5 questions.\n"
+
+
+def test_clearing_leaves_other_libraries_alone(
+    secondlook: Callable[..., Printed], memory: AnswerMemory, runs: RunSettings, tmp_path: Path
+) -> None:
+    put(memory, ASKED, NORTH)
+    with AnswerMemory.own(runs, tmp_path / "letters") as other:
+        put(other, ASKED, NORTH)
+        assert secondlook("clear", "--yes")[2] == "Forgot 1 question.\n"
+        assert len(other.list()) == 1
+        assert as_json(secondlook("clear", "--all", "--json")) == {"forgotten": 1}
+        assert other.list() == []
+
+
+def test_a_damaged_file_is_told_with_what_to_do(
+    secondlook: Callable[..., Printed], runs: RunSettings
+) -> None:
+    memory_file(runs.path).write_bytes(b"no database, whatever it is called " * 50)
+    code, _, err = secondlook("list")
+    assert code == 1
+    assert "the answer memory" in err
+    assert "move the file away" in err
+
+
+# Several processes, and the death of one
+
+
+def started(file: Path, name: str, count: int) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITE, str(file), name, str(count)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def told_to_go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def test_processes_write_side_by_side(tmp_path: Path) -> None:
+    file, count = tmp_path / "memory.db", 40
+    writers = [started(file, name, count) for name in ("ada", "bert", "cleo")]
+    for writer in writers:
+        told_to_go(writer)
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0
+    with AnswerMemory(file) as memory:
+        stored = {entry.question for entry in memory.list()}
+        assert len(memory.find(NORTH, asking=ASKING, most=500)) == 3 * count
+    assert stored == {f"{name} {n}" for name in ("ada", "bert", "cleo") for n in range(count)}
+
+
+def test_what_was_remembered_survives_a_kill(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    writer = started(file, "ada", 1_000_000)
+    told_to_go(writer)
+    assert writer.stdout
+    last = [int(writer.stdout.readline()) for _ in range(25)][-1]
+    writer.kill()
+    writer.communicate()
+    with AnswerMemory(file) as memory:
+        stored = {entry.question for entry in memory.list()}
+        assert {f"ada {number}" for number in range(last + 1)} <= stored
+        assert all(entry.cited and entry.research for entry in memory.list()), "whole or not there"
+        put(memory, "goes on", NORTH)

@@ -1,0 +1,279 @@
+"""Research taken up again: only for the same question, and only while what it cites still holds."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langgraph.runtime import Runtime
+
+from secondlook.errors import LibraryError
+from secondlook.memory.answers import AnswerMemory
+from secondlook.memory.journal import MemoryJournal
+from secondlook.nodes.recall import recall
+from secondlook.nodes.remember import remember
+from secondlook.nodes.remembering.entries import KEPT
+from tests.support.answer_memory import (
+    ASKED,
+    PASSAGE,
+    REWORDED,
+    draft_of,
+    remembering,
+    researched,
+    step_of,
+)
+from tests.support.engine import WordShelf, settings_of, state_of
+from tests.support.function_model import FunctionModel, models_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from secondlook.context import Context
+
+LOOSE = {"memory_similarity": 0.5, "min_confidence": 0.5}
+
+
+@pytest.fixture
+def memory() -> Iterator[AnswerMemory]:
+    with AnswerMemory.temporary() as made:
+        yield made
+
+
+def kept(context: Context, **changed: Any) -> dict[str, Any]:
+    return dict(asyncio.run(remember(researched(**changed), Runtime(context=context))))  # type: ignore[arg-type]
+
+
+def recalled(context: Context, question: str = REWORDED, **more: Any) -> dict[str, Any]:
+    state = state_of(question, **{"choices": {}, **more})
+    return dict(asyncio.run(recall(state, Runtime(context=context))))  # type: ignore[arg-type]
+
+
+def why(update: dict[str, Any]) -> str:
+    return str(update["steps"][0]["route"]["why"])
+
+
+# Taking up
+
+
+def test_the_same_question_in_other_words_takes_up_the_research(memory: AnswerMemory) -> None:
+    context = remembering(memory)
+    assert kept(context)["remembered"]
+    found = recalled(context)
+    done = researched()
+    assert found["route"] == "hit"
+    assert {name: found[name] for name in KEPT if name != "found"} == {
+        name: done[name] for name in KEPT if name != "found"
+    }
+    assert [item["id"] for item in found["found"]] == [PASSAGE], "what is cited, and no more"
+    assert found["recalled"]["question"] == ASKED
+    assert found["recalled"]["created"] == context.created
+    assert found["recalled"]["run"] == context.run
+    assert found["warnings"] == []
+
+
+def test_a_hit_says_whence_and_how_to_ask_afresh(memory: AnswerMemory) -> None:
+    context = remembering(memory)
+    kept(context)
+    told = recalled(context)["steps"][0]
+    for part in ("From memory", ASKED, "2026-01-02", "similarity", "--fresh"):
+        assert part in told["said"]
+    assert told["numbers"]["run"] == context.run
+
+
+def test_a_long_question_is_told_in_short(memory: AnswerMemory) -> None:
+    context = remembering(memory)
+    long = "Ada sold a boat to Bert. " * 20 + ASKED
+    kept(context, question=long)
+    told = recalled(context, long)
+    assert told["route"] == "hit"
+    assert len(told["steps"][0]["said"]) < 400
+    assert told["recalled"]["question"] == long
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("How deep is berth 5 of the north quay?", "other numbers"),
+        ("How deep is berth 4 of the north dock?", "other words"),
+        ("How deep is berth 4 not, of the north quay?", "denies"),
+    ],
+)
+def test_another_question_is_researched(memory: AnswerMemory, question: str, reason: str) -> None:
+    context = remembering(memory)
+    kept(context)
+    found = recalled(context, question)
+    assert found["route"] == "miss"
+    assert found["recalled"] is None
+    assert reason in why(found)
+    assert "plan" not in found
+
+
+def test_the_right_one_of_several_is_taken(memory: AnswerMemory) -> None:
+    context = remembering(memory)
+    for number in range(1, 7):
+        kept(context, question=f"How deep is berth {number} of the north quay?")
+    assert recalled(context)["recalled"]["question"] == ASKED
+
+
+def test_nothing_is_recalled_where_there_is_nothing(memory: AnswerMemory) -> None:
+    found = recalled(remembering(memory))
+    assert found["route"] == "miss"
+    assert why(found) == "nothing like it is remembered"
+    assert found["steps"][0]["numbers"] == {"looked_at": 0, "similarity": None, "forgotten": 0}
+
+
+# What it must share
+
+
+def test_other_documents_are_another_question(memory: AnswerMemory) -> None:
+    context = remembering(memory)
+    kept(context)
+    narrow = {"documents": ["survey"], "labels": []}
+    assert recalled(context, scope=narrow)["route"] == "miss"
+
+
+def test_another_model_or_profile_researches_anew(memory: AnswerMemory) -> None:
+    kept(remembering(memory))
+    other = settings_of(research={**LOOSE, "structure": ["Rule"]})
+    assert recalled(remembering(memory, settings=other))["route"] == "miss"
+    context = remembering(memory)
+    asker = models_of(FunctionModel(lambda _: "")).asker(
+        run="r", workflow="research", ledger=context.ledger, journal=MemoryJournal()
+    )
+    assert recalled(replace(context, models=asker))["route"] == "miss"
+
+
+def test_settings_that_shape_no_finding_do_not_matter(memory: AnswerMemory) -> None:
+    kept(remembering(memory))
+    other = settings_of(research={**LOOSE, "memory_similarity": 0.6, "guess": True})
+    assert recalled(remembering(memory, settings=other))["route"] == "hit"
+
+
+def test_choices_matter_only_where_they_shape_the_research(memory: AnswerMemory) -> None:
+    plain = remembering(memory)
+    kept(plain, choices={"A": "5 metres", "B": "7.8 metres"})
+    assert recalled(plain, choices={"A": "9 metres", "B": "8 metres"})["route"] == "hit"
+    shaped = remembering(memory, settings=settings_of(research={**LOOSE, "enable_issues": True}))
+    kept(shaped, choices={"A": "5 metres", "B": "7.8 metres"})
+    reordered = {"A": "7.8 metres", "B": "5 metres"}
+    assert recalled(shaped, choices=reordered)["route"] == "hit"
+    assert recalled(shaped, choices={"A": "9 metres"})["route"] == "miss"
+
+
+# While it holds
+
+
+def test_a_cited_passage_that_changed_ends_the_entry(memory: AnswerMemory) -> None:
+    context = remembering(memory)
+    kept(context)
+    shelf = WordShelf()
+    shelf.held = [
+        replace(item, text=item.text.replace("7.8", "7.2")) if item.id == PASSAGE else item
+        for item in shelf.held
+    ]
+    found = recalled(remembering(memory, shelf=shelf))
+    assert found["route"] == "miss"
+    assert why(found) == "what it rested on has changed since"
+    assert found["steps"][0]["numbers"]["forgotten"] == 1
+    assert "forgotten" in found["steps"][0]["said"]
+    assert memory.list() == []
+
+
+def test_a_cited_passage_that_is_gone_ends_the_entry(memory: AnswerMemory) -> None:
+    kept(remembering(memory))
+    shelf = WordShelf()
+    shelf.held = [item for item in shelf.held if item.id != PASSAGE]
+    assert recalled(remembering(memory, shelf=shelf))["route"] == "miss"
+    assert memory.list() == []
+
+
+def test_a_passage_that_is_not_cited_may_change(memory: AnswerMemory) -> None:
+    kept(remembering(memory))
+    shelf = WordShelf()
+    shelf.held = [item for item in shelf.held if item.id == PASSAGE]
+    assert recalled(remembering(memory, shelf=shelf))["route"] == "hit"
+
+
+def test_a_passage_that_only_a_step_cites_counts_too(memory: AnswerMemory) -> None:
+    kept(remembering(memory), plan=[step_of("survey.1")])
+    shelf = WordShelf()
+    shelf.held = [item for item in shelf.held if item.id != "survey.1"]
+    assert recalled(remembering(memory, shelf=shelf))["route"] == "miss"
+
+
+def test_the_next_best_is_taken_where_the_best_no_longer_holds(memory: AnswerMemory) -> None:
+    context = remembering(memory)
+    kept(context, question=ASKED)
+    kept(context, question=REWORDED, plan=[step_of("log.0")], draft=draft_of("log.0"))
+    shelf = WordShelf()
+    shelf.held = [item for item in shelf.held if item.id != "log.0"]
+    found = recalled(remembering(memory, shelf=shelf), REWORDED)
+    assert found["route"] == "hit"
+    assert found["recalled"]["question"] == ASKED
+    assert len(memory.list()) == 1
+
+
+def test_what_cannot_be_read_is_not_used(tmp_path: Path) -> None:
+    import sqlite3
+
+    with AnswerMemory(tmp_path / "memory.db") as memory:
+        context = remembering(memory)
+        kept(context)
+        db = sqlite3.connect(tmp_path / "memory.db")
+        db.execute("UPDATE answers SET research = '{\"plan\": []}'")
+        db.commit()
+        db.close()
+        assert recalled(context)["route"] == "miss"
+        assert memory.list() == []
+
+
+# Where it is switched off or fails
+
+
+@pytest.mark.parametrize("off", ["enable_memory", "enable_recall"])
+def test_nothing_is_recalled_where_that_is_switched_off(memory: AnswerMemory, off: str) -> None:
+    kept(remembering(memory))
+    settings = settings_of(research={**LOOSE, off: False})
+    found = recalled(remembering(memory, settings=settings))
+    assert found["route"] == "miss"
+    assert "settings" in why(found)
+
+
+def test_asked_afresh_the_new_research_takes_the_old_ones_place(memory: AnswerMemory) -> None:
+    kept(remembering(memory))
+    fresh = remembering(memory, settings=settings_of(research={**LOOSE, "enable_recall": False}))
+    assert kept(fresh, cycles=3)["remembered"]
+    assert [entry.research["cycles"] for entry in memory.list()] == [3]
+    assert recalled(remembering(memory))["cycles"] == 3
+
+
+def test_without_a_memory_the_question_is_researched() -> None:
+    assert recalled(remembering(None))["route"] == "miss"
+
+
+def test_a_damaged_file_costs_the_memory_and_not_the_answer(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    file.write_bytes(b"this is no database, whatever its name says " * 50)
+    context = remembering(AnswerMemory(file))
+    found = recalled(context)
+    assert found["route"] == "miss"
+    assert found["warnings"][0]["consequence"] == "the question is researched afresh"
+    stored = kept(context)
+    assert stored["remembered"] is False
+    assert stored["warnings"][0]["node"] == "remember"
+    assert "damaged" in stored["warnings"][0]["message"]
+
+
+def test_vectors_that_cannot_be_made_cost_the_memory_and_not_the_answer(
+    memory: AnswerMemory,
+) -> None:
+    class Failing(WordShelf):
+        def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+            raise LibraryError("the embedder is gone")
+
+    context = remembering(memory, shelf=Failing())
+    assert recalled(context)["warnings"][0]["error"] == "LibraryError"
+    assert kept(context)["remembered"] is False
