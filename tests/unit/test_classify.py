@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.runtime import Runtime
 
+from benchmarks.classify import Labelled, Told, by_group, by_rules, labelled, rates
 from secondlook.errors import ModelUnavailable
 from secondlook.memory.ledger import Caps
 from secondlook.nodes.classify import classify
@@ -28,7 +29,7 @@ LONG_CASE = (
     "Ann lent Bo her boat. Bo left it unlocked at the quay, where Cy took it, and when the storm "
     "came it sank on the bar. Who pays?"
 )
-SET = Path(__file__).parents[2] / "benchmarks" / "sets" / "classify.jsonl"
+ROOT = Path(__file__).parents[2]
 
 
 def node(stem: str, choices: dict[str, str] | None = None, **given: Any) -> dict[str, Any]:
@@ -103,16 +104,49 @@ def test_a_long_hostile_text_is_told_in_no_time() -> None:
 @pytest.mark.parametrize("half", ["tune", "judge"])
 def test_rules_are_right_about_most_of_the_labelled_set(half: str) -> None:
     """The figures are in the documentation; here only that nothing broke."""
-    lines = [json.loads(line) for line in SET.read_text("utf-8").splitlines()]
-    rows = [row for row in lines if row["half"] == half]
+    rows = [asked for asked in labelled() if asked.group == half]
     assert len(rows) == 48
     for kind in ("simple", "multi_hop"):
-        of_kind = [row for row in rows if row["kind"] == kind]
-        assert sum(bool(row["choices"]) for row in of_kind) == len(of_kind) / 2
-        right = [
-            classified(row["question"], choices=len(row["choices"])).kind == kind for row in of_kind
-        ]
+        of_kind = [row for row in rows if row.kind == kind]
+        assert sum(bool(row.choices) for row in of_kind) == len(of_kind) / 2
+        right = [by_rules(row).kind == kind for row in of_kind]
         assert sum(right) >= 0.8 * len(right)
+
+
+def test_both_error_rates_are_counted_apart() -> None:
+    asked = [Labelled("?", choices, "simple", "judge") for choices in (0, 0, 4, 4)]
+    told = [Told(one, "multi_hop" if at == 3 else "simple") for at, one in enumerate(asked)]
+    told.append(Told(Labelled("?", 4, "multi_hop", "judge"), "multi_hop", read=False))
+    found = rates(told)
+    wrong = {form: found[form]["simple called multi_hop"] for form in ("all", "open", "choices")}
+    assert {form: (one["wrong"], one["n"]) for form, one in wrong.items()} == {
+        "all": (1, 4),
+        "open": (0, 2),
+        "choices": (1, 2),
+    }
+    assert found["all"]["multi_hop called simple"]["wrong"] == 0
+    assert "multi_hop called simple" not in found["open"]
+    assert found["not read"] == 1
+    assert 0 < wrong["all"]["low"] < 0.25 < wrong["all"]["high"] < 1
+
+
+def test_the_documentation_tells_what_was_measured() -> None:
+    results = json.loads((ROOT / "benchmarks/results/classify.json").read_text("utf-8"))
+    page = " ".join((ROOT / "docs/multiple-choice.md").read_text("utf-8").split())
+    for who, group in (("rules", "tune"), ("rules", "judge"), ("model", "judge")):
+        for one in results[who][group]["all"].values():
+            low, high = round(100 * one["low"]), round(100 * one["high"])
+            assert f"{one['wrong']} of {one['n']} ({low} to {high} %)" in page
+    for group in ("hotpot", "squad2-dev"):
+        (one,) = results["rules"][group]["all"].values()
+        assert f"{one['wrong']} of {one['n']} (" in page
+
+
+def test_the_results_are_of_the_rules_that_are_shipped() -> None:
+    results = json.loads((ROOT / "benchmarks/results/classify.json").read_text("utf-8"))
+    told = [by_rules(asked) for asked in labelled()]
+    now = by_group(told)
+    assert {group: results["rules"][group] for group in now} == now
 
 
 # The node
