@@ -14,6 +14,18 @@ OVERRIDING = (
         said.SET_ASIDE + said.FILLER + said.EARLIER + r"(?: \w+){0,2}? " + said.ORDERS,
         is_order=True,
     ),
+    # Disregard the rules above.
+    sign(
+        OVERRIDE,
+        (0.95, 0.6),
+        said.SET_ASIDE_CUES,
+        said.SET_ASIDE
+        + r"(?: \w+){0,3}? "
+        + said.ORDERS
+        + r"(?: that)? (?:above|before|so far|until now|(?:you|that) (?:were|was|have been)"
+        r" (?:given|told|sent)|(?:i|we) (?:gave|told|sent|have given))\b(?! (?:the|mentioned)\b)",
+        is_order=True,
+    ),
     # Disregard my previous message: in letters to people too.
     sign(
         OVERRIDE,
