@@ -7,8 +7,8 @@ Questions of `squad2-dev`, `hotpot` and `barexam` (there: the sentence that asks
 and read as asked and in a second wording, its words without stop words. Told of each set: how well
 the confidence parts searches whose five best hold a gold passage from the others (AUROC), how often
 they do above and around the threshold, and how far the two wordings differ. The median difference
-is the noise that stagnation is measured by; the 90th percentile, where one passage can answer, the
-margin in which a step is called weak. The same of the mean cosine, by which the seed judges.
+on `barexam`, where steps mostly fail, is the noise that stagnation is measured by; on the others,
+the margin in which a step is called weak. The same of the mean cosine, by which the seed judges.
 Writes `benchmarks/results/step_confidence.json`.
 """
 

@@ -66,7 +66,7 @@ def _asked_at(node: str, settings: Settings) -> int:
         "classify": int(chosen.classifier == "llm"),
         "issues": 1,
         "plan": 1,
-        "search_step": int(chosen.enable_multi_query),
+        "search_step": 1,
         "synthesise": int(chosen.synthesis == "model") + judged,
         "replan": 1,
         "aggregate": judged,

@@ -33,13 +33,13 @@ async def search_step(state: Researched, runtime: Runtime[Context]) -> SteppedOn
     context, current = runtime.context, state["plan"][-1]
     warnings: list[dict[str, Any]] = []
     numbers: dict[str, Any] = {}
-    if not current["queries"]:
-        worded = await queries_for(context, state["question"], current)
-        current = {**current, "queries": worded.queries}
-        warnings, numbers = list(worded.warnings), dict(worded.numbers)
     fresh = context.settings.research.enable_fresh_evidence
     excluded = shown_before(state["plan"], current) if fresh else frozenset[str]()
     allowed = replace(where(state["scope"]), excluded=excluded)
+    if not current["queries"]:
+        worded = await queries_for(context, state["question"], current, allowed=allowed)
+        current = {**current, "queries": worded.queries}
+        warnings, numbers = list(worded.warnings), dict(worded.numbers)
     pool = await _searched(context, current["queries"], allowed)
     placed, lost = await _read(context, current, pool)
     found = [_of(item, current) for item in placed]
