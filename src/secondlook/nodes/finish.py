@@ -152,6 +152,8 @@ def marked(claim: Claim) -> str:
 
 
 def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
+    if draft["stop"] == "refused" and draft["note"]:
+        return draft["note"]  # nothing was looked for: there is nothing not to know
     why = _WHY.get(draft["stop"], "something went wrong")
     said = f"I don't know: {why}." if draft["stop"] not in FAILED else f"No answer: {why}."
     if draft["note"]:
@@ -180,6 +182,8 @@ def _status(draft: DraftData, claims: Sequence[Claim]) -> Status:
     if claims:
         whole = draft["note"] is None and all(claim.supported is not False for claim in claims)
         return "answered" if whole and draft["stop"] == "answered" else "partial"
+    if draft["stop"] == "refused":
+        return "refused"
     return "failed" if draft["stop"] in FAILED else "abstained"
 
 
