@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from secondlook.evaluation.intervals import wilson
 from secondlook.nodes.planning.diversity import (
@@ -34,6 +37,8 @@ from secondlook.reading import load_embedder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from secondlook.context import Context
 
 SETS = Path(__file__).parent / "sets"
@@ -47,10 +52,12 @@ class _Shelf:
     """The one thing of a library that is needed: its embedder."""
 
     def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        vectors = load_embedder().embed_passages(texts)
-        place = {text: at for at, text in enumerate(texts)}
-        return [float(vectors[place[one]] @ vectors[place[other]]) for one, other in pairs]
+        return [float(_vector(one) @ _vector(other)) for one, other in pairs]
+
+
+@cache
+def _vector(text: str) -> NDArray[np.float32]:
+    return np.asarray(load_embedder().embed_passages([text])[0])
 
 
 class _Context:

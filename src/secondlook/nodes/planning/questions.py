@@ -39,7 +39,7 @@ _POINTS_BACK = re.compile(
     r"(?:steps?|questions?|answers?|findings?|results?|passages?|scenario|fact pattern)\b"
     r"|\b(?:mentioned|described|given|found|stated|listed|as)\s+(?:above|before|earlier)\b"
     r"|\bthe\s+(?:above|foregoing|previous|preceding|latter|former)\b"
-    r"|\b(?:option|choice|answer|alternative)s?\s+\(?[A-J]\b\)?(?!\s+[a-z])"
+    r"|\b(?:option|choice|answer|alternative)s?\s+\(?(?-i:[A-J])\b"
     r"|\b(?:which|any|one|each|all)\s+of\s+(?:the\s+)?(?:following|these|those|options|choices)\b"
     r"|\b(?:in|under|on)\s+(?:this|that|these|those)\s+"
     r"(?:case|situation|scenario|facts?|circumstances?|question|context)\b",
@@ -56,6 +56,7 @@ _EMPTY_IT = re.compile(
     r"(?:to|that|for|if|when|whether)\b|\b(?:does|did)\s+it\s+(?:take|mean|matter|follow)\b",
     re.IGNORECASE,
 )
+_MODAL: Final = frozenset(terms("must may might shall ought need dare"))
 _PLURAL_OF_ALL = re.compile(r"\b(?:those|one|ones)\s+(?:who|that|whose|which)\b", re.IGNORECASE)
 
 
@@ -162,7 +163,7 @@ def leans(question: str) -> bool:
 
 
 def _names_something(text: str) -> bool:
-    return any(is_telling(stem) for stem in terms(text))
+    return any(is_telling(stem) and stem not in _MODAL for stem in terms(text))
 
 
 def _shares_words(question: str, told: str, language: str) -> bool:
