@@ -9,10 +9,10 @@ look-alikes (`trust_aware benign`, XSTest, the benign prompts of CyberSecEval, B
 they are) and ordinary questions and passages of three evaluation sets. The signs and what they are
 worth were set on half of the categories; `screening_cases` says which.
 
-`refused` is what the signs stop alone. `flagged` adds what they call unclear: with a model it is
-asked about such a question, and `with_model` says what comes of it; without one it passes. An
-unclear passage always passes. Intervals are Wilson's, at 95 %; a payload counts once, in however
-many contexts it stands. Writes `benchmarks/results/screening.json`.
+`refused` is what the signs stop. `flagged` adds what they call unclear: a question passes then
+unless a model objects, a passage always. Intervals are Wilson's, at 95 %; a payload counts once, in
+however many contexts it stands. Writes `benchmarks/results/screening.json`; with `--model` only
+what that model says of the unclear questions, to `screening_model.json`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     Judged = list[tuple[Case, Signals]]
 
-ASKED_ANYWAY = 20
+ASKED_ANYWAY = 15
 LOOKALIKES = ("trust_aware benign", "xstest safe", "cyberseceval_frr")
 
 
@@ -167,21 +167,28 @@ def _counted(verdicts: Sequence[bool | None]) -> dict[str, int]:
     }
 
 
+def ask_model(judged: Judged, model: str) -> None:
+    content = {
+        half: asyncio.run(asked([one for one in judged if one[0].half == half], model))
+        for half in HALVES
+    }
+    command = f"python -m benchmarks.screening --model gguf:{Path(model).name}"
+    write_results(RESULTS / "screening_model.json", command, content)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--model", help="who is asked where the signs are unclear")
+    parser.add_argument("--model", help="ask it about what the signs leave unclear")
     chosen = parser.parse_args()
     held = cases(data_folder())
     judged = [(case, screened(case.text, kind=case.kind)) for case in held]
+    if chosen.model:
+        ask_model(judged, chosen.model)
+        return
     content: dict[str, Any] = {
         half: of_half([one for one in judged if one[0].half == half]) for half in HALVES
     }
     content["milliseconds"] = milliseconds(held)
-    if chosen.model:
-        content["with_model"] = {"model": Path(chosen.model).name} | {
-            half: asyncio.run(asked([one for one in judged if one[0].half == half], chosen.model))
-            for half in HALVES
-        }
     for half in HALVES:
         for source, told in content[half]["by_source"].items():
             print(f"{half:9} {source:22} {told['refused']}")
