@@ -168,7 +168,7 @@ def _counted(verdicts: Sequence[bool | None]) -> dict[str, int]:
 
 
 def ask_model(judged: Judged, model: str) -> None:
-    content = {
+    content: dict[str, Any] = {
         half: asyncio.run(asked([one for one in judged if one[0].half == half], model))
         for half in HALVES
     }
