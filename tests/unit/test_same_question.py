@@ -32,6 +32,11 @@ DIFFERENT = [
     ("Who is the harbour master?", "Who was the harbour master?", "past"),
     ("When was the quay built?", "Where was the quay built?", "another way"),
     ("Is the crane safe on Linux than on BSD?", "Is the crane safe on BSD than on Linux?", "order"),
+    ("Who gets the deposit?", "Who has the deposit?", "other words"),
+    ("Can I sue you?", "Can you sue me?", "other words"),
+    ("Which ships have pilots?", "Which ships are pilots?", "other words"),
+    ("Did the owner of the ship sell the cargo?", "Did the ship sell the cargo's owner?", "order"),
+    ("Did a clerk of Orr give notice?", "Did Orr give a clerk notice?", "order"),
     ("Who built the quay in May?", "Who built the quay in June?", "names"),
 ]
 SAME = [
@@ -50,6 +55,10 @@ SAME = [
     ("Must ships report?", "Are ships required to report?"),
     ("Is the notice 30 days long?", "Is the notice thirty days long?"),
     ("Who owns the quay?", "Could you please tell me who owns the quay?"),
+    ("How thick is the piling of the south quay?", "How thick is the south quay's piling?"),
+    ("Do guests get charged by the host?", "Does the host charge guests?"),
+    ("Has the doctor signed?", "Is it true that the doctor has signed?"),
+    ("When do I have to report?", "When must we report?"),
     ("Is it over 500 euros?", "Is it more than €500?"),
     ("What is the owner of the Marigold liable for?", "What is the Marigold's owner liable for?"),
 ]

@@ -18,11 +18,14 @@ from secondlook.nodes.remembering.wording import (
     ARTICLES,
     AUXILIARIES,
     BE,
+    GET,
+    HAVE,
     LEFT_OUT,
     MARKERS,
     MODALS,
     NEGATIONS,
     PAST,
+    PREPOSITIONS,
     PRESENT,
     QUESTION_WORDS,
     REWRITES,
@@ -38,11 +41,13 @@ if TYPE_CHECKING:
 
 Tense = Literal["past", "present"]
 Owning = Literal["near", "far"]
-"""How much of what follows an "of" takes: a name or a word, or all up to the next part."""
+"""How much of what follows an "of" takes: a name or a word, or, where no verb can follow, all up to
+the next part."""
 
 NOT = "not"
 PASSIVE = "(passive)"
 _OF = "of"
+_ARTICLE = "(the)"
 _BY = "by"
 _TOKEN = re.compile(r"[^\W_]+(?:[-.,'/][^\W_]+)*(?:\(\))?")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z0-9\"'(])")
@@ -140,8 +145,14 @@ class _Open:
     words: list[str] = field(default_factory=list)
     aside: list[str] = field(default_factory=list)
     passive: bool = False
+    is_all: bool = False
+    """Whether a form of "to be" is its verb."""
     verb: int | None = None
     """Where the participle stands that makes it passive."""
+
+    @property
+    def has_no_verb(self) -> bool:
+        return self.is_all or self.marker in PREPOSITIONS
 
     def made_active(self, doers: Sequence[str]) -> None:
         if self.verb is not None:
@@ -167,7 +178,7 @@ class _Gathering:
             asked.made_active(())
         made = [part for part in _active(gathered) if _says_something(part)]
         for part in made:
-            part.words = self._owned(part.words)
+            part.words = self._owned(part)
         return [part.closed() for part in made]
 
     def _gathered(self, tokens: Sequence[str]) -> list[_Open]:
@@ -190,10 +201,15 @@ class _Gathering:
             part.aside.append(NOT)
         elif word in MODALS and not (before and before[-1] in ARTICLES):  # a will is left, or read
             part.aside.append(MODALS[word])
-        elif word in BE and _participle_follows(after):
-            part.passive = True
+        elif word in HAVE | GET and not _participle_follows(after):  # who has it is not who is it
+            part.words.append(stem_of(word))
+        elif word in BE | GET:
+            part.passive = part.passive or _participle_follows(after)
+            part.is_all = not part.passive
         elif thing := lacking(word):
             parts.insert(-1, _Open("without", [stem_of(thing)]))
+        elif word in ARTICLES & LEFT_OUT:
+            part.words.append(_ARTICLE)
         elif word not in LEFT_OUT:
             if part.passive and part.verb is None and is_participle(word):
                 part.verb = len(part.words)
@@ -218,14 +234,17 @@ class _Gathering:
             value = _value(word)
             yield value if value != word else stem_of(word)
 
-    def _owned(self, words: Sequence[str]) -> list[str]:
-        """ "The roof of the house" as "the house's roof"."""
-        left = list(words)
+    def _owned(self, part: _Open) -> list[str]:
+        """ "The roof of the house" as "the house's roof"; then the articles go."""
+        left = list(part.words)
+        far = self.owning == "far" and part.has_no_verb
         while _OF in left:
             at = len(left) - 1 - left[::-1].index(_OF)
-            end = len(left) if self.owning == "far" else at + 1 + self._reach(left[at + 1 :])
-            left[max(0, at - 1) : end] = [*left[at + 1 : end], *left[max(0, at - 1) : at]]
-        return left
+            start = _beginning(left, at)
+            owner = [word for word in left[at + 1 :] if word != _ARTICLE]
+            reach = len(owner) if far else self._reach(owner)
+            left[start:] = [*owner[:reach], *left[start:at], *owner[reach:]]
+        return [word for word in left if word != _ARTICLE]
 
     def _reach(self, words: Sequence[str]) -> int:
         """How many of the words an "of" takes: all of a name, or one."""
@@ -233,6 +252,14 @@ class _Gathering:
         while run < len(words) and (words[run] in self.names or words[run][:1].isdigit()):
             run += 1
         return max(1, run)
+
+
+def _beginning(words: Sequence[str], end: int) -> int:
+    """Where the words before an "of" begin: after their article, or with the last of them."""
+    for at in range(end - 1, -1, -1):
+        if words[at] == _ARTICLE:
+            return at
+    return max(0, end - 1)
 
 
 def _begin(parts: list[_Open], marker: str) -> None:

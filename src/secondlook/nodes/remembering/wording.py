@@ -14,6 +14,17 @@ if TYPE_CHECKING:
 
 _NUMBER = r"(?=(?:[$€£]\s?)?\d|(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)"
 _WH = r"(?:what|which)"
+_AUXILIARY = r"(?:do|does|did|can|could|may|must|should|shall|will|would|am|are|have)"
+_MEASURES = (
+    ("depth", "deep"),
+    ("width", "wide"),
+    ("height", "high"),
+    ("length", "long"),
+    ("thickness", "thick"),
+    ("size", "large"),
+    ("weight", "heavy"),
+    ("age", "old"),
+)
 _NO_PREPOSITION = r"(?<!\bby)(?<!\bto)(?<!\bof)(?<!\bin)(?<!\bon)(?<!\bat)(?<!\bfor)(?<!\bfrom)"
 
 REWRITES: Final = tuple(
@@ -45,12 +56,13 @@ REWRITES: Final = tuple(
         (rf"\b{_WH} (?:person|people|party)\b", "who"),
         (r"\bwhom\b", "who"),
         (rf"\b{_WH} number of\b", "how many"),
-        (rf"\b{_WH} (?:is|was|are|were) the depth of\b", "how deep is"),
-        (rf"\b{_WH} (?:is|was|are|were) the width of\b", "how wide is"),
-        (rf"\b{_WH} (?:is|was|are|were) the height of\b", "how high is"),
-        (rf"\b{_WH} (?:is|was|are|were) the length of\b", "how long is"),
-        (rf"\b{_WH} (?:is|was|are|were) the age of\b", "how old is"),
+        *(
+            (rf"\b{_WH} (is|was|are|were) the {noun} of\b", rf"how {how} \1")
+            for noun, how in _MEASURES
+        ),
         (r"\bhow (?:do|can|does|could) (?:i|we|you|one)\b", "how"),
+        # Whoever asks may mean anybody; but who else is named with "you" or "me" counts.
+        (rf"^((?:\w+ ){{0,3}}?{_AUXILIARY}) (?:i|you|we)\b", r"\1"),
         # What may and what must be.
         (r"\b(?:is|was) it possible (?:for\b)?(?: to\b)?", "may"),
         (r"\bis it (?:mandatory|necessary|obligatory|compulsory) (?:for\b)?(?: to\b)?", "must"),
@@ -162,8 +174,8 @@ _MODAL |= {name: name for name in ("should", "could", "might", "would", "will")}
 MODALS: Final[Mapping[str, str]] = _MODAL
 NEGATIONS: Final = frozenset({"not", "no"})
 _LEFT_OUT = (
-    "a an the is are was were am be been being do does did has have had having that there it its i "
-    "you we me us one one's so then also just really actually exactly"
+    "a an the is are was were am be been being do does did has have had having that there it its "
+    "one one's so then also just really actually exactly"
 )
 LEFT_OUT: Final = frozenset(_LEFT_OUT.split())
 """They carry the grammar, or nothing."""
@@ -184,11 +196,19 @@ MARKERS: Final[Mapping[str, str]] = {name: name for name in _MARKERS.split()} | 
     "which": "what",
 }
 """Words that begin a part of a question, by what they mean there."""
+_BEFORE_CLAUSES = (
+    "to before after until since than if unless because while as and or but whether although "
+    "though where why how who what whose"
+)
+PREPOSITIONS: Final = frozenset(MARKERS.values()) - frozenset(_BEFORE_CLAUSES.split())
+"""Those of them behind which no verb can stand."""
 QUESTION_WORDS: Final = frozenset({"who", "what", "which", "when", "where", "why", "how", "whose"})
 ARTICLES: Final = frozenset({"a", "an", "the", "his", "her", "their", "its", "this", "last"})
 PAST: Final = frozenset({"was", "were", "did", "had"})
 PRESENT: Final = frozenset({"is", "are", "am", "do", "does", "has", "have"})
-BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being", "get", "gets", "got"})
+BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being"})
+HAVE: Final = frozenset({"has", "have", "had"})
+GET: Final = frozenset({"get", "gets", "got"})
 AUXILIARIES: Final = frozenset({*PAST, *PRESENT, *MODALS, "be", "been", "get", "gets", "got"})
 _PARTICIPLES = (
     "begun bitten bought bound broken brought built burnt caught chosen cut dealt done drawn "
@@ -227,7 +247,8 @@ def lacking(word: str) -> str | None:
 
 _IRREGULAR = {
     "bought": "buy", "built": "build", "chose": "choose", "chosen": "choose", "fell": "fall",
-    "fallen": "fall", "gave": "give", "given": "give", "held": "hold", "kept": "keep",
+    "fallen": "fall", "gave": "give", "given": "give", "got": "get", "had": "have", "has": "have",
+    "held": "hold", "kept": "keep",
     "knew": "know", "known": "know", "led": "lead", "left": "leave", "lent": "lend",
     "lost": "lose", "made": "make", "met": "meet", "paid": "pay", "ran": "run", "rose": "rise",
     "said": "say", "saw": "see", "seen": "see", "sent": "send", "sold": "sell", "spent": "spend",

@@ -1,0 +1,149 @@
+"""A question asked twice: researched once, and again when what the answer rests on has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook import Library, Secondlook
+from secondlook.memory.answers import AnswerMemory, memory_file
+from secondlook.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.answer import Answer
+
+ASKED = "how deep is the deepest berth of the north quay"
+REWORDED = "Please tell me how deep the north quay's deepest berth is."
+OPPOSITE = "how deep is the shallowest berth of the north quay"
+
+
+def settings_in(tmp_path: Path, **research: Any) -> Settings:
+    return Settings.model_validate(
+        {
+            "library": {"path": tmp_path / "library"},
+            "runs": {"path": tmp_path / "runs.db"},
+            "research": research,
+        }
+    )
+
+
+@pytest.fixture
+def settings(tmp_path: Path, folder: Path) -> Settings:
+    made = settings_in(tmp_path)
+    with Library.open(settings=made) as library:
+        library.add([folder])
+    return made
+
+
+def asked(settings: Settings, question: str, **options: Any) -> Answer:
+    with Secondlook.open(settings=settings) as engine:
+        return engine.ask(question, workflow="research", **options)
+
+
+def recalled(answer: Answer) -> str | None:
+    assert answer.research is not None
+    return answer.research.recalled.question if answer.research.recalled else None
+
+
+def test_the_same_question_is_answered_from_memory(settings: Settings) -> None:
+    first = asked(settings, ASKED)
+    assert (first.status, recalled(first)) == ("answered", None)
+    assert first.research
+    assert first.research.remembered
+    again = asked(settings, REWORDED)
+    assert recalled(again) == ASKED
+    assert (again.status, again.short, again.text) == (first.status, first.short, first.text)
+    assert again.citations == first.citations
+    assert again.research
+    assert not again.research.remembered, "a memory of a memory"
+    assert "search_step" not in [step.node for step in again.steps]
+    assert any("From memory" in step.said and "--fresh" in step.said for step in again.steps)
+
+
+def test_another_question_is_not(settings: Settings) -> None:
+    asked(settings, ASKED)
+    assert recalled(asked(settings, OPPOSITE)) is None
+
+
+def test_a_document_that_changed_is_researched_again(settings: Settings, folder: Path) -> None:
+    asked(settings, ASKED)
+    page = folder / "harbour.md"
+    page.write_text(page.read_text("utf-8").replace("14.2", "13.9"), encoding="utf-8")
+    with Library.open(settings=settings) as library:
+        library.add([folder])
+    answer = asked(settings, ASKED)
+    assert recalled(answer) is None
+    assert "13.9" in answer.text
+
+
+def test_a_document_that_is_gone_leaves_no_memory(settings: Settings, folder: Path) -> None:
+    asked(settings, ASKED)
+    with Library.open(settings=settings) as library:
+        library.remove([str(folder / "harbour.md")])
+    assert recalled(asked(settings, ASKED)) is None
+
+
+def test_a_rebuilt_or_restored_library_keeps_what_holds(settings: Settings, tmp_path: Path) -> None:
+    asked(settings, ASKED)
+    with Library.open(settings=settings) as library:
+        library.backup(tmp_path / "backup.tar.zst")
+    Library.rebuild(settings=settings).close()
+    assert recalled(asked(settings, ASKED)) == ASKED
+    Library.restore(tmp_path / "backup.tar.zst", settings=settings, force=True).close()
+    assert recalled(asked(settings, ASKED)) == ASKED
+
+
+def test_asked_afresh_it_is_researched_and_remembered(settings: Settings, tmp_path: Path) -> None:
+    asked(settings, ASKED)
+    fresh = asked(settings_in(tmp_path, enable_recall=False), ASKED)
+    assert recalled(fresh) is None
+    assert fresh.research
+    assert fresh.research.remembered
+    with Secondlook.open(settings=settings) as engine:
+        assert engine.memory is not None
+        assert [entry.run for entry in engine.memory.list()] == [fresh.run]
+
+
+def test_where_no_run_is_stored_nothing_is_remembered(settings: Settings, tmp_path: Path) -> None:
+    silent = settings.model_copy(update={"runs": settings.runs.model_copy(update={"keep": 0})})
+    answer = asked(silent, ASKED)
+    assert answer.status == "answered"
+    assert answer.research
+    assert not answer.research.remembered
+    assert not memory_file(settings.runs.path).exists()
+    with Secondlook.open(settings=silent) as engine:
+        assert engine.memory is None
+
+
+def test_other_workflows_leave_the_memory_alone(settings: Settings) -> None:
+    with Secondlook.open(settings=settings) as engine:
+        engine.ask(ASKED, workflow="linear")
+    assert not memory_file(settings.runs.path).exists()
+
+
+def test_an_engine_may_be_given_a_memory_of_its_own(settings: Settings) -> None:
+    library = Library.open(settings=settings, create=False)
+    with Secondlook(library, settings=settings, memory=AnswerMemory.temporary()) as engine:
+        assert recalled(engine.ask(ASKED, workflow="research")) is None
+        assert recalled(engine.ask(REWORDED, workflow="research")) == ASKED
+    assert not memory_file(settings.runs.path).exists()
+
+
+def test_a_choice_is_made_anew_and_never_remembered(settings: Settings) -> None:
+    first = asked(settings, ASKED, choices=["3.4 metres", "14.2 metres"])
+    again = asked(settings, ASKED, choices=["14.2 metres", "21 metres"])
+    assert recalled(again) == ASKED
+    assert first.choice is not None
+    assert again.choice is not None
+    assert (first.choice.text, again.choice.text) == ("14.2 metres", "14.2 metres")
+    assert (first.choice.letter, again.choice.letter) == ("B", "A")
+
+
+def test_a_damaged_memory_costs_no_answer(settings: Settings) -> None:
+    memory_file(settings.runs.path).write_bytes(b"no database, whatever it is called " * 50)
+    answer = asked(settings, ASKED)
+    assert answer.status == "answered"
+    assert {warning.node for warning in answer.warnings} == {"recall", "remember"}
