@@ -5,8 +5,9 @@
 
 Every question of `barexam` and `mmlu-law`, typed with its choices in four forms, and without them.
 Nothing was fitted to these sets, but for one rule that was widened once two questions of `mmlu-law`
-had been taken apart: text that goes on after a list in one line is no choice. Also counted: questions that name no facts, for which
-`research.enable_issues` would ask a model. Writes `benchmarks/results/choices.json`.
+had been taken apart: text that goes on after a list in one line is no choice. Also counted:
+questions that name no facts, for which `research.enable_issues` would ask a model. Writes
+`benchmarks/results/choices.json`.
 """
 
 from __future__ import annotations
