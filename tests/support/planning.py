@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.runtime import Runtime
 
@@ -112,14 +112,16 @@ def done(question: str, *findings: Sentence, phase: str = "Necessity", **more: A
     kept = findings or (sentence("Private necessity lets a captain moor in a storm."),)
     draft: Any = {"sentences": list(kept), "stop": "answered", "confidence": 0.8}
     step: Any = {**pending(1, question, phase=phase), "status": "completed", "confidence": 0.8}
-    return {**step, "draft": draft, **more}
+    made: Any = {**step, "draft": draft, **more}
+    return cast("StepData", made)
 
 
 def lost(question: str, *passages: str, attempt: int = 1) -> StepData:
     """A failed step, and the passages it was shown."""
     evidence: Any = [{"passage": name, "rank": rank} for rank, name in enumerate(passages, 1)]
     step: Any = {**pending(1, question, phase="Necessity", attempt=attempt), "evidence": evidence}
-    return {**step, "status": "failed", "confidence": 0.21}
+    made: Any = {**step, "status": "failed", "confidence": 0.21}
+    return cast("StepData", made)
 
 
 def question_in(request: ChatRequest) -> str:

@@ -108,14 +108,20 @@ async def _adopted(
     """What a model proposes, or else what code knows to ask next."""
     made = await adopted(context, proposal, aim, earlier=state["plan"], known=told)
     again = _retried(state, proposal, made)
-    by, why = "a model", "a failed step in other words" if again else "something is still missing"
-    refused = made.refused
     if made.planned is None:
-        other = await _by_code(context, state)
-        made = Adopted(other.planned, warnings=(*made.warnings, *other.warnings))
-        by, why = "code", f"{other.why}; the model's question was refused ({refused})"
+        return await _instead(context, state, made, aim)
     made = await with_searches(context, made, proposal, aim, scope=state["scope"], known=told)
-    return _Decision(made.planned, why, by, again, refused, made.numbers, made.warnings)
+    why = "a failed step in other words" if again else "something is still missing"
+    return _Decision(made.planned, why, "a model", again, None, made.numbers, made.warnings)
+
+
+async def _instead(context: Context, state: ToReplan, made: Adopted, aim: Aim) -> _Decision:
+    """What code asks, where a model's question is refused: its searches belong to that one."""
+    other = await _by_code(context, state)
+    new = Adopted(other.planned, warnings=(*made.warnings, *other.warnings))
+    new = await with_searches(context, new, None, aim, scope=state["scope"])
+    why = f"{other.why}; the model's question was refused ({made.refused})"
+    return _Decision(new.planned, why, "code", None, made.refused, new.numbers, new.warnings)
 
 
 def _retried(state: ToReplan, proposal: Proposal, made: Adopted) -> StepData | None:

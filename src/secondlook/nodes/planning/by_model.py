@@ -7,10 +7,9 @@ before `questions` and `queries` have looked at it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.config import JsonDict  # noqa: TC002  # pydantic reads annotations
 
 from secondlook.prompts import evidence_marks, load
 
@@ -22,58 +21,57 @@ if TYPE_CHECKING:
 PLAN = "plan"
 REPLAN = "replan"
 QUERIES = "queries"
-_SHORT: JsonDict = {"maxLength": 240}
-_THREE: JsonDict = {"maxItems": 3, "items": {"type": "string", **_SHORT}}
-"""Told to a model, and not demanded. Servers that hold a model to a schema end its loops by it; of
-a small model three queries are not forced, for it fills up with the examples it was shown."""
 Action = Literal["next_step", "retry", "complete"]
 
 
-class Queries(BaseModel):
-    """What a model is asked for; what else it says does not matter."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    queries: list[str] = Field(
-        description="Three search queries, the nearest first.", json_schema_extra=_THREE
-    )
-
-
-class Planned(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    phase: str = Field(
-        description="What is looked up, in one to four words.", json_schema_extra={"maxLength": 40}
-    )
-    question: str = Field(
-        description="One question that is understood by itself.", json_schema_extra=_SHORT
-    )
+# How long, and how many, is told and not demanded. Servers that hold a model to a schema end its
+# loops by it. Three queries are not forced: a small model fills up with the examples it was shown.
+_Phase = Annotated[
+    str, Field(description="What it is, in few words.", json_schema_extra={"maxLength": 40})
+]
+_Asked = Annotated[
+    str, Field(description="One plain question.", json_schema_extra={"maxLength": 240})
+]
+_Searches = Annotated[
+    list[str],
+    Field(
+        description="Three search queries.",
+        json_schema_extra={"maxItems": 3, "items": {"type": "string", "maxLength": 240}},
+    ),
+]
 
 
-class PlannedSearch(Planned, Queries):
-    pass
+def _all_required(schema: dict[str, Any]) -> None:
+    schema["required"] = list(schema["properties"])
 
 
-class Replanned(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+class _Reply(BaseModel):
+    """What a model is asked for in full. What it leaves out is empty: no reason to ask again."""
 
+    model_config = ConfigDict(extra="ignore", json_schema_extra=_all_required)
+
+
+class Queries(_Reply):
+    queries: _Searches = []
+
+
+class Planned(_Reply):
+    phase: _Phase = ""
+    question: _Asked = ""
+
+
+class PlannedSearch(Planned):
+    queries: _Searches = []
+
+
+class Replanned(_Reply):
     action: Action = Field(description="What to do next.")
-    phase: str = Field(
-        default="",
-        description="What is looked up, in one to four words.",
-        json_schema_extra={"maxLength": 40},
-    )
-    question: str = Field(
-        default="",
-        description="One question that is understood by itself.",
-        json_schema_extra=_SHORT,
-    )
+    phase: _Phase = ""
+    question: _Asked = ""
 
 
 class ReplannedSearch(Replanned):
-    queries: list[str] = Field(
-        default=[], description="Three search queries, the nearest first.", json_schema_extra=_THREE
-    )
+    queries: _Searches = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ async def first_proposed(context: Context, aim: Aim) -> Proposal:
         node=PLAN,
         max_tokens=prompt.max_tokens,
     )
-    said = reply.value or Planned(phase="", question="")
+    said = reply.value or Planned()
     return Proposal("next_step", said.phase, said.question, _queries(said), prompt.name)
 
 

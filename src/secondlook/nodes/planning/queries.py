@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Scalar
     from secondlook.context import Context
+    from secondlook.nodes.planning.diversity import Fault
     from secondlook.passage import Passage
     from secondlook.retrieval.index.port import Filter
     from secondlook.state import StepData
@@ -67,7 +68,7 @@ class _Sieve:
     """Alternatives that passed, and what became of the others."""
 
     chosen: list[str]
-    faults: dict[str, int] = field(default_factory=lambda: {"repeat": 0, "drift": 0, "refused": 0})
+    faults: dict[Fault, int] = field(default_factory=lambda: {"repeat": 0, "drift": 0})
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -106,9 +107,8 @@ async def validated(
     verdict = _primary(context, question, given, told, prompt)
     sieve = _Sieve([verdict.query or without_filler(question)])
     if context.settings.research.enable_multi_query:
-        # Too many new words for a primary query are what an alternative is for.
-        spare = given if verdict.reason == "new words" else given[1:]
-        await _sift(context, question, spare, sieve, told=told, prompt=prompt)
+        rich = given[:1] if verdict.reason == "new words" else ()
+        await _sift(context, question, rich, given[1:], sieve, told=told, prompt=prompt)
     by_model = len(sieve.chosen) - (not verdict.is_accepted)
     await _fill_up(context, question, sieve, allowed)
     numbers: dict[str, Scalar] = {
@@ -142,23 +142,25 @@ def _primary(
 async def _sift(
     context: Context,
     question: str,
+    rich: Sequence[str],
     given: Sequence[str],
     sieve: _Sieve,
     *,
     told: str,
     prompt: str,
 ) -> None:
-    """Takes alternatives over that pass."""
+    """Takes alternatives over that pass. `rich` has most words of its own, too many for a primary
+    query and just what an alternative is for, though it shares what the question is about."""
     language = context.settings.library.language
     primary = sieve.chosen[0]
     texts = [
         text
-        for one in given[: ALTERNATIVES + 1]
+        for one in (*rich, *given)
         if (text := _sound(one, f"{question} {primary}", told, language, prompt))
     ]
-    sieve.faults["refused"] += len(given) - len(texts)
     for text, like in zip(texts, await _likeness(context, primary, texts, sieve), strict=True):
-        wrong = fault_of(text, sieve.chosen, like, question=question, language=language)
+        before = () if text in map(bare, rich) else sieve.chosen
+        wrong = fault_of(text, before, like, question=question, language=language)
         if wrong:
             sieve.faults[wrong] += 1
         elif len(sieve.chosen) <= ALTERNATIVES:

@@ -1,0 +1,154 @@
+"""The first step of a research: by a model in one call or in two, and by code where that fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ModelError, ModelUnavailable
+from secondlook.memory.ledger import Caps
+from tests.support.function_model import FunctionModel
+from tests.support.planning import (
+    CHOICES,
+    FIRST,
+    STORM,
+    context,
+    last_prompt,
+    planned,
+    prompts,
+    question_in,
+    speaking,
+    state,
+    told,
+)
+
+if TYPE_CHECKING:
+    from secondlook.models import ChatRequest
+
+SEPARATE = {"calls": "separate"}
+QUERY = "when private necessity allows a captain to moor or berth at a private pier"
+
+
+def good(request: ChatRequest) -> dict[str, Any]:
+    """A plan made of what the prompt asks."""
+    assert question_in(request) == STORM
+    return {"phase": "necessity", "question": FIRST, "queries": [QUERY]}
+
+
+def test_one_call_gives_the_step_and_its_searches() -> None:
+    model = speaking(good)
+    update = planned(context(model))
+    (step,) = update["plan"]
+    assert (step["id"], step["status"], step["phase"]) == (1, "pending", "Necessity")
+    assert step["question"] == FIRST
+    assert step["queries"][0] == QUERY
+    assert len(step["queries"]) == 3
+    assert (update["cycles"], update["stopped"], update["warnings"]) == (0, "", [])
+    assert len(model.requests) == 1
+    numbers = told(update).numbers
+    assert {"by": "a model", "refused": None, "wordings": 3, "by_model": 1}.items() <= (
+        numbers.items()
+    )
+
+
+def test_separate_calls_leave_the_searches_for_later() -> None:
+    model = speaking(good)
+    (step,) = planned(context(model, research=SEPARATE))["plan"]
+    assert (step["question"], step["queries"]) == (FIRST, [])
+    assert '"queries"' not in prompts(model)
+
+
+def test_one_step_whatever_a_model_writes() -> None:
+    several = f"{FIRST} Who pays for the pier? What is trespass?"
+    model = speaking({"phase": "Rules", "question": several, "steps": [{"question": "x"}]})
+    assert [step["question"] for step in planned(context(model))["plan"]] == [FIRST]
+
+
+def test_the_model_is_told_of_field_and_issues_and_never_of_choices() -> None:
+    model = speaking(good)
+    given = context(model, research={"vocabulary": "Say privilege\nfor right."})
+    planned(given, state(issues=["damage to piers", "leave of the owner"]))
+    assert last_prompt(model) == (
+        f"Field: Say privilege for right.\nQuestion: {STORM}\n"
+        "May matter: damage to piers; leave of the owner"
+    )
+    assert not any(text in prompts(model) for text in CHOICES.values())
+    assert "(A)" not in prompts(model)
+
+
+def test_an_issue_may_be_the_first_thing_to_look_up() -> None:
+    model = speaking({"phase": "", "question": "What is estoppel in equity?"})
+    assert told(planned(context(model))).numbers["refused"] == "off the subject"
+    update = planned(context(model), state(issues=["estoppel"]))
+    assert update["plan"][0]["question"] == "What is estoppel in equity?"
+    assert update["plan"][0]["phase"] == "Research"
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("Is he liable?", "leans"),
+        ("", "empty"),
+        ("When must the owner of a ferry pay for damage to a moored yacht?", "example"),
+    ],
+)
+def test_an_unusable_question_gives_way_to_the_users_own(question: str, reason: str) -> None:
+    model = speaking({"phase": "Law", "question": question, "queries": []})
+    update = planned(context(model))
+    (step,) = update["plan"]
+    assert (step["question"], step["phase"]) == (STORM, "The question")
+    assert step["queries"][0] == STORM
+    assert (told(update).numbers["by"], told(update).numbers["refused"]) == ("code", reason)
+    assert len(model.requests) == 1
+
+
+def test_a_plain_simple_question_is_its_own_step() -> None:
+    asked = "What is private necessity?"
+    model = speaking({"phase": "Definition", "question": "What is law?", "queries": [asked]})
+    update = planned(context(model), state(asked, query_type="simple"))
+    assert update["plan"][0]["question"] == asked
+    assert update["plan"][0]["phase"] == "Definition"
+    assert planned(context(model, research=SEPARATE), state(asked, query_type="simple"))["plan"]
+    assert (
+        len(model.requests) == 1
+    )  # there is nothing to plan, and searches have a call of their own
+
+
+def test_a_long_simple_question_is_put_in_short() -> None:
+    update = planned(context(speaking(good)), state(query_type="simple"))
+    assert update["plan"][0]["question"] == FIRST
+
+
+@pytest.mark.parametrize("error", [ModelError("it broke"), ModelUnavailable("it is away")])
+@pytest.mark.parametrize("calls", ["merged", "separate"])
+def test_a_model_that_fails_leaves_the_plan_to_code(error: Exception, calls: str) -> None:
+    def fail(_: ChatRequest) -> str:
+        raise error
+
+    update = planned(context(FunctionModel(fail), research={"calls": calls}))
+    (step,) = update["plan"]
+    assert step["question"] == STORM
+    assert bool(step["queries"]) is (calls == "merged")
+    (warning,) = update["warnings"]
+    assert warning["consequence"] == "the first step was planned by code"
+    assert told(update).numbers["by"] == "code"
+
+
+def test_a_reply_that_is_no_plan_and_a_spent_budget_leave_it_to_code_too() -> None:
+    update = planned(context(FunctionModel(lambda _: "I would look up necessity.")))
+    assert update["warnings"][0]["error"] == "UnusableReply"
+    model = speaking(good)
+    update = planned(context(model, caps=Caps(tokens=10)))
+    assert update["warnings"][0]["error"] == "BudgetExceeded"
+    assert update["plan"][0]["question"] == STORM
+    assert model.requests == []
+
+
+def test_without_a_model_code_plans_and_searches_are_worded_later() -> None:
+    update = planned(context())
+    (step,) = update["plan"]
+    assert (step["question"], step["queries"]) == (STORM, [])
+    assert told(update).numbers["by"] == "code"
+    two = "Who was the captain of the Marisol and when was the pier built?"
+    assert planned(context(), state(two))["plan"][0]["question"] != ""

@@ -1,0 +1,229 @@
+"""What a research does next: a next step, a failed one in other words, or no more."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ModelUnavailable
+from secondlook.memory.ledger import Caps
+from secondlook.nodes.planning.by_code import StepPlanned
+from secondlook.state import unread
+from tests.support.function_model import FunctionModel
+from tests.support.planning import (
+    CHOICES,
+    FIRST,
+    SECOND,
+    STORM,
+    after,
+    context,
+    done,
+    last_prompt,
+    lost,
+    prompts,
+    replanned,
+    sentence,
+    shelf,
+    speaking,
+    told,
+)
+
+if TYPE_CHECKING:
+    from secondlook.models import ChatRequest
+
+OTHERWISE = "When does private necessity allow a ship's captain to moor at a private pier?"
+QUERY = "whether a captain must compensate or repay the owner for damage to a private pier"
+
+
+def missing(request: ChatRequest) -> dict[str, Any]:
+    """Looks at what the steps asked, and asks for what none of them did."""
+    steps = request.messages[-1].content
+    if "failed" in steps:
+        return {"action": "retry", "phase": "Necessity", "question": OTHERWISE, "queries": []}
+    if SECOND in steps:
+        return {"action": "complete"}
+    return {"action": "next_step", "phase": "damages", "question": SECOND, "queries": [QUERY]}
+
+
+def test_what_no_step_has_asked_comes_next() -> None:
+    model = speaking(missing)
+    update = replanned(context(model))
+    first, step = update["plan"]
+    assert first["question"] == FIRST
+    assert (step["id"], step["status"], step["question"]) == (2, "pending", SECOND)
+    assert (step["phase"], step["retry_of"], step["attempt"]) == ("Damages", None, 1)
+    assert step["queries"][0] == QUERY
+    assert len(step["queries"]) == 3
+    assert (update["route"], update["stopped"], update["warnings"]) == ("search_step", "", [])
+    route = told(update).route
+    assert route is not None
+    assert (route.to, route.why) == ("search_step", "something is still missing")
+    assert told(update).numbers["action"] == "next_step"
+    assert len(model.requests) == 1
+
+
+def test_in_separate_calls_the_searches_come_later() -> None:
+    update = replanned(context(speaking(missing), research={"calls": "separate"}))
+    assert update["plan"][1]["queries"] == []
+
+
+def test_a_failed_step_is_tried_in_other_words() -> None:
+    update = replanned(context(speaking(missing)), after(done(SECOND), lost(FIRST, attempt=2)))
+    step = update["plan"][2]
+    assert (step["question"], step["retry_of"], step["attempt"]) == (OTHERWISE, 2, 3)
+    assert told(update).numbers["action"] == "retry"
+    assert told(update).said == f"Again: {OTHERWISE}"
+
+
+def test_a_retry_is_known_whatever_the_model_calls_it() -> None:
+    model = speaking({"action": "next_step", "phase": "Again", "question": OTHERWISE})
+    update = replanned(context(model), after(lost(FIRST), lost(SECOND)))
+    assert update["plan"][2]["retry_of"] == 1
+    other = speaking({"action": "retry", "phase": "Again", "question": "What is a private pier?"})
+    update = replanned(context(other), after(lost(FIRST), lost(SECOND)))
+    assert update["plan"][2]["retry_of"] == 2
+
+
+def test_where_nothing_failed_a_retry_is_a_next_step() -> None:
+    model = speaking({"action": "retry", "phase": "Damages", "question": SECOND})
+    update = replanned(context(model))
+    assert (update["plan"][1]["retry_of"], update["plan"][1]["attempt"]) == (None, 1)
+
+
+def test_a_model_that_misses_nothing_ends_the_research() -> None:
+    update = replanned(context(speaking(missing)), after(done(FIRST), done(SECOND)))
+    assert len(update["plan"]) == 2
+    assert update["route"] == "aggregate"
+    assert update["stopped"] == "a model finds nothing missing"
+    assert told(update).said == "The research is complete: a model finds nothing missing."
+
+
+def test_the_model_is_told_records_between_marks_and_no_choices() -> None:
+    held = shelf()
+    found = [unread(passage) for passage in held.held]
+    steps = (
+        done(FIRST, sentence("It does in a storm.")),
+        lost(SECOND, "damage.0", "trespass.0"),
+    )
+    model = speaking(missing)
+    given = context(model, research={"vocabulary": "Say privilege."})
+    replanned(given, after(*steps, found=found, issues=["damage to piers"]))
+    prompt = last_prompt(model)
+    assert prompt.startswith(f"Field: Say privilege.\nQuestion: {STORM}\nMay matter: damage to")
+    blocks = re.findall(r"<<evidence-\w{8} (\d)>> (.*)\n(.*)", prompt)
+    assert blocks == [
+        ("1", f"Necessity: {FIRST}", "completed (0.80): It does in a storm."),
+        (
+            "2",
+            f"Necessity: {SECOND}",
+            "failed (0.21): found no answer, best passages: Damage; Trespass",
+        ),
+    ]
+    assert not any(text in prompts(model) for text in CHOICES.values())
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        (FIRST, "repeat"),
+        ("What else does step 1 say of piers?", "leans"),
+        ("Is option B right about the pier?", "leans"),
+        ("Does it cover the pier?", "leans"),
+        ("How are vaccines against measles made?", "off the subject"),
+        ("Is it careless to leave a quay while a rope still holds the ferry?", "example"),
+    ],
+)
+def test_a_question_that_may_not_be_asked_ends_the_research(question: str, reason: str) -> None:
+    model = speaking({"action": "next_step", "phase": "Law", "question": question})
+    update = replanned(context(model))
+    assert (len(update["plan"]), update["route"]) == (1, "aggregate")
+    assert f"the model's question was refused ({reason})" in update["stopped"]
+    assert told(update).numbers["refused"] == reason
+    assert len(model.requests) == 1
+
+
+async def leading(*_: Any) -> StepPlanned:
+    return StepPlanned("Who owns the private pier?", "Owner")
+
+
+async def breaking(*_: Any) -> StepPlanned:
+    raise OSError("the library is gone")
+
+
+def test_code_asks_on_where_the_models_question_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("secondlook.nodes.replan.next_step", leading)
+    model = speaking({"action": "next_step", "phase": "Law", "question": FIRST, "queries": [QUERY]})
+    update = replanned(context(model))
+    step = update["plan"][1]
+    assert (step["question"], step["phase"]) == ("Who owns the private pier?", "Owner")
+    assert step["queries"][0] == step["question"]
+    numbers = told(update).numbers
+    assert (numbers["by"], numbers["refused"], numbers["by_model"]) == ("code", "repeat", 0)
+
+
+def test_without_a_model_code_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secondlook.nodes.replan.next_step", leading)
+    update = replanned(context())
+    assert update["plan"][1]["question"] == "Who owns the private pier?"
+    assert update["plan"][1]["queries"] == []
+    route = told(update).route
+    assert route is not None
+    assert route.why == "what was found leads on"
+
+
+def test_without_a_model_and_without_a_lead_the_research_ends() -> None:
+    update = replanned(context())
+    assert (update["route"], update["stopped"]) == ("aggregate", "nothing is left to ask")
+
+
+def test_a_library_that_is_gone_ends_the_research(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secondlook.nodes.replan.next_step", breaking)
+    update = replanned(context())
+    assert update["route"] == "aggregate"
+    assert update["warnings"][0]["message"] == "the library is gone"
+
+
+def away(_: ChatRequest) -> str:
+    raise ModelUnavailable("it is away")
+
+
+@pytest.mark.parametrize("model", [FunctionModel(away), FunctionModel(lambda _: "no plan")])
+def test_a_model_that_fails_ends_the_research_with_what_there_is(model: FunctionModel) -> None:
+    update = replanned(context(model))
+    assert (len(update["plan"]), update["route"]) == (1, "aggregate")
+    assert update["stopped"] == "no model could say what is missing"
+    assert update["warnings"][0]["consequence"] == "the research ended with what there was"
+
+
+def test_so_does_a_spent_budget() -> None:
+    model = speaking(missing)
+    update = replanned(context(model, caps=Caps(tokens=10)))
+    assert update["warnings"][0]["error"] == "BudgetExceeded"
+    assert (update["route"], model.requests) == ("aggregate", [])
+
+
+@pytest.mark.parametrize(
+    ("steps", "limits", "why"),
+    [
+        ((done(FIRST),), {"max_steps": 1}, "1 steps are done, as many as may be"),
+        ((lost(FIRST), lost(SECOND)), {"max_cycles": 2}, "2 steps were tried, as many as may be"),
+    ],
+)
+def test_no_step_is_planned_past_the_caps(
+    steps: tuple[Any, ...], limits: dict[str, int], why: str
+) -> None:
+    model = speaking(missing)
+    update = replanned(context(model, research=limits), after(*steps))
+    assert (update["route"], update["stopped"]) == ("aggregate", why)
+    assert model.requests == []
+    assert len(update["plan"]) == len(steps)
+
+
+def test_a_weak_step_counts_as_done() -> None:
+    weak = {**done(FIRST), "status": "weak"}
+    update = replanned(context(speaking(missing), research={"max_steps": 1}), after(weak))  # type: ignore[arg-type]
+    assert update["route"] == "aggregate"
