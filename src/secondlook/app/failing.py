@@ -8,19 +8,17 @@ import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from secondlook.errors import BudgetExceeded, ModelUnavailable, SecondlookError
-from secondlook.nodes.aggregate import together
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.finish import assembled
-from secondlook.nodes.researching.shown import standing
 from secondlook.nodes.settle import best_of, cut
 from secondlook.state import Finishing, trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Answer, StopReason
     from secondlook.context import Context
-    from secondlook.state import DraftData, Scope
+    from secondlook.state import DraftData, Scope, StepData
 
 log = logging.getLogger(__name__)
 
@@ -68,10 +66,19 @@ def _best_so_far(state: Mapping[str, Any], error: Exception) -> DraftData | None
 
 
 def _standing(state: Mapping[str, Any]) -> DraftData | None:
-    if done := standing(state.get("plan", [])):
-        return together(done)
+    if "plan" in state:
+        return _researched(state["plan"])
     best = best_of(state.get("drafts", []))
     return None if best is None else cut(best)
+
+
+def _researched(plan: Sequence[StepData]) -> DraftData | None:
+    """What the steps came to that were done. Imported when used: few runs are a research."""
+    from secondlook.nodes.aggregate import together
+    from secondlook.nodes.researching.shown import standing
+
+    done = standing(plan)
+    return together(done) if done else None
 
 
 def stop_reason(error: BaseException) -> StopReason:
