@@ -136,9 +136,7 @@ async def _weighed(desk: _Desk, task: Task) -> _Said | None:
     return said
 
 
-async def _told_apart(
-    desk: _Desk, task: Task, found: Derived, why: str
-) -> tuple[str | None, str]:
+async def _told_apart(desk: _Desk, task: Task, found: Derived, why: str) -> tuple[str | None, str]:
     """Which of the options that the verdicts leave alike the reader prefers."""
     rivals = found.letters or tuple(task.options)
     options = {letter: task.options[letter] for letter in rivals}

@@ -21,9 +21,8 @@ _LINE = re.compile(r"^\W*(?:option\s+)?\(?([A-Za-z])\s*[).:=-]+\s*(.+)$", re.IGN
 _ANSWER = re.compile(
     r"^\W*(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|choice)\b(.*)$", re.IGNORECASE
 )
-_VERDICT = re.compile(
-    r"\W*(not[ _-]*met|unmet|met|unknown|unclear|yes|no|true|false)\b[^\w\"\[]*", re.IGNORECASE
-)
+_VERDICT = re.compile(r"\W*(not[ _-]*met|unmet|met|unknown|unclear)\b[^\w\"\[]*", re.IGNORECASE)
+"""Not "yes" or "no": small models repeat an option, and many begin so."""
 _SOURCE = re.compile(r"\[(\d{1,3})\]")
 
 
