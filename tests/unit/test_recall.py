@@ -43,7 +43,8 @@ def memory() -> Iterator[AnswerMemory]:
 
 
 def kept(context: Context, **changed: Any) -> dict[str, Any]:
-    return dict(asyncio.run(remember(researched(**changed), Runtime(context=context))))  # type: ignore[arg-type]
+    earlier = Runtime(context=replace(context, run="an-earlier-run"))
+    return dict(asyncio.run(remember(researched(**changed), earlier)))  # type: ignore[arg-type]
 
 
 def recalled(context: Context, question: str = REWORDED, **more: Any) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def test_the_same_question_in_other_words_takes_up_the_research(memory: AnswerMe
     assert [item["id"] for item in found["found"]] == [PASSAGE], "what is cited, and no more"
     assert found["recalled"]["question"] == ASKED
     assert found["recalled"]["created"] == context.created
-    assert found["recalled"]["run"] == context.run
+    assert found["recalled"]["run"] == "an-earlier-run"
     assert found["warnings"] == []
 
 
@@ -80,7 +81,7 @@ def test_a_hit_says_whence_and_how_to_ask_afresh(memory: AnswerMemory) -> None:
     told = recalled(context)["steps"][0]
     for part in ("From memory", ASKED, "2026-01-02", "similarity", "--fresh"):
         assert part in told["said"]
-    assert told["numbers"]["run"] == context.run
+    assert told["numbers"]["run"] == "an-earlier-run"
 
 
 def test_a_long_question_is_told_in_short(memory: AnswerMemory) -> None:
@@ -123,6 +124,13 @@ def test_nothing_is_recalled_where_there_is_nothing(memory: AnswerMemory) -> Non
     assert found["route"] == "miss"
     assert why(found) == "nothing like it is remembered"
     assert found["steps"][0]["numbers"] == {"looked_at": 0, "similarity": None, "forgotten": 0}
+
+
+def test_a_run_that_is_taken_up_again_does_not_recall_itself(memory: AnswerMemory) -> None:
+    context = remembering(memory)
+    kept(context)
+    assert recalled(replace(context, run="an-earlier-run"))["route"] == "miss"
+    assert len(memory.list()) == 1
 
 
 # What it must share

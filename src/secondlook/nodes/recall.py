@@ -84,6 +84,8 @@ def _searched(context: Context, memory: AnswerMemory, state: ToRecall) -> _Searc
     asking = asking_of(context, state["scope"], state.get("choices", {}))
     found = _Search()
     for alike in memory.find(vector, asking=asking):
+        if alike.entry.run == context.run:  # taken up again, a run does not recall itself
+            continue
         found.looked_at += 1
         found.nearest = found.nearest or alike.similarity
         verdict = same_question(question, alike.entry.question, alike.similarity, context.settings)
