@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.nodes.issues import Issues
 from secondlook.nodes.planning.adopting import UNNAMED, Adopted, adopted, with_searches
 from secondlook.nodes.planning.by_code import StepPlanned, first_step
 from secondlook.nodes.planning.by_model import Aim, first_proposed, is_merged
@@ -25,9 +26,8 @@ _PLAIN: Final = 25
 """Words up to which a simple question is its own step: nobody says better what it asks."""
 
 
-class ToPlan(Question, Kind):
-    issues: list[str]
-    """Neutral matters that may bear on the question; there only where somebody gave them."""
+class ToPlan(Question, Kind, Issues):
+    """A question, how it was classified, and matters that may bear on it where there are some."""
 
 
 class Planning(Plan, Cycles, Trace):

@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.nodes.issues import Issues
 from secondlook.nodes.planning.adopting import Adopted, adopted, with_searches
 from secondlook.nodes.planning.by_code import next_step
 from secondlook.nodes.planning.by_model import Aim, next_proposed
@@ -30,9 +31,8 @@ _NODE: Final = "replan"
 Way = Literal["search_step", "aggregate"]
 
 
-class ToReplan(Researched):
-    issues: list[str]
-    """Neutral matters that may bear on the question; there only where somebody gave them."""
+class ToReplan(Researched, Issues):
+    """A research as it stands, and matters that may bear on it where there are some."""
 
 
 class Replanning(Plan, Trace):
