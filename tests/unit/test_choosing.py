@@ -195,6 +195,34 @@ def test_options_alike_of_which_none_is_named_are_left_to_the_reader() -> None:
     assert choice["confidence"] < 0.5
 
 
+def test_the_reader_goes_before_the_letter_that_a_small_model_names() -> None:
+    said = "A: met | it is so\nB: met | it is so\nC: not met | no\nAnswer: A"
+    for local, letter in ((True, "B"), (False, "A")):
+        model = chooser(
+            replies(said if local else judged({"A": ["met"], "B": ["met"]}, "A")), local=local
+        )
+        choice = run(model, choice_state(**CHANNELS))["choice"]
+        assert choice["letter"] == letter
+        assert "A, B are alike" in choice["why"]
+
+
+def test_a_small_models_word_counts_where_the_reader_cannot_tell() -> None:
+    said = "A: met | it is so\nB: met | it is so\nAnswer: B"
+    state = choice_state(
+        question="What was served?",
+        choices={"A": "soup", "B": "soup"},
+        draft=draft(("The mains failed at 20:52.",)),
+    )
+    assert run(chooser(replies(said), local=True), state)["choice"]["letter"] == "B"
+
+
+def test_an_option_that_is_only_repeated_is_not_judged() -> None:
+    said = "A: Yes, because it owes a safe berth.\nB: No.\nAnswer: C"
+    choice = run(chooser(replies(said), local=True))["choice"]
+    assert choice["letter"] == "C"
+    assert choice["options"][0]["verdicts"][0]["met"] == "unknown"
+
+
 def test_two_options_fully_met_are_told_to_the_model() -> None:
     def reply(request: ChatRequest) -> str:
         if "A and C were judged" in request.messages[-1].content:
@@ -265,7 +293,7 @@ def test_verdicts_by_letter_and_in_other_words_are_read() -> None:
         ("Answer: (c)", "C"),
         ("The answer is C.", "C"),
         ("(A) not met - no\nb) not_met\nC. met | yes [2]\nd: unknown\nanswer: C", "C"),
-        ("- A: Not met\n- B: Met\n- C: unclear\n- D: No\nFinal answer: B", "B"),
+        ("- A: Not met\n- B: Met\n- C: unclear\n- D: not met\nFinal answer: B", "B"),
     ],
 )
 def test_lines_are_read_however_they_are_written(lines: str, letter: str) -> None:

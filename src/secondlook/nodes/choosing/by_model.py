@@ -18,6 +18,7 @@ from secondlook.nodes.choosing.task import NODE, Choosing, Task
 from secondlook.nodes.choosing.weighing import (
     Derived,
     Weighing,
+    alike,
     confidence,
     derived,
     settled,
@@ -104,9 +105,7 @@ async def chosen_by_model(context: Context, task: Task) -> Choosing | list[dict[
     if said is None:
         return desk.warnings or [trouble(NODE, _unusable(context), "the reader chose instead")]
     found = derived(said.weighing)
-    letter, why = settled(found, said.weighing)
-    if letter is None:
-        letter, why = await _told_apart(desk, task, found, why)
+    letter, why = await _decided(desk, task, found, said.weighing)
     agreed = await _shuffled(desk, task, said, letter)
     doubts = (bool(found.contradiction), agreed is False)
     if letter is not None and found.contradiction:
@@ -136,14 +135,22 @@ async def _weighed(desk: _Desk, task: Task) -> _Said | None:
     return said
 
 
-async def _told_apart(desk: _Desk, task: Task, found: Derived, why: str) -> tuple[str | None, str]:
-    """Which of the options that the verdicts leave alike the reader prefers."""
-    rivals = found.letters or tuple(task.options)
-    options = {letter: task.options[letter] for letter in rivals}
+async def _decided(
+    desk: _Desk, task: Task, found: Derived, weighing: Weighing
+) -> tuple[str | None, str]:
+    """The letter, and why. Where the verdicts leave several alike, the reader is asked after a
+    hosted model's own word, and before that of a small one: which letter those name hangs on where
+    the option stands more than on what it says."""
+    letter, why = settled(found, weighing)
+    if len(found.letters) == 1 or (letter is not None and not desk.context.models.local("choose")):
+        return letter, why
+    options = {one: task.options[one] for one in found.letters or tuple(task.options)}
     made = await chosen_by_reader(desk.context, replace(task, options=options))
     desk.warnings += made.warnings
-    letter = made.choice["letter"]
-    return (None, why) if letter is None else (letter, f"{why}; the reader prefers {letter}")
+    preferred = made.choice["letter"]
+    if preferred is None:
+        return letter, why
+    return preferred, f"{alike(found, weighing)}; the reader prefers {preferred}"
 
 
 async def _shuffled(desk: _Desk, task: Task, said: _Said, letter: str | None) -> bool | None:

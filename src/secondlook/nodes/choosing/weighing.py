@@ -66,11 +66,17 @@ def settled(found: Derived, weighing: Weighing) -> tuple[str | None, str]:
         if letter in found.complete:
             return letter, f"all that must hold is met for {letter} alone"
         return letter, f"most is met, and least is not met, for {letter}"
-    rivals = found.letters or tuple(one["letter"] for one in weighing.options)
-    if weighing.named in rivals:
-        alike = ", ".join(rivals)
-        return weighing.named, f"{alike} are alike by what is met; {weighing.named} was named"
-    return None, f"{', '.join(rivals)} are alike by what is met, and none was named"
+    if weighing.named in _rivals(found, weighing):
+        return weighing.named, f"{alike(found, weighing)}; {weighing.named} was named"
+    return None, f"{alike(found, weighing)}, and none was named"
+
+
+def alike(found: Derived, weighing: Weighing) -> str:
+    return f"{', '.join(_rivals(found, weighing))} are alike by what is met"
+
+
+def _rivals(found: Derived, weighing: Weighing) -> tuple[str, ...]:
+    return found.letters or tuple(one["letter"] for one in weighing.options)
 
 
 def confidence(research: float | None, decisive: float, *doubts: bool) -> float | None:
