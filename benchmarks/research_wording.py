@@ -48,7 +48,7 @@ _OTHERS = (5, 7, 11)
 """How far away the rows are whose texts have nothing to do with a row."""
 
 
-class _Shelf:
+class Shelf:
     """The one thing of a library that is needed: its embedder."""
 
     def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -61,7 +61,7 @@ def _vector(text: str) -> NDArray[np.float32]:
 
 
 class _Context:
-    shelf = _Shelf()
+    shelf = Shelf()
 
 
 def like(one: str, other: str) -> float:
