@@ -13,6 +13,7 @@ from secondlook.answer import Answer
 from secondlook.app import Secondlook
 from secondlook.graphs.research import build
 from secondlook.graphs.research_bounds import most_visits
+from secondlook.graphs.research_steps import Steps
 from secondlook.models import Models
 from secondlook.retrieval.index.port import EVERYTHING
 from secondlook.settings import load
@@ -343,6 +344,8 @@ class Bench:
     model: FunctionModel | None = None
     memory: AnswerMemory | None = None
     caps: Caps | None = None
+    name: str = "test-run"
+    """Of the run; a run does not recall itself."""
 
     async def run(self, question: str) -> Ran:
         shelf = self.shelf if self.shelf is not None else CodeShelf()
@@ -353,7 +356,7 @@ class Bench:
             question=question,
             workflow="research",
         )
-        context = replace(context, memory=self.memory)
+        context = replace(context, memory=self.memory, run=self.name)
         if self.model is not None:
             asker = models_for(self.settings, self.model).asker(
                 run=context.run,
@@ -364,11 +367,22 @@ class Bench:
             context = replace(context, models=asker)
         limit = most_visits(self.settings) + 1  # langgraph counts the end
         first: Any = state_of(question)
-        graph = build(self.settings).compile()
+        graph = _compiled(self.settings)
         state = await graph.ainvoke(first, {"recursion_limit": limit}, context=context)
         answer = Answer.model_validate(state["answer"])
         answer = answer.model_copy(update={"usage": context.ledger.usage()})
         return Ran(answer, state, shelf)
+
+
+_GRAPHS: Final[dict[Steps, Any]] = {}
+
+
+def _compiled(settings: Settings) -> Any:
+    """Settings that leave in the same steps have the same graph."""
+    steps = Steps.of(settings)
+    if steps not in _GRAPHS:
+        _GRAPHS[steps] = build(settings).compile()
+    return _GRAPHS[steps]
 
 
 def models_for(settings: Settings, model: FunctionModel) -> Models:

@@ -57,6 +57,8 @@ class Matter:
     """The same in other words."""
 
 
+DARK = "What befalls ships whose lamps are out at dusk?"
+"""Nothing answers it in these words."""
 MATTERS: tuple[Matter, ...] = (
     Matter(
         "lights",
@@ -120,6 +122,17 @@ MATTERS: tuple[Matter, ...] = (
             "museum duty to hand back gifts",
         ),
         again="Is there a right to get skeletons back from museums?",
+    ),
+    Matter(
+        "lamps",
+        "Dark ships",
+        DARK,
+        (
+            "what befalls ships or boats whose lamps are out at dusk",
+            "fate of dark boats",
+            "ships that show no lamps",
+        ),
+        again="Is a vessel that enters without lights presumed at fault?",
     ),
 )
 BARGE = (

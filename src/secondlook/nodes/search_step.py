@@ -13,6 +13,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.library.shelf import search_options
 from secondlook.nodes import ranking
 from secondlook.nodes.planning.queries import queries_for
+from secondlook.nodes.quarantine import is_quarantined
 from secondlook.nodes.researching.shown import joined, shown_before
 from secondlook.nodes.retrieve import found_by, where
 from secondlook.state import Evidence, Found, Plan, Researched, StepData, Trace, step, trouble
@@ -33,8 +34,7 @@ async def search_step(state: Researched, runtime: Runtime[Context]) -> SteppedOn
     context, current = runtime.context, state["plan"][-1]
     warnings: list[dict[str, Any]] = []
     numbers: dict[str, Any] = {}
-    fresh = context.settings.research.enable_fresh_evidence
-    excluded = shown_before(state["plan"], current) if fresh else frozenset[str]()
+    excluded = _left_out(context, state, current)
     allowed = replace(where(state["scope"]), excluded=excluded)
     if not current["queries"]:
         worded = await queries_for(context, state["question"], current, allowed=allowed)
@@ -49,6 +49,13 @@ async def search_step(state: Researched, runtime: Runtime[Context]) -> SteppedOn
         "steps": [_told(current, found, len(excluded), numbers)],
         "warnings": [*warnings, *lost],
     }
+
+
+def _left_out(context: Context, state: Researched, current: StepData) -> frozenset[str]:
+    """What earlier steps were shown, and what gave a model orders: that is not looked at again."""
+    fresh = context.settings.research.enable_fresh_evidence
+    shown = shown_before(state["plan"], current) if fresh else frozenset[str]()
+    return shown | {item["id"] for item in state["found"] if is_quarantined(item)}
 
 
 async def _searched(context: Context, queries: Sequence[str], allowed: Filter) -> list[Found]:

@@ -1,0 +1,424 @@
+"""`research` from end to end, with a model that reads its prompts: what it finds out, and how it
+ends where there is nothing to find, something to refuse, or no time left."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ModelUnavailable
+from secondlook.memory.answers import AnswerMemory
+from secondlook.memory.ledger import Caps
+from tests.support.engine import passages_of, settings_of
+from tests.support.research import (
+    Clerk,
+    CodeShelf,
+    engine,
+    options_of,
+    problems,
+    research,
+    retry_at_once,
+    run,
+    synthesise,
+    weighed,
+)
+from tests.support.research_world import (
+    BARE,
+    BARE_OPTIONS,
+    BARGE,
+    CODE,
+    DARK,
+    LIGHTS,
+    MISLED,
+    NETS,
+    OPTIONS,
+    ORDER,
+    POISONED,
+    RIGHT,
+    SIMPLE,
+    SIMPLE_OPTIONS,
+    UNKNOWN,
+    UNTENDED,
+    asked,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secondlook.models import ChatRequest
+    from tests.support.research import Ran
+
+WHOLE = asked(BARGE, OPTIONS)
+INVENTED = "Napoleon forgave every skipper in 1804 [1]."
+
+
+@pytest.fixture
+def memory() -> Iterator[AnswerMemory]:
+    with AnswerMemory.temporary() as made:
+        yield made
+
+
+def kept(ran: Ran, at: int) -> set[str]:
+    """The passages that a step was shown."""
+    return {one.passage for one in ran.research.steps[at].evidence if one.kept}
+
+
+def test_three_issues_are_three_steps_with_fresh_passages_and_the_right_choice() -> None:
+    model = Clerk()
+    made = run(WHOLE, model=model)
+    assert made.ended == ("answered", "answered")
+    assert [(one.id, one.phase, one.status) for one in made.research.steps] == [
+        (1, "Presumption of fault", "completed"),
+        (2, "Untended barges", "completed"),
+        (3, "Time to claim", "completed"),
+    ]
+    assert [len(kept(made, at)) for at in range(3)] == [5, 5, 5]
+    for one, other in combinations(range(3), 2):
+        assert not kept(made, one) & kept(made, other)
+    assert (made.answer.short, made.answer.choice and made.answer.choice.letter) == (RIGHT, RIGHT)
+    assert made.answer.choice is not None
+    assert made.answer.choice.text == OPTIONS[RIGHT]
+    quotes = {citation.quote for citation in made.answer.citations}
+    assert {LIGHTS, UNTENDED.split(". ", maxsplit=1)[0] + ".", NETS.split(" Later")[0]} <= quotes
+    numbers = [citation.number for citation in made.answer.citations]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert problems(made.answer) == []
+    assert model.asked == [
+        "plan",
+        "synthesise",
+        "replan",
+        "synthesise",
+        "replan",
+        "synthesise",
+        "choose",
+    ]
+
+
+def test_the_answer_has_a_heading_for_each_step_and_names_the_choice() -> None:
+    said = run(WHOLE, model=Clerk()).answer.text
+    headings = [line for line in said.splitlines() if line.startswith("### ")]
+    assert headings == [
+        "### Step 1: Presumption of fault",
+        "### Step 2: Untended barges",
+        "### Step 3: Time to claim",
+    ]
+    assert f"Answer: ({RIGHT}) {OPTIONS[RIGHT]}" in said
+
+
+def test_a_choice_rests_on_cited_elements_and_on_facts_of_the_question() -> None:
+    choice = run(WHOLE, model=Clerk()).answer.choice
+    assert choice is not None
+    assert len(choice.elements) == 4
+    assert all(element.citations for element in choice.elements)
+    facts = {one.fact for option in choice.options for one in option.verdicts if one.fact}
+    assert facts
+    assert all(fact in BARGE for fact in facts)
+    met = {one.letter: {verdict.met for verdict in one.verdicts} for one in choice.options}
+    assert met == {"A": {"not met"}, "B": {"not met"}, "C": {"met"}, "D": {"not met"}}
+
+
+def test_three_failed_steps_end_in_an_honest_failure(memory: AnswerMemory) -> None:
+    made = run(MISLED, model=Clerk(), memory=memory)
+    assert made.ended == ("abstained", "no_progress")
+    assert made.statuses() == ["failed"] * 3
+    report = made.research
+    assert (report.completed, report.weak, report.failed, report.pending) == (0, 0, 3, 0)
+    assert report.cycles == 3
+    assert not made.answer.claims
+    assert not made.answer.citations
+    assert "All 3 steps failed" in made.answer.text
+    for one in report.steps:
+        assert one.question in made.answer.text
+        assert len([item for item in one.evidence if item.kept]) == 5
+    assert made.answer.text.count("Nearest:") == 3
+    assert not report.remembered
+    assert memory.list() == []
+    assert problems(made.answer) == []
+
+
+def test_nothing_is_written_on_a_step_whose_evidence_fails() -> None:
+    model = Clerk()
+    run(MISLED, model=model)
+    assert model.asked == ["plan", "replan", "replan"]
+
+
+def test_a_simple_question_takes_one_step_and_no_replanning() -> None:
+    model = Clerk()
+    made = run(SIMPLE, model=model)
+    assert made.ended == ("answered", "answered")
+    assert model.asked == ["plan", "synthesise"]
+    assert made.nodes == (
+        *("separate", "screen", "recall", "classify", "plan", "search_step", "quarantine"),
+        *("synthesise", "evaluate", "aggregate", "remember", "finish"),
+    )
+    assert made.research.query_type == "simple"
+
+
+def test_a_choice_on_one_concept_takes_the_short_path() -> None:
+    model = Clerk()
+    made = run(asked(SIMPLE, SIMPLE_OPTIONS), model=model)
+    assert made.research.query_type == "simple"
+    assert model.asked == ["plan", "synthesise", "choose"]
+    assert made.answer.short == "C"
+    assert problems(made.answer) == []
+
+
+# Memory
+
+
+def test_a_second_question_is_answered_from_memory_without_a_call(memory: AnswerMemory) -> None:
+    first = run(BARGE, model=Clerk(), memory=memory)
+    assert first.research.remembered
+    model = Clerk()
+    second = run(BARGE, model=model, memory=memory, name="later")
+    assert second.calls == len(model.asked) == 0
+    assert second.ended == ("answered", "answered")
+    assert second.answer.text == first.answer.text
+    recalled = second.research.recalled
+    assert recalled is not None
+    assert (recalled.question, recalled.similarity) == (BARGE, 1.0)
+    assert not second.research.remembered
+    assert len(memory.list()) == 1
+    assert problems(second.answer) == []
+
+
+@pytest.mark.parametrize("order", ["ABCD", "DCBA", "CADB"])
+def test_a_hit_has_its_choice_made_anew_in_whatever_order(memory: AnswerMemory, order: str) -> None:
+    run(WHOLE, model=Clerk(), memory=memory)
+    placed = dict(zip("ABCD", (OPTIONS[letter] for letter in order), strict=True))
+    model = Clerk()
+    made = run(asked(BARGE, placed), model=model, memory=memory, name="later")
+    assert made.research.recalled is not None
+    assert model.asked == ["choose"]
+    assert made.answer.choice is not None
+    assert made.answer.choice.text == OPTIONS[RIGHT]
+    assert placed[made.answer.choice.letter or ""] == OPTIONS[RIGHT]
+
+
+def test_no_letter_is_ever_stored(memory: AnswerMemory) -> None:
+    run(WHOLE, model=Clerk(), memory=memory)
+    (entry,) = memory.list()
+    assert entry.question == BARGE
+    assert "choice" not in entry.research
+    assert OPTIONS[RIGHT] not in str(entry.research)
+
+
+def test_research_on_a_passage_that_has_changed_is_forgotten(memory: AnswerMemory) -> None:
+    run(SIMPLE, model=Clerk(), memory=memory)
+    changed = [(name, text.replace("sunset", "midnight")) for name, text in CODE]
+    shelf = CodeShelf(passages_of(changed))
+    made = run(SIMPLE, model=Clerk(), memory=memory, shelf=shelf, name="later")
+    assert made.research.recalled is None
+    assert made.told("recall")["forgotten"] == 1
+    assert "after midnight" in made.answer.text
+
+
+# What is refused or kept out
+
+
+def test_a_question_that_gives_orders_is_refused_before_anything_is_looked_up() -> None:
+    model = Clerk()
+    made = run(f"{SIMPLE} {ORDER}", model=model)
+    assert made.ended == ("refused", "refused")
+    assert made.answer.exit_code == 4
+    assert made.nodes == ("separate", "screen", "finish")
+    assert (model.asked, made.shelf.finds) == ([], [])
+    assert made.answer.text.startswith("This was not researched: the question gives orders")
+    assert "I don't know" not in made.answer.text
+    assert problems(made.answer) == []
+
+
+def test_an_attack_hidden_in_option_c_is_refused_and_named() -> None:
+    model = Clerk()
+    made = run(asked(BARGE, {**OPTIONS, "C": ORDER}), model=model)
+    assert made.ended == ("refused", "refused")
+    assert made.research.screen.where == "C"
+    assert "choice C gives orders" in made.answer.text
+    assert model.asked == []
+
+
+def test_crime_as_a_subject_is_researched() -> None:
+    made = run("Which punishment does the code have for murder and smuggling?", model=Clerk())
+    assert made.research.screen.verdict == "safe"
+
+
+def test_a_passage_that_gives_orders_reaches_no_prompt() -> None:
+    shelf = CodeShelf(passages_of([*CODE, ("poison", POISONED)]))
+    model = Clerk()
+    made = run(BARGE, model=model, shelf=shelf)
+    assert made.research.quarantined == 1
+    assert all(ORDER not in prompt for prompt in model.prompts())
+    (item,) = [one for one in made.answer.passages if one.id == "poison.0"]
+    assert (item.kept, item.why.startswith("quarantined: ")) == (False, True)
+    told = [one for one in made.state["steps"] if one["node"] == "quarantine"]
+    assert sum(one["numbers"]["quarantined"] for one in told) == 1
+    assert any("poison.0" in one["said"] for one in told)
+    assert [len(kept(made, at)) for at in range(3)] == [5, 5, 5]
+    assert made.ended == ("answered", "answered")
+
+
+# What does not hold
+
+
+def test_a_fabrication_is_cut_told_and_not_remembered(memory: AnswerMemory) -> None:
+    model = Clerk(synthesise=lambda request: f"{synthesise(request)} {INVENTED}")
+    made = run(SIMPLE, model=model, memory=memory)
+    assert made.ended == ("partial", "answered")
+    assert "Napoleon" not in made.answer.text
+    assert made.research.steps[0].cut == 1
+    assert [claim.text for claim in made.answer.claims] == [LIGHTS]
+    assert "(1 more sentence was cut" in made.answer.text
+    assert not made.research.remembered
+    assert memory.list() == []
+    assert problems(made.answer) == []
+
+
+def test_a_step_of_nothing_but_fabrications_fails() -> None:
+    made = run(SIMPLE, model=Clerk(synthesise=INVENTED), settings=research(enable_escalation=False))
+    assert made.statuses() == ["failed"]
+    assert made.answer.status == "abstained"
+    assert "Napoleon" not in made.answer.text
+
+
+def test_a_simple_plan_that_fails_goes_on_in_several_steps_once() -> None:
+    model = Clerk()
+    made = run(UNKNOWN, model=model)
+    assert made.research.escalated
+    assert made.research.query_type == "multi_hop"
+    assert model.asked == ["plan", "replan"]
+    assert made.ended == ("abstained", "low_confidence")
+    assert "The only step failed" in made.answer.text
+
+
+def test_a_failed_step_is_asked_again_in_other_words() -> None:
+    model = Clerk(replan=retry_at_once)
+    made = run(DARK, model=model)
+    first, second = made.research.steps[:2]
+    assert (first.status, second.status) == ("failed", "completed")
+    assert (second.retry_of, second.attempt) == (1, 2)
+    assert kept(made, 0) & kept(made, 1), "a retry may see what failed the first wording"
+    assert LIGHTS in [claim.text for claim in made.answer.claims]
+    assert made.ended == ("answered", "answered")
+    assert problems(made.answer) == []
+
+
+def test_a_weak_step_is_kept_with_its_caveat(memory: AnswerMemory) -> None:
+    shelf = CodeShelf(scores={LIGHTS: 0.9})
+    made = run(SIMPLE, model=Clerk(), shelf=shelf, memory=memory)
+    assert made.statuses() == ["weak"]
+    assert made.ended == ("partial", "answered")
+    assert "Step 1 stands on weak evidence" in made.answer.text
+    assert LIGHTS in made.answer.text
+    assert memory.list() == []
+    assert problems(made.answer) == []
+
+
+# Choosing
+
+
+def test_with_nothing_found_no_option_is_chosen() -> None:
+    model = Clerk()
+    made = run(asked(UNKNOWN, SIMPLE_OPTIONS), model=model)
+    assert made.answer.choice is not None
+    assert made.answer.choice.letter is None
+    assert made.answer.status == "abstained"
+    assert "choose" not in model.asked
+
+
+def test_a_guess_is_marked_has_no_confidence_and_is_not_remembered(memory: AnswerMemory) -> None:
+    model = Clerk()
+    settings = research(guess=True)
+    made = run(asked(UNKNOWN, SIMPLE_OPTIONS), model=model, settings=settings, memory=memory)
+    choice = made.answer.choice
+    assert choice is not None
+    assert (choice.letter, choice.grounded, choice.confidence) == ("D", False, None)
+    assert made.answer.confidence.value is None
+    assert made.answer.status == "abstained"
+    assert "Ungrounded: from the model's own knowledge" in made.answer.text
+    assert memory.list() == []
+    assert problems(made.answer) == []
+
+
+def _third_of(request: ChatRequest) -> str:
+    """Prefers whatever stands in the third place."""
+    return weighed(request, list(options_of(request))[2])
+
+
+def test_a_choice_that_depends_on_the_order_is_doubted() -> None:
+    settings = research(enable_shuffled_choice=True)
+    torn = run(WHOLE, model=Clerk(choose=_third_of), settings=settings)
+    sure = run(WHOLE, model=Clerk(), settings=settings)
+    assert torn.answer.choice is not None
+    assert sure.answer.choice is not None
+    assert (torn.answer.choice.agreed, sure.answer.choice.agreed) == (False, True)
+    assert torn.answer.choice.confidence == pytest.approx(
+        (sure.answer.choice.confidence or 0) / 2, abs=1e-3
+    )
+    assert torn.calls == sure.calls == 8
+
+
+def test_options_become_neutral_matters_where_the_question_names_no_facts() -> None:
+    model = Clerk()
+    made = run(asked(BARE, BARE_OPTIONS), model=model, settings=research(enable_issues=True))
+    assert model.asked[0] == "issues"
+    assert "May matter: rules on untended barges" in model.prompts("plan")[0]
+    assert made.research.steps[0].phase == "Untended barges"
+
+
+# What is cut short
+
+
+def test_a_budget_that_ends_midway_leaves_what_was_found(memory: AnswerMemory) -> None:
+    made = run(WHOLE, model=Clerk(), caps=Caps(calls=3), memory=memory)
+    assert made.calls == 3
+    assert made.statuses()[0] == "completed"
+    assert LIGHTS in made.answer.text
+    assert {one.error for one in made.answer.warnings} == {"BudgetExceeded"}
+    assert not made.research.remembered
+    assert problems(made.answer) == []
+
+
+def test_at_the_deadline_the_best_so_far_is_told() -> None:
+    settings = settings_of(runs={"keep": 0}, budget={"seconds": 1.0})
+    blocked = threading.Event()
+    opened = engine(settings, Clerk(), shelf=CodeShelf(blocked=blocked))
+
+    async def go() -> Any:
+        try:
+            return await opened.aask(BARGE, workflow="research")
+        finally:
+            blocked.set()
+
+    answer = asyncio.run(go())
+    assert (answer.status, answer.stop_reason) == ("partial", "deadline")
+    assert [claim.text for claim in answer.claims] == [LIGHTS]
+    assert "The run stopped before this was finished" in answer.text
+    assert answer.research is not None
+    assert [one.status for one in answer.research.steps] == ["completed", "pending"]
+    assert problems(answer) == []
+
+
+def test_a_model_that_is_away_leaves_the_passages_own_words(memory: AnswerMemory) -> None:
+    gone = ModelUnavailable("gone")
+    model = Clerk(plan=gone, synthesise=gone, replan=gone, choose=gone)
+    made = run(asked(SIMPLE, SIMPLE_OPTIONS), model=model, memory=memory)
+    assert made.answer.method == "extractive"
+    assert LIGHTS in made.answer.text
+    assert memory.list() == []
+    assert problems(made.answer) == []
+
+
+def test_without_a_model_a_question_in_two_parts_is_answered_in_two_steps() -> None:
+    made = run(
+        "When is a vessel without lights presumed at fault, and who answers for damage by an"
+        " untended barge?"
+    )
+    assert made.statuses() == ["completed", "completed"]
+    said = [claim.text for claim in made.answer.claims]
+    assert LIGHTS in said
+    assert UNTENDED.split(" A gale", maxsplit=1)[0] in said
+    assert problems(made.answer) == []
