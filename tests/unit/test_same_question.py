@@ -64,6 +64,39 @@ SAME = [
 ]
 
 
+REVERSED = [
+    ("How do I turn dark mode on?", "How do I turn dark mode off?"),
+    ("Can a buyer from Riga sue a seller in Oslo?", "Can a buyer in Oslo sue a seller from Riga?"),
+    ("Is it valid if Ada signs and Bert does not?", "Is it valid if Ada does not and Bert signs?"),
+    ("Did Orr pay Brandt before Hale paid Dunn?", "Did Hale pay Dunn before Orr paid Brandt?"),
+    ("Was Orr told by Brandt that Hale lied?", "Was Brandt told by Orr that Hale lied?"),
+    ("Did the plaintiff's employer sue Orr?", "Did Orr's employer sue the plaintiff?"),
+    (
+        "Is the buyer of the ship liable to the seller?",
+        "Is the seller of the ship liable to the buyer?",
+    ),
+    (
+        "Which treaty ended the war that began in 1950?",
+        "Which treaty began the war that ended in 1950?",
+    ),
+    ("Which cases cite Hale but not Orr?", "Which cases cite Orr but not Hale?"),
+    ("Unless Ada pays, may Bert sue?", "If Ada pays, may Bert sue?"),
+    ("May Bert sue if Ada pays?", "May Bert pay if Ada sues?"),
+    ("Who did not see what Ada did?", "Who did see what Ada did not do?"),
+    ("What was the effect of the law on prices?", "What was the effect of prices on the law?"),
+    ("Does the tax on wine exceed that on beer?", "Does the tax on beer exceed that on wine?"),
+    ("Is evidence of flight proof of guilt?", "Is evidence of guilt proof of flight?"),
+    ("Is the judge's friend's lawyer biased?", "Is the judge's lawyer's friend biased?"),
+]
+"""The same words, put together to mean something else."""
+
+
+@pytest.mark.parametrize(("one", "other"), REVERSED)
+def test_the_same_words_may_mean_something_else(one: str, other: str) -> None:
+    assert not compared(one, other).same
+    assert compared(one, one.replace("?", "")).same
+
+
 @pytest.mark.parametrize(("one", "other", "why"), DIFFERENT)
 def test_what_differs_in_one_respect_is_another_question(one: str, other: str, why: str) -> None:
     verdict = same_question(one, other, ALIKE, settings_of())
