@@ -29,7 +29,13 @@ CHOICE = {
     "confidence": 0.7,
     "why": "",
 }
-SCREEN: dict[str, Any] = {"verdict": "unclear", "by": None, "score": None, "where": None, "reasons": []}
+SCREEN: dict[str, Any] = {
+    "verdict": "unclear",
+    "by": None,
+    "score": None,
+    "where": None,
+    "reasons": [],
+}
 
 
 @pytest.fixture

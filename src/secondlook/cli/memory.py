@@ -177,11 +177,14 @@ def _print_table(entries: Sequence[Entry]) -> None:
 
     if not entries:
         return
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("id", "date", "passages"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("question", overflow="ellipsis", no_wrap=True)
+    console, table = output(), Table(box=None, pad_edge=False, header_style="dim")
+    widths = {"id": max(2, len(str(entries[0].id))), "date": _DATE, "passages": len("passages")}
+    # Never cut: an id is what to type. Where there is little room the question is.
+    for name, width in widths.items():
+        table.add_column(name, no_wrap=True, min_width=width)
+    room = console.width - sum(width + 2 for width in widths.values())
+    table.add_column("question", overflow="ellipsis", no_wrap=True, max_width=max(1, room))
     for item in entries:
         cells = (str(item.id), item.created[:_DATE], str(len(item.cited)), one_line(item.question))
         table.add_row(*cells)
-    output().print(table)
+    console.print(table)
