@@ -88,6 +88,7 @@ def test_the_first_question_of_a_reply_counts(said: str, question: str) -> None:
         ("duty of care", "Duty of care"),
         ("Lease, lease, lease", "Lease"),
         ("one two three four five six seven", "One two three four five six"),
+        ("status of a buyer in the law of sales", "Status of a buyer"),
         ("", "Research"),
         ("<b>Rule</b>", "Research"),
     ],

@@ -19,10 +19,10 @@ from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.library.shelf import search_options
 from secondlook.nodes.planning.by_model import QUERIES, queries_said
 from secondlook.nodes.planning.diversity import fault_of, likeness
-from secondlook.nodes.planning.questions import is_example
+from secondlook.nodes.planning.questions import is_example, leans
 from secondlook.nodes.planning.variants import expansions
 from secondlook.nodes.rewriting.guard import Verdict, accepted, bare
-from secondlook.nodes.rewriting.wording import word_count
+from secondlook.nodes.rewriting.wording import Stems, content, word_count
 from secondlook.state import trouble
 
 if TYPE_CHECKING:
@@ -136,7 +136,16 @@ def _primary(
     if is_example(given[0], prompt):
         return Verdict(None, "drift", word_count(given[0]))
     language = context.settings.library.language
-    return accepted(given[0], question, (), known=known, language=language)
+    verdict = accepted(given[0], question, (), known=known, language=language)
+    if verdict.query and _says_less(verdict.query, question, language):
+        return Verdict(None, "repeat", verdict.words, verdict.kept)
+    return verdict
+
+
+def _says_less(query: str, question: str, language: str) -> bool:
+    """Whether it is the question with words left out: then the question says it better."""
+    held = Stems(content(question, language))
+    return leans(query) or all(stem in held for stem in content(query, language))
 
 
 async def _sift(

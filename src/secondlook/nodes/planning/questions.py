@@ -14,6 +14,7 @@ from secondlook.nodes.planning.diversity import LEAST_LIKE, asks_the_same, liken
 from secondlook.nodes.rewriting.wording import Stems, content, is_telling, normalised, word_count
 from secondlook.prompts import CONTROL_MARK, EVIDENCE_MARK, load
 from secondlook.retrieval.analyse import terms
+from secondlook.retrieval.stopwords import STOP_WORDS
 from secondlook.state import trouble
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ Reason = Literal[
 
 MOST_WORDS: Final = 45
 MOST_WORDS_OF_PHASE: Final = 6
+_UNFINISHED: Final = frozenset(STOP_WORDS["english"])
 _MARKUP = re.compile(r"https?://|```|[{}<>|]")
 _LABEL = re.compile(r"\A[\s*_#>-]*(?:question|q|step \d+)\s*[:.]\s*", re.IGNORECASE)
 _QUOTES: Final = "\"'“”‘’`*_ "  # noqa: RUF001
@@ -86,6 +88,8 @@ def tidy_phase(said: str, *, otherwise: str) -> str:
     words = text.split()[:MOST_WORDS_OF_PHASE]
     if not words or _MARKUP.search(text) or not text.replace(" ", "").isprintable():
         return otherwise
+    while len(words) > 1 and words[-1].casefold() in _UNFINISHED:
+        words.pop()
     phase = " ".join(words)
     return f"{phase[:1].upper()}{phase[1:]}"
 

@@ -26,7 +26,7 @@ LONG: Final = 30
 """Words from which on a question is searched for by its telling words too."""
 _BEST: Final = 5
 """Passages whose terms a wording is made of; the others tell which terms are common."""
-_WORD = re.compile(r"\w(?:[\w'’.-]*\w)?")  # noqa: RUF001
+_WORD = re.compile(r"\d[\d.,]*\d|\w(?:[\w'’.-]*\w)?")  # noqa: RUF001
 
 
 def expansions(
