@@ -227,6 +227,8 @@ def test_leaving_the_stream_early_cancels_the_run(settings: Settings) -> None:
 
 
 def quoting(request: ChatRequest) -> str:
+    if request.messages[0].content.startswith("You plan research"):
+        return json.dumps({"phase": "Thickness", "question": QUESTION, "queries": [QUESTION]})
     return f"The sheet piling is {SHORT} thick [1]."
 
 
@@ -236,7 +238,11 @@ def test_a_run_stopped_after_any_node_is_resumed_to_the_same_answer(
 ) -> None:
     model = FunctionModel(quoting)
     chosen = settings.model_copy(
-        update={"adaptive": settings.adaptive.model_copy(update={"min_quality": 1.0})}
+        update={
+            "adaptive": settings.adaptive.model_copy(update={"min_quality": 1.0}),
+            # The same question is asked again and again, and none may profit from another.
+            "research": settings.research.model_copy(update={"enable_memory": False}),
+        }
     )
 
     def opened() -> Secondlook:
@@ -246,7 +252,8 @@ def test_a_run_stopped_after_any_node_is_resumed_to_the_same_answer(
     with opened() as engine:
         whole = engine.ask(QUESTION, workflow=name)
     nodes = [step.node for step in whole.steps]
-    assert len(model.requests) == 1
+    paid = len(model.requests)
+    assert whole.usage.calls == paid >= 1
     for stop, following in pairwise(nodes):
         with opened() as engine:
             run = _stopped_before(engine, following, name)
@@ -254,7 +261,7 @@ def test_a_run_stopped_after_any_node_is_resumed_to_the_same_answer(
             resumed = _resumed(engine, run)
         assert same(resumed) == same(whole), stop
         assert resumed.run == run
-        assert resumed.usage.calls == 1, "a reply that was paid for is not paid for again"
+        assert resumed.usage.calls == paid, "a reply that was paid for is not paid for again"
         assert _checkpoints(settings) == 0
 
 
