@@ -293,11 +293,29 @@ def test_verdicts_by_letter_and_in_other_words_are_read() -> None:
         ("Answer: (c)", "C"),
         ("The answer is C.", "C"),
         ("(A) not met - no\nb) not_met\nC. met | yes [2]\nd: unknown\nanswer: C", "C"),
+        (f"Because: he did not call [1]\nAnswer: {OPTIONS['C']}", "C"),
+        (f"Answer: {OPTIONS['D'][4:].upper()}", "D"),
         ("- A: Not met\n- B: Met\n- C: unclear\n- D: not met\nFinal answer: B", "B"),
     ],
 )
 def test_lines_are_read_however_they_are_written(lines: str, letter: str) -> None:
     assert run(chooser(replies(lines), local=True))["choice"]["letter"] == letter
+
+
+def test_a_reason_that_stands_apart_is_that_of_the_named_option() -> None:
+    said = 'Because: he moored "without calling the harbour office" [1]\nAnswer: C'
+    choice = run(chooser(replies(said), local=True))["choice"]
+    assert choice["options"][2]["reason"].startswith("he moored")
+    assert choice["options"][2]["verdicts"][0]["fact"] == "without calling the harbour office"
+    assert len(choice["elements"][0]["cited"]) == 1
+
+
+def test_words_that_fit_two_options_name_none() -> None:
+    said = "Answer: Yes, because the berth"
+    state = choice_state(choices={"A": "Yes, the berth", "B": "the berth, yes"})
+    model = chooser(replies(said), local=True)
+    run(model, state)
+    assert len(model.requests) == 2
 
 
 def test_lines_quote_facts_of_the_question_only() -> None:

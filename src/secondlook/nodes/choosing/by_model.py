@@ -50,8 +50,6 @@ class _Said:
     """A reply that could be read."""
 
     form: Form
-    messages: tuple[Message, ...]
-    text: str
     weighing: Weighing
 
 
@@ -66,15 +64,18 @@ class _Desk:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     closed: bool = False
     """The model is away, or not paid for."""
+    sent: tuple[Message, ...] = ()
+    heard: str = ""
 
     async def ask(self, task: Task, form: Form) -> _Said | None:
         return await self._said(task, form, await _messages(self.context, task, form))
 
-    async def ask_again(self, task: Task, before: _Said, problem: str) -> _Said | None:
+    async def ask_again(self, task: Task, form: Form, problem: str) -> _Said | None:
+        """With the last reply and what is wrong with it: the same words would bring the same."""
         self.again = True
         remark = Message("user", _AGAIN.format(problem=problem))
-        reply = Message("assistant", before.text[:_LONGEST_REPLY])
-        return await self._said(task, before.form, (*before.messages, reply, remark))
+        reply = Message("assistant", self.heard[:_LONGEST_REPLY])
+        return await self._said(task, form, (*self.sent, reply, remark))
 
     async def _said(self, task: Task, form: Form, messages: tuple[Message, ...]) -> _Said | None:
         prompt = load(_PROMPTS[form])
@@ -89,9 +90,10 @@ class _Desk:
             self.warnings.append(trouble(NODE, error, "what else is known has to do"))
             return None
         self.calls += reply.usage.calls
+        self.sent, self.heard = messages, reply.text
         weighing = _READ[form](reply.text, task)
         self.unusable += weighing is None
-        return _Said(form, messages, reply.text, weighing) if weighing else None
+        return _Said(form, weighing) if weighing else None
 
     @property
     def may_ask(self) -> bool:
@@ -128,11 +130,17 @@ async def _weighed(desk: _Desk, task: Task) -> _Said | None:
     form: Form = "lines" if desk.context.models.local("choose") else "full"
     said = await desk.ask(task, form)
     if said is None:
-        return await desk.ask(task, "lines") if desk.may_ask else None
+        return await _in_lines(desk, task, form) if desk.may_ask else None
     problem = derived(said.weighing).contradiction
     if problem and desk.may_ask:
-        said = await desk.ask_again(task, said, problem) or said
+        said = await desk.ask_again(task, form, problem) or said
     return said
+
+
+async def _in_lines(desk: _Desk, task: Task, form: Form) -> _Said | None:
+    if form == "full" or not desk.heard:
+        return await desk.ask(task, "lines")
+    return await desk.ask_again(task, "lines", "That reply judged no option.")
 
 
 async def _decided(

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.nodes.choosing.full_form import cited_by
 from secondlook.nodes.choosing.task import NODE, Choosing, Task
 from secondlook.nodes.choosing.weighing import confidence
+from secondlook.nodes.choosing.words import shared_words
 from secondlook.nodes.places import sentence_bounds
 from secondlook.reading.support import CoverageSupport
 from secondlook.state import ChoiceData, ElementData, OptionData, VerdictData, trouble
@@ -25,7 +25,6 @@ LEAST_MARGIN: Final = 0.1
 """By so much the best option must be ahead of the next: `benchmarks/reader_choice.py`."""
 _CARRIED: Final = 0.5
 """Support, or share of the reader's answer, from which on an option counts as met."""
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def option_scores(context: Context, task: Task) -> dict[str, OptionScore]:
     claims = [(f"{asked} {option}", text) for option in task.options.values()]
     supports = context.support.support(claims)
     return {
-        letter: OptionScore(_finite(support), _overlap(span, option))
+        letter: OptionScore(_finite(support), shared_words(span, option))
         for (letter, option), support in zip(task.options.items(), supports, strict=True)
     }
 
@@ -133,16 +132,6 @@ def _last_sentence(stem: str) -> str:
     """What is asked: facts come before it."""
     bounds = sentence_bounds(stem)
     return stem[bounds[-1][0] : bounds[-1][1]].strip() if bounds else stem
-
-
-def _overlap(span: str, option: str) -> float:
-    """Words that the two share, from 0 to 1 (F1)."""
-    one, other = set(_words(span)), set(_words(option))
-    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
 
 
 def _finite(value: float) -> float:

@@ -1,15 +1,17 @@
-"""The small form of a reply, for small models: a line for each option, `B: met | reason`, and a
-line that names the answer. There is one element: that the research leads to the option."""
+"""The small form of a reply, for small models: a line for each option, `B: met | reason`, and one
+that names the answer, by its letter or its words. There is one element: that the research leads to
+the option."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from secondlook.nodes.choosing.facts import fact_in, quoted_in
 from secondlook.nodes.choosing.full_form import cited_by
 from secondlook.nodes.choosing.weighing import Weighing
-from secondlook.nodes.choosing.words import letter_of, met_of, said_of
+from secondlook.nodes.choosing.words import letter_of, met_of, option_of, said_of
 from secondlook.state import ElementData, OptionData, VerdictData
 
 if TYPE_CHECKING:
@@ -19,25 +21,36 @@ ELEMENT = "The research, with the facts of the question, leads to this option."
 _MOST_CITED = 5
 _LINE = re.compile(r"^\W*(?:option\s+)?\(?([A-Za-z])\s*[).:=-]+\s*(.+)$", re.IGNORECASE)
 _ANSWER = re.compile(
-    r"^\W*(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|choice)\b(.*)$", re.IGNORECASE
+    r"^\W*(?:the\s+)?(?:final\s+|correct\s+|right\s+)?(?:answer|choice)\b(?:\s+is\b)?\W*(.*)$",
+    re.IGNORECASE,
 )
+_BECAUSE = re.compile(r"^\W*(?:because|reason)\b\W*(.*)$", re.IGNORECASE)
 _VERDICT = re.compile(r"\W*(not[ _-]*met|unmet|met|unknown|unclear)\b[^\w\"\[]*", re.IGNORECASE)
 """Not "yes" or "no": small models repeat an option, and many begin so."""
 _SOURCE = re.compile(r"\[(\d{1,3})\]")
 
 
+@dataclass(slots=True)
+class _Lines:
+    judged: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Verdict and reason by letter."""
+    named: str | None = None
+    because: str = ""
+
+
 def read_lines(text: str, task: Task) -> Weighing | None:
     """What the lines say; None where they judge no option and name none."""
-    said: dict[str, tuple[str, str]] = {}
-    named: str | None = None
+    lines = _Lines()
     for line in text.splitlines():
-        if answer := _ANSWER.match(line):
-            named = letter_of(answer[1], task.options) or named
+        if because := _BECAUSE.match(line):
+            lines.because = lines.because or because[1]
+        elif answer := _ANSWER.match(line):
+            lines.named = option_of(answer[1], task.options) or lines.named
         elif judged := _judged(line, task):
-            said.setdefault(judged[0], judged[1:])
-    if not said and named is None:
+            lines.judged.setdefault(judged[0], judged[1:])
+    if not lines.judged and lines.named is None:
         return None
-    return _weighing(said, named, task)
+    return _weighing(lines, task)
 
 
 def _judged(line: str, task: Task) -> tuple[str, str, str] | None:
@@ -50,10 +63,12 @@ def _judged(line: str, task: Task) -> tuple[str, str, str] | None:
     return letter, verdict[1], found[2][verdict.end() :]
 
 
-def _weighing(said: dict[str, tuple[str, str]], named: str | None, task: Task) -> Weighing:
+def _weighing(lines: _Lines, task: Task) -> Weighing:
     """An option of which nothing was said is unknown, but for the one that was named."""
-    if not said and named is not None:
-        said = {named: ("met", "")}
+    said = dict(lines.judged)
+    if lines.named is not None:
+        verdict, reason = said.get(lines.named, ("unknown" if said else "met", ""))
+        said[lines.named] = (verdict, reason or lines.because)
     options = [_option(letter, said.get(letter), task) for letter in task.options]
     reasons = [reason for _, reason in said.values()]
     numbers = [int(number) for reason in reasons for number in _SOURCE.findall(reason)]
@@ -64,7 +79,7 @@ def _weighing(said: dict[str, tuple[str, str]], named: str | None, task: Task) -
     return Weighing(
         elements=[ElementData(text=ELEMENT, cited=cited_by(shown[:_MOST_CITED], task))],
         options=options,
-        named=named,
+        named=lines.named,
         facts_dropped=max(0, quoted - kept),
         sources_dropped=sum(not 1 <= one <= len(task.research) for one in numbers),
     )

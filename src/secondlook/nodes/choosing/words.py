@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from secondlook.answer import Met
 
@@ -18,6 +18,9 @@ _LEADING = re.compile(
     r"\W*(?:(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?\W*)?([a-z])(?:[).:\]]|\W*$)",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\w+")
+_COPIED: Final = 0.5
+"""Share of words from which on an option was copied."""
 _CAPITAL = re.compile(r"\b([A-Z])\b")
 
 
@@ -40,6 +43,25 @@ def letter_of(value: Any, letters: Collection[str]) -> str | None:
         return known.get(leading[1].upper())
     named = {known[letter] for letter in _CAPITAL.findall(said) if letter in known}
     return named.pop() if len(named) == 1 else None
+
+
+def option_of(said: str, options: Mapping[str, str]) -> str | None:
+    """The letter of the option that is named, or whose words are copied; None where none is, or
+    several."""
+    if _LEADING.match(said):
+        return letter_of(said, options)
+    likes = {letter: shared_words(said, text) for letter, text in options.items()}
+    best = max(likes.values(), default=0.0)
+    alike = [letter for letter, like in likes.items() if like == best]
+    if best >= _COPIED and len(alike) == 1:
+        return alike[0]
+    return letter_of(said, options)
+
+
+def shared_words(one: str, other: str) -> float:
+    """How far two texts have the same words, from 0 to 1 (F1)."""
+    first, second = set(_WORD.findall(one.casefold())), set(_WORD.findall(other.casefold()))
+    return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
 def said_of(value: Any) -> str:
