@@ -264,6 +264,8 @@ class CodeShelf(WordShelf):
     """The reader's, by the passage's text."""
     floor: float = 0.0
     """How alike two texts are that have no word in common."""
+    level: bool = False
+    """All that a search finds is alike to it: only the reader tells passages apart."""
     excluded: list[frozenset[str]] = field(default_factory=list)
     blocked: threading.Event | None = None
     """Searches after the first wait for it."""
@@ -272,11 +274,11 @@ class CodeShelf(WordShelf):
         if self.blocked is not None and len(self.excluded) and where.excluded:
             self.blocked.wait(30)
         self.excluded.append(where.excluded)
-        return [
-            hit
-            for hit in WordShelf.find(self, query, options, where)
-            if hit.passage.id not in where.excluded
-        ]
+        found = WordShelf.find(self, query, options, where)
+        hits = [hit for hit in found if hit.passage.id not in where.excluded]
+        if not self.level:
+            return hits
+        return [replace(hit, fusion_score=0.5, dense_rank=1, lexical_rank=1) for hit in hits]
 
     def read_text(self, query: str, text: str) -> Reading:
         reading = WordShelf.read_text(self, query, text)

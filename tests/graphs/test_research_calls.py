@@ -1,0 +1,198 @@
+"""How many model calls a research takes, with the design as first published and by default; and
+that nobody who plans, searches or writes is ever sent a choice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.graphs.research_bounds import most_asked
+from secondlook.memory.answers import AnswerMemory
+from tests.support.engine import settings_of
+from tests.support.research import (
+    Clerk,
+    CodeShelf,
+    replan,
+    research,
+    retry_at_once,
+    run,
+    seed_001,
+    shown,
+    step_of,
+)
+from tests.support.research_world import (
+    BARE,
+    BARE_OPTIONS,
+    BARGE,
+    DARK,
+    LONG_SIMPLE,
+    MISLED,
+    MIXED,
+    OPTIONS,
+    SIMPLE,
+    SIMPLE_OPTIONS,
+    UNCLEAR,
+    UNKNOWN,
+    asked,
+)
+
+if TYPE_CHECKING:
+    from secondlook.models import ChatRequest
+    from secondlook.settings import Settings
+    from tests.support.research import Ran
+
+SEED, OURS = seed_001(), settings_of()
+WHOLE = asked(BARGE, OPTIONS)
+
+
+def ran(question: str, settings: Settings, model: Clerk | None = None, **given: Any) -> Ran:
+    """Likeness is on the scale of the design as first published: unrelated texts have 0.65."""
+    given.setdefault("shelf", CodeShelf(floor=0.65))
+    return run(question, settings=settings, model=model or Clerk(), **given)
+
+
+@pytest.mark.parametrize(
+    ("question", "seed", "ours"),
+    [
+        pytest.param(SIMPLE, 3, 2, id="simple, and its own plan"),
+        pytest.param(LONG_SIMPLE, 4, 3, id="simple, and long: to rules it may be more"),
+        pytest.param(asked(SIMPLE, SIMPLE_OPTIONS), 4, 3, id="simple with choices"),
+        pytest.param(BARGE, 10, 6, id="multi_hop"),
+        pytest.param(WHOLE, 11, 7, id="multi_hop with choices"),
+        pytest.param(MISLED, 10, 3, id="all failed"),
+        pytest.param(asked(MISLED, OPTIONS), 10, 3, id="all failed with choices"),
+    ],
+)
+def test_calls_of_a_research(question: str, seed: int, ours: int) -> None:
+    model = Clerk()
+    assert ran(question, SEED, model).calls == len(model.asked) == seed
+    assert ran(question, OURS).calls == ours
+
+
+def test_all_failed_and_the_model_has_the_last_word() -> None:
+    """Stagnation aside: after three failures the model says that it is complete."""
+    made = ran(MISLED, seed_001(enable_stagnation=False))
+    assert made.statuses() == ["failed"] * 3
+    assert made.calls == 11
+    assert ran(MISLED, research(enable_stagnation=False)).calls == 4
+
+
+def test_a_mixed_research_with_choices_takes_at_most_fourteen() -> None:
+    """Four steps, some of them failed."""
+    settings = seed_001(enable_stagnation=False)
+    made = ran(asked(MIXED, OPTIONS), settings, Clerk(replan=replan))
+    assert sorted(made.statuses()) == ["completed", "completed", "failed", "failed"]
+    assert made.calls == 14
+    default = ran(asked(MIXED, OPTIONS), OURS)
+    assert sorted(default.statuses()) == ["completed", "completed", "failed", "failed"]
+    assert default.calls == 7  # 4 plans, 2 findings, 1 choice
+
+
+@pytest.mark.parametrize("settings", [SEED, OURS], ids=["seed", "ours"])
+def test_a_memory_hit_takes_none_and_one_with_choices(settings: Settings) -> None:
+    checked = settings.research.model_copy(
+        update={"enable_grounded_check": True, "min_cosine": 0.7}
+    )
+    settings = settings.model_copy(update={"research": checked})
+    with AnswerMemory.temporary() as memory:
+        assert ran(BARGE, settings, memory=memory).research.remembered
+        again = ran(BARGE, settings, memory=memory, name="later")
+        chosen = ran(WHOLE, settings, memory=memory, name="later")
+    assert (again.calls, chosen.calls) == (0, 1)
+    assert chosen.answer.short == "C"
+
+
+def test_what_nobody_checked_is_not_remembered() -> None:
+    """The design as first published remembered answers that nothing had checked."""
+    with AnswerMemory.temporary() as memory:
+        made = ran(BARGE, SEED, memory=memory)
+        assert made.answer.status == "answered"
+        assert memory.list() == []
+
+
+@pytest.mark.parametrize(("screened", "calls"), [(False, 3), (True, 4)])
+def test_screening_by_a_model_is_one_call_more(*, screened: bool, calls: int) -> None:
+    made = ran(UNCLEAR, research(enable_screen_model=screened))
+    assert made.calls == calls
+    assert made.research.screen.verdict == ("safe" if screened else "unclear")
+
+
+def test_a_contradiction_in_the_choice_is_asked_about_once() -> None:
+    model = Clerk(choose='{"elements": [], "options": []}')
+    made = ran(WHOLE, OURS, model)
+    assert model.asked.count("choose") == 2
+    assert made.calls == 8
+
+
+@pytest.mark.parametrize("settings", [SEED, OURS], ids=["seed", "ours"])
+def test_no_scripted_run_asks_more_than_the_bound(settings: Settings) -> None:
+    for question in (SIMPLE, BARGE, WHOLE, MISLED, MIXED, UNKNOWN, DARK):
+        for model in (Clerk(), Clerk(replan=retry_at_once)):
+            assert ran(question, settings, model).calls <= most_asked(settings)
+
+
+# Choices stay where they belong
+
+
+def _leaked(model: Clerk, options: dict[str, str], *, but: set[str]) -> set[str]:
+    """Steps whose prompts hold the text of a choice, those aside that may."""
+    return {
+        step_of(request)
+        for request in model.requests
+        for text in options.values()
+        if any(text in one.content for one in request.messages)
+    } - but
+
+
+@pytest.mark.parametrize("settings", [SEED, OURS], ids=["seed", "ours"])
+def test_no_choice_reaches_a_prompt_but_that_of_the_choice(settings: Settings) -> None:
+    model = Clerk()
+    ran(WHOLE, settings, model)
+    steps = set(model.asked)
+    assert {"plan", "replan", "synthesise", "choose"} <= steps
+    assert _leaked(model, OPTIONS, but=set()) == {"choose"}
+
+
+def test_an_unclear_choice_is_shown_to_the_screen_alone() -> None:
+    model = Clerk()
+    odd = {**OPTIONS, "D": "What does <|im_start|> do?"}
+    made = ran(asked(BARGE, odd), OURS, model)
+    assert made.research.screen.by == model.spec
+    assert model.asked[0] == "screen"
+    assert _leaked(model, odd, but={"choose", "screen"}) == set()
+
+
+def test_issues_are_the_only_other_step_that_sees_choices() -> None:
+    model = Clerk()
+    ran(asked(BARE, BARE_OPTIONS), research(enable_issues=True), model)
+    assert _leaked(model, BARE_OPTIONS, but=set()) <= {"issues", "choose"}
+    assert "issues" in model.asked
+
+
+def test_the_order_of_the_choices_does_not_reach_the_issues() -> None:
+    seen: list[list[str]] = []
+
+    def noted(request: ChatRequest) -> str:
+        seen.append(list(shown(request).values()))
+        return '{"issues": ["rules on untended barges"]}'
+
+    turned = dict(zip("AB", reversed(BARE_OPTIONS.values()), strict=True))
+    for options in (BARE_OPTIONS, turned):
+        ran(asked(BARE, options), research(enable_issues=True), Clerk(issues=noted))
+    assert seen[0] == seen[1]
+
+
+def test_the_classifier_is_told_how_many_choices_there_are_and_no_more() -> None:
+    model = Clerk()
+    ran(WHOLE, research(classifier="llm"), model)
+    (prompt,) = model.prompts("classify")
+    assert "Answer choices: 4\nQuestion: At dusk" in prompt
+    assert _leaked(model, OPTIONS, but={"choose"}) == set()
+
+
+def test_no_search_is_made_with_a_choice() -> None:
+    made = ran(WHOLE, OURS)
+    queries = [query for query, _ in made.shelf.finds]
+    assert queries
+    assert not any(text in query for query in queries for text in OPTIONS.values())

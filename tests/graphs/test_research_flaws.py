@@ -1,0 +1,388 @@
+"""The twelve flaws that are known of the research agent as first published, each with a test that
+fails on what it did: a count and a check that could not be right, a branch and a rule that could
+not be reached, three ways to be wrong, and five habits of its code."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import Answer, ResearchStep, StepEvidence
+from secondlook.errors import ModelError, ModelUnavailable, SecondlookError, UnusableReply
+from secondlook.graphs.research import build
+from secondlook.library import Library
+from secondlook.memory.answers import AnswerMemory
+from secondlook.nodes.researching.weighing import NOISE, stagnates
+from secondlook.state import EvidenceData, StepData
+from tests.support.compiling import counting_compilations
+from tests.support.engine import passages_of, settings_of
+from tests.support.research import (
+    Clerk,
+    CodeShelf,
+    engine,
+    options_of,
+    plan,
+    problems,
+    research,
+    retry_at_once,
+    run,
+    seed_001,
+    shown,
+    synthesise,
+    weighed,
+)
+from tests.support.research_world import (
+    BARGE,
+    CODE,
+    DARK,
+    LIGHTS,
+    MISLED,
+    NETS,
+    OPTIONS,
+    ORDER,
+    SIMPLE,
+    SIMPLE_OPTIONS,
+    UNTENDED,
+    asked,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.models import ChatRequest
+    from tests.support.research import Ran
+
+WHOLE = asked(BARGE, OPTIONS)
+
+
+# 1. The count in the message of failure stayed at one.
+
+
+@pytest.mark.parametrize(
+    ("cycles", "said"),
+    [
+        (1, "The only step failed"),
+        (2, "All 2 steps failed"),
+        (3, "All 3 steps failed"),
+        (4, "All 4 steps failed"),
+    ],
+)
+def test_flaw_1_the_message_counts_every_step_that_failed(cycles: int, said: str) -> None:
+    settings = research(max_cycles=cycles, enable_stagnation=False)
+    made = run(MISLED, model=Clerk(replan=retry_at_once), settings=settings)
+    assert made.statuses() == ["failed"] * cycles
+    assert said in made.answer.text
+    assert (made.research.failed, made.research.cycles) == (cycles, cycles)
+    told = [one["numbers"]["failed"] for one in made.state["steps"] if one["node"] == "evaluate"]
+    assert told == list(range(1, cycles + 1))
+    assert problems(made.answer) == []
+
+
+# 2. The verdict of the check was always yes.
+
+
+def test_flaw_2_the_verdict_on_what_was_written_can_fail_and_has_consequences() -> None:
+    with AnswerMemory.temporary() as memory:
+        lying = Clerk(synthesise=lambda one: f"{synthesise(one)} The moon is made of tar [1].")
+        cut = run(SIMPLE, model=lying, memory=memory)
+        assert memory.list() == []
+        whole = run(SIMPLE, model=Clerk(), memory=memory)
+        assert len(memory.list()) == 1
+    assert (cut.answer.status, cut.research.steps[0].cut) == ("partial", 1)
+    assert (whole.answer.status, whole.research.steps[0].cut) == ("answered", 0)
+
+
+# 3. Stagnation asked for scores that the scale in use never has.
+
+
+def _three_failures(*scores: float) -> Ran:
+    """Each step is shown five passages, which the reader scores alike."""
+    each = [score for score in scores for _ in range(5)]
+    read = dict(zip((text for _, text in CODE), each, strict=False))
+    return run(MISLED, model=Clerk(), shelf=CodeShelf(level=True, scores=read))
+
+
+def test_flaw_3_failures_within_the_noise_stop_the_research_through_the_router() -> None:
+    """At scores that steps really have: near the threshold, not near nothing."""
+    made = _three_failures(3.7, 3.65, 3.6, 0.0, 0.0)
+    sure = [one.confidence or 0.0 for one in made.research.steps]
+    assert all(0.3 < value < 0.4 for value in sure)
+    assert 0 < max(sure) - min(sure) < NOISE
+    assert made.routes[-1] == ("evaluate", "aggregate")
+    assert made.research.cycles == 3
+    assert "failed alike" in made.research.stopped
+
+
+def test_flaw_3_failures_that_differ_do_not_stop_it() -> None:
+    made = _three_failures(3.7, 3.0, 2.0, 0.0, 0.0)
+    sure = [one.confidence or 0.0 for one in made.research.steps]
+    assert max(sure) - min(sure) > NOISE
+    assert made.routes[-2:] == [("evaluate", "replan"), ("replan", "aggregate")]
+
+
+def test_flaw_3_failures_that_bring_nothing_new_stop_the_research() -> None:
+    shelf = CodeShelf(passages_of(CODE[:5]))
+    question = f"Are lights kept in museums, and is there ambergris in a whale? {MISLED}"
+    made = run(question, model=Clerk(), shelf=shelf, settings=research(max_cycles=9))
+    assert made.statuses() == ["completed", "failed", "failed", "failed"]
+    assert "brought nothing new" in made.research.stopped
+
+
+def test_flaw_3_the_scale_of_likeness_can_stagnate_too() -> None:
+    """Its scores start at 0.65: no three of them are ever below 0.35."""
+    made = run(MISLED, model=Clerk(), settings=seed_001(), shelf=CodeShelf(floor=0.65))
+    assert min(one.confidence or 0.0 for one in made.research.steps) >= 0.65
+    assert "failed alike" in made.research.stopped
+    kept = run(
+        MISLED,
+        model=Clerk(),
+        settings=seed_001(stagnation_spread=-1.0),
+        shelf=CodeShelf(floor=0.65),
+    )
+    assert kept.research.stopped == "a model finds nothing missing"
+
+
+def test_flaw_3_one_success_among_them_is_no_stagnation() -> None:
+    def judged(at: int, status: str) -> StepData:
+        record = EvidenceData(
+            passage="same",
+            rank=1,
+            score=0.3,
+            relevance=None,
+            answerable=None,
+            cosine=None,
+            kept=True,
+            why="",
+        )
+        made: Any = {"id": at, "status": status, "confidence": 0.3, "evidence": [record]}
+        return made  # type: ignore[no-any-return]
+
+    failing = [judged(at, "failed") for at in range(4)]
+    assert stagnates(failing, NOISE) is not None
+    assert stagnates(failing[:2], NOISE) is None
+    assert stagnates([*failing[:2], judged(2, "weak"), judged(3, "failed")], NOISE) is None
+
+
+# 4. A branch of the planner could not be reached.
+
+
+def _branches() -> set[tuple[str, str]]:
+    """Every way out of every decision, by the node that it comes from and the one it leads to."""
+    graph = build(settings_of())
+    return {
+        (node, target)
+        for node, decisions in graph.branches.items()
+        for decision in decisions.values()
+        for target in (decision.ends or {}).values()
+    }
+
+
+def _taken(*made: Ran) -> set[tuple[str, str]]:
+    return {pair for one in made for pair in itertools.pairwise(one.nodes)}
+
+
+def test_flaw_4_every_branch_of_every_router_is_taken_by_some_run() -> None:
+    with AnswerMemory.temporary() as memory:
+        runs = [
+            run(WHOLE, model=Clerk(), memory=memory),
+            run(WHOLE, model=Clerk(), memory=memory, name="later"),
+            run(SIMPLE, model=Clerk()),
+            run(MISLED, model=Clerk(), settings=research(enable_stagnation=False)),
+            run(f"{SIMPLE} {ORDER}", model=Clerk()),
+        ]
+    assert len(_branches()) == 10
+    assert _branches() <= _taken(*runs)
+
+
+def test_flaw_4_a_plan_is_made_once() -> None:
+    for question in (WHOLE, MISLED, SIMPLE, DARK):
+        assert run(question, model=Clerk(replan=retry_at_once)).visits()["plan"] == 1
+
+
+# 5. A model mapped the facts to the elements of the rule, and named a letter that did not follow.
+
+
+def _misnamed(request: ChatRequest) -> str:
+    """All verdicts are for C; the letter that it names is another."""
+    said = json.loads(weighed(request, "C"))
+    return json.dumps({**said, "answer": "A"})
+
+
+def test_flaw_5_code_derives_the_letter_from_the_verdicts() -> None:
+    model = Clerk(choose=_misnamed)
+    made = run(WHOLE, model=model)
+    assert made.answer.choice is not None
+    assert made.answer.choice.letter == "C"
+    assert model.asked.count("choose") == 2
+    assert "A was named as the answer, but by what is met it is C" in made.answer.choice.why
+    sure = run(WHOLE, model=Clerk()).answer.choice
+    assert sure is not None
+    assert (made.answer.choice.confidence or 1) < (sure.confidence or 0)
+
+
+def test_flaw_5_a_contradiction_is_asked_about_and_the_second_reply_counts() -> None:
+    model = Clerk(choose=[_misnamed, lambda request: weighed(request, "C")])
+    made = run(WHOLE, model=model)
+    assert made.answer.choice is not None
+    assert (made.answer.choice.letter, made.told("choose")["asked_again"]) == ("C", True)
+    assert "named" not in made.answer.choice.why
+
+
+def test_flaw_5_a_fact_that_the_question_does_not_state_is_dropped() -> None:
+    def imagined(request: ChatRequest) -> str:
+        said = json.loads(weighed(request, "C"))
+        for option in said["options"]:
+            option["verdicts"][0]["fact"] = "the skipper was drunk"
+        return json.dumps(said)
+
+    made = run(WHOLE, model=Clerk(choose=imagined))
+    assert made.answer.choice is not None
+    facts = {one.fact for option in made.answer.choice.options for one in option.verdicts}
+    assert "the skipper was drunk" not in facts
+    assert made.told("choose")["facts_dropped"] == 4
+
+
+def test_flaw_5_a_source_that_does_not_exist_is_dropped() -> None:
+    def wild(request: ChatRequest) -> str:
+        said = json.loads(weighed(request, next(iter(options_of(request)))))
+        said["elements"][0]["sources"] = [1, 77]
+        return json.dumps(said)
+
+    made = run(WHOLE, model=Clerk(choose=wild))
+    assert made.told("choose")["sources_dropped"] == 1
+    assert problems(made.answer) == []
+
+
+# 6. Near the threshold, chance decided whether a step was thrown away.
+
+
+def test_flaw_6_the_same_evidence_gets_the_same_verdict_and_the_borderline_is_kept() -> None:
+    seen = set()
+    for score in (0.86, 0.9, 0.94):
+        for _ in range(2):
+            made = run(SIMPLE, model=Clerk(), shelf=CodeShelf(scores={LIGHTS: score}))
+            (one,) = made.research.steps
+            seen.add((score, one.confidence, one.status))
+            assert LIGHTS in [claim.text for claim in made.answer.claims]
+    assert {status for _, _, status in seen} == {"weak"}
+    assert len(seen) == 3, "two runs of the same evidence differ"
+
+
+def test_flaw_6_a_model_has_no_say_in_how_sure_a_step_is() -> None:
+    boasting = Clerk(synthesise=lambda one: f"I am certain. {synthesise(one)} Confidence: 1.0.")
+    plain, boasted = (run(SIMPLE, model=model) for model in (Clerk(), boasting))
+    assert plain.research.steps[0].confidence == boasted.research.steps[0].confidence
+
+
+# 7. Every multiple-choice question was taken for a hard one.
+
+
+@pytest.mark.parametrize("classifier", ["rules", "llm"])
+def test_flaw_7_a_choice_on_one_concept_is_simple(classifier: str) -> None:
+    settings = research(classifier=classifier)
+    made = run(asked(SIMPLE, SIMPLE_OPTIONS), model=Clerk(), settings=settings)
+    assert made.research.query_type == "simple"
+    assert made.visits()["replan"] == 0
+    hard = run(WHOLE, model=Clerk(), settings=settings)
+    assert hard.research.query_type == "multi_hop"
+
+
+# 8. What may be tried again was told by words in the message.
+
+
+def test_flaw_8_what_may_be_tried_again_is_a_class_of_errors() -> None:
+    kinds: list[type[SecondlookError]] = [ModelUnavailable, UnusableReply, ModelError]
+    assert [kind.retryable for kind in kinds] == [True, False, False]
+    settings = settings_of(models={"retries": 1})
+    away = Clerk(plan=[ModelUnavailable("quite plain words"), plan])
+    misleading = Clerk(plan=ModelError("429 rate limit, timeout, connection: please try again"))
+    run(SIMPLE, model=away, settings=settings)
+    made = run(SIMPLE, model=misleading, settings=settings)
+    assert away.asked[:2] == ["plan", "plan"]
+    assert misleading.asked.count("plan") == 1
+    assert made.answer.status == "answered"
+
+
+# 9. Ids of steps were decimal numbers.
+
+
+def test_flaw_9_steps_have_integer_ids_in_the_order_of_trying() -> None:
+    made = run(MISLED, model=Clerk(replan=retry_at_once))
+    raw = json.loads(made.answer.model_dump_json())["research"]["steps"]
+    assert [one["id"] for one in raw] == list(range(1, len(raw) + 1))
+    assert all(type(one["id"]) is int for one in raw)
+    assert raw[1]["retry_of"] == 1
+    assert type(raw[1]["retry_of"]) is int
+
+
+# 10. The graph was built anew for each question.
+
+
+def test_flaw_10_however_many_questions_one_graph_is_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled = counting_compilations(monkeypatch)
+    settings = settings_of(runs={"keep": 0})
+
+    async def go() -> None:
+        for _ in range(2):
+            opened = engine(settings, Clerk())
+            for question in (SIMPLE, BARGE, WHOLE):
+                await opened.aask(question, workflow="research")
+            await opened.aclose()
+
+    asyncio.run(go())
+    assert len(compiled) == 1
+
+
+# 11. The loader skipped a corpus that had as many documents as before.
+
+
+def test_flaw_11_what_is_added_again_is_told_by_its_content_not_by_its_count(
+    tmp_path: Path,
+) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    for name, text in (("lights", LIGHTS), ("mooring", UNTENDED)):
+        (papers / f"{name}.txt").write_text(text, encoding="utf-8")
+    with Library.open(tmp_path / "library") as library:
+        first = library.add([papers])
+        again = library.add([papers])
+        (papers / "mooring.txt").write_text(NETS, encoding="utf-8")
+        changed = library.add([papers])
+        held = {library.text(one.id).text.strip() for one in library.documents()}
+    assert _statuses(first) == {"added": 2}
+    assert _statuses(again) == {"unchanged": 2}
+    assert _statuses(changed) == {"unchanged": 1, "updated": 1}
+    assert held == {LIGHTS, NETS}
+
+
+def _statuses(report: Any) -> dict[str, int]:
+    return dict(Counter(item.change for item in report.changes))
+
+
+# 12. Evidence was held in lists side by side.
+
+
+def test_flaw_12_evidence_is_a_record_for_each_passage() -> None:
+    made = run(BARGE, model=Clerk())
+    assert ResearchStep.model_fields["evidence"].annotation == tuple[StepEvidence, ...]
+    for one in made.research.steps:
+        assert [item.rank for item in one.evidence] == list(range(1, len(one.evidence) + 1))
+        assert len({item.passage for item in one.evidence}) == len(one.evidence)
+        assert all(item.why for item in one.evidence)
+        assert sum(item.kept for item in one.evidence) == 5
+    whole = Answer.model_validate_json(made.answer.model_dump_json())
+    assert whole.research == made.answer.research
+
+
+def test_flaw_12_the_planner_is_told_whole_sentences_of_those_records() -> None:
+    model = Clerk()
+    run(BARGE, model=model)
+    told = shown(next(one for one in model.requests if "You decide" in one.messages[0].content))
+    assert told[1].endswith(f": {LIGHTS}")
