@@ -44,7 +44,9 @@ def figures(rows: Rows) -> dict[str, Any]:
 def _else_alone(rows: Rows) -> dict[str, Sequence[Row]]:
     alone = {row["case"]: row for row in rows.get("alone", ())}
     found = rows.get("research", ())
-    if not alone or not any(row["letter"] is None for row in found):
+    searched = any(row["gold_shown"] is not None for row in found)
+    # Without a corpus research has guessed already.
+    if not alone or not searched or all(row["letter"] is not None for row in found):
         return {}
     joined = [
         {**alone[row["case"]], "calls": row["calls"] + alone[row["case"]]["calls"]}

@@ -108,7 +108,11 @@ def test_errors_are_those_of_retrieval_or_of_selection() -> None:
 def test_conditions_are_compared_on_the_same_questions() -> None:
     rows = {
         "alone": [made("q", "B"), made("r", "A", grounded=False)],
-        "research": [made("q", "A", calls=4), made("r", None, calls=5), made("s", "A")],
+        "research": [
+            made("q", "A", calls=4, gold_shown=1.0),
+            made("r", None, calls=5, gold_shown=0.0),
+            made("s", "A", gold_shown=0.5),
+        ],
     }
     found = letters.figures(rows)
     first = found["differences"][0]
@@ -122,7 +126,11 @@ def test_conditions_are_compared_on_the_same_questions() -> None:
     assert research["letters"] == {"A": 2, "none": 1}
     assert research["by_subject"]["torts"]["n"] == 3
     assert research["by_subject"]["torts"]["low"] < 2 / 3 < research["by_subject"]["torts"]["high"]
+    assert research["gold_shown"] == 0.5
     assert "| research | 0.667" in letters.table(found)
+    nothing_searched = [{**one, "gold_shown": None} for one in rows["research"]]
+    guessed = letters.figures({**rows, "research": nothing_searched})
+    assert letters.ELSE_ALONE not in guessed["conditions"]
 
 
 def test_flips_are_counted_against_the_most_frequent_letter() -> None:
