@@ -1,0 +1,157 @@
+"""What holds for `research` under every combination of its flags: each node can be reached and
+reaches the end, the channels are the declared ones, and the bounds are of these nodes."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import pytest
+
+from secondlook.graphs.registry import WORKFLOWS
+from secondlook.graphs.research import build
+from secondlook.graphs.research_bounds import most_asked, most_by_node, most_calls, most_visits
+from secondlook.graphs.research_steps import Steps
+from secondlook.state import Choices
+from tests.support.engine import settings_of
+
+if TYPE_CHECKING:
+    from langgraph.graph import StateGraph
+
+    from secondlook.settings import Settings
+
+FLAGS = WORKFLOWS["research"].flags
+SHAPING = (
+    "research.enable_screen",
+    "research.enable_memory",
+    "research.enable_recall",
+    "research.enable_classification",
+    "research.enable_issues",
+    "research.enable_quarantine",
+    "research.enable_replanning",
+    "research.enable_choosing",
+)
+"""Flags that change the graph; the others change what a node does."""
+SEES_CHOICES = {"screen", "recall", "classify", "issues", "choose", "remember", "finish"}
+
+
+def with_flags(values: dict[str, bool], **limits: int) -> Settings:
+    sections: dict[str, dict[str, Any]] = {"research": dict(limits)}
+    for flag, value in values.items():
+        section, name = flag.split(".")
+        sections.setdefault(section, {})[name] = value
+    return settings_of(**sections)
+
+
+@cache
+def shapes() -> dict[Steps, Settings]:
+    """One of the settings for each graph that they can make."""
+    found: dict[Steps, Settings] = {}
+    for values in itertools.product([False, True], repeat=len(SHAPING)):
+        for cycles in (1, 4):
+            flags = dict(zip(SHAPING, values, strict=True))
+            settings = with_flags(flags, max_cycles=cycles)
+            found.setdefault(Steps.of(settings), settings)
+    return found
+
+
+def edges(graph: StateGraph[Any, Any]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Where each node leads, and where it is reached from, as the builder has them: to compile so
+    many graphs takes minutes."""
+    forward: dict[str, set[str]] = {}
+    for source, target in graph.edges:
+        forward.setdefault(source, set()).add(target)
+    for source, branches in graph.branches.items():
+        for branch in branches.values():
+            forward.setdefault(source, set()).update((branch.ends or {}).values())
+    backward: dict[str, set[str]] = {}
+    for source, targets in forward.items():
+        for target in targets:
+            backward.setdefault(target, set()).add(source)
+    return forward, backward
+
+
+def reached(start: str, ways: dict[str, set[str]]) -> set[str]:
+    seen, todo = {start}, [start]
+    while todo:
+        for node in ways.get(todo.pop(), set()) - seen:
+            seen.add(node)
+            todo.append(node)
+    return seen
+
+
+def test_every_step_can_be_there_and_not_be_there() -> None:
+    """Recall needs the memory; everything else is free."""
+    assert len(shapes()) == 3 * 2**6
+    for step in fields(Steps):
+        assert {getattr(one, step.name) for one in shapes()} == {False, True}
+
+
+def test_no_other_flag_changes_the_graph() -> None:
+    assert set(SHAPING) <= set(FLAGS)
+    usual = Steps.of(settings_of())
+    for flag in set(FLAGS) - set(SHAPING):
+        for value in (False, True):
+            assert Steps.of(with_flags({flag: value})) == usual
+
+
+def test_each_node_is_reachable_and_reaches_the_end_and_channels_are_declared() -> None:
+    for settings in shapes().values():
+        graph = build(settings)
+        nodes = {*graph.nodes, "__start__", "__end__"}
+        forward, backward = edges(graph)
+        assert reached("__start__", forward) == nodes
+        assert reached("__end__", backward) == nodes
+        assert set(most_by_node(settings)) == set(graph.nodes)
+        assert set(graph.channels) == set(get_type_hints(graph.state_schema))
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_all_off_and_all_on_compile(*, on: bool) -> None:
+    settings = with_flags(dict.fromkeys(FLAGS, on))
+    drawn = build(settings).compile().get_graph()
+    assert set(most_by_node(settings)) == set(drawn.nodes) - {"__start__", "__end__"}
+
+
+def test_only_the_loop_is_visited_twice() -> None:
+    for settings in shapes().values():
+        forward, _ = edges(build(settings))
+        loop = {node for node in most_by_node(settings) if node in _onward(node, forward)}
+        often = {node for node, most in most_by_node(settings).items() if most > 1}
+        assert often == loop
+
+
+def _onward(node: str, forward: dict[str, set[str]]) -> set[str]:
+    """All that can come after a node, itself among them where it stands in a loop."""
+    return {later for target in forward.get(node, set()) for later in reached(target, forward)}
+
+
+def test_a_flag_that_is_off_never_raises_a_bound() -> None:
+    pick = random.Random(7)
+    for _ in range(200):
+        values = {flag: pick.random() < 0.7 for flag in FLAGS}
+        off = with_flags({**values, pick.choice(FLAGS): False})
+        on = with_flags(values)
+        assert most_visits(off) <= most_visits(on)
+        assert most_asked(off) <= most_asked(on)
+        assert most_calls(off) <= most_calls(on)
+
+
+def test_the_bound_grows_with_the_cycles_by_one_turn_of_the_loop() -> None:
+    turns = [most_visits(with_flags({}, max_cycles=cycles)) for cycles in range(2, 8)]
+    assert {later - earlier for earlier, later in itertools.pairwise(turns)} == {5}
+    assert most_by_node(with_flags({}))["search_step"] == 4
+
+
+def test_nodes_that_plan_search_and_write_do_not_see_the_choices() -> None:
+    """langgraph hands a node the keys that it names: what is not there cannot leak."""
+    graph = build(with_flags(dict.fromkeys(FLAGS, True)))
+    seeing = {
+        node
+        for node, spec in graph.nodes.items()
+        if set(get_type_hints(Choices)) & set(get_type_hints(spec.input_schema))
+    }
+    assert seeing == SEES_CHOICES
