@@ -8,7 +8,7 @@ Two sets, each question with the text that answers it in the place of the resear
 `same passage`: questions of `squad2-dev` with four options, the right answer and three answers to
 other questions of the same passage, which share no word with it.
 `invented`: questions of `halueval-qa` (Li et al., 2023) with two options, the right answer and the
-invented one. Length tells these apart in part, which `longer` shows.
+invented one. Length tells these apart: the right one is nearly always shorter, as `longer` shows.
 
 Options are weighed as the product weighs them (`nodes/choosing/by_reader.py`). Writes
 `benchmarks/results/reader_choice.json`: how often each signal is right, ties counted in parts, and
