@@ -9,7 +9,7 @@ import pytest
 
 from secondlook.errors import ModelUnavailable
 from secondlook.memory.ledger import Caps
-from secondlook.nodes.planning.by_code import StepPlanned
+from secondlook.nodes.planning.by_code import StepPlanned, asking
 from secondlook.state import unread
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
@@ -227,3 +227,23 @@ def test_a_weak_step_counts_as_done() -> None:
     weak = {**done(FIRST), "status": "weak"}
     update = replanned(context(speaking(missing), research={"max_steps": 1}), after(weak))  # type: ignore[arg-type]
     assert update["route"] == "aggregate"
+
+
+def test_a_model_that_gives_up_after_one_failure_is_asked_the_question_itself() -> None:
+    given_up = speaking(lambda _: {"action": "complete"})
+    update = replanned(context(given_up), after(lost(FIRST)))
+    step = update["plan"][1]
+    assert step["phase"] == "The question"
+    assert step["queries"] == [step["question"]]
+    assert update["route"] == "search_step"
+    again = replanned(context(given_up), after(lost(FIRST), lost(step["question"])))
+    assert (again["route"], len(again["plan"])) == ("aggregate", 2)
+
+
+def test_of_a_long_question_what_it_asks_is_asked() -> None:
+    facts = "Ada moored at the pier of a stranger while the storm rose. " * 8
+    assert asking(f"{facts}Must she pay for what her boat broke at the pier that night?") == (
+        "Must she pay for what her boat broke at the pier that night?"
+    )
+    assert asking(f"{facts}Who pays?").endswith("while the storm rose. Who pays?")
+    assert asking("Who pays?") == "Who pays?"

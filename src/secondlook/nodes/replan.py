@@ -16,7 +16,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes.issues import Issues
 from secondlook.nodes.planning.adopting import Adopted, adopted, with_searches
-from secondlook.nodes.planning.by_code import next_step
+from secondlook.nodes.planning.by_code import next_step, unasked
 from secondlook.nodes.planning.by_model import Aim, next_proposed
 from secondlook.nodes.planning.summary import records
 from secondlook.nodes.researching.shown import failed, standing
@@ -79,7 +79,9 @@ async def _decided(context: Context, state: ToReplan) -> _Decision:
         trouble_of = trouble(_NODE, error, "the research ended with what there was")
         return _Decision(None, "no model could say what is missing", warnings=(trouble_of,))
     if proposal.action == "complete":
-        return _Decision(None, "a model finds nothing missing", by="a model")
+        itself = unasked(state) if len(state["plan"]) == 1 else None
+        why = "a model finds nothing missing" + (", the question itself is tried" if itself else "")
+        return _Decision(itself, why, by="code" if itself else "a model")
     return await _adopted(context, state, proposal, aim, " ".join(told))
 
 

@@ -11,7 +11,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.follow import leads
 from secondlook.nodes.meaning.unclear import unresolved
 from secondlook.nodes.parts.forms import split_by_form
-from secondlook.nodes.researching.shown import of_step
+from secondlook.nodes.researching.shown import of_step, standing
 
 if TYPE_CHECKING:
     from secondlook.answer import QueryType
@@ -27,6 +27,10 @@ _BEST = 2
 """Passages whose names are followed."""
 _SHORTEST: Final = 3
 """Words of a question that can stand by itself."""
+_LONG: Final = 60
+"""Words of a question that also tells a story."""
+_ENOUGH: Final = 12
+_SENTENCE: Final = re.compile(r"(?<=[.?!])\s+")
 _ASKS = r"(?:who|whom|whose|what|when|where|why|which|how)\b"
 _JOINT: Final = re.compile(rf"[,;?]?\s+and\s+(?={_ASKS})|\?\s+(?={_ASKS})", re.IGNORECASE)
 _LEANS: Final = re.compile(
@@ -56,6 +60,8 @@ async def next_step(context: Context, state: Researched) -> StepPlanned | None:
     plan, question = state["plan"], state["question"]
     if parts := _parts(question):
         return StepPlanned(parts[len(plan)], PART) if len(plan) < len(parts) else None
+    if itself := unasked(state):
+        return itself
     if any(one["phase"] == FOLLOWED for one in plan):
         return None
     best = await _best(context, state)
@@ -64,6 +70,29 @@ async def next_step(context: Context, state: Researched) -> StepPlanned | None:
         return None
     # The title says what "it" is in a passage that the question does not name.
     return StepPlanned(f"{question} ({best[0].title})", FOLLOWED, (question, *names))
+
+
+def unasked(state: Researched) -> StepPlanned | None:
+    """The question itself, where all that a model asked in its place failed."""
+    question = asking(state["question"])
+    asked = {one["question"].casefold() for one in state["plan"]}
+    if standing(state["plan"]) or question.casefold() in asked:
+        return None
+    # Searched for as it is: whoever could word it otherwise has had a say.
+    return StepPlanned(question, FIRST, (question,))
+
+
+def asking(question: str) -> str:
+    """What a long question ends with: its facts would only lead the search astray."""
+    if len(question.split()) <= _LONG:
+        return question
+    sentences = _SENTENCE.split(question.strip())
+    asked = sentences[-1]
+    for sentence in reversed(sentences[:-1]):
+        if len(asked.split()) >= _ENOUGH:
+            break
+        asked = f"{sentence} {asked}"
+    return asked
 
 
 def _parts(question: str) -> tuple[str, ...]:
