@@ -116,8 +116,8 @@ def plan(request: ChatRequest) -> str:
 def replan(request: ChatRequest) -> str:
     """The next matter that no step has asked about; then a failed one in other words, once."""
     tried = " ".join(shown(request).values())
-    named = matters_in(question_of(request))
-    for matter in named:
+    told = prompt_of(request).rpartition("Question: ")[2].partition("<<evidence")[0]
+    for matter in matters_in(told):
         if matter.question not in tried:
             return proposal(request, matter, action="next_step")
     return json.dumps({"action": "complete"})
@@ -214,6 +214,16 @@ def guess(request: ChatRequest) -> str:
     return "\n".join([*lines, f"Answer: {letters[-1]}"])
 
 
+def check_grounded(request: ChatRequest) -> str:
+    """Whether what is said stands word for word in the evidence of its number."""
+    prompt = prompt_of(request)
+    said = [
+        {"number": at, "verdict": "yes" if prompt.count(text[:40]) else "no"}
+        for at, text in shown(request).items()
+    ]
+    return json.dumps({"verdicts": said})
+
+
 _HONEST: Final[dict[str, Callable[[ChatRequest], str]]] = {
     "plan": plan,
     "replan": replan,
@@ -224,6 +234,7 @@ _HONEST: Final[dict[str, Callable[[ChatRequest], str]]] = {
     "classify": classify,
     "issues": issues,
     "screen": screen,
+    "check_grounded": check_grounded,
 }
 
 

@@ -109,6 +109,7 @@ class Sentences:
         """What was cut, by reason: citation, prompt, question, control, repeated, not_found,
         endless, unfinished, surplus."""
         self.begun = False
+        """It was given some of the text: nobody need give it all of it again."""
         self.stopped = False
         """Nothing that follows can be part of the answer."""
         self._numbers = numbers
@@ -131,6 +132,7 @@ class Sentences:
         return self.dropped["not_found"] > 0 and not self._cited
 
     def feed(self, text: str) -> list[Sentence]:
+        self.begun = True
         self._append(text)
         if not _MAY_END.search(self._pending) and len(self._pending) <= LONGEST_SENTENCE:
             return []

@@ -1,0 +1,152 @@
+"""The longest research that settings allow, as whoever watches it sees it: every node is an event,
+and nothing but findings is in the stream of tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.graphs.research_bounds import most_asked, most_by_node
+from secondlook.memory.answers import AnswerMemory
+from tests.support.engine import settings_of
+from tests.support.research import Clerk, CodeShelf, engine, problems, shown, weighed
+from tests.support.research_world import BARE, BARGE, LIGHTS, MISLED, SIMPLE, asked
+
+if TYPE_CHECKING:
+    from secondlook.events import Event
+    from secondlook.models import ChatRequest
+    from secondlook.settings import Settings
+
+CHOICES = {
+    "A": "Letting a ship come in dark, with no lights at all.",
+    "B": "Leaving his own boat untended overnight.",
+    "C": "Hauling nets of fishermen ashore.",
+    "D": "Selling bones of a whale, marked <|im_start|> by its finders.",
+}
+QUESTION = asked(BARE, CHOICES)
+
+
+def thorough() -> Settings:
+    """Everything that may cost a call is on."""
+    return settings_of(
+        runs={"keep": 0},
+        answer={"min_support": 0.9},
+        corrective={"grounded_judge": "llm"},
+        research={
+            "classifier": "llm",
+            "calls": "separate",
+            "enable_issues": True,
+            "enable_synthesis_of_failed": True,
+            "enable_shuffled_choice": True,
+            "enable_stagnation": False,
+            "max_steps": 10,
+        },
+    )
+
+
+def _first_sentence(request: ChatRequest) -> str:
+    """Of the best passage, whatever was asked."""
+    return f"{shown(request)[1].split(chr(10), 1)[-1].split('.')[0]} [1]."
+
+
+def _contradicting(request: ChatRequest) -> str:
+    return json.dumps({**json.loads(weighed(request, "B")), "answer": "A"})
+
+
+def clerk() -> Clerk:
+    return Clerk(classify="multi_hop", synthesise=_first_sentence, choose=_contradicting)
+
+
+def watched(settings: Settings, question: str, model: Clerk, **given: Any) -> list[Event]:
+    async def go() -> list[Event]:
+        opened = engine(settings, model, **given)
+        try:
+            return [event async for event in opened.astream(question, workflow="research")]
+        finally:
+            await opened.aclose()
+
+    return asyncio.run(go())
+
+
+@pytest.fixture(scope="module")
+def run() -> tuple[list[Event], Clerk]:
+    model = clerk()
+    with AnswerMemory.temporary() as memory:
+        events = watched(thorough(), QUESTION, model, memory=memory, shelf=CodeShelf())
+    return events, model
+
+
+def of(events: list[Event], kind: str) -> list[Any]:
+    return [event for event in events if event.type == kind]
+
+
+def test_the_run_makes_as_many_calls_as_the_settings_allow(
+    run: tuple[list[Event], Clerk],
+) -> None:
+    events, model = run
+    answer = events[-1].answer  # type: ignore[union-attr]
+    assert answer.usage.calls == len(model.asked) == most_asked(thorough()) == 23
+    assert answer.research.cycles == 4
+    assert problems(answer) == []
+
+
+def test_every_visit_of_a_node_is_seen_to_begin_and_to_end(run: tuple[list[Event], Clerk]) -> None:
+    events, _ = run
+    begun = Counter(event.node for event in of(events, "node_started"))
+    ended = Counter(event.node for event in of(events, "node_finished"))
+    assert begun == ended == most_by_node(thorough())
+    assert [event.at for event in events[1:]] == sorted(event.at for event in events[1:])
+
+
+def test_every_decision_is_told_with_its_reason(run: tuple[list[Event], Clerk]) -> None:
+    events, _ = run
+    routed = Counter(event.source for event in of(events, "routed"))
+    assert routed == {"screen": 1, "recall": 1, "evaluate": 4, "replan": 3}
+    assert all(event.why for event in of(events, "routed"))
+
+
+def test_the_stream_of_tokens_holds_findings_and_nothing_else(
+    run: tuple[list[Event], Clerk],
+) -> None:
+    events, model = run
+    said = "".join(event.text for event in of(events, "token"))
+    answer = events[-1].answer  # type: ignore[union-attr]
+    assert said.split() == " ".join(claim.text for claim in answer.claims).split()
+    for mark in ("{", "}", '"', "<<", "multi_hop", "next_step", "Answer:", *CHOICES.values()):
+        assert mark not in said
+    assert len(model.asked) > 20
+
+
+def test_nothing_of_failed_steps_is_streamed() -> None:
+    settings = settings_of(runs={"keep": 0}, research={"enable_synthesis_of_failed": True})
+    model = Clerk(synthesise=_first_sentence)
+    events = watched(settings, MISLED, model)
+    assert "synthesise" in model.asked
+    assert of(events, "token") == []
+    assert events[-1].answer.status == "abstained"  # type: ignore[union-attr]
+
+
+def test_who_leaves_early_stops_the_run() -> None:
+    model = Clerk()
+
+    async def go() -> None:
+        opened = engine(settings_of(runs={"keep": 0}), model)
+        async for event in (stream := opened.astream(BARGE, workflow="research")):
+            if event.type == "token":
+                break
+        await stream.aclose()
+        await opened.aclose()
+
+    asyncio.run(go())
+    assert model.asked.count("synthesise") == 1
+
+
+def test_what_is_streamed_is_streamed_once() -> None:
+    """Also the last sentence of a reply, and the only one."""
+    events = watched(settings_of(runs={"keep": 0}), SIMPLE, Clerk())
+    tokens = [event.text.strip() for event in of(events, "token")]
+    assert tokens == [LIGHTS]
