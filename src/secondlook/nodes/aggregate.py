@@ -109,13 +109,16 @@ async def _checked(
 
 async def _read_out(context: Context, state: Researched, done: Sequence[StepData]) -> DraftData:
     """Without a model: the reader's answer to the question itself, from all that was found, and
-    then what each step found. Without such an answer nothing is claimed."""
+    then what each step found. Without such an answer nothing is claimed, unless the steps were
+    the parts of the question."""
+    if all(one["phase"] == PART for one in done):
+        return together(done)
     kept = ranking.kept(state["found"])
     if len(done) > 1:
         kept = await _read_for(context, state["question"], kept)
     whole = await extract(context, state["question"], kept)
     if not whole["sentences"]:
-        return together(done) if all(one["phase"] == PART for one in done) else whole
+        return whole
     quotes = [one for one in findings(done) if one["text"] != whole["sentences"][0]["text"]]
     return {**whole, "sentences": [*whole["sentences"], *quotes]}
 

@@ -18,9 +18,10 @@ from secondlook.answer import (
 )
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes.choosing.telling import choice_of, choice_text, step_heading
-from secondlook.nodes.finish import Finished, assembled, finished, marked
+from secondlook.nodes.finish import Finished, assembled, finished, marked, note_of
 from secondlook.nodes.quarantine import QUARANTINED
 from secondlook.nodes.remember import Remembered
+from secondlook.nodes.researching.shown import standing
 from secondlook.state import (
     Choices,
     Chosen,
@@ -51,9 +52,9 @@ async def researched(state: Reported, context: Context) -> Answer:
     """The answer that a research amounts to, also where it was cut short."""
     plain = await assembled(state, context)
     plan = state.get("plan", [])
-    steps = tuple(_step(one, plain.claims) for one in plan)
-    data = state.get("choice")
-    choice = choice_of(data, plain.citations) if data else None
+    owners = _owners(plan, plain.claims)
+    steps = tuple(_step(one, owners) for one in plan)
+    choice = _choice(state, plain)
     return plain.model_copy(
         update={
             "queries": tuple(dict.fromkeys(query for one in plan for query in one["queries"])),
@@ -64,6 +65,14 @@ async def researched(state: Reported, context: Context) -> Answer:
             **_with_choice(plain, choice),
         }
     )
+
+
+def _choice(state: Reported, plain: Answer) -> Choice | None:
+    """None also where what it rested on is gone since it was made."""
+    data = state.get("choice")
+    if data is None or (data["letter"] and data["grounded"] and not plain.claims):
+        return None
+    return choice_of(data, plain.citations)
 
 
 def _with_choice(plain: Answer, choice: Choice | None) -> dict[str, object]:
@@ -87,7 +96,7 @@ def _text(
     chosen = choice_text(choice) if choice else ""
     if not plain.claims:
         return "\n\n".join(part for part in (plain.text, chosen) if part)
-    parts = [_findings(plain.claims, steps), chosen, draft["note"] or ""]
+    parts = [_findings(plain.claims, steps), chosen, note_of(draft, plain.claims) or ""]
     if choice and choice.letter is None:
         parts.append(
             f"(None of the choices could be chosen: {choice.why or 'too little is known'}.)"
@@ -109,10 +118,21 @@ def _findings(claims: Sequence[Claim], steps: Sequence[ResearchStep]) -> str:
     return "\n\n".join(blocks)
 
 
-def _step(one: StepData, claims: Sequence[Claim]) -> ResearchStep:
+def _owners(plan: Sequence[StepData], claims: Sequence[Claim]) -> list[int | None]:
+    """The step that found each claim, the first of several. An answer that leads what the steps
+    found is nobody's: it was read out of all of them."""
+    found: dict[str, int] = {}
+    for one in standing(plan):
+        for sentence in one["draft"]["sentences"] if one["draft"] else ():
+            found.setdefault(sentence["text"], one["id"])
+    owners = [found.get(claim.text) for claim in claims]
+    first, rest = owners[:1], [owner for owner in owners[1:] if owner is not None]
+    leads = bool(first and rest) and first[0] is not None and first[0] > rest[0]
+    return [None, *owners[1:]] if leads else owners
+
+
+def _step(one: StepData, owners: Sequence[int | None]) -> ResearchStep:
     draft = one["draft"]
-    said = {sentence["text"] for sentence in draft["sentences"]} if draft else set()
-    stands = one["status"] in {"completed", "weak"}
     return ResearchStep(
         id=one["id"],
         phase=one["phase"],
@@ -123,7 +143,7 @@ def _step(one: StepData, claims: Sequence[Claim]) -> ResearchStep:
         confidence=one["confidence"],
         model=draft["model"] if draft else None,
         queries=tuple(one["queries"]),
-        claims=tuple(at for at, claim in enumerate(claims, 1) if stands and claim.text in said),
+        claims=tuple(at for at, owner in enumerate(owners, 1) if owner == one["id"]),
         cut=len(one["complaints"]),
         evidence=tuple(
             StepEvidence(
