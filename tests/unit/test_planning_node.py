@@ -8,6 +8,7 @@ import pytest
 
 from secondlook.errors import ModelError, ModelUnavailable
 from secondlook.memory.ledger import Caps
+from tests.support.engine import WordShelf
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
     CHOICES,
@@ -152,3 +153,10 @@ def test_without_a_model_code_plans_and_searches_are_worded_later() -> None:
     assert told(update).numbers["by"] == "code"
     two = "Who was the captain of the Marisol and when was the pier built?"
     assert planned(context(), state(two))["plan"][0]["question"] != ""
+
+
+def test_nothing_is_asked_about_a_library_that_holds_nothing() -> None:
+    model = speaking(lambda _: {"phase": "x", "question": "y"})
+    update = planned(context(model, shelf=WordShelf([])))
+    assert not model.requests
+    assert update["plan"][0]["queries"] == [update["plan"][0]["question"]]

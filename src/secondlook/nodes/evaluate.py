@@ -28,7 +28,7 @@ async def evaluate(state: Researched, runtime: Runtime[Context]) -> Evaluated:
     scale = Scale.of(context)
     judged = _judged(state["plan"][-1], scale)
     plan = [*state["plan"][:-1], judged]
-    escalates = _escalates(context, state, judged)
+    escalates = bool(state["found"]) and _escalates(context, state, judged)
     why = None if escalates else _enough(context, state, plan, cycles, scale)
     way: Way = "aggregate" if why else "replan"
     onward = "its only step failed" if escalates else "there may be more to find out"
@@ -76,6 +76,8 @@ def _enough(
 ) -> str | None:
     """Why there is no further step; None where there may be one."""
     chosen = context.settings.research
+    if not state["found"]:
+        return "there is nothing to be found"
     if _kind(state) == "simple":
         return "a simple question takes one step"
     if not chosen.enable_replanning:

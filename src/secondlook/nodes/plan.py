@@ -3,6 +3,7 @@ many a model would like: what comes after it depends on what it finds."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -36,8 +37,11 @@ class Planning(Plan, Cycles, Trace):
 
 async def plan(state: ToPlan, runtime: Runtime[Context]) -> Planning:
     context = runtime.context
-    made = await _by_model(context, state) if _asks(context, state) else None
+    empty = context.models.serves("plan") and await asyncio.to_thread(_is_empty, context)
+    made = await _by_model(context, state) if _asks(context, state) and not empty else None
     planned = (made.planned if made else None) or _by_code(state)
+    if empty:  # nor is a model asked for words to search with where there is nothing
+        planned = replace(planned, queries=(planned.question,))
     first = pending(1, planned.question, phase=planned.phase, queries=planned.queries)
     by = "a model" if made and made.planned and made.refused is None else "code"
     told = step(
@@ -62,6 +66,14 @@ def _asks(context: Context, state: ToPlan) -> bool:
     """Whether a model has something to say: a plain question only lacks its searches, and those
     have a call of their own where calls are separate."""
     return context.models.serves("plan") and (is_merged(context) or not _is_plain(state))
+
+
+def _is_empty(context: Context) -> bool:
+    """Whether there is nothing to search: then no call is spent on how."""
+    try:
+        return not any(context.shelf.size())
+    except Exception:  # noqa: BLE001 - the search will say what is wrong with the library
+        return False
 
 
 def _by_code(state: ToPlan) -> StepPlanned:
