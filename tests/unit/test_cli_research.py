@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import Answer, Screening
+from secondlook.answer import Answer, Screening, SeenPassage
 from secondlook.cli.answers import print_answer
 from secondlook.cli.ask import preset_of
+from secondlook.cli.research import step_line
 from secondlook.errors import UsageError
-from tests.support.researched import RECALLED, choice, guess, refused, research, researched
+from tests.support.researched import (
+    RECALLED,
+    choice,
+    guess,
+    refused,
+    research,
+    researched,
+    steps,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,9 +96,36 @@ def test_what_nobody_could_screen_is_told(shown: Shown) -> None:
     screen = Screening(verdict="unclear", where="question")
     out = shown(researched(research=research(screen=screen, quarantined=2, escalated=True)))
     assert "screen: let in though nobody could tell in the question\n" in out
-    assert "quarantined: 2 passages that give a model orders were not shown to it" in out
+    assert "quarantined: 2 passages that give a model orders, left out" in out
     assert "multi hop, after one step failed" in out
-    assert "1 passage that" in shown(researched(research=research(quarantined=1)))
+    assert "1 passage that gives" in shown(researched(research=research(quarantined=1)))
+
+
+def test_documents_that_give_a_model_orders_are_named(shown: Shown) -> None:
+    seen = SeenPassage(
+        id="c.0",
+        document="c",
+        title="Crane rules",
+        start=0,
+        end=9,
+        score=1.0,
+        kept=False,
+        why="quarantined: sets earlier instructions aside",
+    )
+    out = shown(researched(research=research(quarantined=1), passages=(seen,)))
+    assert 'quarantined: 1 passage that gives a model orders, left out: "Crane rules"\n' in out
+
+
+def test_of_a_long_question_its_beginning_is_shown() -> None:
+    long = steps()[0].model_copy(update={"question": "who pays " * 9_000})
+    line = step_line(long)
+    assert len(line) < 300
+    assert "who pays... completed" in line
+
+
+def test_a_question_without_a_mark_is_told_from_how_it_ended() -> None:
+    bare = steps()[0].model_copy(update={"question": "who pays"})
+    assert "who pays: completed" in step_line(bare)
 
 
 def test_a_guess_is_marked(shown: Shown) -> None:

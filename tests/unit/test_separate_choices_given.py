@@ -108,3 +108,9 @@ def test_a_follow_up_is_made_stand_alone_without_its_choices() -> None:
     made = asyncio.run(made_stand_alone(Models(Settings()), Settings(), typed, earlier))
     assert parsed(made.asked).choices == {"A": "1990", "B": "2001"}
     assert "Ann Weir" in parsed(made.asked).stem
+
+
+def test_bytes_that_are_no_text_are_marked_and_the_question_goes_on() -> None:
+    asked, _ = with_choices("who pays\udcff?", None, None, Settings())
+    assert asked == "who pays\ufffd?"
+    assert given(["\udcfe yes", "no \U0001f600"]).endswith("(B) no \U0001f600")

@@ -45,6 +45,7 @@ def with_choices(
 ) -> tuple[str, str | None]:
     """The question as it is typed with its choices, so that it is recorded and asked again with
     them, and the workflow that can choose."""
+    question = _unicode(question)
     if not question.strip():
         raise UsageError("the question is empty", hint="say what you want to know")
     if choices is None:
@@ -54,7 +55,12 @@ def with_choices(
         raise UsageError(
             "the question itself holds choices already", hint="give them there or apart, not both"
         )
-    return rendered(question.strip(), by_letter(texts)), meant
+    return _unicode(rendered(question.strip(), by_letter(texts))), meant
+
+
+def _unicode(text: str) -> str:
+    """What no encoding can write down, such as bytes that a shell passed on, cannot be recorded."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _choosing(workflow: str | None, settings: Settings) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.cli.terminal import counted, one_line
+from secondlook.cli.terminal import counted, one_line, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from secondlook.answer import (
@@ -19,9 +21,12 @@ if TYPE_CHECKING:
         Research,
         ResearchStep,
         Screening,
+        SeenPassage,
     )
 
 _ASIDE = "cyan"
+_LONGEST = 200
+"""Characters of a question that are shown: enough to know it by."""
 _DATE = 10
 """Characters of an ISO time that are its date."""
 
@@ -35,7 +40,7 @@ def print_recalled(console: Console, answer: Answer) -> None:
 
 
 def recalled_line(recalled: Recalled) -> str:
-    asked = one_line(recalled.question)
+    asked = shortened(recalled.question, _LONGEST)
     return (
         f'From memory: "{asked}" ({recalled.similarity:.2f} alike, {recalled.created[:_DATE]}); '
         "--fresh asks afresh."
@@ -99,7 +104,7 @@ def print_research(console: Console, answer: Answer) -> None:
     research = answer.research
     if research is None:
         return
-    for line in _kept_out(research):
+    for line in _kept_out(research, answer.passages):
         console.print(Text(line, style="yellow"))
     if not research.steps:
         return
@@ -117,7 +122,9 @@ def step_line(step: ResearchStep) -> str:
         told.append(f"step {step.retry_of} in other words")
     if step.cut:
         told.append(f"{counted(step.cut, 'sentence')} cut")
-    return f"{step.id}. {one_line(step.phase)}: {one_line(step.question)} {', '.join(told)}"
+    asked = shortened(step.question, _LONGEST)
+    ended = asked if asked.endswith(("?", ".", "!", ")")) else f"{asked}:"
+    return f"{step.id}. {one_line(step.phase)}: {ended} {', '.join(told)}"
 
 
 def _summary(research: Research) -> str:
@@ -130,15 +137,22 @@ def _summary(research: Research) -> str:
     return f"research, {research.query_type.replace('_', ' ')}{grown}: {listed}{why}"
 
 
-def _kept_out(research: Research) -> list[str]:
+def _kept_out(research: Research, passages: Sequence[SeenPassage]) -> list[str]:
     lines = []
     if research.screen.verdict in {"refused", "unclear"}:
         lines.append(_screened(research.screen))
     if research.quarantined:
-        were = "was" if research.quarantined == 1 else "were"
-        passages = counted(research.quarantined, "passage")
-        lines.append(f"quarantined: {passages} that give a model orders {were} not shown to it")
+        lines.append(_quarantined(research.quarantined, passages))
     return lines
+
+
+def _quarantined(number: int, passages: Sequence[SeenPassage]) -> str:
+    """Which documents give a model orders: their owner may want to know."""
+    out = [one for one in passages if one.why.startswith("quarantined:")]
+    named = ", ".join(dict.fromkeys(f'"{shortened(one.title, _LONGEST)}"' for one in out))
+    give = "passage that gives" if number == 1 else "passages that give"
+    kept = f"quarantined: {number:,} {give} a model orders, left out"
+    return f"{kept}: {named}" if named else kept
 
 
 def _screened(screen: Screening) -> str:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters but for tab and newline."""
 UNWRAPPED = 10_000
 """Width for output that goes to a file or a pipe: whoever reads it breaks the lines."""
 
@@ -41,7 +45,19 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(harmless(text).split())
+
+
+def shortened(text: str, most: int) -> str:
+    """The text in one line; of a longer one its beginning."""
+    flat = one_line(text)
+    return flat if len(flat) <= most else f"{flat[: most - 3].rstrip()}..."
+
+
+def harmless(text: str) -> str:
+    """The text without what makes a terminal do something: documents, models and questions may
+    hold commands that colour, move, retitle."""
+    return _COMMANDS.sub("\ufffd", text)
 
 
 def counted(number: int, noun: str) -> str:
@@ -62,10 +78,19 @@ def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
     class GuardedConsole(Console):
-        """One that leaves it to the guard of all commands what a reader that went away means."""
+        """One that leaves it to the guard of all commands what a reader that went away means, and
+        that no text can command."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                # Its own commands, such as those of a progress bar, stand apart from text.
+                ours = segment.control or not _COMMANDS.search(segment.text)
+                yield segment if ours else segment._replace(text=harmless(segment.text))
 
     console = GuardedConsole(file=stream, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
