@@ -14,15 +14,11 @@ from secondlook.errors import ModelUnavailable
 from secondlook.memory.answers import AnswerMemory
 from secondlook.memory.ledger import Caps
 from tests.support.engine import passages_of, settings_of
-from tests.support.research import (
+from tests.support.research import CodeShelf, engine, problems, research, run
+from tests.support.research_clerk import (
     Clerk,
-    CodeShelf,
-    engine,
     options_of,
-    problems,
-    research,
     retry_at_once,
-    run,
     synthesise,
     weighed,
 )

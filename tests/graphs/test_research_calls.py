@@ -10,14 +10,11 @@ import pytest
 from secondlook.graphs.research_bounds import most_asked
 from secondlook.memory.answers import AnswerMemory
 from tests.support.engine import settings_of
-from tests.support.research import (
+from tests.support.research import CodeShelf, research, run, seed_001
+from tests.support.research_clerk import (
     Clerk,
-    CodeShelf,
     replan,
-    research,
     retry_at_once,
-    run,
-    seed_001,
     shown,
     step_of,
 )

@@ -21,17 +21,12 @@ from secondlook.nodes.researching.weighing import NOISE, stagnates
 from secondlook.state import EvidenceData, StepData
 from tests.support.compiling import counting_compilations
 from tests.support.engine import passages_of, settings_of
-from tests.support.research import (
+from tests.support.research import CodeShelf, engine, problems, research, run, seed_001
+from tests.support.research_clerk import (
     Clerk,
-    CodeShelf,
-    engine,
     options_of,
     plan,
-    problems,
-    research,
     retry_at_once,
-    run,
-    seed_001,
     shown,
     synthesise,
     weighed,

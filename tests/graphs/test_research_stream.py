@@ -13,7 +13,12 @@ import pytest
 from secondlook.graphs.research_bounds import most_asked, most_by_node
 from secondlook.memory.answers import AnswerMemory
 from tests.support.engine import settings_of
-from tests.support.research import Clerk, CodeShelf, engine, problems, shown, weighed
+from tests.support.research import CodeShelf, engine, problems
+from tests.support.research_clerk import (
+    Clerk,
+    shown,
+    weighed,
+)
 from tests.support.research_world import BARE, BARGE, LIGHTS, MISLED, SIMPLE, asked
 
 if TYPE_CHECKING:
@@ -90,6 +95,7 @@ def test_the_run_makes_as_many_calls_as_the_settings_allow(
     events, model = run
     answer = events[-1].answer  # type: ignore[union-attr]
     assert answer.usage.calls == len(model.asked) == most_asked(thorough()) == 23
+    assert answer.research is not None
     assert answer.research.cycles == 4
     assert problems(answer) == []
 

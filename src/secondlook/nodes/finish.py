@@ -21,6 +21,8 @@ from secondlook.answer import (
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
 from secondlook.nodes.citing import cite
+from secondlook.nodes.claims import cut_note
+from secondlook.nodes.extract import withheld
 from secondlook.state import Finishing, Found, Grade, Outcome, Trace, step
 
 if TYPE_CHECKING:
@@ -68,7 +70,10 @@ def finished(answer: Answer) -> Finished:
 async def assembled(state: Finishing, context: Context) -> Answer:
     """The answer that a state amounts to; its steps and usage are put in by who watched the run."""
     found, draft = state["found"], state["draft"]
-    citations, claims = await cite(context, draft["sentences"], found)
+    citations, every = await cite(context, draft["sentences"], found)
+    claims = _still_backed(draft, every)
+    if draft["sentences"] and not claims:
+        draft = withheld("no_evidence", reasons=["the passages that it rested on are gone"])
     return Answer(
         run=context.run,
         question=context.question,
@@ -92,6 +97,19 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         created=context.created,
         version=version("secondlook"),
     )
+
+
+def _still_backed(draft: DraftData, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """Without those whose passages are gone since they were written down: nobody could check
+    them."""
+    both = zip(draft["sentences"], claims, strict=True)
+    return tuple(claim for sentence, claim in both if claim.citations or not sentence["cited"])
+
+
+def note_of(draft: DraftData, claims: Sequence[Claim]) -> str | None:
+    """What an answer of these claims must say about itself."""
+    lost = len(draft["sentences"]) - len(claims)
+    return draft["note"] or (cut_note(lost) if lost else None)
 
 
 def _once(warnings: Sequence[dict[str, Any]]) -> tuple[Trouble, ...]:
@@ -142,7 +160,8 @@ def _text(claims: Sequence[Claim], draft: DraftData, found: Sequence[Found]) -> 
     if not claims:
         return _abstention(draft, found)
     said = " ".join(marked(claim) for claim in claims)
-    return f"{said}\n\n{draft['note']}" if draft["note"] else said
+    note = note_of(draft, claims)
+    return f"{said}\n\n{note}" if note else said
 
 
 def marked(claim: Claim) -> str:
@@ -180,7 +199,8 @@ def _place(item: Found) -> str:
 
 def _status(draft: DraftData, claims: Sequence[Claim]) -> Status:
     if claims:
-        whole = draft["note"] is None and all(claim.supported is not False for claim in claims)
+        supported = all(claim.supported is not False for claim in claims)
+        whole = supported and note_of(draft, claims) is None
         return "answered" if whole and draft["stop"] == "answered" else "partial"
     if draft["stop"] == "refused":
         return "refused"

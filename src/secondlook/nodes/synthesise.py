@@ -4,6 +4,7 @@ word for word. Where the evidence fails, nothing is written."""
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -124,7 +125,8 @@ async def _likes(context: Context, query: str, kept: Sequence[Found]) -> dict[st
     pairs = [(query, held[item["id"]].text) for item in kept if item["id"] in held]
     likes = await asyncio.to_thread(context.shelf.similarity, pairs)
     there = [item["id"] for item in kept if item["id"] in held]
-    return {name: round(like, 4) for name, like in zip(there, likes, strict=True)}
+    both = zip(there, likes, strict=True)
+    return {name: round(like, 4) for name, like in both if math.isfinite(like)}
 
 
 def _unheard(_: object) -> None:

@@ -31,6 +31,8 @@ Reason = Literal[
 
 MOST_WORDS: Final = 45
 MOST_WORDS_OF_PHASE: Final = 6
+LONGEST_PHASE: Final = 60
+"""Characters of a heading."""
 _UNFINISHED: Final = frozenset(STOP_WORDS["english"])
 _MARKUP = re.compile(r"https?://|```|[{}<>|]")
 _LABEL = re.compile(r"\A[\s*_#>-]*(?:question|q|step \d+)\s*[:.]\s*", re.IGNORECASE)
@@ -91,6 +93,8 @@ def tidy_phase(said: str, *, otherwise: str) -> str:
     while len(words) > 1 and words[-1].casefold() in _UNFINISHED:
         words.pop()
     phase = " ".join(words)
+    if len(phase) > LONGEST_PHASE:
+        return otherwise
     return f"{phase[:1].upper()}{phase[1:]}"
 
 

@@ -62,8 +62,10 @@ def _unsure(state: Mapping[str, Any], context: Context) -> str | None:
     return None
 
 
-def _guessed(state: Mapping[str, Any], _: Context) -> str | None:
+def _badly_chosen(state: Mapping[str, Any], _: Context) -> str | None:
     choice = state.get("choice")
+    if choice and choice["letter"] is None:
+        return "no option could be chosen on it"
     return "the choice is a guess" if choice and not choice["grounded"] else None
 
 
@@ -88,6 +90,6 @@ _CHECKS: tuple[Callable[[Mapping[str, Any], Context], str | None], ...] = (
     _unfounded,
     _cut,
     _unsure,
-    _guessed,
+    _badly_chosen,
     _doubtful,
 )
