@@ -89,6 +89,7 @@ def test_a_refused_question_says_where_and_why(shown: Shown) -> None:
     out = shown(refused())
     assert out.startswith("Refused: option C gives orders to a model.")
     assert "screen: refused in option C, by rules: it orders a model about" in out
+    assert "\nit orders a model about\n" not in out
     assert refused().exit_code == 4
 
 

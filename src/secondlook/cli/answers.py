@@ -80,7 +80,8 @@ def _print_making(console: Console, answer: Answer, search: str | None) -> None:
     print_research(console, answer)
     # The steps tell what was searched for.
     print_tries(console, answer.model_copy(update={"queries": ()}) if answer.research else answer)
-    console.print(Text(_confidence(answer), style="dim"))
+    if sure := _confidence(answer):
+        console.print(Text(sure, style="dim"))
     console.print(Text(footer(answer), style="dim"))
     if search is not None and answer.status == "abstained" and answer.passages:
         sys.stderr.write(f"hint: {search} {_quoted(answer.asked)} shows the nearest passages\n")
@@ -140,7 +141,8 @@ def _confidence(answer: Answer) -> str:
     how = _METHODS.get(answer.method, answer.model or "")
     # Nothing is 0, from whichever side it came.
     reasons = [reason.replace("(-0.0)", "(0.0)") for reason in confidence.reasons[:1]]
-    if answer.asks_back:  # which says it better
+    failed = answer.research is not None and not answer.claims and confidence.value is None
+    if answer.asks_back or failed:  # the question back, or the text, says it better
         reasons = []
     if confidence.value is None:
         return " · ".join(part for part in (how, *reasons) if part)

@@ -13,6 +13,8 @@ from secondlook.cli.search import explain_nothing
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from secondlook.answer import Answer
     from secondlook.app import Secondlook
     from secondlook.library import Library
@@ -93,6 +95,12 @@ RiskOption = Annotated[
         "--max-risk", metavar="SHARE", help="Largest share of answers that may be wrong: 0.05."
     ),
 ]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A setting (secondlook config lists them); repeatable."
+    ),
+]
 FilterOption = Annotated[
     list[str] | None,
     typer.Option("--filter", metavar="KEY=VALUE", help="Only such documents; repeatable."),
@@ -127,6 +135,7 @@ def ask(  # one parameter per flag
     profile: ProfileOption = None,
     guess: GuessOption = None,
     fresh: FreshOption = False,
+    set_: SetOption = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown with references.")
     ] = False,
@@ -147,14 +156,17 @@ def ask(  # one parameter per flag
         max_risk=max_risk,
         guess=guess,
         fresh=fresh,
+        texts=parse_pairs(set_, "--set"),
     )
+    asked = " ".join(question)
     warm_up(loaded.settings)
+    tell_what_has_no_effect(call, loaded.settings, asked, guess=bool(guess), fresh=fresh)
     with opened_engine(call.open(loaded)) as engine:
         documents = [engine.library.document(name).id for name in doc] if doc else None
         answer = answer_live(
             call,
             engine,
-            " ".join(question),
+            asked,
             trace=trace,
             workflow=workflow,
             filters=filters or None,
@@ -181,6 +193,7 @@ def load_for_asking(
     max_risk: float | None,
     guess: bool | None = None,
     fresh: bool = False,
+    texts: Mapping[str, str] | None = None,
 ) -> Loaded:
     check_max_risk(max_risk)
     return call.load(
@@ -194,8 +207,31 @@ def load_for_asking(
             "research.guess": guess or None,
             "research.enable_recall": False if fresh else None,
         },
+        texts=texts,
         preset=preset,
     )
+
+
+def tell_what_has_no_effect(
+    call: Call, settings: Settings, question: str, *, guess: bool, fresh: bool
+) -> None:
+    """What was asked for and is not done is said, not passed over."""
+    from secondlook.app.requests import CHOOSING
+
+    if settings.answer.workflow != CHOOSING:
+        for name, given in (("--guess", guess), ("--fresh", fresh)):
+            if given:
+                call.say(f"hint: {name} has no effect without --workflow {CHOOSING}")
+        if _has_choices(question):
+            call.say(f"hint: --workflow {CHOOSING} chooses among the choices of this question")
+    elif guess and settings.models.default == "none" and not settings.models.roles:
+        call.say("hint: --guess needs a model (--model): without one nobody guesses")
+
+
+def _has_choices(question: str) -> bool:
+    from secondlook.nodes.multiple_choice import parsed
+
+    return bool(parsed(question).choices)
 
 
 def preset_of(preset: str | None, profile: str | None) -> str | None:

@@ -47,11 +47,15 @@ class Call(Common):
     as_json: bool = False
 
     def load(
-        self, flags: Mapping[str, object] | None = None, *, preset: str | None = None
+        self,
+        flags: Mapping[str, object] | None = None,
+        *,
+        texts: Mapping[str, str] | None = None,
+        preset: str | None = None,
     ) -> Loaded:
         from secondlook.settings import load
 
-        return load({"library.path": self.library, **(flags or {})}, preset=preset)
+        return load({"library.path": self.library, **(flags or {})}, texts=texts, preset=preset)
 
     def open(self, loaded: Loaded | None = None, *, create: bool = False) -> Library:
         from secondlook.library import Library

@@ -18,12 +18,14 @@ from secondlook.cli.ask import (
     PresetOption,
     ProfileOption,
     RiskOption,
+    SetOption,
     TimeoutOption,
     WebOption,
     WorkflowOption,
     load_for_asking,
     opened_engine,
     preset_of,
+    tell_what_has_no_effect,
     warm_up,
 )
 from secondlook.cli.call import Call, command, parse_pairs
@@ -82,6 +84,7 @@ def chat(
     profile: ProfileOption = None,
     guess: GuessOption = None,
     fresh: FreshOption = False,
+    set_: SetOption = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Show each step and what it decided.")
     ] = False,
@@ -99,8 +102,10 @@ def chat(
         max_risk=max_risk,
         guess=guess,
         fresh=fresh,
+        texts=parse_pairs(set_, "--set"),
     )
     warm_up(loaded.settings)
+    tell_what_has_no_effect(call, loaded.settings, "", guess=bool(guess), fresh=fresh)
     with opened_engine(call.open(loaded)) as engine:
         from secondlook.app.conversation import Conversation
 
