@@ -62,7 +62,7 @@ WHOLE = asked(BARGE, OPTIONS)
     ("cycles", "said"),
     [
         (1, "The only step failed"),
-        (2, "All 2 steps failed"),
+        (2, "Both steps failed"),
         (3, "All 3 steps failed"),
         (4, "All 4 steps failed"),
     ],

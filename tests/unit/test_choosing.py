@@ -454,12 +454,23 @@ def test_the_reader_does_not_tell_apart_what_it_cannot() -> None:
     state = choice_state(
         question="What was served?",
         choices={"A": "soup", "B": "soup"},
-        draft=draft(("The mains failed at 20:52.",)),
+        draft=draft(("What was served? Soup was served.",)),
     )
     update = run(None, state)
     assert update["choice"]["letter"] is None
     assert "cannot tell" in update["choice"]["why"]
     assert update["choice"]["confidence"] is None
+
+
+def test_the_reader_chooses_none_where_the_research_speaks_for_none() -> None:
+    state = choice_state(
+        question="What was served?",
+        choices={"A": "soup of the day", "B": "bread"},
+        draft=draft(("The mains failed at 20:52.",)),
+    )
+    choice = run(None, state)["choice"]
+    assert choice["letter"] is None
+    assert choice["why"].endswith("the research speaks for none")
 
 
 class BrokenShelf(WordShelf):

@@ -12,10 +12,9 @@ from secondlook.nodes import ranking
 from secondlook.nodes.checking.grounded import grounded
 from secondlook.nodes.claims import cut_note
 from secondlook.nodes.extract import extract, withheld
-from secondlook.nodes.planning.by_code import PART
-from secondlook.nodes.researching.shown import standing, titles
+from secondlook.nodes.researching.shown import PART, failed, standing, titles
 from secondlook.nodes.synthesise import cut
-from secondlook.state import Draft, DraftData, Found, Researched, StepData, Trace, step
+from secondlook.state import Choices, Draft, DraftData, Found, Researched, StepData, Trace, step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,13 +23,19 @@ if TYPE_CHECKING:
     from secondlook.state import Sentence
 
 _NODE = "aggregate"
+_MOST_QUOTED = 200
+"""Characters of a question that an account of failures repeats."""
 
 
 class Aggregated(Draft, Trace):
     pass
 
 
-async def aggregate(state: Researched, runtime: Runtime[Context]) -> Aggregated:
+class ToAggregate(Researched, Choices):
+    """Of the choices it counts only whether there are any."""
+
+
+async def aggregate(state: ToAggregate, runtime: Runtime[Context]) -> Aggregated:
     context, plan = runtime.context, state["plan"]
     done = standing(plan)
     warnings: list[dict[str, Any]] = []
@@ -40,6 +45,7 @@ async def aggregate(state: Researched, runtime: Runtime[Context]) -> Aggregated:
         draft, warnings = await _checked(context, state["question"], together(done))
     else:
         draft = await _read_out(context, state, done)
+    draft = {**draft, "note": draft["note"] or _unanswered(plan, draft)}
     said = f"{len(done)} of {len(plan)} steps make up the answer." if done else "Every step failed."
     told = step(
         _NODE,
@@ -107,7 +113,13 @@ async def _checked(
     return {**made, "note": made["note"] or draft["note"]}, checked.warnings
 
 
-async def _read_out(context: Context, state: Researched, done: Sequence[StepData]) -> DraftData:
+def _unanswered(plan: Sequence[StepData], draft: DraftData) -> str | None:
+    """The parts of the question that nothing was found out about."""
+    lost = [_short(one["question"]) for one in failed(plan) if one["phase"] == PART]
+    return f"(Not found out: {' '.join(lost)})" if lost and draft["sentences"] else None
+
+
+async def _read_out(context: Context, state: ToAggregate, done: Sequence[StepData]) -> DraftData:
     """Without a model: the reader's answer to the question itself, from all that was found, and
     then what each step found. Without such an answer nothing is claimed, unless the steps were
     the parts of the question."""
@@ -118,7 +130,8 @@ async def _read_out(context: Context, state: Researched, done: Sequence[StepData
         kept = await _read_for(context, state["question"], kept)
     whole = await extract(context, state["question"], kept)
     if not whole["sentences"]:
-        return whole
+        # Which choice the findings speak for can be told where no answer can be read out of them.
+        return together(done) if state.get("choices") else whole
     quotes = [one for one in findings(done) if one["text"] != whole["sentences"][0]["text"]]
     return {**whole, "sentences": [*whole["sentences"], *quotes]}
 
@@ -142,12 +155,18 @@ def _nothing(context: Context, state: Researched) -> DraftData:
 
 
 def _all_failed(plan: Sequence[StepData]) -> str:
-    return "The only step failed" if len(plan) == 1 else f"All {len(plan)} steps failed"
+    few = {1: "The only step failed", 2: "Both steps failed"}
+    return few.get(len(plan), f"All {len(plan)} steps failed")
 
 
 def _attempt(number: int, one: StepData, state: Researched) -> str:
     nearest = ", ".join(f'"{title}"' for title in titles(state["found"], one))
-    return f"({number}) {one['question']}" + (f" Nearest: {nearest}" if nearest else "")
+    return f"({number}) {_short(one['question'])}" + (f" Nearest: {nearest}" if nearest else "")
+
+
+def _short(question: str) -> str:
+    plain = " ".join(question.split())
+    return plain if len(plain) <= _MOST_QUOTED else f"{plain[: _MOST_QUOTED - 3]}..."
 
 
 def _stop(context: Context, state: Researched) -> StopReason:

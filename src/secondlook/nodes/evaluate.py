@@ -14,7 +14,7 @@ from secondlook.state import Cycles, Kind, Plan, Researched, StepData, Trace, st
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.answer import QueryType, StepStatus
+    from secondlook.answer import QueryType
 
 Way = Literal["replan", "aggregate"]
 
@@ -46,11 +46,14 @@ async def evaluate(state: Researched, runtime: Runtime[Context]) -> Evaluated:
 
 
 def _judged(done: StepData, scale: Scale) -> StepData:
-    """A step without findings has failed, whatever its passages looked like."""
+    """A step without findings has failed, whatever its passages looked like. One whose reader
+    quotes passages and is sure of no answer in them is weak at best."""
     draft = done["draft"]
-    found = draft is not None and bool(draft["sentences"])
-    status: StepStatus = scale.status(done["confidence"]) if found else "failed"
-    return {**done, "status": status}
+    if draft is None or not draft["sentences"]:
+        return {**done, "status": "failed"}
+    status = scale.status(done["confidence"])
+    unsure = draft["method"] == "extractive" and draft["short"] is None
+    return {**done, "status": "weak" if unsure and status == "completed" else status}
 
 
 def _kind(state: Researched) -> QueryType:

@@ -13,7 +13,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes.issues import Issues
 from secondlook.nodes.planning.adopting import UNNAMED, Adopted, adopted, with_searches
-from secondlook.nodes.planning.by_code import StepPlanned, first_step
+from secondlook.nodes.planning.by_code import StepPlanned, first_step, joined_parts
 from secondlook.nodes.planning.by_model import Aim, first_proposed, is_merged
 from secondlook.nodes.planning.questions import tidy_phase
 from secondlook.nodes.rewriting.wording import word_count
@@ -64,8 +64,14 @@ def _is_plain(state: ToPlan) -> bool:
 
 def _asks(context: Context, state: ToPlan) -> bool:
     """Whether a model has something to say: a plain question only lacks its searches, and those
-    have a call of their own where calls are separate."""
-    return context.models.serves("plan") and (is_merged(context) or not _is_plain(state))
+    have a call of their own where calls are separate. Questions that are only joined need none."""
+    if not context.models.serves("plan"):
+        return False
+    return not _is_joined(state) if is_merged(context) else not _is_plain(state)
+
+
+def _is_joined(state: ToPlan) -> bool:
+    return state.get("query_type") != "simple" and bool(joined_parts(state["question"]))
 
 
 def _is_empty(context: Context) -> bool:

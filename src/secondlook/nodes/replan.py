@@ -16,7 +16,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes.issues import Issues
 from secondlook.nodes.planning.adopting import Adopted, adopted, with_searches
-from secondlook.nodes.planning.by_code import next_step, unasked
+from secondlook.nodes.planning.by_code import is_in_parts, next_step, unasked
 from secondlook.nodes.planning.by_model import Aim, next_proposed
 from secondlook.nodes.planning.summary import records
 from secondlook.nodes.researching.shown import failed, standing
@@ -69,7 +69,7 @@ async def replan(state: ToReplan, runtime: Runtime[Context]) -> Replanning:
 async def _decided(context: Context, state: ToReplan) -> _Decision:
     if why := _used_up(context, state):
         return _Decision(None, why)
-    if not context.models.serves("plan"):
+    if not context.models.serves("plan") or is_in_parts(state["plan"]):
         return await _by_code(context, state)
     aim = Aim(state["question"], tuple(state.get("issues") or ()))
     told = records(state["plan"], {item["id"]: item["title"] for item in state["found"]})

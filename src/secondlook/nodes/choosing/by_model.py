@@ -109,9 +109,12 @@ async def chosen_by_model(context: Context, task: Task) -> Choosing | list[dict[
     found = derived(said.weighing)
     letter, why = await _decided(desk, task, found, said.weighing)
     agreed = await _shuffled(desk, task, said, letter)
-    doubts = (bool(found.contradiction), agreed is False)
+    other = await _reader_prefers(desk, task, letter)
+    doubts = (bool(found.contradiction), agreed is False, other is not None)
     if letter is not None and found.contradiction:
         why += f". {found.contradiction}"
+    if other is not None:
+        why += f". The reader would choose {other}"
     choice = ChoiceData(
         letter=letter,
         options=said.weighing.options,
@@ -161,6 +164,13 @@ async def _decided(
     return preferred, f"{alike(found, weighing)}; the reader prefers {preferred}"
 
 
+async def _reader_prefers(desk: _Desk, task: Task, letter: str | None) -> str | None:
+    """Another option than the chosen one, where the reader is sure of it: it costs no call."""
+    made = await chosen_by_reader(desk.context, task)
+    other = made.choice["letter"]
+    return other if letter is not None and other != letter else None
+
+
 async def _shuffled(desk: _Desk, task: Task, said: _Said, letter: str | None) -> bool | None:
     """Whether the options in another order lead to the same one; None where that is not known."""
     wanted = desk.context.settings.research.enable_shuffled_choice
@@ -177,10 +187,10 @@ async def _shuffled(desk: _Desk, task: Task, said: _Said, letter: str | None) ->
 
 
 def shuffled(letters: list[str], run: str) -> list[str]:
-    """Another order than the given one, the same for the same run."""
-    order = list(letters)
-    random.Random(run).shuffle(order)  # noqa: S311  # nothing secret
-    return order if order != letters else [*letters[1:], letters[0]]
+    """Another order than the given one, the same for the same run. Every option moves: a model
+    that prefers a place is found out wherever the right one stood."""
+    by = random.Random(run).randrange(1, len(letters))  # noqa: S311  # nothing secret
+    return [*letters[by:], *letters[:by]]
 
 
 async def _messages(context: Context, task: Task, form: Form) -> tuple[Message, ...]:

@@ -19,6 +19,7 @@ from secondlook.state import ChoiceData, ElementData, OptionData, VerdictData, t
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from secondlook.answer import Met
     from secondlook.context import Context
 
 LEAST_MARGIN: Final = 0.1
@@ -37,6 +38,10 @@ class OptionScore:
     @property
     def total(self) -> float:
         return self.support + self.overlap
+
+    @property
+    def is_carried(self) -> bool:
+        return max(self.support, self.overlap) >= _CARRIED
 
 
 async def chosen_by_reader(
@@ -69,7 +74,7 @@ def _choosing(
 ) -> Choosing:
     totals = sorted((one.total for one in scores.values()), reverse=True)
     margin = totals[0] - totals[1] if len(totals) > 1 else 0.0
-    letter = max(scores, key=lambda one: scores[one].total) if margin >= LEAST_MARGIN else None
+    letter = _best(scores) if margin >= LEAST_MARGIN else None
     elements, options = _weighed(task, scores)
     choice = ChoiceData(
         letter=letter,
@@ -84,9 +89,17 @@ def _choosing(
     return Choosing(choice, {"form": "reader", "calls": 0, "margin": margin}, warnings)
 
 
+def _best(scores: dict[str, OptionScore]) -> str | None:
+    """None where the best of them is no good either: the right one may not be among them."""
+    best = max(scores, key=lambda one: scores[one].total)
+    return best if scores[best].is_carried else None
+
+
 def _why(letter: str | None, scores: dict[str, OptionScore]) -> str:
     if not scores:
         return "nobody could weigh the options"
+    if letter is None and not any(one.is_carried for one in scores.values()):
+        return "no model weighed the options, and to the reader the research speaks for none"
     if letter is None:
         return "no model weighed the options, and the reader cannot tell the best two apart"
     return f"no model weighed the options; to the reader the research speaks for {letter}"
@@ -103,8 +116,8 @@ def _weighed(
         verdicts: list[VerdictData] = []
         if score is not None:
             at = elements.setdefault(_nearest(task, text), len(elements) + 1)
-            carried = max(score.support, score.overlap) >= _CARRIED
-            verdicts = [VerdictData(element=at, met="met" if carried else "unknown", fact=None)]
+            met: Met = "met" if score.is_carried else "unknown"
+            verdicts = [VerdictData(element=at, met=met, fact=None)]
         options.append(
             OptionData(letter=letter, text=text, verdicts=verdicts, reason=_reason(score))
         )
@@ -118,7 +131,8 @@ def _weighed(
 def _reason(score: OptionScore | None) -> str:
     if score is None:
         return ""
-    return f"The research carries it by {score.support:.2f}."
+    like, carried = f"{score.overlap:.2f}", f"{score.support:.2f}"
+    return f"Like what the reader would answer: {like}; carried by the research: {carried}."
 
 
 def _nearest(task: Task, option: str) -> int:

@@ -11,17 +11,18 @@ from secondlook.nodes import ranking
 from secondlook.nodes.follow import leads
 from secondlook.nodes.meaning.unclear import unresolved
 from secondlook.nodes.parts.forms import split_by_form
-from secondlook.nodes.researching.shown import of_step, standing
+from secondlook.nodes.researching.shown import PART, of_step, standing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from secondlook.answer import QueryType
     from secondlook.context import Context
     from secondlook.passage import Passage
-    from secondlook.state import Researched
+    from secondlook.state import Researched, StepData
 
 FIRST: Final = "The question"
 """Phase of a step that asks what was asked."""
-PART: Final = "Part of the question"
 FOLLOWED: Final = "What it leads to"
 _BEST = 2
 """Passages whose names are followed."""
@@ -51,15 +52,15 @@ class StepPlanned:
 
 def first_step(question: str, query_type: QueryType) -> StepPlanned:
     """The first of two questions in one, else the question itself."""
-    parts = _parts(question) if query_type == "multi_hop" else ()
+    parts = joined_parts(question) if query_type == "multi_hop" else ()
     return StepPlanned(parts[0], PART) if parts else StepPlanned(question, FIRST)
 
 
 async def next_step(context: Context, state: Researched) -> StepPlanned | None:
     """What to look into after the steps so far; None where nothing is left to ask."""
     plan, question = state["plan"], state["question"]
-    if parts := _parts(question):
-        return StepPlanned(parts[len(plan)], PART) if len(plan) < len(parts) else None
+    if is_in_parts(plan):
+        return next_part(state)
     if itself := unasked(state):
         return itself
     if any(one["phase"] == FOLLOWED for one in plan):
@@ -70,6 +71,17 @@ async def next_step(context: Context, state: Researched) -> StepPlanned | None:
         return None
     # The title says what "it" is in a passage that the question does not name.
     return StepPlanned(f"{question} ({best[0].title})", FOLLOWED, (question, *names))
+
+
+def is_in_parts(plan: Sequence[StepData]) -> bool:
+    return any(one["phase"] == PART for one in plan)
+
+
+def next_part(state: Researched) -> StepPlanned | None:
+    """The first part of the question that no step has asked."""
+    asked = {one["question"] for one in state["plan"]}
+    left = [part for part in joined_parts(state["question"]) if part not in asked]
+    return StepPlanned(left[0], PART) if left else None
 
 
 def unasked(state: Researched) -> StepPlanned | None:
@@ -95,7 +107,7 @@ def asking(question: str) -> str:
     return asked
 
 
-def _parts(question: str) -> tuple[str, ...]:
+def joined_parts(question: str) -> tuple[str, ...]:
     """Questions that are only joined; a later one that leans on the first ("and when was it")
     stays with it."""
     made = split_by_form(question)

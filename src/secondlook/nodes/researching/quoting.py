@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from secondlook.passage import Passage
 
 _QUOTES = 3
+_ENDS = (".", "!", "?", ";", ":", '"', ")")
+_SENTENCE_WORDS = 8
 
 
 async def quoted(context: Context, question: str, kept: Sequence[Found]) -> DraftData:
@@ -25,7 +27,8 @@ async def quoted(context: Context, question: str, kept: Sequence[Found]) -> Draf
     sure = await extract(context, question, kept)
     about = [item for item in kept if _bears(context, item)]
     held = await ranking.texts(context, [item["id"] for item in about])
-    quotes = [_quote(item, held[item["id"]]) for item in about if item["id"] in held]
+    every = [_quote(item, held[item["id"]]) for item in about if item["id"] in held]
+    quotes = [quote for quote in every if _says_something(quote["text"])]
     sentences = _once([*sure["sentences"], *quotes])[:_QUOTES]
     if not sentences:
         return sure
@@ -55,6 +58,11 @@ def _quote(item: Found, passage: Passage) -> Sentence:
         support=1.0,
         supported=True,
     )
+
+
+def _says_something(text: str) -> bool:
+    """A heading is no finding."""
+    return text.endswith(_ENDS) or len(text.split()) >= _SENTENCE_WORDS
 
 
 def _once(sentences: Sequence[Sentence]) -> list[Sentence]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes import ranking
 from secondlook.state import EvidenceData
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from secondlook.answer import StepStatus
     from secondlook.state import Found, StepData
 
+PART: Final = "Part of the question"
+"""Phase of a step that asks one of several questions in one."""
 STANDING: frozenset[StepStatus] = frozenset({"completed", "weak"})
 """Of steps whose findings are part of the answer."""
 
@@ -27,7 +29,9 @@ def failed(plan: Sequence[StepData]) -> list[StepData]:
 
 def shown_before(plan: Sequence[StepData], step: StepData) -> frozenset[str]:
     """What no step may be shown again. A retry may: what failed the first wording may well answer
-    the next."""
+    the next. So may a part of the question: its answer may stand beside that of another part."""
+    if step["phase"] == PART:
+        return frozenset()
     earlier = [one for one in plan if one["id"] < step["id"]]
     if step["retry_of"] is not None:
         earlier = standing(earlier)
@@ -47,8 +51,10 @@ def of_step(found: Sequence[Found], step: StepData) -> list[Found]:
 def joined(before: Sequence[Found], now: Sequence[Found]) -> list[Found]:
     """All that was found, each passage once, as the step that was shown it last saw it: first what
     was kept, step by step."""
-    again = {item["id"] for item in now}
-    found = [*(item for item in before if item["id"] not in again), *now]
+    firm = {item["id"] for item in ranking.kept(before)}
+    new = [item for item in now if item["kept"] or item["id"] not in firm]
+    again = {item["id"] for item in new}
+    found = [*(item for item in before if item["id"] not in again), *new]
     return sorted(found, key=lambda item: (not item["kept"], item["search"]))
 
 
