@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import Answer, Screening, SeenPassage
+from secondlook.answer import Answer, Screening, SeenPassage, Trouble
 from secondlook.cli.answers import print_answer
 from secondlook.cli.ask import preset_of
 from secondlook.cli.research import step_line
@@ -74,6 +74,16 @@ def test_quiet_leaves_out_steps_and_options(shown: Shown) -> None:
     assert "Answer: (C)" in out
     assert "Chosen:" not in out
     assert "Who bears storms?" not in out
+
+
+def test_a_quiet_answer_that_no_model_wrote_still_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    away = Trouble(
+        node="synthesise", error="ModelUnavailable", message="away", consequence="quoted instead"
+    )
+    print_answer(researched(method="extractive", warnings=(away,)), quiet=True)
+    assert capsys.readouterr().err == "warning: synthesise: away; quoted instead\n"
 
 
 def test_what_comes_from_memory_says_so_first_and_how_to_ask_afresh(shown: Shown) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LONGEST_QUOTE = 400
 _LEAST_COST = 0.0001
-_WRITING = frozenset({"answer", "summarise"})
+_WRITING = frozenset({"answer", "summarise", "synthesise"})
 """Steps in which a model writes the answer."""
 _METHODS = {
     "extractive": "word for word from a passage",
