@@ -13,6 +13,7 @@ from secondlook.errors import ContextOverflow
 from secondlook.graphs.research_bounds import most_asked, most_by_node, most_calls, most_visits
 from secondlook.models import Asker
 from secondlook.nodes.finish import FAILED
+from secondlook.nodes.researching.shown import PART
 from secondlook.verify.choice import check_choice
 from secondlook.verify.report import Report
 from secondlook.verify.research import check_research
@@ -131,11 +132,12 @@ def _unkept(case: Case) -> list[str]:
 
 
 def _shown_twice(case: Case) -> bool:
-    """Retries apart, and shelves that find what they were told to leave out."""
+    """Retries apart, parts of a question, and shelves that find what they were told to leave
+    out."""
     research = case.answer.research
     if research is None or "excludes nothing" in case.moods:
         return False
-    steps = [step for step in research.steps if step.retry_of is None]
+    steps = [step for step in research.steps if step.retry_of is None and step.phase != PART]
     shown = Counter(item.passage for step in steps for item in step.evidence if item.kept)
     return any(count > 1 for count in shown.values())
 
