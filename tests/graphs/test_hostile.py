@@ -151,6 +151,11 @@ class BadShelf:
             raise RuntimeError("onnx went away")
         return self.inner.similarity(pairs)
 
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        if self.fault == "read fails":
+            raise RuntimeError("onnx went away")
+        return self.inner.vectors(texts)
+
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
         if self.fault == "passages vanish":
             return {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from secondlook.graphs.corrective_bounds import most_asked, most_visits
-from secondlook.settings.sections import CorrectiveSettings
+from secondlook.settings.workflows import CorrectiveSettings
 from tests.support.checking import SevereShelf
 from tests.support.corrective import Bench, Scripted, corrective, fit_probe, grades, sentence_with
 from tests.support.engine import passages_of

@@ -14,7 +14,7 @@ from secondlook.nodes.claims import cut_note
 from secondlook.nodes.extract import extract, withheld
 from secondlook.nodes.researching.shown import PART, failed, standing, titles
 from secondlook.nodes.synthesise import cut
-from secondlook.state import Choices, Draft, DraftData, Found, Researched, StepData, Trace, step
+from secondlook.state import Draft, DraftData, Found, Researched, StepData, Trace, step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +31,7 @@ class Aggregated(Draft, Trace):
     pass
 
 
-class ToAggregate(Researched, Choices):
-    """Of the choices it counts only whether there are any."""
-
-
-async def aggregate(state: ToAggregate, runtime: Runtime[Context]) -> Aggregated:
+async def aggregate(state: Researched, runtime: Runtime[Context]) -> Aggregated:
     context, plan = runtime.context, state["plan"]
     done = standing(plan)
     warnings: list[dict[str, Any]] = []
@@ -119,7 +115,7 @@ def _unanswered(plan: Sequence[StepData], draft: DraftData) -> str | None:
     return f"(Not found out: {' '.join(lost)})" if lost and draft["sentences"] else None
 
 
-async def _read_out(context: Context, state: ToAggregate, done: Sequence[StepData]) -> DraftData:
+async def _read_out(context: Context, state: Researched, done: Sequence[StepData]) -> DraftData:
     """Without a model: the reader's answer to the question itself, from all that was found, and
     then what each step found. Without such an answer nothing is claimed, unless the steps were
     the parts of the question."""
@@ -130,8 +126,7 @@ async def _read_out(context: Context, state: ToAggregate, done: Sequence[StepDat
         kept = await _read_for(context, state["question"], kept)
     whole = await extract(context, state["question"], kept)
     if not whole["sentences"]:
-        # Which choice the findings speak for can be told where no answer can be read out of them.
-        return together(done) if state.get("choices") else whole
+        return whole
     quotes = [one for one in findings(done) if one["text"] != whole["sentences"][0]["text"]]
     return {**whole, "sentences": [*whole["sentences"], *quotes]}
 

@@ -32,7 +32,6 @@ from secondlook.settings.mistakes import in_plain_words, nearest, where_to_look
 from secondlook.settings.sections import (
     APP_NAME,
     SECTIONS,
-    AdaptiveSettings,
     AnswerSettings,
     BudgetSettings,
     ChunkingSettings,
@@ -47,6 +46,7 @@ from secondlook.settings.sections import (
     WebSettings,
     default_library_path,
 )
+from secondlook.settings.workflows import AdaptiveSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
