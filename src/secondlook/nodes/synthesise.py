@@ -135,7 +135,8 @@ def _unheard(_: object) -> None:
 
 def _told(done: StepData, draft: DraftData) -> dict[str, Any]:
     count = len(draft["sentences"])
-    said = f"Found out {count} things." if count else f"Found out nothing: {draft['reasons'][0]}."
+    things = "1 thing" if count == 1 else f"{count} things"
+    said = f"Found out {things}." if count else f"Found out nothing: {draft['reasons'][0]}."
     return step(
         _NODE,
         said,
