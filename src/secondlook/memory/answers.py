@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
@@ -73,7 +73,7 @@ class Entry:
     created: str
     """ISO 8601."""
     cited: tuple[CitedText, ...]
-    research: Mapping[str, Any]
+    research: Mapping[str, Any] = field(repr=False)
     """Plain data: the steps with their findings, never a chosen letter."""
 
 

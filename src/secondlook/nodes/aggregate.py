@@ -3,6 +3,7 @@ honest account of what was tried."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -66,6 +67,13 @@ def mean_confidence(done: Sequence[StepData]) -> float | None:
     return round(sum(known) / len(known), 4) if known else None
 
 
+def _all_right(done: Sequence[StepData]) -> float | None:
+    """How likely every part has its right answer; None where that is not known of one."""
+    known = [one["draft"]["confidence"] if one["draft"] else None for one in done]
+    sure = [value for value in known if value is not None]
+    return round(math.prod(sure), 4) if len(sure) == len(done) else None
+
+
 def _is_written(done: StepData) -> bool:
     return done["draft"] is not None and done["draft"]["method"] == "generative"
 
@@ -120,7 +128,7 @@ async def _read_out(context: Context, state: Researched, done: Sequence[StepData
     then what each step found. Without such an answer nothing is claimed, unless the steps were
     the parts of the question."""
     if all(one["phase"] == PART for one in done):
-        return together(done)
+        return {**together(done), "confidence": _all_right(done)}
     kept = ranking.kept(state["found"])
     if len(done) > 1:
         kept = await _read_for(context, state["question"], kept)
