@@ -372,6 +372,7 @@ def test_a_budget_that_ends_midway_leaves_what_was_found(memory: AnswerMemory) -
     made = run(WHOLE, model=Clerk(), caps=Caps(calls=3), memory=memory)
     assert made.calls == 3
     assert made.statuses()[0] == "completed"
+    assert (made.answer.status, made.answer.stop_reason) == ("partial", "budget")
     assert LIGHTS in made.answer.text
     assert {one.error for one in made.answer.warnings} == {"BudgetExceeded"}
     assert not made.research.remembered
@@ -379,7 +380,7 @@ def test_a_budget_that_ends_midway_leaves_what_was_found(memory: AnswerMemory) -
 
 
 def test_at_the_deadline_the_best_so_far_is_told() -> None:
-    settings = settings_of(runs={"keep": 0}, budget={"seconds": 1.0})
+    settings = settings_of(runs={"keep": 0}, budget={"seconds": 5.0})
     blocked = threading.Event()
     opened = engine(settings, Clerk(), shelf=CodeShelf(blocked=blocked))
 
