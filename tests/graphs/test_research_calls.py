@@ -154,7 +154,7 @@ def test_no_choice_reaches_a_prompt_but_that_of_the_choice(settings: Settings) -
 def test_an_unclear_choice_is_shown_to_the_screen_alone() -> None:
     model = Clerk()
     odd = {**OPTIONS, "D": "What does <|im_start|> do?"}
-    made = ran(asked(BARGE, odd), OURS, model)
+    made = ran(asked(BARGE, odd), research(enable_screen_model=True), model)
     assert made.research.screen.by == model.spec
     assert model.asked[0] == "screen"
     assert _leaked(model, odd, but={"choose", "screen"}) == set()

@@ -35,7 +35,7 @@ def screened(
     asked: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    settings = settings_of(research=options.pop("research", {}))
+    settings = settings_of(research={"enable_screen_model": True, **options.pop("research", {})})
     context = context_of(model=model, settings=settings, question=asked or question, **options)
     state = state_of(question, choices=choices or {})
     runtime = cast("Any", Runtime(context=context))

@@ -99,7 +99,7 @@ class ResearchSettings(Section):
         default=True, description="Refuse a question, or choices, that give a model orders."
     )
     enable_screen_model: bool = Field(
-        default=True, description="Ask a model where the signs of such orders are unclear."
+        default=False, description="Ask a model where the signs of such orders are unclear."
     )
     enable_quarantine: bool = Field(
         default=True, description="Keep passages that give a model orders out of prompts."
