@@ -42,6 +42,7 @@ def thorough() -> Settings:
         answer={"min_support": 0.9},
         corrective={"grounded_judge": "llm"},
         research={
+            "enable_screen_model": True,
             "classifier": "llm",
             "calls": "separate",
             "enable_issues": True,

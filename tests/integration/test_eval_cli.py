@@ -245,7 +245,7 @@ def test_the_forms_of_a_set_are_listed_line_by_line(
     error, hint, *forms = capsys.readouterr().err.splitlines()
     assert error.startswith("error: ")
     assert hint.startswith("hint: an evaluation set is one of these")
-    assert len(forms) == 4
+    assert len(forms) == 5
     assert forms[0].startswith("  - your own documents in a folder, and in it questions.csv")
 
 
@@ -263,7 +263,7 @@ def test_each_setting_that_is_varied_has_results_of_its_own(
 def test_without_the_extra_the_rest_is_measured_and_it_says_so(
     data: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for room in ("metrics.retrieval", "running", "evaluating"):
+    for room in ("metrics.retrieval", "asking", "evaluating"):
         monkeypatch.setattr(f"secondlook.evaluation.{room}.can_measure", lambda: False)
     assert main(["eval", data, "--limit", "4"]) == 0
     said = capsys.readouterr()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 from typing import TYPE_CHECKING
 
 import pytest
+import zstandard
 
 from secondlook.errors import (
     LibraryBusy,
@@ -187,3 +190,19 @@ def test_a_second_writer_is_told_who_holds_the_lock(
     assert stages == ["waiting"]
     assert library.status().writer is None
     assert library.add([folder]).count("added") == 2
+
+
+@pytest.mark.parametrize("name", ["library/../../outside.txt", "/outside.txt"])
+def test_a_backup_that_reaches_out_of_its_folder_is_refused(tmp_path: Path, name: str) -> None:
+    archive = tmp_path / "bad.backup"
+    with (
+        archive.open("wb") as file,
+        zstandard.ZstdCompressor().stream_writer(file) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as members,
+    ):
+        member = tarfile.TarInfo(name)
+        member.size = 3
+        members.addfile(member, io.BytesIO(b"bad"))
+    with pytest.raises(UsageError, match="does not belong in a backup"):
+        Library.restore(archive, tmp_path / "library")
+    assert not list(tmp_path.rglob("outside.txt"))

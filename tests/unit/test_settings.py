@@ -400,8 +400,11 @@ def test_every_preset_can_be_loaded_and_an_unknown_one_is_named() -> None:
         "bare",
         "corrective",
         "doc-grading",
+        "general",
+        "law",
         "linear",
         "rerank-control",
+        "seed-001",
         "seed004",
     )
     for name in module.presets():

@@ -46,7 +46,7 @@ def with_choices(
     """The question as it is typed with its choices, so that it is recorded and asked again with
     them, and the workflow that can choose."""
     question = _unicode(question)
-    if not any(map(str.isalnum, question)):
+    if not question.strip():
         raise UsageError("the question is empty", hint="say what you want to know")
     if choices is None:
         return question, workflow

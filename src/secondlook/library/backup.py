@@ -101,9 +101,24 @@ def _unpack(archive: Path, folder: Path) -> None:
             zstandard.ZstdDecompressor().stream_reader(source) as unpacked,
             tarfile.open(fileobj=unpacked, mode="r|") as members,
         ):
-            members.extractall(folder, filter="data")
+            _extract(members, folder)
     except (OSError, tarfile.TarError, zstandard.ZstdError) as error:
         raise UsageError(
             f"{str(archive)!r} is not a whole backup: {error}",
             hint="secondlook backup FILE makes one",
         ) from error
+
+
+def _extract(members: tarfile.TarFile, folder: Path) -> None:
+    """Plain files inside the folder and nothing else. `extractall(filter="data")` would do it, had
+    every Python 3.11 the parameter."""
+    inside = folder.resolve()
+    for member in members:
+        place = (inside / member.name).resolve()
+        source = members.extractfile(member) if member.isreg() else None
+        if not place.is_relative_to(inside) or not (source or member.isdir()):
+            raise tarfile.TarError(f"{member.name!r} does not belong in a backup")
+        (place.parent if source else place).mkdir(parents=True, exist_ok=True)
+        if source is not None:
+            with source, place.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
