@@ -55,16 +55,16 @@ async def researched(state: Reported, context: Context) -> Answer:
     owners = _owners(plan, plain.claims)
     steps = tuple(_step(one, owners) for one in plan)
     choice = _choice(state, plain)
-    return plain.model_copy(
+    made = plain.model_copy(
         update={
             "queries": tuple(dict.fromkeys(query for one in plan for query in one["queries"])),
             "attempts": max(1, len(plan)),
             "choice": choice,
-            "research": _report(state, steps),
             "text": _text(plain, steps, choice, state["draft"]),
             **_with_choice(plain, choice),
         }
     )
+    return made.model_copy(update={"research": _report(state, steps, made.status)})
 
 
 def _choice(state: Reported, plain: Answer) -> Choice | None:
@@ -161,7 +161,7 @@ def _step(one: StepData, owners: Sequence[int | None]) -> ResearchStep:
     )
 
 
-def _report(state: Reported, steps: Sequence[ResearchStep]) -> Research:
+def _report(state: Reported, steps: Sequence[ResearchStep], status: Status) -> Research:
     screen, recalled = state.get("screen"), state.get("recalled")
     statuses = [one.status for one in steps]
     return Research(
@@ -177,6 +177,7 @@ def _report(state: Reported, steps: Sequence[ResearchStep]) -> Research:
         screen=Screening.model_validate(screen) if screen else Screening(),
         quarantined=sum(item["why"].startswith(QUARANTINED) for item in state["found"]),
         recalled=Recalled.model_validate(recalled) if recalled else None,
-        remembered=state.get("remembered", False),
+        # What was kept is worth nothing where its passages were gone a moment later.
+        remembered=state.get("remembered", False) and status == "answered",
         stopped=state.get("stopped", ""),
     )
