@@ -71,7 +71,10 @@ def _ran_out(state: ToAggregate) -> bool:
 def findings(plan: Sequence[StepData]) -> list[Sentence]:
     """The sentences of the steps that stand, in order, each once."""
     every = [one for done in standing(plan) if done["draft"] for one in done["draft"]["sentences"]]
-    return list({one["text"]: one for one in reversed(every)}.values())[::-1]
+    first: dict[str, Sentence] = {}
+    for one in every:
+        first.setdefault(one["text"], one)
+    return list(first.values())
 
 
 def mean_confidence(done: Sequence[StepData]) -> float | None:
