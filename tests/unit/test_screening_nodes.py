@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from secondlook.answer import Trouble
 from secondlook.memory.ledger import Caps
 from secondlook.nodes import ranking
-from secondlook.nodes.quarantine import NEXT_BEST, PROMOTED, is_quarantined, quarantine
+from secondlook.nodes.quarantine import GONE, NEXT_BEST, PROMOTED, is_quarantined, quarantine
 from secondlook.nodes.screen import screen
 from secondlook.state import Found, unread
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
@@ -246,10 +246,11 @@ def test_a_title_can_give_orders_too() -> None:
     assert is_quarantined(out["found"][0])
 
 
-def test_a_passage_that_is_gone_is_left_to_others() -> None:
+def test_a_passage_that_nobody_can_screen_is_shown_to_nobody() -> None:
     shelf = WordShelf([item for item in passages_of(PIECES) if item.document == "memo"])
     out = cleaned(found_of(kept=2), shelf)
-    assert [item["id"] for item in ranking.kept(out["found"])] == ["survey.0"]
+    assert ranking.kept(out["found"]) == []
+    assert next(item for item in out["found"] if item["id"] == "survey.0")["why"] == GONE
     assert out["steps"][0]["numbers"]["promoted"] == 0
 
 

@@ -24,6 +24,7 @@ QUARANTINED = "quarantined: "
 """How `why` of a passage begins that was taken out."""
 NEXT_BEST = "others fit better"
 """What `ranking` says of a passage that only its rank kept out."""
+GONE = "it could not be read when it was screened"
 PROMOTED = "in place of a quarantined passage"
 
 
@@ -56,6 +57,8 @@ async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Cleaned:
     found = state["found"]
     desk = _Desk({item["id"]: item for item in found})
     held = await ranking.texts(runtime.context, [item["id"] for item in ranking.kept(found)])
+    for item in _unread(ranking.kept(found), held):
+        desk.marked(item["id"], kept=False, why=GONE)
     vacant = [item for item in ranking.kept(found) if not desk.is_clean(item["id"], held)]
     for item in vacant:
         _take_out(desk, item["id"])
@@ -66,6 +69,13 @@ async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Cleaned:
             _fill(desk, item["search"], waiting, held)
     cleaned = list(desk.found.values())
     return {"found": cleaned, "steps": [_told(desk)], "warnings": []}
+
+
+def _unread(kept: Sequence[Found], held: Mapping[str, Passage]) -> list[Found]:
+    """What the last search found and nobody can read now: unscreened, it is shown to nobody. What
+    earlier searches found was screened then."""
+    last = max((item["search"] for item in kept), default=0)
+    return [item for item in kept if item["id"] not in held and item["search"] == last]
 
 
 def is_quarantined(item: Found) -> bool:
