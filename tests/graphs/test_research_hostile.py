@@ -6,24 +6,24 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from secondlook.answer import Answer, Status, StopReason
 from secondlook.errors import ContextOverflow
-from secondlook.graphs.research_bounds import most_asked, most_by_node, most_calls, most_visits
+from secondlook.graphs import research_bounds as bounds
 from secondlook.models import Asker
-from secondlook.nodes.finish import FAILED
 from secondlook.nodes.researching.shown import PART
 from secondlook.verify.choice import check_choice
 from secondlook.verify.report import Report
 from secondlook.verify.research import check_research
 from secondlook.verify.wording import check_wording
+from tests.support.hostile_ends import contradictions, over_the_bounds
 from tests.support.research_hostile import hostile_cases
 from tests.support.research_world import OPTIONS, ORDER
 
 if TYPE_CHECKING:
     import pytest
 
+    from secondlook.answer import Answer
     from secondlook.settings import Settings
     from tests.support.corrective_hostile import Case
 
@@ -65,42 +65,13 @@ class _Asked:
         return taken
 
 
-def _over_the_bounds(case: Case, asked: int) -> list[str]:
-    visits = Counter(step.node for step in case.answer.steps)
-    most = most_by_node(case.settings)
-    wrong = {
-        f"{node}: {count} visits, of at most {most.get(node, 0)}": count > most.get(node, 0)
-        for node, count in visits.items()
-    }
-    wrong["too many visits"] = visits.total() > most_visits(case.settings)
-    wrong["too many questions to models"] = asked > most_asked(case.settings)
-    wrong["too many calls"] = case.answer.usage.calls > most_calls(case.settings)
-    return [name for name, found in wrong.items() if found]
-
-
 def _inconsistent(answer: Answer) -> list[str]:
-    numbers = {citation.number for citation in answer.citations}
-    claimed = answer.status in {"answered", "partial"}
     wrong = {
-        "untyped end": answer.status not in get_args(Status)
-        or answer.stop_reason not in get_args(StopReason),
-        "no text": not answer.text.strip(),
-        "an answer without claims": claimed and not answer.claims,
-        "withheld, and yet claimed": not claimed and bool(answer.claims or answer.citations),
-        "answered for another reason": (answer.status == "answered")
-        and answer.stop_reason != "answered",
-        "withheld because it was answered": not claimed and answer.stop_reason == "answered",
+        **contradictions(answer),
         "refused for another reason": (answer.status == "refused")
         != (answer.stop_reason == "refused"),
-        "failed for no reason": (answer.status == "failed")
-        != (answer.stop_reason in FAILED and not claimed),
-        "a citation that does not exist": any(
-            number not in numbers for claim in answer.claims for number in claim.citations
-        ),
-        "an empty quote": any(not citation.quote for citation in answer.citations),
         "no report": answer.research is None
         and not any(warning.node == "run" for warning in answer.warnings),
-        "no round trip": Answer.model_validate_json(answer.model_dump_json()) != answer,
     }
     return [name for name, found in wrong.items() if found]
 
@@ -183,14 +154,14 @@ def test_every_run_is_bounded_and_ends_with_an_answer(
                 count, leaks = asked.taken()
                 problems = [
                     *leaks,
-                    *_over_the_bounds(case, count),
+                    *over_the_bounds(case.answer, count, case.settings, bounds),
                     *_inconsistent(case.answer),
                     *_unkept(case),
                     *_unverified(case),
                     *_crashed(case),
                 ]
                 assert not problems, f"seed {seed}: {problems}: {case!r}"
-                visits, most = len(case.answer.steps), most_visits(case.settings)
+                visits, most = len(case.answer.steps), bounds.most_visits(case.settings)
                 nearest = max(nearest, (visits / most, visits, most))
                 visited.update(step.node for step in case.answer.steps)
                 ends[f"{case.answer.status} {case.answer.stop_reason}"] += 1

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from secondlook.graphs.bounds import asked_over, calls_for
 from secondlook.graphs.research_steps import Steps
 
 if TYPE_CHECKING:
     from secondlook.settings import Settings
-
-_MODES = 3
-"""Ways to demand a form of a reply: by a schema, by a tool, in words."""
 
 
 def most_visits(settings: Settings) -> int:
@@ -44,17 +42,13 @@ def most_by_node(settings: Settings) -> dict[str, int]:
 
 
 def most_asked(settings: Settings) -> int:
-    """No run puts more questions to models than this. A prompt that a model cannot see as a whole
-    is not counted: half of it is asked in its place."""
-    return sum(
-        visits * _asked_at(node, settings) for node, visits in most_by_node(settings).items()
-    )
+    """No run puts more questions to models than this."""
+    return asked_over(most_by_node(settings), lambda node: _asked_at(node, settings))
 
 
 def most_calls(settings: Settings) -> int:
-    """No run makes more model calls than this: a question is put once more where its reply cannot
-    be used, in each way that there is to demand a form, and again where the model is away."""
-    return most_asked(settings) * 2 * _MODES * (1 + settings.models.retries)
+    """No run makes more model calls than this."""
+    return calls_for(most_asked(settings), settings)
 
 
 def _asked_at(node: str, settings: Settings) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from secondlook.nodes.claims import standing
+from secondlook.nodes.researching.shown import standing as steps_standing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from secondlook.state import ChoiceData, DraftData, Sentence, StepData
 
 NODE = "choose"
-_USABLE = frozenset({"completed", "weak"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def task_of(
     stem: str, options: dict[str, str], draft: DraftData | None, plan: Sequence[StepData]
 ) -> Task:
     """Where every step failed there is nothing to choose on, whatever a draft says."""
-    done = [one for one in plan if one["status"] in _USABLE]
+    done = steps_standing(plan)
     sentences = standing(draft["sentences"]) if draft else []
     return Task(
         stem=stem,

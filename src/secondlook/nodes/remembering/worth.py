@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import BudgetExceeded
+from secondlook.nodes.researching.shown import standing
 from secondlook.nodes.researching.weighing import Scale
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def _unfounded(state: Mapping[str, Any], _: Context) -> str | None:
 
 def _cut(state: Mapping[str, Any], _: Context) -> str | None:
     """Sentences of a step that stands were cut: the answer is partial."""
-    standing = [step for step in state["plan"] if step["status"] in {"completed", "weak"}]
-    return "sentences were cut" if any(step["complaints"] for step in standing) else None
+    cut = any(step["complaints"] for step in standing(state["plan"]))
+    return "sentences were cut" if cut else None
 
 
 def _unsure(state: Mapping[str, Any], context: Context) -> str | None:
