@@ -12,7 +12,7 @@ from secondlook.errors import ContextOverflow
 from secondlook.graphs import corrective_bounds as bounds
 from secondlook.models import Asker
 from tests.support.corrective_hostile import Case, hostile_cases
-from tests.support.hostile_ends import contradictions
+from tests.support.hostile_ends import contradictions, over_the_bounds
 
 if TYPE_CHECKING:
     import pytest
