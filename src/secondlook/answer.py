@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Status = Literal["answered", "partial", "abstained", "refused", "failed"]
 StopReason = Literal[
@@ -38,6 +38,11 @@ StepStatus = Literal["pending", "completed", "weak", "failed"]
 ScreenVerdict = Literal["safe", "refused", "unclear", "not screened"]
 """`unclear` where whoever should have told could not: the question was let through."""
 Met = Literal["met", "not met", "unknown"]
+AnalysisKind = Literal["computed", "generated", "concept", "limitation"]
+"""By our own code from a question that it understands; by code that a model wrote; an explanation
+of a word; or that the tables cannot answer, and why."""
+ResolvedHow = Literal["exact", "case", "fuzzy", "value", "meaning"]
+Remedy = Literal["rewrite_code", "revise_requirements", "reexamine_data", "cannot_proceed"]
 Scalar = str | int | float | bool | None
 
 EXIT_CODES: dict[Status, int] = {
@@ -216,6 +221,95 @@ class Research(Record):
     stopped: str = Field(default="", description="Why no further step was made.")
 
 
+class InputTable(Record):
+    """A table that an analysis was given."""
+
+    name: str
+    id: str
+    title: str
+    sha256: str
+    rows: int
+    path: str | None = None
+
+
+class Requirements(Record):
+    """What is needed to answer a question over tables."""
+
+    variables: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    analysis: str = Field(default="", description="`descriptive`, `correlation`, `group`, ...")
+    success: str = Field(default="", description="What the result must hold.")
+    by: str = Field(default="rules", description="`rules`, or the model that formulated them.")
+
+
+class ResolvedColumn(Record):
+    """Which column a word of the question was taken for."""
+
+    asked: str
+    table: str
+    column: str
+    score: float = Field(ge=0, le=1)
+    how: ResolvedHow
+
+
+class AnalysisCheck(Record):
+    name: str
+    passed: bool
+    said: str
+
+
+class AnalysisAttempt(Record):
+    """Code that was written, and what became of it."""
+
+    code: str
+    status: str
+    error: str | None = None
+
+
+class AnalysisRemedy(Record):
+    """What was made of a result that could not stand."""
+
+    cause: str
+    action: Remedy
+    guidance: str
+
+
+class ResultTable(Record):
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+    total_rows: int
+
+
+class AnalysisFigure(Record):
+    kind: Literal["plotly", "png"]
+    title: str = ""
+    data: JsonValue = Field(description="Plotly's JSON, or a PNG in base64.")
+
+
+class Analysis(Record):
+    """How an answer over tables came about: enough to do it again."""
+
+    kind: AnalysisKind
+    reading: str = Field(default="", description="How the question was understood.")
+    requirements: Requirements | None = None
+    columns: tuple[ResolvedColumn, ...] = ()
+    query: JsonValue = Field(default=None, description="What our own code computed, as data.")
+    sql: str | None = None
+    code: str | None = None
+    result: JsonValue = None
+    stdout: str = ""
+    table: ResultTable | None = None
+    figures: tuple[AnalysisFigure, ...] = ()
+    checks: tuple[AnalysisCheck, ...] = ()
+    attempts: tuple[AnalysisAttempt, ...] = ()
+    remedies: tuple[AnalysisRemedy, ...] = ()
+    inputs: tuple[InputTable, ...] = ()
+    sandbox: str | None = Field(default=None, description="The backend that ran the code.")
+    grounded: bool = Field(
+        default=True, description="False: an explanation from general knowledge, without a source."
+    )
+
+
 class Confidence(Record):
     value: float | None = Field(default=None, ge=0, le=1)
     label: Literal["provisional", "calibrated"] = "provisional"
@@ -346,6 +440,10 @@ class Answer(Record):
     )
     choice: Choice | None = None
     research: Research | None = None
+    values: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Of an analysis: its results by name."
+    )
+    analysis: Analysis | None = None
     needs_review: bool = Field(
         default=False, description="Every try was used up: a person should look at the evidence."
     )

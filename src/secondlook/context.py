@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from secondlook.memory import Ledger
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import SearchOptions
     from secondlook.retrieval.web import WebPassage, WebSearch
+    from secondlook.sandbox import Sandbox
     from secondlook.settings import Settings
+    from secondlook.tables.query import Computed
+    from secondlook.tables.query import Query as TableQuery
+    from secondlook.tables.table import Examination, Join, Table, TableProfile
 
 
 class Shelf(Protocol):
@@ -44,6 +48,29 @@ class Shelf(Protocol):
     def size(self) -> tuple[int, int]: ...
 
 
+class Desk(Protocol):
+    """What nodes ask of the tables at hand (`tables.desk.Desk` is the real one)."""
+
+    def tables(self) -> tuple[Table, ...]: ...
+    def profile(self, table: str) -> TableProfile:
+        """Of the table with that id."""
+
+    def joins(self, tables: Sequence[str]) -> tuple[Join, ...]: ...
+    def examine(self, table: str, columns: Sequence[str]) -> tuple[Examination, ...]:
+        """A second look at single columns."""
+
+    def compute(self, query: TableQuery) -> Computed: ...
+    def file(self, table: str) -> Path:
+        """Its Parquet file."""
+
+
+class Kept(Protocol):
+    """What a run keeps beside its state because it is long: results of code, figures."""
+
+    def put(self, name: str, text: str) -> None: ...
+    def get(self, name: str) -> str | None: ...
+
+
 class Pages(Protocol):
     """The web pages that a run has read: they outlive a restart of it."""
 
@@ -66,6 +93,11 @@ class Context:
     support: Support
     pages: Pages
     web: WebSearch | None = None
+    desk: Desk | None = None
+    """Tables; None where there is none."""
+    sandbox: Callable[[], Sandbox] | None = None
+    """Opens it at the first call; raises SandboxError where none works here."""
+    kept: Kept | None = None
     memory: AnswerMemory | None = None
     """Earlier research; None where nothing may be stored."""
     calibration_file: Path | None = None

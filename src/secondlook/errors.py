@@ -23,6 +23,8 @@ SecondlookError
 │   └── UnusableReply    it answered, but not in the form that was asked for
 │       └── ModeRefused  it does not know this way of giving a form (models.port)
 ├── BudgetExceeded       the next call would break a cap on calls, tokens, money or seconds
+├── SandboxError         no code can be run: no sandbox works here, or it broke
+├── TableError           a table could not be read or computed with
 ├── WebSearchError       a web search or a page of it failed (retryable)
 └── RunError             the record of runs
     └── RunMissing       there is no such run
@@ -129,6 +131,14 @@ class BudgetExceeded(SecondlookError):
     ) -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
+
+
+class SandboxError(SecondlookError):
+    """Generated code cannot be run here. What the code itself does wrong is an `Outcome`."""
+
+
+class TableError(SecondlookError):
+    pass
 
 
 class WebSearchError(SecondlookError):

@@ -10,7 +10,13 @@ from pydantic import Field, model_validator
 
 from secondlook.settings.languages import Language  # noqa: TC001  # pydantic reads it
 from secondlook.settings.section import Section
-from secondlook.settings.workflows import AdaptiveSettings, CorrectiveSettings, ResearchSettings
+from secondlook.settings.workflows import (
+    AdaptiveSettings,
+    AnalystSettings,
+    CorrectiveSettings,
+    ResearchSettings,
+    SandboxSettings,
+)
 
 APP_NAME = "secondlook"
 
@@ -260,6 +266,8 @@ class Settings(Section):
     adaptive: AdaptiveSettings = Field(default_factory=AdaptiveSettings)
     corrective: CorrectiveSettings = Field(default_factory=CorrectiveSettings)
     research: ResearchSettings = Field(default_factory=ResearchSettings)
+    analyst: AnalystSettings = Field(default_factory=AnalystSettings)
+    sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     web: WebSettings = Field(default_factory=WebSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
@@ -277,6 +285,8 @@ SECTIONS: dict[str, type[Section]] = {
     "adaptive": AdaptiveSettings,
     "corrective": CorrectiveSettings,
     "research": ResearchSettings,
+    "analyst": AnalystSettings,
+    "sandbox": SandboxSettings,
     "web": WebSettings,
     "models": ModelSettings,
     "budget": BudgetSettings,

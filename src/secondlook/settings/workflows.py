@@ -204,3 +204,70 @@ class ResearchSettings(Section):
         strict=False,
         description="What the findings of a step tell, in order, such as Rule, Exceptions.",
     )
+
+
+class AnalystSettings(Section):
+    enable_understanding: bool = Field(
+        default=True, description="Tell a question about a concept from one over the data."
+    )
+    requirements: Literal["rules", "model"] = Field(
+        default="rules",
+        description="Who says what a question needs: rules, or a model where there is one.",
+    )
+    enable_grammar: bool = Field(
+        default=True,
+        description="Compute common questions by our own code, also where there is a model.",
+    )
+    enable_alignment: bool = Field(
+        default=True, description="Check that the columns are there and fit before code is written."
+    )
+    max_alignments: int = Field(
+        default=2, ge=1, le=5, description="Times that is checked before it is given up."
+    )
+    enable_code_check: bool = Field(
+        default=True,
+        description="Refuse code that invents its data, reads files or does not use the tables.",
+    )
+    max_code_attempts: int = Field(
+        default=2, ge=1, le=5, description="Times code is written before its failure is judged."
+    )
+    enable_variation: bool = Field(
+        default=True,
+        description="Run code again on shuffled and on changed rows: its result must follow.",
+    )
+    enable_arithmetic: bool = Field(
+        default=True, description="Check results by arithmetic, such as a correlation within -1..1."
+    )
+    enable_recomputation: bool = Field(
+        default=True, description="Compute simple results a second time, by our own code."
+    )
+    enable_judgement: bool = Field(
+        default=False, description="Have a model judge whether method and answer are complete."
+    )
+    enable_remediation: bool = Field(
+        default=True, description="Find the cause of a result that cannot stand, and try again."
+    )
+    max_remediations: int = Field(default=3, ge=0, le=10, description="Times that is tried.")
+    explain: Literal["template", "model"] = Field(
+        default="template",
+        description="Who puts a result into words: code, or a model where there is one.",
+    )
+    enable_number_check: bool = Field(
+        default=True, description="Cut sentences with a number that the result does not hold."
+    )
+    enable_charts: bool = Field(
+        default=True, description="Draw a chart where a question asks for one."
+    )
+    profile_tokens: int = Field(
+        default=700, ge=100, le=20000, description="How long the profile shown to a model may be."
+    )
+
+
+class SandboxSettings(Section):
+    backend: Literal["auto", "namespaces", "plain", "bubblewrap"] = Field(
+        default="auto",
+        description="How generated code is confined: the first that works here, or this one. There "
+        "is no way to run it unconfined.",
+    )
+    seconds: float = Field(default=30.0, gt=0, le=600, description="Until a job is stopped.")
+    memory: int = Field(default=1024, ge=128, le=65536, description="Megabytes that a job may use.")

@@ -1,0 +1,27 @@
+"""Runs Python that nobody trusts. Usable alone: it knows nothing of questions or libraries."""
+
+from __future__ import annotations
+
+from secondlook.sandbox.port import (
+    Failure,
+    Figure,
+    Frame,
+    Limits,
+    Outcome,
+    Plain,
+    Sandbox,
+    Supplied,
+    Variation,
+)
+
+__all__ = [
+    "Failure",
+    "Figure",
+    "Frame",
+    "Limits",
+    "Outcome",
+    "Plain",
+    "Sandbox",
+    "Supplied",
+    "Variation",
+]

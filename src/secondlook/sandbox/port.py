@@ -1,0 +1,121 @@
+"""What a sandbox is: code and tables go in, plain data comes out, whatever the code tries.
+
+The code finds its tables as `tables["name"]` (also called `datasets`; `df` where there is one), and
+leaves its value in `result` and its charts in `fig`. Nothing that comes back is ever evaluated or
+unpickled: it is JSON that we read within bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+"""A value that has left the sandbox. Dates are ISO strings; NaN and infinities are floats."""
+
+Status = Literal["ok", "error", "timeout", "memory", "output", "crashed"]
+"""`error`: the code raised. `output`: it said more than allowed. `crashed`: it died otherwise, for
+example because it tried what is not allowed."""
+Variation = Literal["shuffled", "perturbed", "resampled"]
+"""How the rows that the code is given differ from the table: in another order; every value of a
+number slightly changed and texts swapped between rows; drawn anew with replacement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    seconds: float = 30.0
+    """Until the job is killed."""
+    address_space: int = 2_684_354_560
+    resident: int = 1_073_741_824
+    """Memory that it may really use."""
+    scratch_bytes: int = 67_108_864
+    scratch_files: int = 1_000
+    stdout_bytes: int = 65_536
+    """What is kept of what it prints; more is cut off."""
+    reply_bytes: int = 33_554_432
+    open_files: int = 64
+    frame_rows: int = 1_000
+    """Rows of a frame in `result` that come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supplied:
+    """A table for the code: a Parquet file, given to it as an open descriptor."""
+
+    name: str
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame as it left the sandbox."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Plain, ...], ...]
+    total_rows: int
+    """It may have more than came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    kind: Literal["plotly", "png"]
+    data: str
+    """Plotly's JSON, or a PNG in base64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    kind: str
+    """Class of the exception, or what ended the job."""
+    message: str
+    line: int | None = None
+    """Of the code, from 1."""
+    code: str | None = None
+    """That line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    status: Status
+    result: Plain = None
+    """None also where `result` is a frame: then it is in `frame`. A mapping keeps its names; what
+    has no plain form is text."""
+    has_result: bool = False
+    """Whether the code bound `result`."""
+    frame: Frame | None = None
+    figures: tuple[Figure, ...] = ()
+    stdout: str = ""
+    stdout_cut: bool = False
+    failure: Failure | None = None
+    seconds: float = 0.0
+    memory: int = 0
+    """Most bytes resident."""
+    frames: dict[str, Frame] = field(default_factory=dict)
+    """Where `result` is a mapping, those of its values that are frames."""
+
+
+class Sandbox(Protocol):
+    """One backend. Threads may share it; jobs never see one another."""
+
+    @property
+    def name(self) -> str:
+        """As `sandbox.backend` names it."""
+        ...
+
+    def run(
+        self,
+        code: str,
+        tables: Sequence[Supplied] = (),
+        *,
+        limits: Limits | None = None,
+        vary: Variation | None = None,
+        seed: int = 0,
+    ) -> Outcome:
+        """Never raises for what the code does. Raises SandboxError where no job can be run."""
+        ...
+
+    def close(self) -> None: ...

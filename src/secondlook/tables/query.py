@@ -1,0 +1,145 @@
+"""A question over one table as data: what code can compute by itself, and compute again.
+
+`tables.computing` turns it into SQL; `tables.asking` reads it out of a sentence; a check of
+generated code re-computes it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from secondlook.answer import Record, Scalar
+
+Comparison = Literal[
+    "=", "!=", "<", "<=", ">", ">=", "in", "contains", "starts", "ends", "missing", "present"
+]
+"""Texts are compared without regard to case and outer blanks."""
+PartOfDate = Literal["year", "quarter", "month", "weekday", "day", "hour"]
+Statistic = Literal[
+    "count",
+    "distinct",
+    "sum",
+    "mean",
+    "median",
+    "mode",
+    "min",
+    "max",
+    "range",
+    "std",
+    "variance",
+    "skewness",
+    "kurtosis",
+    "quantile",
+    "missing",
+    "missing_share",
+    "share",
+    "correlation",
+    "covariance",
+    "slope",
+    "outliers_iqr",
+    "outliers_z",
+    "normality",
+]
+"""`std` and `variance` are of a sample, as in pandas. `share` is the percentage of the rows that
+meet `where` among those that meet the query's filters. `outliers_z` counts values more than `at`
+(3) standard deviations away. `slope` is per unit of `other` (of a date: per day)."""
+
+
+class Filter(Record):
+    column: str
+    comparison: Comparison
+    value: Scalar = None
+    values: tuple[Scalar, ...] = ()
+    """Of `in`."""
+    part: PartOfDate | None = None
+    """Compare this part of a date, not all of it."""
+    negated: bool = False
+
+
+class AnyOf(Record):
+    """One of them must hold; filters in a tuple must all hold."""
+
+    filters: tuple[Filter, ...]
+
+
+Condition: TypeAlias = Filter | AnyOf
+
+
+class Term(Record):
+    """A column, or simple arithmetic on columns and numbers: `SibSp + Parch`."""
+
+    column: str
+    operator: Literal["+", "-", "*", "/"] | None = None
+    other: str | float | None = None
+    """A second column, or a number."""
+    transform: Literal["length", "number", "abs", "log"] | None = None
+    """Before the arithmetic: `number` takes the first number out of a text."""
+
+
+class Measure(Record):
+    name: str
+    """What its value is called."""
+    statistic: Statistic
+    of: Term | None = None
+    """None counts rows."""
+    other: Term | None = None
+    """The second of a correlation, covariance or slope."""
+    where: tuple[Condition, ...] = ()
+    """Holds for this measure only."""
+    at: float | None = None
+    """The quantile, or the limit of `outliers_z`."""
+    method: str | None = None
+    """`pearson`, `spearman`, `kendall`; of `normality`: `shapiro`, `ks`, `dagostino`, `anderson`;
+    of `std`: `population`."""
+    decimals: int | None = None
+    """Rounded to so many, where that was asked for."""
+
+
+class Key(Record):
+    """What rows are grouped by."""
+
+    column: str
+    part: PartOfDate | None = None
+    bins: tuple[float, ...] = ()
+    """Edges of intervals of a number, closed to the right unless `right` is False."""
+    labels: tuple[str, ...] = ()
+    right: bool = True
+
+
+class Order(Record):
+    by: str
+    """A column, or the name of a measure."""
+    descending: bool = False
+
+
+class Query(Record):
+    """Without measures: the `select`ed columns of the rows themselves. With measures: their values,
+    per group where there are groups."""
+
+    table: str
+    """Its id."""
+    where: tuple[Condition, ...] = ()
+    select: tuple[str, ...] = ()
+    distinct: bool = False
+    group_by: tuple[Key, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    having: tuple[Condition, ...] = ()
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    ties: bool = True
+    """Rows equal to the last within the limit come too."""
+    offset: int = 0
+    neighbour: Literal["before", "after"] | None = None
+    """The row before or after the one that meets `where`, in the table's own order or `order`."""
+
+
+class Computed(Record):
+    """What a query came to."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+    total_rows: int
+    sql: str
+    """As it was run, for people."""
+    used: int | None = None
+    """Rows of the table that went into it."""
