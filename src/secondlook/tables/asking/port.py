@@ -1,0 +1,78 @@
+"""What reading a question over tables comes to: data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from secondlook.tables.resolving.port import AskedTable, Mention, Resolved, ValueMention
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from secondlook.tables.query import Query
+    from secondlook.tables.resolving import Resolver
+
+__all__ = [
+    "AskedTable",
+    "Decision",
+    "Family",
+    "Mention",
+    "Output",
+    "Reading",
+    "Resolved",
+    "ValueMention",
+    "Wanted",
+]
+
+AnswerForm = Literal["value", "rows", "list", "boolean", "words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The form in which a question wants its values, as in `@mean_fare[value]`."""
+
+    names: tuple[str, ...] = ()
+    decimals: int | None = None
+    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Per name the words it may be: `("Normal", "Non-normal")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A number turned into a word: the first of the bounds that holds, else `otherwise`."""
+
+    bounds: tuple[tuple[Literal["<", "<=", ">", ">="], float, str], ...]
+    otherwise: str
+    absolute: bool = False
+    """Compare the size of the number, not its sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A wanted value: which measure of the query it is, and how it is said."""
+
+    name: str
+    measure: str
+    decimals: int | None = None
+    decision: Decision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to understand a question."""
+
+    query: Query
+    said: str
+    """`mean of Fare over all rows`."""
+    doubt: float
+    """Share 0..1 of the question's content words that the reading does not account for."""
+    resolved: tuple[Resolved, ...]
+    family: str
+    answer: AnswerForm
+    outputs: tuple[Output, ...] = ()
+    """Empty: every measure under its own name."""
+
+
+Family: TypeAlias = "Callable[[str, Sequence[AskedTable], Resolver, Wanted], list[Reading]]"
+"""Reads the questions of one kind; none where it does not know the kind."""
