@@ -25,6 +25,9 @@ __all__ = [
     "Wanted",
 ]
 
+Operation = Literal["difference", "sum", "ratio", "greater", "less", "same", "most", "least"]
+"""`difference` is the first less the second, `greater` asks whether the first is; `most` and
+`least` choose a row."""
 AnswerForm = Literal["value", "rows", "list", "boolean", "words"]
 
 
@@ -54,6 +57,8 @@ class Output:
 
     name: str
     measure: str
+    query: int = 0
+    """0 is the reading's first query, 1 the first of `more`."""
     decimals: int | None = None
     decision: Decision | None = None
 
@@ -72,6 +77,10 @@ class Reading:
     answer: AnswerForm
     outputs: tuple[Output, ...] = ()
     """Empty: every measure under its own name."""
+    more: tuple[Query, ...] = ()
+    """Further queries: what `operation` combines with the first, or outputs refer to."""
+    operation: Operation | None = None
+    """Over the single values of `query` and `more`, in that order."""
 
 
 Family: TypeAlias = "Callable[[str, Sequence[AskedTable], Resolver, Wanted], list[Reading]]"
