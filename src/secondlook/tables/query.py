@@ -11,9 +11,25 @@ from typing import Literal, TypeAlias
 from secondlook.answer import Record, Scalar
 
 Comparison = Literal[
-    "=", "!=", "<", "<=", ">", ">=", "in", "contains", "starts", "ends", "missing", "present"
+    "=",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "in",
+    "contains",
+    "starts",
+    "ends",
+    "missing",
+    "present",
+    "within_z",
+    "within_iqr",
 ]
-"""Texts are compared without regard to case and outer blanks."""
+"""Texts are compared without regard to case and outer blanks. `within_z` holds for values at most
+`value` standard deviations from the mean of the column, `within_iqr` for values at most `value`
+times the interquartile range outside the quartiles: what is no outlier. A row without a value
+meets `!=`, as in pandas, and none of the others."""
 PartOfDate = Literal["year", "quarter", "month", "weekday", "day", "hour"]
 Statistic = Literal[
     "count",
@@ -34,6 +50,7 @@ Statistic = Literal[
     "missing_share",
     "share",
     "correlation",
+    "correlation_p",
     "covariance",
     "slope",
     "outliers_iqr",
@@ -42,7 +59,17 @@ Statistic = Literal[
 ]
 """`std` and `variance` are of a sample, as in pandas. `share` is the percentage of the rows that
 meet `where` among those that meet the query's filters. `outliers_z` counts values more than `at`
-(3) standard deviations away. `slope` is per unit of `other` (of a date: per day)."""
+(3) standard deviations away, `outliers_iqr` those more than `at` (1.5) times the interquartile
+range outside the quartiles. `correlation_p` is the two-tailed p-value of a correlation, and
+`normality` that of a test (of `anderson` 0.05 or 0.01 where its 5 % bound is kept or broken; see
+`tables.computing.arrays`). `slope` is per unit of `other` (of a date: per day)."""
+
+
+Arithmetic = Literal["+", "-", "*", "/"]
+Transform = Literal["length", "letters", "number", "abs", "log", "date", "year", "month"]
+"""`number` is the first number in a text (of `1:02:03` the seconds), `year` and `month` are those
+named in it or of a date, `date` is the number year * 10000 + month * 100 + day with 0 for what is
+not named, so that dates in words sort and compare."""
 
 
 class Filter(Record):
@@ -54,6 +81,8 @@ class Filter(Record):
     part: PartOfDate | None = None
     """Compare this part of a date, not all of it."""
     negated: bool = False
+    transform: Transform | None = None
+    """Compare what this makes of the cell."""
 
 
 class AnyOf(Record):
@@ -69,11 +98,16 @@ class Term(Record):
     """A column, or simple arithmetic on columns and numbers: `SibSp + Parch`."""
 
     column: str
-    operator: Literal["+", "-", "*", "/"] | None = None
+    operator: Arithmetic | None = None
     other: str | float | None = None
     """A second column, or a number."""
-    transform: Literal["length", "number", "abs", "log"] | None = None
-    """Before the arithmetic: `number` takes the first number out of a text."""
+    transform: Transform | None = None
+    """Before the arithmetic: `number` takes the first number out of a text, `letters` counts the
+    characters of a text that are no blanks."""
+    rest: tuple[tuple[Arithmetic, str | float], ...] = ()
+    """Further arithmetic, from left to right: `A + B + C` has `(("+", "C"),)`."""
+    fill: Literal["mean", "median", "zero"] | None = None
+    """What stands for a missing value of `column`; before `transform`."""
 
 
 class Measure(Record):
@@ -90,7 +124,7 @@ class Measure(Record):
     """The quantile, or the limit of `outliers_z`."""
     method: str | None = None
     """`pearson`, `spearman`, `kendall`; of `normality`: `shapiro`, `ks`, `dagostino`, `anderson`;
-    of `std`: `population`."""
+    of `std`, `variance` and `outliers_z`: `population`; of `skewness` and `kurtosis`: `biased`."""
     decimals: int | None = None
     """Rounded to so many, where that was asked for."""
 
@@ -108,8 +142,10 @@ class Key(Record):
 
 class Order(Record):
     by: str
-    """A column, or the name of a measure."""
+    """A column, or the name of a measure; empty for the row's own place in the table."""
     descending: bool = False
+    transform: Transform | None = None
+    """Sort by what this makes of the cell; cells without it come last."""
 
 
 class Query(Record):
