@@ -1,0 +1,256 @@
+"""DuckDB's work in a process of its own: bounded, killed when it overruns, started anew.
+
+Our own readers, profiles and computations run there on every operating system. What files hold may
+be hostile, so nothing that reads them may take this process down or keep it busy for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from secondlook import errors
+from secondlook.errors import SecondlookError, TableError
+from secondlook.processes import APART
+from secondlook.tables.worker_messages import receive, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+_START_SECONDS = 60.0
+"""Imports on a cold, busy machine; counted apart from a task's own time."""
+_WAIT_SECONDS = 0.5
+"""On Windows an endless wait cannot be interrupted by Ctrl-C."""
+_END_SECONDS = 5.0
+_PROGRAM = (
+    "import sys; sys.path[:] = {path!r}; from secondlook.tables.worker_process import main; main()"
+)
+_GONE: dict[str, Any] = {"gone": True}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    memory: int = 1 << 30
+    """What DuckDB may hold before it spills to disk."""
+    address_space: int = 6 << 30
+    """Of the whole process, where the system can bound it. Engines reserve far more than they
+    use."""
+    spill_bytes: int = 16 << 30
+    threads: int = field(default_factory=lambda: max(1, min(4, os.cpu_count() or 1)))
+
+
+class Worker:
+    """Runs tasks of `worker_tasks` one after the other. Threads may share it.
+
+    The process starts with the first call. Use it as a context manager, or `close()` it.
+    """
+
+    def __init__(self, limits: WorkerLimits | None = None) -> None:
+        self._limits = limits or WorkerLimits()
+        self._turn = threading.Lock()
+        self._process: _Process | None = None
+        self._closed = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def call(
+        self,
+        task: str,
+        /,
+        *,
+        seconds: float | None,
+        on_progress: Callable[[float], None] | None = None,
+        **arguments: Any,
+    ) -> Any:
+        """What the task gives back.
+
+        Its database may open the files and folders that are given as `Path`s among the arguments
+        (also in lists), and no others. Raises what the task raised, `TableError` where it took
+        longer than `seconds` or the process died.
+        """
+        files: list[str] = []
+        job = {
+            "task": task,
+            "arguments": {name: _plain(value, files) for name, value in arguments.items()},
+            "files": files,
+            "report": on_progress is not None,
+        }
+        with self._turn:
+            process = self._ready()
+            try:
+                outcome = process.run(job, seconds, on_progress)
+            except BaseException:
+                # Ctrl-C, for example: a task is left running that nobody waits for.
+                self._drop()
+                raise
+        if "error" in outcome:
+            raise _raised(outcome["error"])
+        return outcome["value"]
+
+    def close(self) -> None:
+        """Ends the process, busy or not. Safe to call twice and from another thread."""
+        self._closed.set()
+        if (process := self._process) is not None:
+            process.kill()
+        with self._turn:
+            self._drop()
+
+    def _ready(self) -> _Process:
+        if self._closed.is_set():
+            raise TableError("the worker for tables is closed")
+        if self._process is not None and not self._process.is_alive():
+            self._drop()
+        if self._process is None:
+            self._process = _Process(self._limits)
+        return self._process
+
+    def _drop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+
+def _plain(value: Any, files: list[str]) -> Any:
+    """Paths become strings and are noted: they are what may be opened."""
+    if isinstance(value, Path):
+        files.append(os.path.abspath(value))  # noqa: PTH100 - links stay as they are
+        return files[-1]
+    if isinstance(value, dict):
+        return {str(name): _plain(one, files) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one, files) for one in value]
+    return value
+
+
+class _Process:
+    """One process. A thread of its own starts it and reads what it says."""
+
+    def __init__(self, limits: WorkerLimits) -> None:
+        self._spill = tempfile.mkdtemp(prefix="secondlook-tables-")
+        self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._killed = False
+        self._is_ready = False
+        self._process = _start()
+        threading.Thread(target=self._hear, name="tables-worker", daemon=True).start()
+        self._tell(
+            {
+                "memory": limits.memory,
+                "address_space": limits.address_space,
+                "spill_bytes": limits.spill_bytes,
+                "threads": limits.threads,
+                "spill": self._spill,
+            }
+        )
+
+    def is_alive(self) -> bool:
+        return not self._killed and self._process.poll() is None
+
+    def run(
+        self,
+        job: dict[str, Any],
+        seconds: float | None,
+        on_progress: Callable[[float], None] | None,
+    ) -> dict[str, Any]:
+        """Its value or its error. Raises where there is neither."""
+        if not self._is_ready:
+            self._next(_START_SECONDS, time.monotonic())
+            self._is_ready = True
+        self._tell(job)
+        started = time.monotonic()
+        while True:
+            message = self._next(seconds, started)
+            if "progress" in message and on_progress is not None:
+                on_progress(message["progress"])
+            elif "value" in message or "error" in message:
+                return message
+
+    def _next(self, seconds: float | None, started: float) -> dict[str, Any]:
+        while True:
+            with contextlib.suppress(queue.Empty):
+                message = self._said.get(timeout=_left(seconds, started))
+                if message is _GONE:
+                    raise self._death()
+                return message
+            if seconds is not None and time.monotonic() - started >= seconds:
+                raise TableError(
+                    f"work on a table took longer than {seconds:g} s and was stopped",
+                    hint="ask about fewer rows or columns, or allow more time",
+                )
+
+    def _death(self) -> TableError:
+        if self._killed:
+            return TableError("work on a table was stopped")
+        code = self._process.wait()
+        why = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return TableError(
+            f"the process that works on tables died ({why})",
+            hint="the file may be damaged, or need more memory than it may use",
+        )
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):  # it died; reading its answer will tell
+                send(self._process.stdin, message)
+
+    def _hear(self) -> None:
+        with contextlib.suppress(EOFError, OSError, ValueError):
+            while self._process.stdout is not None:
+                self._said.put(receive(self._process.stdout))
+        self._said.put(_GONE)
+
+    def kill(self) -> None:
+        self._killed = True
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+    def end(self) -> None:
+        self.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+
+def _left(seconds: float | None, started: float) -> float:
+    if seconds is None:
+        return _WAIT_SECONDS
+    return min(_WAIT_SECONDS, max(0.0, started + seconds - time.monotonic()))
+
+
+def _start() -> subprocess.Popen[bytes]:
+    program = _PROGRAM.format(path=sys.path)
+    return subprocess.Popen(  # noqa: S603 - this very interpreter
+        [sys.executable, "-X", "utf8", "-c", program],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
+    )  # fmt: skip
+
+
+def _raised(error: dict[str, Any]) -> SecondlookError:
+    """The error of a task as the class that its name says, if it is one of ours."""
+    kind = getattr(errors, str(error.get("kind")), TableError)
+    if not (isinstance(kind, type) and issubclass(kind, SecondlookError)):
+        kind = TableError
+    return kind(str(error.get("said")), hint=error.get("hint"))

@@ -1,0 +1,179 @@
+"""The process that works on tables: DuckDB within limits, one task after the other.
+
+It is started as a plain program, as the parsers are: `multiprocessing` would import the caller's
+main script again. A task's database can open the files that it was given and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import sys
+import threading
+import time
+from typing import IO, TYPE_CHECKING, Any
+
+from secondlook.errors import SecondlookError
+from secondlook.tables.worker_messages import receive, send
+from secondlook.tables.worker_tasks import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import duckdb
+
+_PROGRESS_SECONDS = 0.2
+
+
+def main() -> None:
+    """Entry point of the process; the first message holds the limits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
+    inbox, outbox = _private_pipes()
+    limits = receive(inbox)
+    confine(limits)
+    jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(inbox, jobs, limits["spill"]), daemon=True).start()
+    databases = Databases(limits)
+    send(outbox, {"ready": True})
+    while True:
+        send(outbox, perform(jobs.get(), databases, outbox))
+
+
+def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Keeps the pipes, and points the standard streams at nothing: engines chatter."""
+    inbox = os.fdopen(os.dup(0), "rb")
+    outbox = os.fdopen(os.dup(1), "wb", buffering=1 << 20)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    return inbox, outbox
+
+
+def _listen(inbox: IO[bytes], jobs: queue.SimpleQueue[dict[str, Any]], spill: str) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            jobs.put(receive(inbox))
+    # The parent is gone; nobody waits for a result, and nobody else will tidy up.
+    shutil.rmtree(spill, ignore_errors=True)
+    os._exit(0)
+
+
+def confine(limits: dict[str, Any]) -> None:
+    """Bounds memory as far as the system allows."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = int(limits["address_space"])
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    with contextlib.suppress(ValueError, OSError):  # macOS knows the limit but refuses it
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+class Databases:
+    """One database in memory for the files at hand; another as soon as the files differ."""
+
+    def __init__(self, limits: dict[str, Any]) -> None:
+        self._limits = limits
+        self._files: tuple[str, ...] | None = None
+        self._database: duckdb.DuckDBPyConnection | None = None
+
+    def connection(self, files: list[str]) -> duckdb.DuckDBPyConnection:
+        wanted = tuple(sorted(set(files)))
+        if self._database is None or wanted != self._files:
+            self.close()
+            self._database, self._files = open_database(wanted, self._limits), wanted
+        return self._database.cursor()
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._database = None
+
+
+def open_database(files: tuple[str, ...], limits: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    """In memory, bounded, without extensions from outside, and blind to all but `files`."""
+    import duckdb
+
+    database = duckdb.connect(
+        ":memory:",
+        config={
+            "memory_limit": f"{limits['memory'] // 1024}KiB",
+            "max_temp_directory_size": f"{limits['spill_bytes'] // 1024}KiB",
+            "temp_directory": limits["spill"],
+            "threads": limits["threads"],
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "allow_persistent_secrets": False,
+            "python_enable_replacements": False,
+        },
+    )
+    folders = [one for one in files if os.path.isdir(one)]  # noqa: PTH112 - plain strings
+    database.execute("SET TimeZone = 'UTC'")
+    database.execute(f"SET allowed_paths = {_listed(set(files) - set(folders))}")
+    database.execute(f"SET allowed_directories = {_listed(folders)}")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET lock_configuration = true")
+    return database
+
+
+def _listed(paths: set[str] | list[str]) -> str:
+    quoted = ("'" + path.replace("'", "''") + "'" for path in sorted(paths))
+    return f"[{', '.join(quoted)}]"
+
+
+def perform(job: dict[str, Any], databases: Databases, outbox: IO[bytes]) -> dict[str, Any]:
+    arguments: dict[str, Any] = job["arguments"]
+    if job.get("report"):
+        arguments["report"] = _reporter(outbox)
+    try:
+        task = find(job["task"])
+        with databases.connection(job["files"]) as connection:
+            return {"value": task(connection, **arguments)}
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it costs one task
+        return {"error": described(error)}
+
+
+def _reporter(outbox: IO[bytes]) -> Callable[[float], None]:
+    last = float("-inf")
+
+    def report(share: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > _PROGRESS_SECONDS:
+            last = now
+            send(outbox, {"progress": min(1.0, max(0.0, share))})
+
+    return report
+
+
+def described(error: BaseException) -> dict[str, str | None]:
+    """An error in plain words: its class by name, and what to do."""
+    if isinstance(error, SecondlookError):
+        return {"kind": type(error).__name__, "said": error.message, "hint": error.hint}
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        return {
+            "kind": "TableError",
+            "said": f"it needs more memory than work on tables may use: {first_line(error)}",
+            "hint": "ask about fewer columns or rows at once",
+        }
+    said = f"{type(error).__name__}: {first_line(error)}"
+    return {"kind": "TableError", "said": f"work on a table failed: {said}", "hint": None}
+
+
+def first_line(error: BaseException) -> str:
+    """DuckDB goes on with pages of advice; its first line says what is wrong."""
+    return next(iter(str(error).splitlines()), "").strip()[:500]
+
+
+if __name__ == "__main__":
+    main()
