@@ -44,3 +44,5 @@ class Extracted:
     headings: tuple[Heading, ...] = ()
     notes: tuple[str, ...] = field(default=())
     """What a reader of this text should know: pages without text, parts left out."""
+    card: bool = False
+    """A long table that is only described here: its rows are no text to search."""

@@ -505,7 +505,8 @@ def test_kinds_by_name_and_contents() -> None:
     [
         (b"", "a.txt", NoText, "empty"),
         (b"\x7fELF" + bytes(200), "a.txt", Unsupported, "executable"),
-        (b"SQLite format 3\x00" + bytes(200), "a.db", Unsupported, "database"),
+        (b"SQLite format 3\x00" + bytes(200), "a.db", Damaged, "SQLite"),
+        (b"PAR1" + bytes(200), "a.parquet", Damaged, "Parquet"),
         (b"\x00\x00\x00\x18ftypmp42" + bytes(100), "a.pdf", Unsupported, "named .pdf"),
         (bytes(range(256)) * 4, "a.pdf", Damaged, "named .pdf"),
         (bytes(range(256)) * 4, "a.xyz", Unsupported, "binary"),

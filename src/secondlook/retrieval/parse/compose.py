@@ -60,6 +60,7 @@ class About:
     author: str | None = None
     date: str | None = None
     notes: list[str] = field(default_factory=list)
+    card: bool = False
 
 
 class Composer:
@@ -141,6 +142,7 @@ class Composer:
             pages=tuple(self._pages),
             headings=tuple(sorted(self._headings, key=lambda item: item.start)),
             notes=tuple(about.notes),
+            card=about.card,
         )
 
     def _append(self, text: str, separator: str = PARAGRAPH) -> int:

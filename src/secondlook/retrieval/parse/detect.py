@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"{\\rtf", "rtf"),
+    (b"SQLite format 3\x00", "sqlite"),
+    (b"PAR1", "parquet"),
     (b"\x1f\x8b", "gzip"),
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\x00", "xz"),
@@ -32,8 +34,6 @@ _FOREIGN: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\xcf\xfa\xed\xfe", "an executable"),
     (0, b"\xca\xfe\xba\xbe", "an executable"),
     (0, b"\x00asm", "an executable"),
-    (0, b"SQLite format 3\x00", "an SQLite database"),
-    (0, b"PAR1", "a Parquet table"),
     (0, b"ARROW1", "an Arrow table"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (0, b"Rar!\x1a\x07", "a RAR archive"),
@@ -53,6 +53,8 @@ _FOREIGN: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x00\x01\x00\x00", "a font"),
     (0, b"OTTO", "a font"),
 )
+_SHORT_MARKS = {"bmp", "parquet"}
+"""A text may begin with the same letters."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PDF_WITHIN = 1024
 _TAR_MARK = slice(257, 262)
@@ -89,7 +91,7 @@ def kind_of(source: Source) -> str:
     if head.startswith(_OLE):
         return _kind_of_ole(source)
     for mark, kind in _MAGIC:
-        if head.startswith(mark) and (kind != "bmp" or not is_text(head)):
+        if head.startswith(mark) and (kind not in _SHORT_MARKS or not is_text(head)):
             return "image" if kind == "bmp" else kind
     if head[_TAR_MARK] == b"ustar":
         return "tar"

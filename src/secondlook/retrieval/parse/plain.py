@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import LimitExceeded
 from secondlook.retrieval.parse.charset import decode
 from secondlook.retrieval.parse.compose import Composer, tidy
+from secondlook.retrieval.parse.rows import MOST_ROWS, SHOWN_ROWS
 
 if TYPE_CHECKING:
     from secondlook.document import Extracted
@@ -60,8 +61,28 @@ def parse_xml(source: Source) -> Extracted:
 def parse_json(source: Source) -> Extracted:
     """As it stands; one endless line is broken up so that a passage can be shown."""
     text, composer = start(source)
-    composer.block(_pretty(text))
+    if not _written_as_table(text, composer):
+        composer.block(_pretty(text))
     return composer.finish("json")
+
+
+def _written_as_table(text: str, composer: Composer) -> bool:
+    """A long array of objects is a table: it is described, not searched object by object."""
+    if not text.lstrip().startswith("[") or text.count("{") <= MOST_ROWS:
+        return False
+    from secondlook.retrieval.parse.json_lines import is_long, write_card
+
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    if not all(isinstance(value, dict) for value in values):
+        return False
+    first = values[:SHOWN_ROWS]
+    if not is_long(first, len(values)):
+        return False
+    write_card(first, composer, total=f"{len(values):,}")
+    return True
 
 
 def _pretty(text: str) -> str:

@@ -1,21 +1,20 @@
-"""Spreadsheets as text. A sheet is a page; each row is a line that can be understood alone.
-
-Where the first row names the columns, every row reads "name: value; name: value": a passage
-cut out of the middle of a table still says what its numbers are.
-"""
+"""Spreadsheets and tables in text files. A sheet is a page; `rows` says how its rows read."""
 
 from __future__ import annotations
 
 import csv
 import io
 from datetime import date, datetime, time
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, Encrypted, LimitExceeded
-from secondlook.retrieval.parse.compose import Composer, one_line
+from secondlook.retrieval.parse.beginning import beginning, lines_in
+from secondlook.retrieval.parse.compose import Composer
 from secondlook.retrieval.parse.docx import describe_office
 from secondlook.retrieval.parse.packed import package
 from secondlook.retrieval.parse.plain import start
+from secondlook.retrieval.parse.rows import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from secondlook.retrieval.parse.source import Source
 
 _MOST_CELLS = 20_000_000
-_LONGEST_NAME = 60
-_MOST_NAMED_COLUMNS = 60
 _SNIFFED_CHARS = 8192
 _DELIMITERS = ",;\t|"
 _BEAT_ROWS = 1000
@@ -75,10 +72,12 @@ def _write_workbook(workbook: Any, composer: Composer, source: Source) -> None:
         if cells > _MOST_CELLS:
             raise LimitExceeded(f"it has more than {_MOST_CELLS:,} cells")
         composer.start_page(number)
-        rows = [[_shown(cell) for cell in row] for row in _rows(sheet)]
-        if any(any(row) for row in rows):
+        rows = ([shown(cell) for cell in row] for row in _rows(sheet))
+        filled = (row for row in rows if any(row))
+        first = next(filled, None)
+        if first is not None:
             composer.heading(1, name)
-            write_rows(rows, composer)
+            write_rows(chain([first], filled), composer)
     composer.end_page()
 
 
@@ -91,7 +90,7 @@ def _rows(sheet: Any) -> Iterable[list[Any]]:
         return ()
 
 
-def _shown(cell: object) -> str:
+def shown(cell: object) -> str:
     """A cell as a person reads it: whole numbers without ".0", dates in ISO form."""
     if cell is None or cell == "":
         return ""
@@ -105,60 +104,20 @@ def _shown(cell: object) -> str:
     return str(cell)
 
 
-def write_rows(rows: Iterable[list[str]], composer: Composer) -> None:
-    """Rows of text; the first one that is filled decides whether columns have names."""
-    filled = (row for row in rows if any(cell.strip() for cell in row))
-    first = next(filled, None)
-    if first is None:
-        return
-    second = next(filled, None)
-    names = _column_names(first, second)
-    composer.row(first)
-    for row in _remaining(second, filled):
-        if names:
-            composer.line(_named(names, row))
-        else:
-            composer.row(row)
-    composer.end_lines()
-
-
-def _remaining(second: list[str] | None, rest: Iterator[list[str]]) -> Iterator[list[str]]:
-    if second is not None:
-        yield second
-    yield from rest
-
-
-def _column_names(first: list[str], second: list[str] | None) -> list[str]:
-    """The first row, if it looks like names: short words, all different, none a number."""
-    names = [one_line(cell) for cell in first]
-    given = [name for name in names if name]
-    if second is None or len(given) < 2 or len(names) > _MOST_NAMED_COLUMNS:  # noqa: PLR2004
-        return []
-    if len(given) < len([cell for cell in second if cell.strip()]) - 1:
-        return []
-    if any(_is_number(name) or len(name) > _LONGEST_NAME for name in given):
-        return []
-    return names if len(set(given)) == len(given) else []
-
-
-def _is_number(text: str) -> bool:
-    return not any(char.isalpha() for char in text) and any(char.isdigit() for char in text)
-
-
-def _named(names: list[str], row: list[str]) -> str:
-    parts: list[str] = []
-    for index, cell in enumerate(row):
-        value = one_line(cell)
-        if value:
-            name = names[index] if index < len(names) else ""
-            parts.append(f"{name}: {value}" if name else value)
-    return "; ".join(parts)
-
-
 def parse_csv(source: Source) -> Extracted:
+    if source.is_large:
+        return _parse_large_csv(source)
     text, composer = start(source)
     text = text.replace("\x00", "")
     write_rows(_read_csv(text, _delimiter(text, source.suffix), source), composer)
+    return composer.finish("csv")
+
+
+def _parse_large_csv(source: Source) -> Extracted:
+    """Its beginning and the number of its lines: the text of all rows would help no search."""
+    text, composer = beginning(source)
+    rows = _read_csv(text.replace("\x00", ""), _delimiter(text, source.suffix), source)
+    write_rows(rows, composer, total=f"about {lines_in(source):,}")
     return composer.finish("csv")
 
 

@@ -89,6 +89,11 @@ class Source:
         """The extension in lower case with its dot; "" where there is none."""
         return os.path.splitext(self.name)[1].lower()  # noqa: PTH122 - a name, not a path
 
+    @property
+    def is_large(self) -> bool:
+        """Too large to be held in memory."""
+        return self.size > IN_MEMORY_BYTES
+
     def open(self) -> BinaryIO:
         if self.data is not None:
             return io.BytesIO(self.data)

@@ -29,7 +29,7 @@ TEXT_KINDS: dict[str, str] = {
     ".mdx": "markdown", ".qmd": "markdown", ".rmd": "markdown",
     ".rst": "rst", ".tex": "latex", ".latex": "latex", ".ltx": "latex", ".sty": "code",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".mhtml": "mail",
-    ".mht": "mail", ".eml": "mail", ".json": "json", ".jsonl": "text", ".ndjson": "text",
+    ".mht": "mail", ".eml": "mail", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".geojson": "json", ".ipynb": "notebook", ".xml": "xml", ".rss": "xml", ".atom": "xml",
     ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".srt": "subtitles", ".vtt": "subtitles",
 }  # fmt: skip
@@ -42,7 +42,7 @@ NAMES: dict[str, str] = {
 BINARY_DOCUMENTS = as_set(
     ".pdf .docx .docm .dotx .pptx .pptm .potx .ppsx .xlsx .xlsm .xlsb .xls .ods .odt .odp .ott "
     ".otp .epub .msg .rtf .doc .ppt .zip .tar .gz .tgz .bz2 .xz .png "
-    ".jpg .jpeg .tif .tiff .gif .bmp"
+    ".jpg .jpeg .tif .tiff .gif .bmp .parquet .pq .sqlite .sqlite3"
 )
 IMAGES = as_set(".png .jpg .jpeg .tif .tiff .bmp .gif .webp")
 DOCUMENTS = BINARY_DOCUMENTS | frozenset(TEXT_KINDS)
@@ -58,9 +58,9 @@ UNSUPPORTED: dict[str, str] = {
     ),
     **_each(".ttf .otf .woff .woff2 .eot", "a font"),
     **_each(".7z .rar .zst .lz4 .lzma .cab .arj .z", "an archive of a kind that is not read"),
-    **_each(".db .sqlite .sqlite3 .mdb .accdb .dbf", "a database"),
+    **_each(".mdb .accdb .dbf", "a database"),
     **_each(
-        ".parquet .feather .arrow .h5 .hdf5 .npy .npz .pkl .pickle .mat .rds .rdata .dta .sav "
+        ".feather .arrow .h5 .hdf5 .npy .npz .pkl .pickle .mat .rds .rdata .dta .sav "
         ".safetensors .onnx .pt .pth .gguf .joblib",
         "binary data",
     ),
