@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from secondlook.sandbox.opening import available, open_sandbox
 from secondlook.sandbox.port import (
     Failure,
     Figure,
@@ -12,6 +13,7 @@ from secondlook.sandbox.port import (
     Sandbox,
     Supplied,
     Variation,
+    Verdict,
 )
 
 __all__ = [
@@ -24,4 +26,7 @@ __all__ = [
     "Sandbox",
     "Supplied",
     "Variation",
+    "Verdict",
+    "available",
+    "open_sandbox",
 ]

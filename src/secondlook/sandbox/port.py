@@ -98,6 +98,16 @@ class Outcome:
     """Where `result` is a mapping, those of its values that are frames."""
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a backend can confine code on this machine."""
+
+    name: str
+    usable: bool
+    why: str
+    """What it relies on here, or what is missing."""
+
+
 class Sandbox(Protocol):
     """One backend. Threads may share it; jobs never see one another."""
 
