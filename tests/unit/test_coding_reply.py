@@ -160,7 +160,6 @@ def test_any_reply_is_survived(reply: str) -> None:
             [
                 "```",
                 "```python",
-                "~~~",
                 "x = 1",
                 "Here it is",
                 "{",
