@@ -21,6 +21,10 @@ TEXT = "text"
 """The `schema` of a prompt whose reply is plain text."""
 EVIDENCE = "evidence"
 """The hole for text between evidence marks: it ends the prompt and keeps its marks."""
+TABLES = "tables"
+"""The same for what tables hold: it begins the last message, so that every step over the same tables
+shares what a provider may cache."""
+MARKED = (EVIDENCE, TABLES)
 Speaker = Literal["system", "user", "assistant"]
 
 _FRONT = re.compile(r"\A\+\+\+\n(?P<front>.*?)^\+\+\+\n(?P<body>.*)\Z", re.DOTALL | re.MULTILINE)
@@ -77,17 +81,18 @@ class Prompt:
             )
 
     def _refuse_bare_evidence(self, values: Mapping[str, str]) -> None:
-        evidence = values.get(EVIDENCE, "")
-        if evidence and not is_wrapped(evidence):
-            raise UsageError(
-                f"the prompt {self.name!r} was given evidence without marks: {evidence[:60]!r}",
-                hint="put it between them with evidence_marks(run).wrap(...)",
-            )
+        for hole in MARKED:
+            evidence = values.get(hole, "")
+            if evidence and not is_wrapped(evidence):
+                raise UsageError(
+                    f"the prompt {self.name!r} was given {hole} without marks: {evidence[:60]!r}",
+                    hint="put it between them with evidence_marks(run).wrap(...)",
+                )
 
 
 def _harmless(name: str, value: str) -> str:
     safe = without_control_marks(value)
-    return safe if name == EVIDENCE else without_evidence_marks(safe)
+    return safe if name in MARKED else without_evidence_marks(safe)
 
 
 @cache
@@ -168,6 +173,8 @@ def _check_holes(name: str, declared: list[Any], parts: tuple[Part, ...]) -> Non
         raise _fault(name, f"all but its last message must stay the same: {_listed(early)}")
     if EVIDENCE in declared and not parts[-1].template.endswith(f"${EVIDENCE}"):
         raise _fault(name, f"${EVIDENCE} does not come last")
+    if TABLES in declared and not parts[-1].template.startswith(f"${TABLES}"):
+        raise _fault(name, f"${TABLES} does not come first")
 
 
 def _fault(name: str, what: str) -> UsageError:

@@ -247,6 +247,10 @@ class AnalystSettings(Section):
     enable_remediation: bool = Field(
         default=True, description="Find the cause of a result that cannot stand, and try again."
     )
+    remedies: Literal["rules", "model"] = Field(
+        default="rules",
+        description="Who finds the cause: rules that read the failure, or a model.",
+    )
     max_remediations: int = Field(default=3, ge=0, le=10, description="Times that is tried.")
     explain: Literal["template", "model"] = Field(
         default="template",

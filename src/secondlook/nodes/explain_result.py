@@ -1,0 +1,175 @@
+"""Puts a result into words: the direct answer first, how it was read, what to mind. Code writes it,
+or a model whose every number must be in the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.context import Context  # noqa: TC001
+from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.nodes.analysing.answering import named_values
+from secondlook.nodes.analysing.confidence import confidence
+from secondlook.nodes.analysing.outcomes import last_outcome
+from secondlook.nodes.analysing.result_shown import result_shown, value_shown
+from secondlook.nodes.analysing.showing import shared
+from secondlook.nodes.analysing.stopping import given_up, tried
+from secondlook.nodes.claims import sentences_were
+from secondlook.nodes.coding.numbers_said import stray_numbers
+from secondlook.nodes.extract import withheld
+from secondlook.nodes.sentences import review
+from secondlook.prompts import load
+from secondlook.state import (
+    Analysed,
+    Draft,
+    DraftData,
+    Readings,
+    Sentence,
+    Trace,
+    step,
+    trouble,
+)
+from secondlook.tables.asking.wanted import wanted_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.sandbox import Outcome, Plain
+
+_LISTED = 8
+
+
+class Explained(Draft, Readings, Trace):
+    pass
+
+
+async def explain_result(state: Analysed, runtime: Runtime[Context]) -> Explained:
+    context = runtime.context
+    outcome = last_outcome(context, state["attempts"])
+    if outcome is None or outcome.status != "ok" or state["issues"]:
+        return _withheld(context, state)
+    drafted, warnings = await _drafted(context, state, outcome)
+    for sentence in drafted["sentences"]:
+        runtime.stream_writer({"token": sentence["text"]})
+    told = step("explain", "Put the result into words.", sentences=len(drafted["sentences"]))
+    return {
+        "draft": drafted,
+        "assumed": None,
+        "asks_back": None,
+        "steps": [told],
+        "warnings": warnings,
+    }
+
+
+def _withheld(context: Context, state: Analysed) -> Explained:
+    """Nothing that a check spoke against is shown as an answer: what was tried is, and what would
+    help."""
+    stop, question = given_up(context, state)
+    draft = {**withheld(stop, reasons=state["issues"]), "note": tried(state)}
+    told = step("explain", "Withheld: no result could stand.", issues=len(state["issues"]))
+    return {
+        "draft": draft,  # type: ignore[typeddict-item]
+        "assumed": None,
+        "asks_back": question,
+        "steps": [told],
+        "warnings": [],
+    }
+
+
+async def _drafted(
+    context: Context, state: Analysed, outcome: Outcome
+) -> tuple[DraftData, list[dict[str, Any]]]:
+    values = named_values(outcome, wanted_of(state["question"]))
+    plain = _by_template(state, outcome, values)
+    told, note, warnings, model = plain, None, [], None
+    if context.settings.analyst.explain == "model" and context.models.serves("explain"):
+        try:
+            said = await _said(context, state, outcome)
+            model = context.models.name("explain")
+        except (ModelError, BudgetExceeded) as error:
+            warnings = [trouble("explain", error, "the result was put into words by code")]
+        else:
+            kept = _checked(context, state, outcome, said)
+            note = _cut(len(said) - len(kept)) if len(kept) < len(said) else None
+            told = kept or plain
+    sure, reasons = confidence(context, state)
+    draft = DraftData(
+        method="computed",
+        model=model,
+        sentences=[_sentence(text) for text in told],
+        short=_short(values),
+        stop="answered",
+        confidence=sure,
+        reasons=reasons,
+        note=note,
+    )
+    return draft, warnings
+
+
+def _cut(count: int) -> str:
+    return f"({count} more {sentences_were(count)} cut: a number in it is not in the result.)"
+
+
+def _by_template(state: Analysed, outcome: Outcome, values: dict[str, Plain]) -> list[str]:
+    if not values and outcome.frame is None and outcome.figures:
+        return ["The chart shows what was asked for."]
+    if not values and outcome.frame is not None:
+        rows = outcome.frame.total_rows
+        return [f"The result is a table of {rows} {'row' if rows == 1 else 'rows'}."]
+    if len(values) == 1:
+        name, value = next(iter(values.items()))
+        return [_single(state["reading"], name, value)]
+    listed = [f"{name}: {value_shown(value)}" for name, value in list(values.items())[:_LISTED]]
+    more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
+    return [f"{'; '.join(listed)}{more}."]
+
+
+def _single(reading: str, name: str, value: Plain) -> str:
+    shown = value_shown(value)
+    if isinstance(value, list | dict) and not value:
+        return "There is none."
+    subject = reading or name.replace("_", " ")
+    return f"{subject[:1].upper()}{subject[1:]}: {shown}."
+
+
+def _short(values: dict[str, Plain]) -> str | None:
+    if not values or len(values) > _LISTED:
+        return None
+    if len(values) == 1:
+        return value_shown(next(iter(values.values()))) or None
+    return "; ".join(f"{name} = {value_shown(value)}" for name, value in values.items())
+
+
+async def _said(context: Context, state: Analysed, outcome: Outcome) -> list[str]:
+    prompt = load("analyst_explain")
+    holes = await shared(context, state["question"], state["requirements"], state["looked"])
+    reply = await context.models.ask(
+        prompt.role,
+        prompt.render(
+            **holes,
+            result=result_shown(outcome),
+            checks="\n".join(f"- {one['said']}" for one in state["checks"]) or "none",
+        ),
+        node="explain",
+        max_tokens=prompt.max_tokens,
+        final=True,
+    )
+    reviewed = review(reply.text, 0, own_words=prompt.own_words, question=state["question"])
+    return [sentence.text for sentence in reviewed.sentences]
+
+
+def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]) -> list[str]:
+    """The sentences that say no number of their own."""
+    if not context.settings.analyst.enable_number_check:
+        return list(said)
+    values: list[Plain] = [outcome.result]
+    if outcome.frame is not None:
+        values += [cell for row in outcome.frame.rows for cell in row]
+    allowed = [state["question"], *(one["column"] for one in state["resolved"])]
+    return [one for one in said if not stray_numbers(one, values, allowed=allowed)]
+
+
+def _sentence(text: str) -> Sentence:
+    """It stands on the executed result, which every number in it was found in."""
+    return Sentence(text=text, cited=[], support=1.0, supported=True)

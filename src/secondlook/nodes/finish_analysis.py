@@ -1,0 +1,189 @@
+"""Puts the answer of an analysis together: text, values, and what it takes to do it again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.answer import (
+    Analysis,
+    AnalysisAttempt,
+    AnalysisCheck,
+    AnalysisFigure,
+    AnalysisRemedy,
+    Answer,
+    Confidence,
+    InputTable,
+    Requirements,
+    ResolvedColumn,
+    ResultTable,
+)
+from secondlook.context import Context  # noqa: TC001
+from secondlook.nodes.analysing.answering import named_values
+from secondlook.nodes.analysing.at_hand import meant, tables_of
+from secondlook.nodes.analysing.outcomes import last_outcome
+from secondlook.nodes.explain_concept import GENERAL
+from secondlook.nodes.finish import Finished, assembled, finished
+from secondlook.state import Analysed, Finishing, Readings
+from secondlook.tables.asking.wanted import wanted_of
+
+if TYPE_CHECKING:
+    from secondlook.answer import AnalysisKind, Status
+    from secondlook.sandbox import Outcome
+
+_ABSTAINED = frozenset({"no_evidence", "attempts_exhausted", "no_progress", "cannot_proceed"})
+
+
+class Analysing(Finishing, Analysed, Readings):
+    """All that goes into the answer of an analysis."""
+
+
+async def finish_analysis(state: Analysing, runtime: Runtime[Context]) -> Finished:
+    return finished(await analysed(state, runtime.context))
+
+
+async def analysed(state: Analysing, context: Context) -> Answer:
+    """The answer that an analysis amounts to, also where it was cut short."""
+    plain = await assembled(state, context)
+    if state.get("work") == "concept":
+        return _concept(plain)
+    outcome = last_outcome(context, state.get("attempts", []))
+    stands = bool(plain.claims) and outcome is not None
+    analysis = _analysis(state, context, outcome, stands=stands)
+    values = named_values(outcome, wanted_of(state["question"])) if outcome and stands else {}
+    return plain.model_copy(
+        update={
+            "analysis": analysis,
+            "values": values,
+            "text": _text(plain, analysis),
+            "status": _status(plain),
+            "asks_back": state.get("asks_back"),
+            "confidence": _confidence(plain),
+            "attempts": max(1, len(state.get("attempts", []))),
+            "model": _model(context, analysis, plain),
+        }
+    )
+
+
+def _concept(plain: Answer) -> Answer:
+    """What the library explains is cited; what it does not is marked."""
+    if plain.citations or not plain.claims:
+        return plain.model_copy(update={"analysis": Analysis(kind="concept")})
+    return plain.model_copy(
+        update={
+            "analysis": Analysis(kind="concept", grounded=False),
+            "text": f"{plain.text}\n\n{GENERAL}",
+            "confidence": Confidence(reasons=plain.confidence.reasons),
+        }
+    )
+
+
+def _status(plain: Answer) -> Status:
+    return "abstained" if not plain.claims and plain.stop_reason in _ABSTAINED else plain.status
+
+
+def _confidence(plain: Answer) -> Confidence:
+    known = plain.confidence.value is not None and bool(plain.claims)
+    return plain.confidence.model_copy(update={"label": "calibrated" if known else "provisional"})
+
+
+def _model(context: Context, analysis: Analysis, plain: Answer) -> str | None:
+    return context.models.name("code") if analysis.kind == "generated" else plain.model
+
+
+def _text(plain: Answer, analysis: Analysis) -> str:
+    if not plain.claims:
+        return plain.text
+    parts = [plain.text]
+    if analysis.kind == "computed" and analysis.reading:
+        parts.append(f"Read as: {analysis.reading}.")
+    return "\n\n".join(parts)
+
+
+def _kind(state: Analysing, *, stands: bool) -> AnalysisKind:
+    if state.get("query") is not None and stands:
+        return "computed"
+    return "generated" if stands else "limitation"
+
+
+def _analysis(
+    state: Analysing, context: Context, outcome: Outcome | None, *, stands: bool
+) -> Analysis:
+    attempts, requirements = state.get("attempts", []), state.get("requirements")
+    kind = _kind(state, stands=stands)
+    shown = outcome if stands else None
+    ran = next((one["code"] for one in reversed(attempts) if one["code"]), None)
+    return Analysis(
+        kind=kind,
+        reading=state.get("reading", ""),
+        requirements=Requirements.model_validate(
+            {key: value for key, value in requirements.items() if key != "wanted"}
+        )
+        if requirements
+        else None,
+        columns=tuple(ResolvedColumn.model_validate(one) for one in state.get("resolved", [])),
+        query=state.get("query"),
+        sql=ran if kind == "computed" else None,
+        code=ran if kind != "computed" else None,
+        result=_plain(outcome.result) if outcome else None,
+        stdout=shown.stdout if shown else "",
+        table=_table(shown),
+        figures=_figures(shown),
+        checks=tuple(AnalysisCheck.model_validate(one) for one in state.get("checks", [])),
+        attempts=tuple(
+            AnalysisAttempt(code=one["code"], status=one["status"], error=one["error"])
+            for one in attempts
+        ),
+        remedies=tuple(AnalysisRemedy.model_validate(one) for one in state.get("remedies", [])),
+        inputs=_inputs(context, state["question"]),
+        sandbox=_backend(context) if kind == "generated" else None,
+    )
+
+
+def _inputs(context: Context, question: str) -> tuple[InputTable, ...]:
+    return tuple(
+        InputTable(
+            name=one.name,
+            id=one.id,
+            title=one.title,
+            sha256=one.sha256,
+            rows=one.rows,
+            path=one.path,
+        )
+        for one in meant(tables_of(context), question)
+    )
+
+
+def _backend(context: Context) -> str | None:
+    return context.sandbox().name if context.sandbox is not None else None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that JSON has no word for are said in words."""
+    return json.loads(json.dumps(value, default=str), parse_constant=str)
+
+
+def _table(outcome: Outcome | None) -> ResultTable | None:
+    if outcome is None or outcome.frame is None:
+        return None
+    frame = outcome.frame
+    rows = tuple(
+        tuple(cell if not isinstance(cell, list | dict) else str(cell) for cell in row)
+        for row in frame.rows
+    )
+    return ResultTable(columns=frame.columns, rows=rows, total_rows=frame.total_rows)
+
+
+def _figures(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
+    found: list[AnalysisFigure] = []
+    for figure in outcome.figures if outcome else ():
+        if figure.kind == "png":
+            found.append(AnalysisFigure(kind="png", data=figure.data))
+            continue
+        data = json.loads(figure.data, parse_constant=lambda _: None)
+        title = data.get("layout", {}).get("title", {}) if isinstance(data, dict) else {}
+        name = title.get("text", "") if isinstance(title, dict) else ""
+        found.append(AnalysisFigure(kind="plotly", title=str(name), data=data))
+    return tuple(found)

@@ -1,0 +1,179 @@
+"""Has a model write code for the question, looks at it first, and runs it in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.context import Context  # noqa: TC001
+from secondlook.errors import BudgetExceeded, ModelError, SandboxError
+from secondlook.nodes.analysing.again import after_remedy, fenced
+from secondlook.nodes.analysing.at_hand import asked_tables, desk_of, meant
+from secondlook.nodes.analysing.outcomes import keep, kept
+from secondlook.nodes.analysing.showing import shared
+from secondlook.nodes.coding.guard import check
+from secondlook.nodes.coding.reply import code_of
+from secondlook.nodes.coding.traceback import guidance_for
+from secondlook.prompts import load
+from secondlook.sandbox import Failure, Limits, Outcome, Supplied
+from secondlook.state import (
+    Alignment,
+    AttemptData,
+    Coding,
+    Judged,
+    LookedAt,
+    Question,
+    Remedies,
+    Required,
+    Trace,
+    step,
+    trouble,
+)
+
+if TYPE_CHECKING:
+    from secondlook.sandbox import Variation
+    from secondlook.tables.resolving import AskedTable
+
+MEGABYTE = 1024 * 1024
+STOPPED = "stopped"
+"""Status of an attempt for which no model or no sandbox was to be had."""
+SAME = "the same code was written again"
+
+
+class ToCode(Question, Required, LookedAt, Alignment, Coding, Judged, Remedies):
+    pass
+
+
+class Coded(Coding, Trace):
+    route: str
+
+
+async def write_code(state: ToCode, runtime: Runtime[Context]) -> Coded:
+    context = runtime.context
+    tables = await asked_tables(context, state["question"])
+    try:
+        attempt = await _attempted(context, state, tables)
+        warnings: list[dict[str, Any]] = []
+    except (ModelError, BudgetExceeded, SandboxError) as error:
+        attempt = _stopped(error)
+        warnings = [trouble("code", error, "no code was run")]
+    tries = state["tries"] + 1
+    way, why = _way(attempt, tries, most=context.settings.analyst.max_code_attempts)
+    told = step("code", _said(attempt), status=attempt["status"], tries=tries, route=(way, why))
+    return {
+        "attempts": [*state["attempts"], attempt],
+        "tries": tries,
+        "route": way,
+        "steps": [told],
+        "warnings": warnings,
+    }
+
+
+def _way(attempt: AttemptData, tries: int, *, most: int) -> tuple[str, str]:
+    if attempt["status"] in {"ok", STOPPED}:
+        return "evaluate", "the code ran" if attempt["status"] == "ok" else "nothing can be run"
+    if attempt["error"] == SAME:
+        return "evaluate", "writing it again changes nothing"
+    if tries < most:
+        return "code", "the code failed, and may be written once more"
+    return "evaluate", f"{tries} tries failed"
+
+
+async def _attempted(
+    context: Context, state: ToCode, tables: tuple[AskedTable, ...]
+) -> AttemptData:
+    code = await _written(context, state, tables)
+    if any(code == one["code"] for one in state["attempts"]):
+        return _refused(code, SAME)
+    if context.settings.analyst.enable_code_check:
+        names = {one.table.name: [c.name for c in one.table.columns] for one in tables}
+        if (refusal := check(code, names)) is not None:
+            return _refused(code, refusal.message, refusal.line)
+    elif not code.strip():
+        return _refused(code, "the reply holds no code")
+    outcome = await asyncio.to_thread(run_code, context, state["question"], code)
+    failure = outcome.failure
+    return AttemptData(
+        code=code,
+        status=outcome.status,
+        error=f"{failure.kind}: {failure.message}" if failure else None,
+        line=failure.line if failure else None,
+        kept=keep(context, code, outcome),
+    )
+
+
+async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ...]) -> str:
+    prompt = load("analyst_code")
+    holes = await shared(context, state["question"], state["requirements"], state["looked"])
+    reply = await context.models.ask(
+        prompt.role,
+        prompt.render(
+            **holes,
+            loaded=_loaded(tables),
+            keys=_keys(state),
+            again=after_remedy(state["remedies"], state["attempts"], state["issues"])
+            + _after_failure(context, state, tables),
+        ),
+        node="code",
+        max_tokens=prompt.max_tokens,
+    )
+    return code_of(reply.text)
+
+
+def _loaded(tables: tuple[AskedTable, ...]) -> str:
+    names = ", ".join(f'tables["{one.table.name}"]' for one in tables)
+    return f"{names} (also called df)" if len(tables) == 1 else names
+
+
+def _keys(state: ToCode) -> str:
+    wanted = state["requirements"]["wanted"] if state["requirements"] else []
+    if not wanted:
+        return ""
+    return f"\nresult must be a dict with exactly these keys: {', '.join(wanted)}."
+
+
+def _after_failure(context: Context, state: ToCode, tables: tuple[AskedTable, ...]) -> str:
+    """What the last try since a remedy died of: its line, and the columns involved."""
+    if not state["tries"]:
+        return ""
+    last = state["attempts"][-1]
+    outcome = kept(context, last["kept"])
+    failure = outcome.failure if outcome else Failure("Refused", last["error"] or "", last["line"])
+    profiles = {one.table.name: one.profile for one in tables}
+    told = guidance_for(failure, last["code"], profiles) if failure else last["error"]
+    return (
+        f"\n\nThis code failed:\n{fenced(last['code'])}\n{told}\nWrite it anew without that fault."
+    )
+
+
+def run_code(
+    context: Context, question: str, code: str, *, vary: Variation | None = None, seed: int = 0
+) -> Outcome:
+    """Raises SandboxError where no sandbox works here."""
+    if context.sandbox is None:
+        raise SandboxError("generated code cannot be run here", hint="see docs/sandbox.md")
+    desk, chosen = desk_of(context), context.settings.sandbox
+    supplied = [
+        Supplied(table.name, desk.file(table.id)) for table in meant(desk.tables(), question)
+    ]
+    limits = replace(Limits(), seconds=chosen.seconds, resident=chosen.memory * MEGABYTE)
+    return context.sandbox().run(code, supplied, limits=limits, vary=vary, seed=seed)
+
+
+def _refused(code: str, why: str, line: int | None = None) -> AttemptData:
+    return AttemptData(code=code, status="refused", error=why, line=line, kept=None)
+
+
+def _stopped(error: Exception) -> AttemptData:
+    return AttemptData(code="", status=STOPPED, error=str(error), line=None, kept=None)
+
+
+def _said(attempt: AttemptData) -> str:
+    if attempt["status"] == "ok":
+        return f"The code ran ({attempt['code'].count(chr(10)) + 1} lines)."
+    if attempt["status"] == "refused":
+        return f"The code was not run: {attempt['error']}."
+    return f"The code failed: {attempt['error']}."
