@@ -49,6 +49,10 @@ async def failed(
 
 async def _told(context: Context, state: Mapping[str, Any], whole: Finishing) -> Answer:
     """A research that was cut short tells of its steps too."""
+    if "remedies" in state:
+        from secondlook.nodes.finish_analysis import Analysing, analysed
+
+        return await analysed(cast("Analysing", {**state, **whole}), context)
     if "plan" not in state:
         return await assembled(whole, context)
     from secondlook.nodes.finish_research import Reported, researched

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.app.failing import failed
 from secondlook.app.graphs import Graphs
+from secondlook.app.kept import RunKept
 from secondlook.app.loop import LoopThread
 from secondlook.app.memory import own_memory
 from secondlook.app.pages import RunPages
@@ -27,6 +28,7 @@ from secondlook.app.requests import (
 )
 from secondlook.app.run import Run, first_state, interrupted
 from secondlook.app.running import Watched
+from secondlook.app.sandboxes import OneSandbox
 from secondlook.context import Context
 from secondlook.errors import RunError
 from secondlook.events import Answered, Event, RunStarted
@@ -90,6 +92,7 @@ class Secondlook:
         self._web = web
         self._recorder = Recorder(self.settings.runs)
         self._graphs = Graphs(self.settings)
+        self._sandbox = OneSandbox(self.settings.sandbox)
         self._loop = LoopThread()
 
     @classmethod
@@ -146,6 +149,7 @@ class Secondlook:
             await self._web.aclose()
         if self.memory is not None:
             self.memory.close()
+        await asyncio.to_thread(self._sandbox.close)
 
     def __enter__(self) -> Self:
         return self
@@ -330,6 +334,8 @@ class Secondlook:
             support=load_support(self.settings.answer.judge),
             pages=RunPages(run.id, self._recorder),
             web=self._web_search(),
+            sandbox=self._sandbox,
+            kept=RunKept(run.id, self._recorder),
             memory=self.memory,
             calibration_file=calibration_file(self.library),
         )

@@ -46,7 +46,7 @@ from secondlook.settings.sections import (
     WebSettings,
     default_library_path,
 )
-from secondlook.settings.workflows import AdaptiveSettings
+from secondlook.settings.workflows import AdaptiveSettings, SandboxSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,6 +66,7 @@ __all__ = [
     "ModelSettings",
     "ReaderSettings",
     "RunSettings",
+    "SandboxSettings",
     "SearchSettings",
     "Settings",
     "WebSettings",
