@@ -10,12 +10,14 @@ from secondlook.tables.resolving.port import AskedTable, Mention, Resolved, Valu
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from secondlook.answer import Scalar
     from secondlook.tables.query import Query
     from secondlook.tables.resolving import Resolver
 
 __all__ = [
     "AskedTable",
-    "Decision",
+    "Bound",
+    "Case",
     "Family",
     "Mention",
     "Output",
@@ -25,9 +27,21 @@ __all__ = [
     "Wanted",
 ]
 
-Operation = Literal["difference", "sum", "ratio", "greater", "less", "same", "most", "least"]
+Operation = Literal[
+    "difference",
+    "sum",
+    "ratio",
+    "greater",
+    "less",
+    "same",
+    "most",
+    "least",
+    "exists",
+    "none",
+]
 """`difference` is the first less the second, `greater` asks whether the first is; `most` and
-`least` choose a row."""
+`least` take the one of `choices` whose query gives it; `exists` and `none` ask whether the query
+has a row."""
 AnswerForm = Literal["value", "rows", "list", "boolean", "words"]
 
 
@@ -39,28 +53,47 @@ class Wanted:
     decimals: int | None = None
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Per name the words it may be: `("Normal", "Non-normal")`."""
+    each: Mapping[str, int] = field(default_factory=dict)
+    """Decimals of single names, where the question tells them apart."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """What stands in the brackets of each name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """A number turned into a word: the first of the bounds that holds, else `otherwise`."""
+class Bound:
+    """A test of one number of a result."""
 
-    bounds: tuple[tuple[Literal["<", "<=", ">", ">="], float, str], ...]
-    otherwise: str
+    measure: str
+    sign: Literal["<", "<=", ">", ">="]
+    value: float
     absolute: bool = False
     """Compare the size of the number, not its sign."""
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """The word that holds where all of the bounds do."""
+
+    word: str
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
-    """A wanted value: which measure of the query it is, and how it is said."""
+    """A wanted value: which number of the result it is, and how it is said."""
 
     name: str
     measure: str
+    """Column of the result."""
     query: int = 0
     """0 is the reading's first query, 1 the first of `more`."""
+    group: tuple[Scalar, ...] = ()
+    """Of which group, where the result has several."""
     decimals: int | None = None
-    decision: Decision | None = None
+    cases: tuple[Case, ...] = ()
+    """The number turned into a word: the first case that holds."""
+    every: Literal["list", "mapping"] | None = None
+    """Every row of the result: the column's values, or groups with theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +114,8 @@ class Reading:
     """Further queries: what `operation` combines with the first, or outputs refer to."""
     operation: Operation | None = None
     """Over the single values of `query` and `more`, in that order."""
+    choices: tuple[str, ...] = ()
+    """What `query` and each of `more` stand for."""
 
 
 Family: TypeAlias = "Callable[[str, Sequence[AskedTable], Resolver, Wanted], list[Reading]]"

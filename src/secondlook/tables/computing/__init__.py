@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compute"]
 
-TASK = "secondlook.tables.computing.running:compute_task"
+TASK = "computing.running:compute_task"
 MOST_SECONDS = 60.0
 
 

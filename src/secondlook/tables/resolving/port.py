@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.answer import ResolvedHow
+    from secondlook.tables.query import Computed, Query
     from secondlook.tables.table import Table, TableProfile
 
 Embed: TypeAlias = "Callable[[Sequence[str]], list[list[float]]]"
@@ -23,6 +24,8 @@ class AskedTable:
     profile: TableProfile
     values: Callable[[str], Sequence[str]]
     """Distinct values of a text column as stored, at most `MOST_VALUES`; read when called."""
+    compute: Callable[[Query], Computed] | None = None
+    """Where it is given, a reading that finds nothing can be dropped."""
 
 
 @dataclass(frozen=True, slots=True)

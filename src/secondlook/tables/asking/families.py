@@ -1,0 +1,10 @@
+"""The kinds of questions that are read without a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from secondlook.tables.asking.port import Family
+
+FAMILIES: tuple[Family, ...] = ()

@@ -1,0 +1,46 @@
+"""Readings as plain JSON data and back: they outlive a restart of a run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from secondlook.tables.asking.port import Bound, Case, Output, Reading, Resolved
+from secondlook.tables.query import Query
+
+
+def reading_data(reading: Reading) -> dict[str, Any]:
+    return {
+        "query": reading.query.model_dump(mode="json"),
+        "said": reading.said,
+        "doubt": reading.doubt,
+        "resolved": [asdict(one) for one in reading.resolved],
+        "family": reading.family,
+        "answer": reading.answer,
+        "outputs": [asdict(one) for one in reading.outputs],
+        "more": [one.model_dump(mode="json") for one in reading.more],
+        "operation": reading.operation,
+        "choices": list(reading.choices),
+    }
+
+
+def reading_from(data: dict[str, Any]) -> Reading:
+    return Reading(
+        query=Query.model_validate(data["query"]),
+        said=data["said"],
+        doubt=data["doubt"],
+        resolved=tuple(Resolved(**one) for one in data["resolved"]),
+        family=data["family"],
+        answer=data["answer"],
+        outputs=tuple(_output(one) for one in data["outputs"]),
+        more=tuple(Query.model_validate(one) for one in data["more"]),
+        operation=data["operation"],
+        choices=tuple(data["choices"]),
+    )
+
+
+def _output(data: dict[str, Any]) -> Output:
+    cases = tuple(
+        Case(one["word"], tuple(Bound(**bound) for bound in one["bounds"])) for one in data["cases"]
+    )
+    return Output(**{**data, "cases": cases, "group": tuple(data["group"])})
