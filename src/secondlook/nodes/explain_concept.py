@@ -12,7 +12,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError, TableError
 from secondlook.nodes.analysing.at_hand import asked_tables
 from secondlook.nodes.analysing.showing import shared
-from secondlook.nodes.concepts import entry_for, term_of
+from secondlook.nodes.concepts import entries_in, term_of
 from secondlook.nodes.explain_result import Explained  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.sentences import review
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 GENERAL = "(General knowledge: no document of the library explains this.)"
 _GLOSSARY = "the glossary"
+_MOST_TERMS = 2
 
 
 async def explain_concept(state: Question, runtime: Runtime[Context]) -> Explained:
@@ -53,10 +54,11 @@ async def _explained(context: Context, question: str) -> tuple[DraftData, list[d
         else:
             if said:
                 return _drafted(said, context.models.name("explain")), warnings
-    entry = entry_for(term_of(question))
-    if entry is not None:
-        example = await _example(context, entry.example, question)
-        return _drafted([*entry.sentences, *example], None), warnings
+    named = entries_in(question)[:_MOST_TERMS]
+    if named:
+        said = [sentence for entry in named for sentence in entry.sentences]
+        example = await _example(context, named[0].example, question)
+        return _drafted([*said, *example], None), warnings
     note = f"Neither the library nor the glossary explains {term_of(question)!r}."
     return {**withheld("no_evidence"), "note": note}, warnings
 

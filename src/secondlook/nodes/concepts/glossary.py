@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,22 @@ class Entry:
 def entry_for(term: str) -> Entry | None:
     """The entry of a term, however it is written."""
     return _by_name().get(_plain(term))
+
+
+def entries_in(text: str) -> list[Entry]:
+    """Those whose terms a text names, in its order; of two that overlap, the longer term."""
+    found = {match["name"]: None for match in _names().finditer(_spaced(text))}
+    return list(dict.fromkeys(_by_name()[_plain(name)] for name in found))
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    names = sorted((_spaced(name) for one in entries() for name in one.names), key=len)
+    return re.compile(rf"\b(?P<name>{'|'.join(map(re.escape, reversed(names)))})s?\b")
+
+
+def _spaced(text: str) -> str:
+    return " ".join(re.findall(r"[a-z0-9]+", text.casefold()))
 
 
 @cache
