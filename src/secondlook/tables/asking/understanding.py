@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from secondlook.tables.asking.families import FAMILIES
 from secondlook.tables.asking.wanted import wanted_of
 from secondlook.tables.resolving import Resolver
 
@@ -35,11 +36,9 @@ def understand(
     *,
     embed: Embed | None = None,
     wanted: Wanted | None = None,
-    families: Sequence[Family] | None = None,
+    families: Sequence[Family] = FAMILIES,
 ) -> Understanding:
     """The reading with the least doubt; none where it is too large or two are equally likely."""
-    if families is None:
-        from secondlook.tables.asking.families import FAMILIES as families  # noqa: N811
     if not question.strip() or not tables:
         return Understanding(None, (), "There is nothing to ask, or no table to ask it of.")
     resolver = Resolver(tables, embed=embed)

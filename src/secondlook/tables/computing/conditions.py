@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from secondlook.errors import TableError
-from secondlook.tables.computing.terms import number, number_in_text, part_of_date
+from secondlook.tables.computing.terms import number, part_of_date
+from secondlook.tables.computing.transforms import number_in_text, transformed
 from secondlook.tables.query import AnyOf
 from secondlook.tables.table import NUMERIC, TEMPORAL
 
@@ -79,6 +80,9 @@ def _compared(writing: Writing, one: Filter, sign: str, value: Scalar) -> str:
     column, kind = writing.column(one.column), writing.types[one.column]
     if value is None:
         raise TableError(f"Nothing was given to compare {one.column!r} with.")
+    if one.transform is not None:
+        left = transformed(column, kind, one.transform)
+        return f"{left} {sign} {_as_number(writing, value)}"
     if one.part is not None:
         left = part_of_date(column, one.part, kind)
         return f"{left} {sign} {_as_number(writing, value)}"

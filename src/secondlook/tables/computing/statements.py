@@ -187,11 +187,13 @@ def _limited(query: Query, wanted: str, source: str, order: str) -> str:
 def _order(writing: Writing, order: tuple[Order, ...]) -> str:
     """Missing values come last whatever the direction; equal rows as they stand in the table."""
     parts = [
-        f"{_sortable(writing, one.by)} {'DESC' if one.descending else 'ASC'} NULLS LAST"
+        f"{_sortable(writing, one)} {'DESC' if one.descending else 'ASC'} NULLS LAST"
         for one in order
     ]
     return "ORDER BY " + ", ".join([*parts, f'"{ROW}"'])
 
 
-def _sortable(writing: Writing, name: str) -> str:
-    return term(writing, Term(column=name), numeric=False)
+def _sortable(writing: Writing, one: Order) -> str:
+    if not one.by:
+        return f'"{ROW}"'
+    return term(writing, Term(column=one.by, transform=one.transform), numeric=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from secondlook.errors import TableError
+from secondlook.tables.computing.transforms import transformed
 from secondlook.tables.table import NUMERIC, TEMPORAL
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from secondlook.answer import Scalar
     from secondlook.tables.query import Key, PartOfDate, Term
     from secondlook.tables.table import ColumnType
-
-SIGN = "[-\u2212+]?"
-NUMBER_IN_TEXT = rf"({SIGN}(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|{SIGN}\.\d+)"
-"""With or without thousands commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +64,6 @@ def number(writing: Writing, name: str) -> str:
     return f"TRY_CAST(trim(CAST({column} AS VARCHAR)) AS DOUBLE)"
 
 
-def number_in_text(column: str) -> str:
-    found = f"regexp_extract(CAST({column} AS VARCHAR), '{NUMBER_IN_TEXT}', 1)"
-    return f"TRY_CAST(replace(replace({found}, ',', ''), '\u2212', '-') AS DOUBLE)"
-
-
 def term(writing: Writing, of: Term, *, numeric: bool) -> str:
     """`numeric`: the statistic needs numbers, and texts must become some."""
     first = _filled(writing, of, numeric=numeric or of.operator is not None)
@@ -91,20 +83,14 @@ def _arithmetic(first: str, operator: str, second: str) -> str:
 
 
 def _filled(writing: Writing, of: Term, *, numeric: bool) -> str:
-    column = writing.column(of.column)
-    if of.transform == "number":
-        return column if writing.types[of.column] in NUMERIC else number_in_text(column)
-    if of.transform == "length":
-        return f"length(CAST({column} AS VARCHAR))"
-    if of.transform == "letters":
-        return f"length(regexp_replace(CAST({column} AS VARCHAR), '\\s', '', 'g'))"
-    wanted = numeric or of.transform is not None or of.fill is not None
-    expression = number(writing, of.column) if wanted else column
-    if of.fill is not None:
-        expression = f"coalesce({expression}, {_filling(of.fill, expression)})"
-    if of.transform == "log":
-        return f"CASE WHEN {expression} > 0 THEN ln({expression}) END"
-    return f"abs({expression})" if of.transform == "abs" else expression
+    column, kind = writing.column(of.column), writing.types[of.column]
+    if of.fill is None and of.transform is not None:
+        return transformed(column, kind, of.transform)
+    if of.fill is None:
+        return number(writing, of.column) if numeric else column
+    filled = number(writing, of.column)
+    filled = f"coalesce({filled}, {_filling(of.fill, filled)})"
+    return transformed(f"({filled})", "number", of.transform) if of.transform else filled
 
 
 def _filling(fill: str, expression: str) -> str:

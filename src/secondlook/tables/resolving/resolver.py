@@ -28,6 +28,10 @@ BY_VALUE = 0.75
 """A phrase that is one of the column's values."""
 
 
+OPENING = frozenset("\"'`\u201c\u2018")
+CLOSING = frozenset("\"'`\u201d\u2019")
+
+
 @dataclass(frozen=True, slots=True)
 class _Column:
     table: str
@@ -153,7 +157,7 @@ class _Found:
 
     def quoted(self, start: int, end: int) -> bool:
         before, after = self.text[max(0, start - 1) : start], self.text[end : end + 1]
-        return before in {'"', "'", "“", "`", "‘"} and after in {'"', "'", "”", "`", "’"}
+        return before in OPENING and after in CLOSING
 
     def _stands_alone(self, start: int, end: int) -> bool:
         before, after = self.text[max(0, start - 1) : start], self.text[end : end + 1]

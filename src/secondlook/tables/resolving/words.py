@@ -5,141 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 ATOM = re.compile(r"[^\W\d_]+|\d+")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 BREAK = re.compile(r"[\"“”;:!?()\n]|[.,]\s")
 """What no name is written across."""
 
-STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "from",
-        "to",
-        "with",
-        "without",
-        "within",
-        "into",
-        "and",
-        "or",
-        "nor",
-        "not",
-        "no",
-        "but",
-        "if",
-        "then",
-        "than",
-        "that",
-        "this",
-        "these",
-        "those",
-        "there",
-        "their",
-        "its",
-        "his",
-        "her",
-        "our",
-        "your",
-        "my",
-        "it",
-        "he",
-        "she",
-        "they",
-        "we",
-        "you",
-        "i",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "am",
-        "do",
-        "does",
-        "did",
-        "done",
-        "has",
-        "have",
-        "had",
-        "having",
-        "can",
-        "could",
-        "will",
-        "would",
-        "shall",
-        "should",
-        "may",
-        "might",
-        "must",
-        "what",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "when",
-        "where",
-        "why",
-        "how",
-        "each",
-        "every",
-        "all",
-        "any",
-        "some",
-        "per",
-        "as",
-        "so",
-        "such",
-        "also",
-        "only",
-        "just",
-        "about",
-        "over",
-        "under",
-        "between",
-        "among",
-        "out",
-        "up",
-        "down",
-        "off",
-        "until",
-        "while",
-        "during",
-        "before",
-        "after",
-        "above",
-        "below",
-        "again",
-        "further",
-        "here",
-        "both",
-        "few",
-        "more",
-        "most",
-        "other",
-        "same",
-        "own",
-        "too",
-        "very",
-        "s",
-        "t",
-        "please",
-        "me",
-        "us",
-        "them",
-        "him",
-    ]
-)
-
+_STOP = """a an the of in on at by for from to with without within into and or nor not no but if
+then than that this these those there their its his her our your my it he she they we you i is are
+was were be been being am do does did done has have had having can could will would shall should
+may might must what which who whom whose when where why how each every all any some per as so such
+also only just about over under between among out up down off until while during before after above
+below again further here both few more most other same own too very s t please me us them him"""
+STOP_WORDS = frozenset(_STOP.split())
 _SAME: tuple[tuple[str, ...], ...] = (
     ("avg", "average", "mean"),
     ("num", "number", "count", "no", "nr"),
@@ -190,7 +69,7 @@ def atoms(text: str) -> list[Atom]:
     found = []
     for run in ATOM.finditer(text):
         cuts = [0, *(one.start() for one in CAMEL.finditer(run[0])), len(run[0])]
-        for low, high in zip(cuts, cuts[1:], strict=False):
+        for low, high in pairwise(cuts):
             piece = run[0][low:high]
             found.append(Atom(run.start() + low, run.start() + high, piece.casefold()))
     return found
