@@ -58,6 +58,8 @@ class ColumnProfile(Record):
     """At 5, 25, 50, 75 and 95 %."""
     top: tuple[ValueCount, ...] = ()
     """The most frequent values of a column with few of them, as text."""
+    examples: tuple[str, ...] = ()
+    """Some of its values, from the first rows, as text."""
     unit: str | None = None
     """From its header: `kg`, `%`, `km/h`."""
     currency: str | None = None
