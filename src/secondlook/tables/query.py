@@ -41,6 +41,7 @@ Statistic = Literal[
     "min",
     "max",
     "range",
+    "iqr",
     "std",
     "variance",
     "skewness",

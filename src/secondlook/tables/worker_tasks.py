@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 TASKS: frozenset[str] = frozenset(
     {
+        "computing.running:compute_task",
         "worker_tasks:select",
     }
 )

@@ -28,6 +28,7 @@ PLAIN = {
     "min": "min({x})",
     "max": "max({x})",
     "range": "max({x}) - min({x})",
+    "iqr": "quantile_cont({x}, 0.75) - quantile_cont({x}, 0.25)",
     "missing": "{rows} - count({x})",
     "missing_share": "100.0 * ({rows} - count({x})) / nullif({rows}, 0)",
     "share": "100.0 * {rows} / nullif(count(*), 0)",
@@ -36,7 +37,7 @@ PLAIN = {
 }
 PAIRED = frozenset({"correlation", "correlation_p", "covariance", "slope"})
 NUMBERS = PAIRED | {
-    *("sum", "mean", "median", "range", "std", "variance", "skewness", "kurtosis", "quantile"),
+    *("sum", "mean", "median", "range", "std", "variance", "skewness", "kurtosis", "quantile", "iqr"),
     *("outliers_iqr", "outliers_z", "normality"),
 }
 """What can only be computed of numbers."""
