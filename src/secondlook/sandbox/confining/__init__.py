@@ -1,0 +1,1 @@
+"""What the Linux kernel takes away from a process: each file one of its mechanisms."""

@@ -1,0 +1,138 @@
+"""The sandbox that forks a process for each job from one that has imported everything."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import weakref
+from typing import TYPE_CHECKING
+
+from secondlook.errors import SandboxError, UsageError
+from secondlook.sandbox.outcomes import outcome_of
+from secondlook.sandbox.protocol import Request
+from secondlook.sandbox.serving import ServerGone, ServerProcess
+from secondlook.sandbox.watching import watch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.sandbox.confining.confinement import Kind
+    from secondlook.sandbox.port import Limits, Outcome, Supplied, Variation
+    from secondlook.sandbox.serving import StartedJob
+
+MOST_TABLES = 200
+_MOST_CODE = 10_000_000
+
+
+class ForkingSandbox:
+    """`namespaces` and `plain`, which differ in how a job gives up its rights."""
+
+    def __init__(self, kind: Kind, limits: Limits) -> None:
+        self._kind = kind
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._closed = False
+        self._server = _Held(ServerProcess(kind))
+        self._end = weakref.finalize(self, _Held.stop, self._server)
+
+    @property
+    def name(self) -> str:
+        return self._kind
+
+    def run(
+        self,
+        code: str,
+        tables: Sequence[Supplied] = (),
+        *,
+        limits: Limits | None = None,
+        vary: Variation | None = None,
+        seed: int = 0,
+    ) -> Outcome:
+        names = tuple(table.name for table in tables)
+        request = Request(
+            code, names, limits or self._limits, vary, seed, token=secrets.token_hex(16)
+        )
+        _check(request)
+        opened: list[int] = []
+        try:
+            opened.extend(_open(table) for table in tables)  # as far as it gets: all are closed
+            return self._carry_out(request, opened)
+        finally:
+            for descriptor in opened:
+                os.close(descriptor)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+        self._end()
+
+    def _carry_out(self, request: Request, tables: Sequence[int]) -> Outcome:
+        job = self._started(request, tables)
+        try:
+            seen = watch(job, request.limits)
+            job.kill()
+            return outcome_of(seen, token=request.token, limits=request.limits, ended=job.ended)
+        finally:
+            job.close()
+
+    def _started(self, request: Request, tables: Sequence[int]) -> StartedJob:
+        content = os.memfd_create("request", os.MFD_CLOEXEC)
+        try:
+            _write(content, request.encoded())
+            try:
+                return self._living_server().start(content, tables)
+            except ServerGone:
+                return self._living_server(anew=True).start(content, tables)
+        except ServerGone as error:
+            raise SandboxError(
+                "The sandbox's server ended twice before it took the job."
+            ) from error
+        finally:
+            os.close(content)
+
+    def _living_server(self, *, anew: bool = False) -> ServerProcess:
+        with self._lock:
+            if self._closed:
+                raise UsageError("This sandbox has been closed.", hint="Open another one.")
+            if anew or not self._server.process.alive:
+                self._server.stop()
+                self._server.process = ServerProcess(self._kind)
+            return self._server.process
+
+
+class _Held:
+    """The server in use, for whoever must stop it when the sandbox is forgotten."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self.process = process
+
+    def stop(self) -> None:
+        self.process.stop()
+
+
+def _check(request: Request) -> None:
+    if len(request.tables) > MOST_TABLES:
+        raise UsageError(
+            f"{len(request.tables)} tables are more than the {MOST_TABLES} that a job can be given."
+        )
+    if len(set(request.tables)) < len(request.tables):
+        raise UsageError(f"Two tables have the same name: {sorted(request.tables)!r}.")
+    if len(request.code) > _MOST_CODE:
+        raise UsageError(f"Code of {len(request.code)} characters is longer than {_MOST_CODE}.")
+
+
+def _open(table: Supplied) -> int:
+    try:
+        return os.open(table.file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise SandboxError(
+            f"The table {table.name!r} cannot be opened ({error.strerror}: {str(table.file)!r})."
+        ) from error
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)

@@ -1,0 +1,68 @@
+"""The charts that the code leaves: Plotly's as its JSON, matplotlib's as a picture."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+from secondlook.sandbox.protocol import MOST_FIGURES
+
+
+def drawn(bound: dict[str, Any]) -> list[tuple[str, bytes]]:
+    """Kind and content of each figure in `fig`; where there is none, of the figure in `result` or
+    of the one that matplotlib is working on."""
+    left = bound.get("fig")
+    if left is None:
+        left = bound.get("result") if _is_figure(bound.get("result")) else _current()
+    each = list(left) if isinstance(left, (list, tuple)) else [left]
+    return [_content(figure) for figure in each[:MOST_FIGURES] if figure is not None]
+
+
+def _is_figure(value: Any) -> bool:
+    return _is_plotly(value) or _of_matplotlib(value) is not None
+
+
+def _content(figure: Any) -> tuple[str, bytes]:
+    if isinstance(figure, dict) and "data" in figure:
+        import plotly.graph_objects as go
+
+        figure = go.Figure(figure)
+    if _is_plotly(figure):
+        return "plotly", figure.to_json().encode("utf-8", "replace")
+    picture = _of_matplotlib(figure)
+    if picture is None:
+        raise TypeError(
+            f"`fig` must be a figure of plotly or matplotlib, not {type(figure).__name__!r}"
+        )
+    return "png", _as_png(picture)
+
+
+def _is_plotly(value: Any) -> bool:
+    from plotly.basedatatypes import BaseFigure
+
+    return isinstance(value, BaseFigure)
+
+
+def _of_matplotlib(value: Any) -> Any:
+    """A figure, or the figure that axes, or a grid of them, belong to."""
+    from matplotlib.figure import FigureBase
+
+    if value is None or isinstance(value, FigureBase):
+        return value
+    owner = getattr(value, "figure", None)
+    return owner if isinstance(owner, FigureBase) else None
+
+
+def _current() -> Any:
+    plt = sys.modules.get("matplotlib.pyplot")
+    if plt is None or not plt.get_fignums():
+        return None
+    figure = plt.gcf()
+    return figure if figure.axes else None
+
+
+def _as_png(figure: Any) -> bytes:
+    written = io.BytesIO()
+    figure.savefig(written, format="png", dpi=110, bbox_inches="tight")
+    return written.getvalue()

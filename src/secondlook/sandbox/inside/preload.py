@@ -1,0 +1,167 @@
+"""Imports once what every job needs, so that a fork has it at no cost."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+import sysconfig
+import warnings
+from typing import Any
+
+PACKAGES = ("pandas", "pyarrow", "scipy", "sklearn", "statsmodels", "plotly", "matplotlib")
+"""Distributions of the extra `analyst`, by the name that is imported."""
+_MODULES = (
+    "numpy",
+    "pandas",
+    "pyarrow.parquet",
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.cluster.hierarchy",
+    "scipy.interpolate",
+    "scipy.signal",
+    "sklearn.cluster",
+    "sklearn.compose",
+    "sklearn.decomposition",
+    "sklearn.ensemble",
+    "sklearn.feature_selection",
+    "sklearn.impute",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+    "sklearn.naive_bayes",
+    "sklearn.neighbors",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+    "sklearn.svm",
+    "sklearn.tree",
+    "statsmodels.api",
+    "statsmodels.formula.api",
+    "statsmodels.stats.multicomp",
+    "statsmodels.stats.outliers_influence",
+    "statsmodels.tsa.api",
+    "plotly.express",
+    "plotly.figure_factory",
+    "plotly.graph_objects",
+    "plotly.subplots",
+    "matplotlib.pyplot",
+)
+_SYSTEM = (
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/nix/store",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/usr/share/fonts",
+    "/usr/share/zoneinfo",
+)
+
+
+def preload() -> None:
+    # statsmodels would import polars, whose threads do not survive a fork.
+    sys.modules["polars"] = None  # type: ignore[assignment]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in _MODULES:
+            importlib.import_module(name)
+        _quieten()
+        _exercise()
+    gc.collect()
+    gc.freeze()
+
+
+def readable() -> tuple[str, ...]:
+    """Where modules that are imported late, their libraries and their data lie."""
+    standard = sysconfig.get_path("stdlib")
+    folders = [os.path.dirname(standard), sysconfig.get_path("platstdlib")]  # noqa: PTH120
+    for name in ("numpy", *PACKAGES):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file:
+            folders.append(os.path.dirname(os.path.dirname(file)))  # noqa: PTH120
+    present = [path for path in (*folders, *_SYSTEM) if os.path.exists(path)]  # noqa: PTH110
+    return tuple(dict.fromkeys(present))
+
+
+def readable_to_others(paths: tuple[str, ...]) -> bool:
+    """Whether a user without any rights could open these."""
+    for path in paths:
+        steps = path
+        while steps != "/":
+            needed = 0o005 if os.path.isdir(steps) else 0o004  # noqa: PTH112
+            if os.stat(steps).st_mode & needed != needed:  # noqa: PTH116
+                return False
+            steps = os.path.dirname(steps)  # noqa: PTH120
+    return True
+
+
+def bindings() -> dict[str, Any]:
+    """What the code finds under its usual name without importing it."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import pandas as pd
+    import plotly
+    import plotly.express as px
+    import plotly.graph_objects as go
+    import scipy
+    import sklearn
+    import statsmodels
+    import statsmodels.api as sm
+    import statsmodels.formula.api as smf
+    from plotly.subplots import make_subplots
+    from scipy import stats
+
+    return {
+        "plt": plt,
+        "np": np,
+        "pd": pd,
+        "plotly": plotly,
+        "px": px,
+        "go": go,
+        "scipy": scipy,
+        "sklearn": sklearn,
+        "statsmodels": statsmodels,
+        "sm": sm,
+        "smf": smf,
+        "make_subplots": make_subplots,
+        "stats": stats,
+    }
+
+
+def _quieten() -> None:
+    """`show` has no screen to show on: what is left in `fig` is what is shown."""
+    import matplotlib.pyplot as plt
+    import plotly.io
+    from plotly.basedatatypes import BaseFigure
+
+    def show(*_: Any, **__: Any) -> None:
+        return None
+
+    plotly.io.show = show
+    BaseFigure.show = show
+    plt.show = show
+
+
+def _exercise() -> None:
+    """Much of these libraries is imported or built when first used: here, not in every job."""
+    import pandas as pd
+    import plotly.express as px
+
+    frame = pd.DataFrame(
+        {
+            "place": ["a", "b", "a", "c"],
+            "day": pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01", "2024-03-02"]),
+            "value": [1.5, 2.0, 4.0, None],
+        }
+    )
+    frame.describe()
+    frame.groupby("place")["value"].mean().sort_values().reset_index()
+    frame.merge(frame, on="place").pivot_table(index="place", values="value_x")
+    frame["day"].dt.strftime("%Y-%m").value_counts()
+    frame["value"].corr(frame["value"])
+    for figure in (px.bar(frame, x="place", y="value"), px.scatter(frame, x="day", y="value")):
+        figure.to_json()
