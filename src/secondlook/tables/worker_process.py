@@ -86,8 +86,11 @@ class Databases:
         self._files: tuple[str, ...] | None = None
         self._database: duckdb.DuckDBPyConnection | None = None
 
-    def connection(self, files: list[str]) -> duckdb.DuckDBPyConnection:
+    def connection(self, files: list[str], *, is_watched: bool) -> duckdb.DuckDBPyConnection:
+        """To be closed by the caller. Only a session of its own can say how far it has come."""
         wanted = tuple(sorted(set(files)))
+        if is_watched:
+            return open_database(wanted, self._limits)
         if self._database is None or wanted != self._files:
             self.close()
             self._database, self._files = open_database(wanted, self._limits), wanted
@@ -119,6 +122,8 @@ def open_database(files: tuple[str, ...], limits: dict[str, Any]) -> duckdb.Duck
     )
     folders = [one for one in files if os.path.isdir(one)]  # noqa: PTH112 - plain strings
     database.execute("SET TimeZone = 'UTC'")
+    database.execute("SET enable_progress_bar = true")
+    database.execute("SET enable_progress_bar_print = false")
     database.execute(f"SET allowed_paths = {_listed(set(files) - set(folders))}")
     database.execute(f"SET allowed_directories = {_listed(folders)}")
     database.execute("SET enable_external_access = false")
@@ -137,7 +142,8 @@ def perform(job: dict[str, Any], databases: Databases, outbox: IO[bytes]) -> dic
         arguments["report"] = _reporter(outbox)
     try:
         task = find(job["task"])
-        with databases.connection(job["files"]) as connection:
+        is_watched = bool(job.get("report"))
+        with databases.connection(job["files"], is_watched=is_watched) as connection:
             return {"value": task(connection, **arguments)}
     except BaseException as error:  # noqa: BLE001 - whatever it is, it costs one task
         return {"error": described(error)}

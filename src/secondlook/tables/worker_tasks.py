@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 TASKS: frozenset[str] = frozenset(
     {
         "computing.running:compute_task",
+        "reading.task:read",
+        "reading.task:read_rows",
         "worker_tasks:select",
     }
 )
