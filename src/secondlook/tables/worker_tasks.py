@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 TASKS: frozenset[str] = frozenset(
     {
         "computing.running:compute_task",
+        "profiling.examining:look_closer",
+        "profiling.joins:overlaps",
+        "profiling.tasks:profile",
         "reading.task:read",
         "reading.task:read_rows",
         "worker_tasks:select",

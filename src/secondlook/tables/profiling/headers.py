@@ -97,7 +97,8 @@ BY_QUANTITY = {
 """Short units that only mean one after the name of what they measure."""
 PERCENT = frozenset({"pct", "percent", "percentage", "%"})
 _BRACKETS = re.compile(r"[(\[{]([^()\[\]{}]{1,24})[)\]}]")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[%°µ²³]")
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORDS = re.compile(r"[^\W\d_]+|\d+|[%°²³]")
 _PER = re.compile(r"\s*(?:/|\bper\b)\s*")
 _POWER = re.compile(r"(\^?-?[0-9]|[²³])$")
 
@@ -121,7 +122,7 @@ def read_header(name: str) -> Said:
 
 def name_words(name: str) -> list[str]:
     """`customerID` and `customer_id` are both `customer`, `id`."""
-    return [word.lower() for word in _WORDS.findall(name)]
+    return [word.lower() for word in _WORDS.findall(_HUMPS.sub(" ", name))]
 
 
 def _inside(inside: str) -> Said:

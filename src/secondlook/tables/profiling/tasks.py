@@ -11,6 +11,8 @@ from secondlook.tables.profiling.source import open_source
 from secondlook.tables.table import Column, ColumnProfile, Table, TableProfile, ValueCount
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from duckdb import DuckDBPyConnection
 
     from secondlook.tables.profiling.facts import Facts
@@ -19,7 +21,12 @@ MOST_FREQUENT = 20
 
 
 def profile(
-    connection: DuckDBPyConnection, *, file: str, table: dict[str, Any], today: str
+    connection: DuckDBPyConnection,
+    *,
+    file: str,
+    table: dict[str, Any],
+    today: str,
+    report: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """A `TableProfile` of the Parquet file."""
     described = Table.model_validate(table)
@@ -27,13 +34,17 @@ def profile(
     source = open_source(
         connection, file, rows=described.rows, types=[column.type for column in columns]
     )
-    passed = look(source, today=today)
+    passed = look(source, today=today, report=report or _unheard)
     return TableProfile(
         table=described.id,
         rows=described.rows,
         columns=tuple(map(_column_profile, columns, passed.columns)),
         warnings=table_warnings([column.name for column in columns], passed),
     ).model_dump(mode="json")
+
+
+def _unheard(share: float) -> None:
+    """Nobody waits for progress."""
 
 
 def _column_profile(column: Column, facts: Facts) -> ColumnProfile:
