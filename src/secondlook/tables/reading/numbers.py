@@ -115,20 +115,20 @@ def _decorated_form(
     percent = f"{_GAP}%" if is_percent else ""
     core = f"{_SIGN}{sign}{_GAP}{_SIGN}{number}{_GAP}{sign}{percent}"
     is_whole = not any(_has_fraction(cell, decimal) for cell in cells)
-    kept = "0-9eE+-" + decimal
-    digits = (
-        f"regexp_replace(replace(replace({{x}}, '\u2212', '-'), '(', '-'), '[^{kept}]', '', 'g')"
-    )
-    if currency and re.search("[eE]", currency):
-        digits = digits.replace("{x}", f"replace({{x}}, '{currency}', '')")
-    if decimal == ",":
-        digits = f"replace({digits}, ',', '.')"
     return Form(
         "integer" if is_whole else "number",
         rf"(?:{core}|\({core}\))",
-        f"TRY_CAST({digits} AS {'BIGINT' if is_whole else 'DOUBLE'})",
+        f"TRY_CAST({_digits(decimal, currency)} AS {'BIGINT' if is_whole else 'DOUBLE'})",
         _note(cells, decimal, currency, is_percent=is_percent),
     )
+
+
+def _digits(decimal: Decimal, currency: str) -> str:
+    """The cell without what decorates it, in SQL: digits, signs and a decimal point."""
+    cell = f"replace({{x}}, '{currency}', '')" if currency else "{x}"
+    signed = f"replace(replace({cell}, '\u2212', '-'), '(', '-')"
+    digits = f"regexp_replace({signed}, '[^0-9eE+{decimal}-]', '', 'g')"
+    return digits if decimal == "." else f"replace({digits}, ',', '.')"
 
 
 def _has_fraction(cell: str, decimal: Decimal) -> bool:
@@ -146,6 +146,8 @@ def _note(cells: Sequence[str], decimal: Decimal, currency: str, *, is_percent: 
         said.append("a comma marks decimals")
     if any(group in cell for cell in cells):
         said.append(f"{group!r} groups digits")
+    if any(re.search("[0-9][ \u00a0\u2009\u202f'\u2019][0-9]", cell) for cell in cells):
+        said.append("blanks or apostrophes group digits")
     if any(cell.startswith("(") for cell in cells):
         said.append("brackets mean a negative number")
     return "{column}: read as numbers" + "".join(f"; {one}" for one in said)
