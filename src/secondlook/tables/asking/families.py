@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from secondlook.tables.asking import statistics
+
 if TYPE_CHECKING:
     from secondlook.tables.asking.port import Family
 
-FAMILIES: tuple[Family, ...] = ()
+FAMILIES: tuple[Family, ...] = (statistics.read,)

@@ -55,6 +55,8 @@ class Wanted:
     """Per name the words it may be: `("Normal", "Non-normal")`."""
     each: Mapping[str, int] = field(default_factory=dict)
     """Decimals of single names, where the question tells them apart."""
+    texts: frozenset[str] = frozenset()
+    """Names whose value is some text."""
     held: Mapping[str, str] = field(default_factory=dict)
     """What stands in the brackets of each name."""
 

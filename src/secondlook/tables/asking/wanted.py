@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAMED = re.compile(r"@(\w+)\s*\[([^\]\n]*)\]?")
+TEXT = re.compile(
+    r"\b(?:strings?|names?|ids?|dates?|data ?frames?|lists?|descriptions?|csv|separated by)\b",
+    re.IGNORECASE,
+)
 CLAUSES = re.compile(r"\n|;|\.\s+|\.$|\bwhere\b")
 NUMBERS = {
     "zero": 0,
@@ -71,6 +75,7 @@ def wanted_of(question: str) -> Wanted:
         decimals=of_all if of_all is not None else decimals_in(cut.body),
         forms={name: some for name, some in words.items() if some},
         each={name: count for name, count in places.items() if count is not None},
+        texts=frozenset(one for one, said in explained.items() if TEXT.search(said)),
         held=held,
     )
 

@@ -42,18 +42,26 @@ class Resolver:
     """Over the tables at hand. Keeps what it has worked out about them."""
 
     def __init__(self, tables: Sequence[AskedTable], *, embed: Embed | None = None) -> None:
-        self._tables = tuple(tables)
+        self.tables = tuple(tables)
+        self._embed = embed
         self._columns = [
             _Column(one.table.id, Name.of(column.name))
-            for one in self._tables
+            for one in self.tables
             for column in one.table.columns
         ]
         self._by_squeezed: dict[str, list[_Column]] = {}
         for column in self._columns:
             self._by_squeezed.setdefault(column.name.squeezed, []).append(column)
-        profiles = [column for one in self._tables for column in one.profile.columns]
+        profiles = [column for one in self.tables for column in one.profile.columns]
         self._meaning = Meaning(profiles, embed) if embed and profiles else None
         self._values: Values | None = None
+        self._alone: dict[str, Resolver] = {}
+
+    def only(self, table: AskedTable) -> Resolver:
+        """Of one of the tables alone."""
+        if table.table.id not in self._alone:
+            self._alone[table.table.id] = Resolver([table], embed=self._embed)
+        return self._alone[table.table.id]
 
     def column(self, phrase: str) -> list[Resolved]:
         """Columns that a phrase may mean, best first."""
@@ -88,7 +96,7 @@ class Resolver:
     def values(self, question: str) -> list[ValueMention]:
         """Cell values named in a text, in its order; several columns may hold the same value."""
         if self._values is None:
-            self._values = Values(self._tables)
+            self._values = Values(self.tables)
         return self._values.named_in(question)
 
     def _add_by_value(
@@ -105,7 +113,7 @@ class Resolver:
         if self._meaning is None:
             return
         keys = [
-            (one.table.id, column.name) for one in self._tables for column in one.profile.columns
+            (one.table.id, column.name) for one in self.tables for column in one.profile.columns
         ]
         for key, score in zip(keys, self._meaning.scores(phrase), strict=True):
             if key in found and score > found[key][0]:

@@ -1,0 +1,96 @@
+"""A question taken apart once: columns, statistics, options, groups, conditions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from secondlook.tables.asking.choosing import chosen_rows
+from secondlook.tables.asking.deriving import derived_in
+from secondlook.tables.asking.grouping import groups_in, intervals_in
+from secondlook.tables.asking.lexicon import statistics_in
+from secondlook.tables.asking.options import options
+from secondlook.tables.asking.wanted import parts
+from secondlook.tables.query import AnyOf
+from secondlook.tables.resolving import Resolver
+from secondlook.tables.table import NUMERIC
+
+if TYPE_CHECKING:
+    from secondlook.tables.asking.choosing import Chosen
+    from secondlook.tables.asking.deriving import Derived
+    from secondlook.tables.asking.grouping import Group, Interval
+    from secondlook.tables.asking.lexicon import Said
+    from secondlook.tables.asking.options import Options
+    from secondlook.tables.asking.port import AskedTable, Wanted
+    from secondlook.tables.resolving.port import Mention
+
+NUMBERED = re.compile(r"^\s*(?:question\s*)?\d+\s*[.:)]\s+", re.IGNORECASE)
+SURE = 0.97
+"""A mention by the column's own name, up to case and signs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    table: AskedTable
+    resolver: Resolver
+    """Over this table alone."""
+    text: str
+    """Without the form that its values are wanted in."""
+    question: int
+    """Where the question itself ends and what is said about it begins."""
+    mentions: tuple[Mention, ...]
+    said: tuple[Said, ...]
+    options: Options
+    derived: Derived | None
+    groups: tuple[Group, ...]
+    intervals: tuple[Interval, ...]
+    clauses: tuple[Chosen, ...]
+    wanted: Wanted
+
+    def is_number(self, column: str) -> bool:
+        kind = next((one.type for one in self.table.table.columns if one.name == column), None)
+        return kind in NUMERIC
+
+    def in_question(self, at: int) -> bool:
+        return at < self.question
+
+
+def take_apart(question: str, table: AskedTable, wanted: Wanted, resolver: Resolver) -> Asked:
+    cut = parts(question)
+    text = NUMBERED.sub(lambda one: " " * len(one[0]), cut.body)
+    end = _end_of_question(text, has_form=bool(cut.form))
+    alone = resolver if len(resolver.tables) == 1 else resolver.only(table)
+    mentions = tuple(alone.mentions(text))
+    derived = derived_in(text, mentions)
+    intervals = tuple(intervals_in(text))
+    groups = tuple(groups_in(text, mentions, table))
+    spans = [(one.start, one.end) for one in mentions]
+    covered = [*(derived.spans if derived else ()), *((one.start, one.end) for one in intervals)]
+    return Asked(
+        table=table,
+        resolver=alone,
+        text=text,
+        question=end,
+        mentions=mentions,
+        said=tuple(statistics_in(text, spans)),
+        options=options(text),
+        derived=derived,
+        groups=groups,
+        intervals=intervals,
+        clauses=tuple(chosen_rows(text[:end], table, mentions, alone, covered)),
+        wanted=wanted,
+    )
+
+
+def _end_of_question(text: str, *, has_form: bool) -> int:
+    """What a form is wanted for says its conditions in further lines."""
+    lead = len(text) - len(text.lstrip())
+    line = text.find("\n", lead)
+    return line if has_form and line > 0 else len(text)
+
+
+def columns_of(clause: Chosen) -> set[str]:
+    if isinstance(clause.condition, AnyOf):
+        return {one.column for one in clause.condition.filters}
+    return {clause.condition.column}

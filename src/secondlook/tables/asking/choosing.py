@@ -1,0 +1,203 @@
+"""Rows that a statistic is over: values that a question names, comparisons beside a column.
+
+Stricter than `filters`: a condition that is not there spoils every number, so each must stand
+right beside its column or be a value just as a cell has it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from secondlook.tables.asking.lexicon import FILLER, statistics_in
+from secondlook.tables.asking.options import NUMBER, sentences
+from secondlook.tables.query import Filter
+from secondlook.tables.resolving.words import STOP_WORDS, atoms
+from secondlook.tables.table import NUMERIC, TEMPORAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from secondlook.tables.query import Comparison, Condition, PartOfDate
+    from secondlook.tables.resolving import Resolver
+    from secondlook.tables.resolving.port import AskedTable, Mention, ValueMention
+
+_SIGNS: tuple[tuple[Comparison, str], ...] = (
+    (">=", r"(?:greater|larger|more|higher|older) than or equal to|>=|\u2265|at least|since|from"),
+    ("<=", r"(?:less|smaller|lower|fewer|younger) than or equal to|<=|\u2264|at most|up to|until"),
+    ("!=", r"not equal to|!=|other than|not"),
+    (
+        ">",
+        r"(?:greater|larger|more|higher|later|older) than|>|above|over|exceed(?:s|ing)?|after|beyond",
+    ),
+    ("<", r"(?:less|smaller|lower|fewer|earlier|younger) than|<|below|under|before"),
+    ("=", r"equal(?:s|ing)?(?: to)?|==?|is|was|of|in"),
+)
+SIGN = "|".join(f"(?P<s{at}>{words})" for at, (_, words) in enumerate(_SIGNS))
+BETWEEN_WORDS = r"[\"'\u201d)\s]*(?:\s*\b(?:column|values?|is|are|was|were|being|that|has|have|the|year|years)\b)*\s*"
+COMPARED = re.compile(
+    rf"^{BETWEEN_WORDS}(?:{SIGN})\s*(?:the )?(?:year )?(?P<value>{NUMBER})(?P<on> (?:and|or)"
+    r" (?:beyond|later|above|more|after|older|onwards?))?(?!\s*(?:standard|decimal|\.\d|times|%))",
+    re.IGNORECASE,
+)
+RANGE = re.compile(rf"^{BETWEEN_WORDS}between\s+({NUMBER})\s+and\s+({NUMBER})", re.IGNORECASE)
+IN_YEAR = re.compile(
+    r"\b(?P<how>in|during|for|after|since|before|beyond|from)\s+(?:the\s+)?(?:years?\s+)?(?P<year>(?:1[5-9]|20)\d{2})\b"
+    r"(?!\s*[-\u2013])",
+    re.IGNORECASE,
+)
+YEAR_SIGNS: dict[str, Comparison] = {
+    "after": ">",
+    "beyond": ">",
+    "since": ">=",
+    "from": ">=",
+    "before": "<",
+}
+FEW = 60
+"""Values that a column may have for a plain word to be taken for one of them."""
+LONGEST = 60
+OPENING, CLOSING = frozenset("\"'`\u201c\u2018"), frozenset("\"'`\u201d\u2019")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Characters [start, end) of a question say which rows it is about."""
+
+    start: int
+    end: int
+    condition: Condition
+    said: str
+
+
+def chosen_rows(
+    question: str,
+    table: AskedTable,
+    mentions: Sequence[Mention],
+    resolver: Resolver,
+    covered: Iterable[tuple[int, int]],
+) -> list[Chosen]:
+    """`covered`: what is known to mean something else."""
+    taken = [*covered, *((one.start, one.end) for one in statistics_in(question))]
+    compared = _comparisons(question, table, mentions)
+    named = [(one.start, one.end) for one in mentions if one.end <= len(question)]
+    years = _years(question, table, [*taken, *((one.start, one.end) for one in compared)])
+    values = _values(question, table, resolver, [*taken, *named])
+    return sorted([*compared, *years, *values], key=lambda one: one.start)
+
+
+def _type(table: AskedTable, column: str) -> str:
+    return next(one.type for one in table.table.columns if one.name == column)
+
+
+def _comparisons(question: str, table: AskedTable, mentions: Sequence[Mention]) -> list[Chosen]:
+    found = []
+    for low, high in sentences(question):
+        within = [one for one in mentions if low <= one.start < high]
+        for at, one in enumerate(within):
+            kind = _type(table, one.resolved.column)
+            if kind not in NUMERIC | TEMPORAL:
+                continue
+            stop = within[at + 1].start if at + 1 < len(within) else high
+            part: PartOfDate | None = "year" if kind in TEMPORAL else None
+            found += _compared(question, one, stop, part)
+    return found
+
+
+def _compared(question: str, one: Mention, stop: int, part: PartOfDate | None) -> list[Chosen]:
+    column, tail = one.resolved.column, question[one.end : stop]
+    between = RANGE.match(tail)
+    if between is not None:
+        return [
+            _chosen(one.start, one.end + between.end(), column, ">=", float(between[1]), part),
+            _chosen(one.start, one.end + between.end(), column, "<=", float(between[2]), part),
+        ]
+    match = COMPARED.match(tail)
+    if match is None:
+        return []
+    sign = next(sign for at, (sign, _) in enumerate(_SIGNS) if match[f"s{at}"])
+    if match["on"]:
+        sign = ">="
+    return [_chosen(one.start, one.end + match.end(), column, sign, float(match["value"]), part)]
+
+
+def _chosen(
+    start: int,
+    end: int,
+    column: str,
+    sign: Comparison,
+    value: float,
+    part: PartOfDate | None,
+) -> Chosen:
+    number = int(value) if value == int(value) else value
+    condition = Filter(column=column, comparison=sign, value=number, part=part)
+    return Chosen(start, end, condition, f"{column} {sign} {number}")
+
+
+def _years(question: str, table: AskedTable, taken: Sequence[tuple[int, int]]) -> list[Chosen]:
+    """`in 2010`, where one column holds the years or the dates."""
+    columns = [one for one in table.table.columns if one.name.strip().casefold() == "year"]
+    columns = columns or [one for one in table.table.columns if one.type in TEMPORAL]
+    if len(columns) != 1 or columns[0].type not in NUMERIC | TEMPORAL:
+        return []
+    part: PartOfDate | None = "year" if columns[0].type in TEMPORAL else None
+    return [
+        _chosen(
+            *match.span(),
+            columns[0].name,
+            YEAR_SIGNS.get(match["how"].lower(), "="),
+            float(match["year"]),
+            part,
+        )
+        for match in IN_YEAR.finditer(question)
+        if not _overlaps(match.start(), match.end(), taken)
+    ]
+
+
+def _overlaps(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(start < high and end > low for low, high in spans)
+
+
+def _values(
+    question: str, table: AskedTable, resolver: Resolver, taken: Sequence[tuple[int, int]]
+) -> list[Chosen]:
+    by_place: dict[tuple[int, int], list[ValueMention]] = {}
+    for one in resolver.values(question):
+        if not _overlaps(one.start, one.end, taken) and _is_a_name(question, table, one):
+            by_place.setdefault((one.start, one.end), []).append(one)
+    found: dict[str, list[Chosen]] = {}
+    for (start, end), mentions in by_place.items():
+        columns = {one.column for one in mentions}
+        if len(columns) == 1:
+            one = mentions[0]
+            condition = Filter(column=one.column, comparison="=", value=one.value)
+            said = f"{one.column} is {one.value!r}"
+            found.setdefault(one.column, []).append(Chosen(start, end, condition, said))
+    return [_joined(column, some) for column, some in found.items()]
+
+
+def _joined(column: str, some: list[Chosen]) -> Chosen:
+    """Several values of one column: any of them."""
+    values = tuple(
+        dict.fromkeys(one.condition.value for one in some if isinstance(one.condition, Filter))
+    )
+    if len(values) == 1:
+        return some[0]
+    condition = Filter(column=column, comparison="in", values=values)
+    said = f"{column} is one of {', '.join(map(repr, values))}"
+    return Chosen(some[0].start, some[-1].end, condition, said)
+
+
+def _is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
+    written = question[one.start : one.end]
+    if len(one.value) > LONGEST or written.casefold() in STOP_WORDS | FILLER:
+        return False
+    before, after = question[max(0, one.start - 1) : one.start], question[one.end : one.end + 1]
+    if before in OPENING and after in CLOSING:
+        return True
+    if len(atoms(written)) > 1 or (
+        written == one.value and not written.islower() and one.start > 0
+    ):
+        return True
+    profile = table.profile.column(one.column)
+    return profile is not None and 0 < profile.distinct <= FEW

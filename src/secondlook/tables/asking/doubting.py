@@ -1,0 +1,83 @@
+"""How much of a question a reading leaves out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.tables.asking.asked import SURE
+from secondlook.tables.asking.lexicon import FILLER
+from secondlook.tables.resolving.likeness import same_word
+from secondlook.tables.resolving.words import STOP_WORDS, atoms, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from secondlook.tables.asking.asked import Asked
+    from secondlook.tables.resolving.port import Resolved
+
+UNSURE_COLUMN = 0.6
+"""How much a column's missing likeness adds."""
+RESTATED = 0.6
+"""What an open word is worth where further lines say the same with the columns' own names."""
+STEMMED_FILLER = frozenset(stem(one) for one in FILLER)
+
+
+def doubt_of(asked: Asked, resolved: Iterable[Resolved]) -> float:
+    """Share of the question's content words that nothing accounts for, and the columns' own."""
+    words = content_words(asked)
+    if not words:
+        return 1.0
+    spans = _understood(asked)
+    names = _names(asked)
+    open_words = [
+        text
+        for start, text in words
+        if not any(low <= start < high for low, high in spans)
+        and not any(same_word(stem(text), one) for one in names)
+    ]
+    least = min((one.score for one in resolved), default=1.0)
+    share = len(open_words) / len(words)
+    if _restated(asked, {one.column for one in resolved}):
+        share *= RESTATED
+    return round(min(1.0, share + UNSURE_COLUMN * (1 - least)), 3)
+
+
+def _restated(asked: Asked, columns: set[str]) -> bool:
+    """Whether further lines name the columns by their own names."""
+    there = {
+        one.resolved.column
+        for one in asked.mentions
+        if one.resolved.score >= SURE and not asked.in_question(one.start)
+    }
+    return bool(columns) and columns <= there
+
+
+def content_words(asked: Asked) -> list[tuple[int, str]]:
+    """Of the question itself, without words that only ask."""
+    return [
+        (one.start, one.text)
+        for one in atoms(asked.text[: asked.question])
+        if one.text not in STOP_WORDS
+        and (stem(one.text) not in STEMMED_FILLER or _measures(asked, one.start))
+    ]
+
+
+def _measures(asked: Asked, at: int) -> bool:
+    return any(one.start <= at < one.end for one in asked.said)
+
+
+def _understood(asked: Asked) -> list[tuple[int, int]]:
+    spans = [(one.start, one.end) for one in asked.mentions]
+    spans += [(one.start, one.end) for one in asked.said]
+    spans += [(one.start, one.end) for one in asked.clauses]
+    spans += [(one.start, one.end) for one in asked.groups]
+    spans += [(one.start, one.end) for one in asked.intervals]
+    spans += asked.options.understood
+    return spans + list(asked.derived.spans if asked.derived else ())
+
+
+def _names(asked: Asked) -> set[str]:
+    """Words of the table's own names, and of the names that are wanted: rows are called so."""
+    texts = [one.name for one in asked.table.table.columns]
+    texts += [asked.table.table.title, *asked.wanted.names]
+    return {stem(atom.text) for text in texts for atom in atoms(text)}

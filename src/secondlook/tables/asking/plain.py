@@ -1,0 +1,106 @@
+"""What a question wants when it gives no names: its statistics, each with its columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.tables.asking.planning import PAIRED, Plan, statistic_of
+from secondlook.tables.asking.targets import by_phrase, numeric_targets, of_mention, targets
+
+if TYPE_CHECKING:
+    from secondlook.tables.asking.asked import Asked
+    from secondlook.tables.asking.lexicon import Kind, Said
+    from secondlook.tables.asking.targets import Target
+
+ANY_COLUMN: frozenset[Kind] = frozenset(
+    {"missing", "missing_share", "distinct", "mode", "min", "max"}
+)
+"""What can be told of a column that holds no numbers."""
+OVERRULED: frozenset[Kind] = frozenset({"min", "max", "count", "sum", "mean", "share"})
+"""Words that are no statistic of their own beside a correlation or outliers."""
+
+
+def plain_plans(asked: Asked) -> list[Plan]:
+    said = [one for one in asked.said if asked.in_question(one.start)]
+    kinds = {one.kind for one in said}
+    if kinds & {"correlation", "covariance"}:
+        return _of_pair(asked, [one for one in said if one.kind not in OVERRULED])
+    if "outliers" in kinds or {"missing", "missing_share"} & kinds:
+        said = [one for one in said if one.kind not in OVERRULED]
+    if "slope" in kinds:
+        return _of_trend(asked)
+    plans: list[Plan] = []
+    for statistics, columns in _segments(asked, said):
+        for column in columns or [None]:
+            for one in statistics:
+                plan = _plan(asked, one, column)
+                if plan is None:
+                    return []
+                plans.append(plan)
+    return plans
+
+
+def _plan(asked: Asked, said: Said, target: Target | None) -> Plan | None:
+    if said.kind == "count" and target is None:
+        return Plan("count", ())
+    if said.kind == "share" and target is None and asked.clauses:
+        where = tuple(one.condition for one in asked.clauses)
+        return Plan("share", (), where, said=" and ".join(one.said for one in asked.clauses))
+    if target is None or statistic_of(asked, said.kind) in PAIRED:
+        return None
+    return Plan(said.kind, (target,), at=said.at)
+
+
+def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Target]]]:
+    """Statistics with the columns that follow them: `mean and median of A, and the sum of B`."""
+    away = {one.key.column for one in asked.groups}
+    columns = [
+        one
+        for one in asked.mentions
+        if asked.in_question(one.start) and one.resolved.column not in away
+    ]
+    events = sorted([*said, *columns], key=lambda one: one.start)
+    segments: list[tuple[list[Said], list[Target]]] = []
+    before: list[Target] = []
+    for one in events:
+        if hasattr(one, "kind"):
+            if not segments or segments[-1][1]:
+                segments.append(([], []))
+            segments[-1][0].append(one)
+            continue
+        kinds = {each.kind for each in segments[-1][0]} if segments else set()
+        target = _target(asked, one, kinds)
+        if target is not None:
+            (segments[-1][1] if segments else before).append(target)
+    if segments and not segments[-1][1]:
+        segments[-1][1].extend(before or ([] if asked.clauses else by_phrase(asked)))
+    return segments
+
+
+def _target(asked: Asked, mention: object, kinds: set[Kind]) -> Target | None:
+    resolved = mention.resolved
+    free = numeric_targets(asked, [mention])
+    if free:
+        return free[0]
+    if kinds and kinds <= ANY_COLUMN:
+        return of_mention(asked, resolved)
+    return None
+
+
+def _of_pair(asked: Asked, said: list[Said]) -> list[Plan]:
+    both = targets(asked, 2)
+    if len(both) != 2:  # noqa: PLR2004
+        return []
+    kinds = dict.fromkeys(one.kind for one in said if one.kind != "count")
+    return [Plan(kind, tuple(both)) for kind in kinds if statistic_of(asked, kind) in PAIRED]
+
+
+def _of_trend(asked: Asked) -> list[Plan]:
+    from secondlook.tables.asking.grouping import the_date
+    from secondlook.tables.resolving.port import Resolved
+
+    column, dated = targets(asked, 1), the_date(asked.table)
+    if not column or dated is None:
+        return []
+    time = of_mention(asked, Resolved(dated, asked.table.table.id, dated, 1.0, "exact"))
+    return [Plan("slope", (column[0], time))]

@@ -1,0 +1,103 @@
+"""Questions about measures of columns: means, counts, correlations, tests, per group or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secondlook.tables.asking.asked import take_apart
+from secondlook.tables.asking.doubting import doubt_of
+from secondlook.tables.asking.lexicon import other_work
+from secondlook.tables.asking.naming import plan_for
+from secondlook.tables.asking.options import sentences
+from secondlook.tables.asking.plain import plain_plans
+from secondlook.tables.asking.planning import Plan, Sheet, output, said_of
+from secondlook.tables.asking.port import Reading
+from secondlook.tables.query import Query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.tables.asking.asked import Asked
+    from secondlook.tables.asking.port import AskedTable, Wanted
+    from secondlook.tables.resolving import Resolver
+
+FAMILY = "statistics"
+
+
+def read(
+    question: str, tables: Sequence[AskedTable], resolver: Resolver, wanted: Wanted
+) -> list[Reading]:
+    readings = []
+    for table in tables:
+        asked = take_apart(question, table, wanted, resolver)
+        reading = _read(asked)
+        if reading is not None:
+            readings.append(reading)
+    return readings
+
+
+def _read(asked: Asked) -> Reading | None:
+    if _leaves_work(asked):
+        return None
+    plans = _plans(asked)
+    if not plans:
+        return None
+    sheet = Sheet(asked)
+    outputs = [output(sheet, plan) for plan in plans]
+    if not all(outputs):
+        return None
+    query = _query(asked, sheet, plans)
+    resolved = tuple(
+        {
+            one.column: one for plan in plans for target in plan.targets for one in target.resolved
+        }.values()
+    )
+    named = bool(asked.wanted.names)
+    return Reading(
+        query=query,
+        said=said_of(query, [one.said for one in asked.clauses]),
+        doubt=doubt_of(asked, resolved),
+        resolved=resolved,
+        family=FAMILY,
+        answer="words" if any(plan.words for plan in plans) else "value",
+        outputs=tuple(one for one in outputs if one) if named else (),
+    )
+
+
+def _plans(asked: Asked) -> list[Plan]:
+    if not asked.wanted.names:
+        return plain_plans(asked)
+    plans = [plan_for(asked, name) for name in asked.wanted.names]
+    return [plan for plan in plans if plan is not None] if all(plans) else []
+
+
+def _query(asked: Asked, sheet: Sheet, plans: Sequence[Plan]) -> Query:
+    by_name = bool(asked.wanted.names)
+    return Query(
+        table=asked.table.table.id,
+        where=tuple(one.condition for one in asked.clauses),
+        group_by=() if by_name else tuple(one.key for one in asked.groups),
+        measures=tuple(sheet.measures),
+    )
+
+
+def _of_intervals(asked: Asked) -> list[tuple[int, int]]:
+    """The sentences that describe them."""
+    return [
+        (low, high)
+        for low, high in sentences(asked.text)
+        if any(low <= one.start < high for one in asked.intervals)
+    ]
+
+
+def _leaves_work(asked: Asked) -> bool:
+    """Whether the text orders work that this reading would not do."""
+    understood = [
+        *asked.options.understood,
+        *((one.start, one.end) for one in asked.mentions),
+        *((one.start, one.end) for one in asked.said),
+        *((one.start, one.end) for one in asked.clauses),
+        *_of_intervals(asked),
+        *(asked.derived.spans if asked.derived else ()),
+    ]
+    return bool(other_work(asked.text, understood))
