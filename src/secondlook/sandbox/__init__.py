@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from secondlook.sandbox.limits import limits_for
 from secondlook.sandbox.opening import available, open_sandbox
 from secondlook.sandbox.port import (
     Failure,
@@ -28,5 +29,6 @@ __all__ = [
     "Variation",
     "Verdict",
     "available",
+    "limits_for",
     "open_sandbox",
 ]

@@ -75,7 +75,7 @@ def give_up_all_rights(kind: Kind) -> None:
 
     readable = (os.path.dirname(os.__file__), "/usr/lib")  # noqa: PTH120
     # The server asks the same of the places where the libraries are.
-    nobody = os.geteuid() == 0 and (kind == "namespaces" or readable_to_others(readable))
+    nobody = system.may_change_user() and (kind == "namespaces" or readable_to_others(readable))
     if kind == "namespaces":
         nobody = not namespaces.leave_the_machine() and nobody
         pid = os.fork()

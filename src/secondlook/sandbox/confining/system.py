@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 from functools import cache
+from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -31,6 +32,7 @@ _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _ROOT_IS_NOBODY_SPECIAL_AND_STAYS_SO = 0b101111  # NOROOT, NO_SETUID_FIXUP, KEEP_CAPS off; locked
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
+_SET_GROUP_AND_USER = 1 << 6 | 1 << 7
 
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
@@ -117,6 +119,13 @@ def drop_capabilities() -> None:
     none = (ctypes.c_uint32 * 6)()
     header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
     _checked(_libc().capset(ctypes.byref(header), none), "capset")
+
+
+def may_change_user() -> bool:
+    """Root usually may; not so in a container that takes this from it."""
+    status = Path("/proc/self/status").read_text("utf-8", "replace")
+    held = int(status.partition("CapEff:")[2].split(maxsplit=1)[0], 16)
+    return held & _SET_GROUP_AND_USER == _SET_GROUP_AND_USER
 
 
 def forbid_new_privileges() -> None:

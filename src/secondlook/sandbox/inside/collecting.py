@@ -136,7 +136,7 @@ def _records(value: Any, most_rows: int, depth: int) -> list[dict[str, Any]]:
 def _columns(value: Any) -> list[tuple[str, Iterable[Any]]]:
     import pandas as pd
 
-    named: list[tuple[str, Iterable[Any]]] = []
+    named: list[tuple[str, Any]] = []
     if _says_something(value.index):
         for level in range(value.index.nlevels):
             name = value.index.names[level]
@@ -149,7 +149,18 @@ def _columns(value: Any) -> list[tuple[str, Iterable[Any]]]:
     else:
         for position, label in enumerate(value.columns):
             named.append((_key(label), value.iloc[:, position]))
-    return [(_text(name), column) for name, column in named]
+    return [(_text(name), _cells(column)) for name, column in named]
+
+
+def _cells(column: Any) -> Iterable[Any]:
+    """What is missing among texts and dates is no number, though pandas says so."""
+    if column.dtype.kind in "biufc":
+        return column  # type: ignore[no-any-return]
+    return (None if _is_nan(each) else each for each in column)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _says_something(index: pd.Index) -> bool:

@@ -39,7 +39,7 @@ def serve(
         request = Request.decoded(_read_whole(request_file))
         try:
             confine(request.limits)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the code must not run
+        except Exception as error:
             _send(reply_file, _encoded(request, _not_confined(error), []))
             raise
         reply = answered(request, table_files)
@@ -114,19 +114,24 @@ def _run(code: str, names: dict[str, Any]) -> None:
 def _failed(error: BaseException, code: str) -> dict[str, Any]:
     line = _line(error)
     lines = code.splitlines()
-    message = "".join(traceback.format_exception_only(type(error), error)).strip()
-    kind = type(error).__name__
-    if not isinstance(error, SyntaxError):
-        message = message.removeprefix(f"{type(error).__module__}.").removeprefix(f"{kind}: ")
     return {
         "status": "memory" if isinstance(error, MemoryError) else "error",
         "failure": {
-            "kind": kind,
-            "message": message[:_MOST_MESSAGE],
+            "kind": type(error).__name__,
+            "message": _message(error)[:_MOST_MESSAGE],
             "line": line,
             "code": lines[line - 1] if line is not None and 0 < line <= len(lines) else None,
         },
     }
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return error.msg
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a class of the code's own may do anything here
+        return f"<{type(error).__name__}>"
 
 
 def _not_confined(error: Exception) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 import sys
 import sysconfig
 import warnings
+from importlib.abc import MetaPathFinder
 from typing import Any
 
 PACKAGES = ("pandas", "pyarrow", "scipy", "sklearn", "statsmodels", "plotly", "matplotlib")
@@ -62,9 +63,16 @@ _SYSTEM = (
 )
 
 
+class _KeepOut(MetaPathFinder):
+    """polars, which statsmodels would import: its threads do not survive a fork."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname.partition(".")[0] == "polars":
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
 def preload() -> None:
-    # statsmodels would import polars, whose threads do not survive a fork.
-    sys.modules["polars"] = None  # type: ignore[assignment]
+    sys.meta_path.insert(0, _KeepOut())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in _MODULES:
@@ -150,6 +158,7 @@ def _exercise() -> None:
     """Much of these libraries is imported or built when first used: here, not in every job."""
     import pandas as pd
     import plotly.express as px
+    from sklearn.cluster import KMeans
 
     frame = pd.DataFrame(
         {
@@ -163,5 +172,6 @@ def _exercise() -> None:
     frame.merge(frame, on="place").pivot_table(index="place", values="value_x")
     frame["day"].dt.strftime("%Y-%m").value_counts()
     frame["value"].corr(frame["value"])
+    KMeans(2, n_init=1).fit(frame[["value"]].dropna())  # looks for its libraries, by running others
     for figure in (px.bar(frame, x="place", y="value"), px.scatter(frame, x="day", y="value")):
         figure.to_json()

@@ -167,18 +167,18 @@ def main(kind: Kind, control_file: int) -> None:
 
 
 def _settle(kind: Kind, control: socket.socket) -> tuple[Confinement, int | None]:
-    ordinary = os.geteuid() != 0
+    may_be_another = system.may_change_user()
     if kind == "plain":
         preload()
         folders = readable()
-        return plan(kind, folders, nobody=not ordinary and readable_to_others(folders)), None
+        return plan(kind, folders, nobody=may_be_another and readable_to_others(folders)), None
     within_user_namespace = namespaces.leave_the_machine()
     _continue_as_first_process(control)
     preload()
     home = namespaces.process_space()
     folders = readable()
     namespaces.move_into(folders)
-    return plan(kind, folders, nobody=not ordinary and not within_user_namespace), home
+    return plan(kind, folders, nobody=may_be_another and not within_user_namespace), home
 
 
 def _continue_as_first_process(control: socket.socket) -> None:

@@ -71,10 +71,8 @@ def _moved(column: pd.Series, random: np.random.Generator, *, whole: bool) -> pd
     values = column.to_numpy(dtype="float64", na_value=np.nan)
     share = random.uniform(_LEAST, _MOST, len(values)) * random.choice((-1.0, 1.0), len(values))
     steps = values * share
-    if whole:
-        steps = np.sign(share) * np.maximum(1.0, np.round(np.abs(steps)))
-    else:
-        steps = np.where(values == 0.0, 0.0, steps)
+    if whole:  # by one at least; only nothing stays nothing
+        steps = np.sign(steps) * np.maximum(1.0, np.round(np.abs(steps)))
     return _as_before(pd.Series(values + steps, index=column.index), column.dtype)
 
 
