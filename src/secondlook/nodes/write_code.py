@@ -13,6 +13,7 @@ from secondlook.errors import BudgetExceeded, ModelError, SandboxError
 from secondlook.nodes.analysing.again import after_remedy, fenced
 from secondlook.nodes.analysing.at_hand import asked_tables, desk_of, meant
 from secondlook.nodes.analysing.outcomes import keep, kept
+from secondlook.nodes.analysing.requiring import wants_chart
 from secondlook.nodes.analysing.showing import shared
 from secondlook.nodes.coding.guard import check
 from secondlook.nodes.coding.reply import code_of
@@ -113,7 +114,8 @@ async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ..
         prompt.render(
             **holes,
             loaded=_loaded(tables),
-            keys=_keys(state),
+            result=_result(state),
+            chart=_chart(state["question"]),
             again=after_remedy(state["remedies"], state["attempts"], state["issues"])
             + _after_failure(context, state, tables),
         ),
@@ -124,15 +126,29 @@ async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ..
 
 
 def _loaded(tables: tuple[AskedTable, ...]) -> str:
-    names = ", ".join(f'tables["{one.table.name}"]' for one in tables)
-    return f"{names} (also called df)" if len(tables) == 1 else names
+    """Seen as code, a small model does not invent the data again."""
+    if len(tables) == 1:
+        only = tables[0].table
+        return f'df = tables["{only.name}"]  # {only.rows} rows'
+    return "\n".join(
+        f'{one.table.name} = tables["{one.table.name}"]  # {one.table.rows} rows' for one in tables
+    )
 
 
-def _keys(state: ToCode) -> str:
+def _result(state: ToCode) -> str:
     wanted = state["requirements"]["wanted"] if state["requirements"] else []
-    if not wanted:
-        return ""
-    return f"\nresult must be a dict with exactly these keys: {', '.join(wanted)}."
+    if wanted:
+        return f"a dict with exactly the keys {', '.join(map(repr, wanted))}"
+    return "what is asked for (one value, or a dict of named values if there are several)"
+
+
+def _chart(question: str) -> str:
+    """Whoever is told of charts draws one, asked or not."""
+    if wants_chart(question):
+        return (
+            "Put the chart, made with plotly, in the variable `fig`, with a title and axis names."
+        )
+    return "Draw and print nothing."
 
 
 def _after_failure(context: Context, state: ToCode, tables: tuple[AskedTable, ...]) -> str:
