@@ -70,6 +70,18 @@ _RESEARCHING = (
     "research.enable_choosing",
     "research.enable_shuffled_choice",
 )
+_ANALYSING = (
+    "analyst.enable_understanding",
+    "analyst.enable_grammar",
+    "analyst.enable_alignment",
+    "analyst.enable_code_check",
+    "analyst.enable_variation",
+    "analyst.enable_arithmetic",
+    "analyst.enable_recomputation",
+    "analyst.enable_judgement",
+    "analyst.enable_remediation",
+    "analyst.enable_number_check",
+)
 _SEARCHING_ON = ("adaptive.enable_adaptive_retrieval", "web.enable_web_search")
 
 WORKFLOWS = {
@@ -96,6 +108,11 @@ WORKFLOWS = {
             "research",
             "plan, search in steps, write with citations, plan on; multiple choice; remembers",
             (*_ANSWERING, *_RESEARCHING),
+        ),
+        Workflow(
+            "analyst",
+            "questions over tables: computed, or by code that runs in a sandbox and is checked",
+            _ANALYSING,
         ),
         Workflow(
             "summary",

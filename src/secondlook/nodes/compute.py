@@ -13,8 +13,7 @@ from secondlook.nodes.analysing.at_hand import desk_of
 from secondlook.nodes.analysing.outcomes import keep
 from secondlook.sandbox import Failure, Frame, Outcome
 from secondlook.state import AttemptData, Coding, Question, Required, Trace, step
-from secondlook.tables.asking.answering import queries, reading_from, values_of
-from secondlook.tables.asking.wanted import wanted_of
+from secondlook.tables.asking import queries, reading_from, values_of, wanted_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

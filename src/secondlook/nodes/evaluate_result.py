@@ -33,8 +33,7 @@ from secondlook.state import (
     step,
     trouble,
 )
-from secondlook.tables.asking import understand
-from secondlook.tables.asking.answering import queries
+from secondlook.tables.asking import queries, understand
 
 if TYPE_CHECKING:
     from secondlook.sandbox import Outcome

@@ -30,7 +30,7 @@ from secondlook.state import (
     step,
     trouble,
 )
-from secondlook.tables.asking.wanted import wanted_of
+from secondlook.tables.asking import wanted_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

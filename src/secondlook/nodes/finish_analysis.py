@@ -27,7 +27,7 @@ from secondlook.nodes.analysing.outcomes import last_outcome
 from secondlook.nodes.explain_concept import GENERAL
 from secondlook.nodes.finish import Finished, assembled, finished
 from secondlook.state import Analysed, Finishing, Readings
-from secondlook.tables.asking.wanted import wanted_of
+from secondlook.tables.asking import wanted_of
 
 if TYPE_CHECKING:
     from secondlook.answer import AnalysisKind, Status

@@ -29,9 +29,8 @@ from secondlook.state import (
     step,
     trouble,
 )
+from secondlook.tables.asking import reading_data, wanted_of
 from secondlook.tables.asking import understand as read_question
-from secondlook.tables.asking.answering import reading_data
-from secondlook.tables.asking.wanted import wanted_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -61,7 +61,9 @@ def _words(text: str) -> set[str]:
 
 
 def _asked(desk: Desk, table: Table) -> AskedTable:
-    return AskedTable(table, desk.profile(table.id), partial(_values, desk, table.id))
+    return AskedTable(
+        table, desk.profile(table.id), partial(_values, desk, table.id), compute=desk.compute
+    )
 
 
 def _values(desk: Desk, table: str, column: str) -> Sequence[str]:
