@@ -4,7 +4,7 @@ length, mixed line ends, stray quotes, other encodings) is first written anew, r
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from secondlook.errors import LimitExceeded, NoText
@@ -33,9 +33,9 @@ def delimited_part(path: Path, stage: Path, *, suffix: str) -> Part:
 
     def rewritten() -> Part:
         target = stage / "cells.csv"
-        said = _rewrite(path, target, encoding, dialect)
-        relation = csv_relation(target, len(names))
-        return Part(relation, _cells(names), notes=[*notes, *said])
+        met = _rewrite(path, target, encoding, dialect)
+        relation = csv_relation(target, len(names), longest=met.longest)
+        return Part(relation, _cells(names), notes=[*notes, *met.said()])
 
     if encoding.startswith("utf-8") and _is_plain(dialect, sample):
         relation = csv_relation(
@@ -71,7 +71,7 @@ def _is_plain(dialect: Dialect, sample: str) -> bool:
 def _names(dialect: Dialect) -> tuple[list[str], list[str]]:
     notes: list[str] = []
     if dialect.skipped:
-        notes.append(f"{dialect.skipped} rows above the header were left out")
+        notes.append(f"{_rows(dialect.skipped)} above the header left out")
     if dialect.header is None:
         notes.append("no header was found: columns are numbered")
         return numbered(dialect.width), notes
@@ -81,36 +81,43 @@ def _names(dialect: Dialect) -> tuple[list[str], list[str]]:
     return names, notes + notes_of(cells, names)
 
 
-def _rewrite(path: Path, target: Path, encoding: str, dialect: Dialect) -> list[str]:
-    """As CSV that DuckDB reads without question; gives back what had to be done."""
-    count = _copy_rows(path, target, encoding, dialect)
-    if count.is_unbalanced and dialect.quote:
-        count = _copy_rows(path, target, encoding, replace(dialect, quote="", escape=""))
-        count.notes.append("its quotes do not pair up: they were read as ordinary characters")
-    return count.notes + count.said()
+def _rewrite(path: Path, target: Path, encoding: str, dialect: Dialect) -> _Met:
+    """As CSV that DuckDB reads without question; gives back what was met on the way."""
+    met = _copy_rows(path, target, encoding, dialect)
+    if met.is_unbalanced and dialect.quote:
+        met = _copy_rows(path, target, encoding, replace(dialect, quote="", escape=""))
+        met.is_unbalanced = True
+    return met
 
 
-class _Count:
-    """What was met on the way."""
-
-    def __init__(self) -> None:
-        self.short = self.long = self.lost = 0
-        self.is_unbalanced = False
-        self.notes: list[str] = []
+@dataclass(slots=True)
+class _Met:
+    short: int = 0
+    long: int = 0
+    lost: int = 0
+    longest: int = 0
+    """Bytes of the longest row, at most."""
+    is_unbalanced: bool = False
 
     def said(self) -> list[str]:
         said = []
+        if self.is_unbalanced:
+            said.append("its quotes do not pair up: they were read as ordinary characters")
         if self.short:
-            said.append(f"{self.short:,} rows had fewer cells than columns: the rest is missing")
+            said.append(f"{_rows(self.short)} had fewer cells than columns: the rest is missing")
         if self.long:
-            said.append(f"{self.long:,} rows had more cells than columns: the rest was left out")
+            said.append(f"{_rows(self.long)} had more cells than columns: the rest was left out")
         if self.lost:
-            said.append(f"{self.lost:,} lines held characters that could not be decoded")
+            said.append(f"{self.lost:,} line(s) held characters that could not be decoded")
         return said
 
 
-def _copy_rows(path: Path, target: Path, encoding: str, dialect: Dialect) -> _Count:
-    count = _Count()
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _copy_rows(path: Path, target: Path, encoding: str, dialect: Dialect) -> _Met:
+    met = _Met()
     width = dialect.width
     begin = dialect.skipped + (dialect.header is not None)
     with (
@@ -119,30 +126,31 @@ def _copy_rows(path: Path, target: Path, encoding: str, dialect: Dialect) -> _Co
     ):
         writer = csv.writer(sink, lineterminator="\n", quoting=csv.QUOTE_ALL)
         try:
-            filled = (row for row in dialect.rows(_lines(source, count)) if not is_blank(row))
+            filled = (row for row in dialect.rows(_lines(source, met)) if not is_blank(row))
             for number, row in enumerate(filled):
                 if number >= begin:
-                    writer.writerow(_fitted(row, width, count))
+                    writer.writerow(_fitted(row, width, met))
         except csv.Error as error:
             if not dialect.quote:
                 raise LimitExceeded(f"it is no readable table: {error}") from error
-            count.is_unbalanced = True
-    return count
+            met.is_unbalanced = True
+    return met
 
 
-def _fitted(row: list[str], width: int, count: _Count) -> list[str]:
+def _fitted(row: list[str], width: int, met: _Met) -> list[str]:
+    met.longest = max(met.longest, 4 * sum(map(len, row)) + 4 * len(row))
     if len(row) == width:
         return row
     if len(row) < width:
-        count.short += 1
+        met.short += 1
         # A quote that nothing closes swallows the rest of the file into one cell.
-        count.is_unbalanced |= any(cell.count("\n") > 1 for cell in row[-1:])
+        met.is_unbalanced |= any(cell.count("\n") > 1 for cell in row[-1:])
         return row + [""] * (width - len(row))
-    count.long += any(row[width:])
+    met.long += any(row[width:])
     return row[:width]
 
 
-def _lines(stream: object, count: _Count) -> Iterator[str]:
+def _lines(stream: object, met: _Met) -> Iterator[str]:
     """Lines of bounded length: a file without line ends must not be held whole."""
     readline = stream.readline  # type: ignore[attr-defined]
     while line := readline(LONGEST_LINE):
@@ -151,5 +159,5 @@ def _lines(stream: object, count: _Count) -> Iterator[str]:
                 f"it has a line of more than {LONGEST_LINE:,} characters",
                 hint="a table has one row a line; is it one?",
             )
-        count.lost += _LOST in line
+        met.lost += _LOST in line
         yield line.replace("\x00", "")

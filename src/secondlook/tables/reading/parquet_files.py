@@ -126,4 +126,6 @@ def _field(text: str) -> tuple[str, str]:
 
 
 def first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:300]
+    """What DuckDB says first, without the path: the file may be a copy that nobody knows."""
+    said = str(error).partition("\n")[0].partition(" Error: ")
+    return re.sub(r""" ?(?:in|of|for)? ?file ['"][^'"]*['"],?""", "", said[2] or said[0])[:300]

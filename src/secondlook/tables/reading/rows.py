@@ -8,6 +8,7 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING
 
 from secondlook.tables.reading.converting import Cells
+from secondlook.tables.reading.forms import MISSING
 from secondlook.tables.reading.parts import Part, csv_relation
 
 if TYPE_CHECKING:
@@ -25,20 +26,20 @@ def rows_part(
     sheet: str = "",
     notes: Sequence[str] = (),
     dates_only: Collection[int] = (),
-    missing: Sequence[str] | None = None,
+    missing: Sequence[str] = MISSING,
 ) -> Part:
-    """`missing`: texts that mean a missing value; those of pandas where it is None."""
+    """`missing`: texts that mean a missing value."""
     width = len(names)
     with target.open("w", encoding="utf-8", newline="") as sink:
         writer = csv.writer(sink, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        writer.writerows(_fitted([as_text(cell) for cell in row], width) for row in rows)
-    relation = (
-        csv_relation(target, width)
-        if missing is None
-        else csv_relation(target, width, missing=missing)
-    )
-    cells = [Cells(name, f"c{at}", dates_only=at in dates_only) for at, name in enumerate(names)]
-    return Part(relation, cells, sheet=sheet, notes=list(notes))
+        longest = 0
+        for row in rows:
+            cells = _fitted([as_text(cell) for cell in row], width)
+            longest = max(longest, 4 * sum(map(len, cells)) + 4 * width)
+            writer.writerow(cells)
+    relation = csv_relation(target, width, missing=missing, longest=longest)
+    columns = [Cells(name, f"c{at}", dates_only=at in dates_only) for at, name in enumerate(names)]
+    return Part(relation, columns, sheet=sheet, notes=list(notes))
 
 
 def _fitted(row: list[str], width: int) -> list[str]:

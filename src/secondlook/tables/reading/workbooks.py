@@ -84,9 +84,11 @@ def _sheet_part(workbook: Any, name: str, target: Path) -> Part | None:
     first = next((at for at, row in enumerate(rows) if _filled(row)), None)
     if first is None:
         return None
-    first = _below_titles(rows, first)
-    header, begin, notes = _header(rows, first, merged)
-    names = named(header) if header else numbered(len(rows[first]))
+    top = _below_titles(rows, first, merged)
+    header, begin, notes = _header(rows, top, merged)
+    if top > first:
+        notes.insert(0, "rows above the header were left out")
+    names = named(header) if header else numbered(len(rows[top]))
     if header:
         notes += notes_of(header, names)
     keep = _kept_columns(header, rows[begin:])
@@ -113,22 +115,28 @@ def _filled(row: Row) -> int:
     return sum(cell is not None and cell != "" for cell in row)
 
 
-def _below_titles(rows: list[Row], first: int) -> int:
-    """Lines of text above a table fill one cell; a header fills nearly as many as its rows."""
+def _below_titles(rows: list[Row], first: int, merged: list[Range]) -> int:
+    """Lines of text above a table fill one cell; a header fills nearly as many as its rows, or
+    stands over some of its columns."""
     widest = max(_filled(row) for row in rows[first : first + _LOOKED_AT])
     for at in range(first, min(len(rows), first + 20)):
-        if _filled(rows[at]) > max(1, widest // 3):
+        if _filled(rows[at]) > max(1, widest // 3) or _is_spread(at, merged, narrower_than=widest):
             return at
     return first
 
 
+def _is_spread(row: int, merged: list[Range], *, narrower_than: int = 1 << 30) -> bool:
+    """Whether a cell of that row covers several columns, though not all: that would be a title."""
+    widths = (right - left + 1 for (_, left), (bottom, right) in merged if bottom == row)
+    return any(1 < width < narrower_than for width in widths)
+
+
 def _header(rows: list[Row], first: int, merged: list[Range]) -> tuple[list[str], int, list[str]]:
     """The names, where the body begins, and what was assumed."""
-    notes = ["rows above the header were left out"] if first and _filled(rows[first - 1]) else []
+    notes: list[str] = []
     top = [as_text(cell) for cell in rows[first]]
     spans = [span for span in merged if span[0][0] <= first <= span[1][0]]
-    is_spread = any(span[1][1] > span[0][1] and span[1][0] == first for span in spans)
-    if is_spread and first + 1 < len(rows):
+    if _is_spread(first, spans) and first + 1 < len(rows):
         below = [as_text(cell) for cell in rows[first + 1]]
         notes.append("two rows of headers were joined")
         return _joined(_spread(top, spans), below), first + 2, notes
