@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,21 @@ def test_list_and_show(library: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert set(shown) == own | top
     headings = {f"headings[].{key}" for heading in shown["headings"] for key in heading}
     assert headings == {key for key in documented("show") if key.startswith("headings")}
+
+
+def test_tables(library: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("region,price\nnorth,$10\nsouth,$20\n")
+    (tmp_path / "none.csv").write_text("\n\n,\n")
+    empty = sqlite3.connect(tmp_path / "empty.db")
+    empty.execute("CREATE TABLE notes (text)")
+    empty.close()
+    lib = str(tmp_path / "lib")
+    _printed(library, capsys, "add", str(tmp_path), "--library", lib)
+    _agree("tables", _printed(library, capsys, "tables", "--library", lib))
+    shown = _printed(library, capsys, "tables", "show", "sales", "--library", lib)
+    assert shown.pop("profile")["rows"] == 2
+    top = {key.split(".")[1].split("[")[0] for key in documented("tables") if key[0] == "t"}
+    assert set(shown) == top
 
 
 def test_page_map(library: Path) -> None:

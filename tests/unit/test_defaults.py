@@ -31,4 +31,5 @@ def test_chunking_and_ingest_defaults_agree() -> None:
         ingest.ocr_language,
     )
     assert limits.file_bytes == ingest.max_file_mb << 20
+    assert limits.table_bytes == ingest.max_table_mb << 20
     assert (pace.passages, pace.seconds) == (ingest.commit_passages, ingest.commit_seconds)

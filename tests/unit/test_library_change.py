@@ -11,6 +11,7 @@ import pytest
 from secondlook.document import Extracted
 from secondlook.library.catalog import Catalog, DocumentRow, FileRow
 from secondlook.library.change import Change, NewDocument, Stores, commit, recover
+from secondlook.library.tables import TableStore
 from secondlook.library.texts import TextStore
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry
@@ -61,7 +62,8 @@ def file(path: str, held: NewDocument | None) -> FileRow:
 def open_stores(folder: Path) -> Stores:
     folder.mkdir(exist_ok=True)
     index = LanceIndex.open(folder / "index", dimensions=4, create=True)
-    return Stores(Catalog(folder / "catalog.db"), TextStore(folder / "texts"), index)
+    tables = TableStore(folder / "tables")
+    return Stores(Catalog(folder / "catalog.db"), TextStore(folder / "texts"), index, tables)
 
 
 OLD, KEPT, NEW = document("aa", "old"), document("bb", "kept"), document("cc", "new")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from secondlook.app.requests import chosen_settings
 from secondlook.app.secondlook import Secondlook, last_answer
+from secondlook.errors import LibraryMissing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+    from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from secondlook.answer import Answer
@@ -18,6 +21,7 @@ def ask(
     question: str,
     *,
     library: str | Path | None = None,
+    tables: Mapping[str, object] | None = None,
     choices: Mapping[str, str] | Sequence[str] | None = None,
     workflow: str | None = None,
     model: str | None = None,
@@ -27,14 +31,21 @@ def ask(
 ) -> Answer:
     """Answer a question over a library (default: the configured one).
 
+    `tables` are what a question is about, by name: data frames, pyarrow tables, rows as dicts, or
+    paths of files. The workflow `analyst` computes with them, and no library is needed for it.
     `choices` are answers to choose from, by letter or in their order: the workflow `research`
     chooses one. Further options are those of `Secondlook.open`: `web`, `k`, `timeout`, `max_risk`,
     `settings`.
     Works in plain scripts and in notebooks.
     """
-    with Secondlook.open(library, model=model, **options) as engine:
+    with _opened(library, over_tables=tables is not None, model=model, **options) as engine, engine:
         return engine.ask(
-            question, choices=choices, workflow=workflow, filters=filters, documents=documents
+            question,
+            tables=tables,
+            choices=choices,
+            workflow=workflow,
+            filters=filters,
+            documents=documents,
         )
 
 
@@ -47,6 +58,7 @@ async def astream(
     question: str,
     *,
     library: str | Path | None = None,
+    tables: Mapping[str, object] | None = None,
     choices: Mapping[str, str] | Sequence[str] | None = None,
     workflow: str | None = None,
     model: str | None = None,
@@ -55,11 +67,35 @@ async def astream(
     **options: Any,
 ) -> AsyncIterator[Event]:
     """What happens on the way to the answer, which comes last. Options as of `ask`."""
-    engine = Secondlook.open(library, model=model, **options)
-    try:
-        async for event in engine.astream(
-            question, choices=choices, workflow=workflow, filters=filters, documents=documents
-        ):
-            yield event
-    finally:
-        await engine.aclose()
+    with _opened(library, over_tables=tables is not None, model=model, **options) as engine:
+        try:
+            async for event in engine.astream(
+                question,
+                tables=tables,
+                choices=choices,
+                workflow=workflow,
+                filters=filters,
+                documents=documents,
+            ):
+                yield event
+        finally:
+            await engine.aclose()
+
+
+@contextmanager
+def _opened(
+    library: str | Path | None, *, over_tables: bool, **options: Any
+) -> Iterator[Secondlook]:
+    """An engine; who asks over tables of their own and has no library gets a passing one."""
+    from secondlook.library import Library
+    from secondlook.library.passing import passing_library
+
+    settings = chosen_settings(library, **options)
+    with ExitStack() as held:
+        try:
+            opened = Library.open(library, create=False, settings=settings)
+        except LibraryMissing:
+            if library is not None or not over_tables:
+                raise
+            opened = held.enter_context(passing_library(settings, recorded=True))
+        yield Secondlook(opened, settings=opened.settings)

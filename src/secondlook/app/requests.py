@@ -31,6 +31,34 @@ _LEFT_FOR_THE_ANSWER = (1024, 256)
 """Tokens in and out that making a question stand-alone must not take from the answer."""
 
 
+def chosen_settings(
+    library: str | Path | None = None,
+    *,
+    model: str | None = None,
+    web: bool | None = None,
+    k: int | None = None,
+    timeout: float | None = None,
+    max_risk: float | None = None,
+    settings: Settings | None = None,
+) -> Settings:
+    """The settings given, or those of the machine with what is given here in their place."""
+    from secondlook.settings import load
+
+    chosen = (
+        settings
+        or load(
+            {
+                "library.path": str(library) if library is not None else None,
+                "models.default": model,
+                "web.enable_web_search": web,
+                "answer.k": k,
+                "budget.seconds": timeout,
+            }
+        ).settings
+    )
+    return with_risk(chosen, max_risk)
+
+
 def usual_workflow(settings: Settings) -> str:
     """Where none is named. The web is part of one workflow: who allows it means that one."""
     configured = settings.answer.workflow

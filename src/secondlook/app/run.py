@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from secondlook.app.tables import handed_to
 from secondlook.errors import UsageError
 from secondlook.nodes.stand_alone import StandAlone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
+    from secondlook.app.tables import Handed
+    from secondlook.settings import RunSettings
     from secondlook.state import Scope
 
 
@@ -26,13 +28,19 @@ class Run:
     resumed: bool = False
     max_risk: float | None = None
     """Of this question alone; None = as set."""
+    handed: Handed | None = None
+    """Tables that came with the question."""
+
+    def let_go(self) -> None:
+        if self.handed is not None:
+            self.handed.close()
 
 
-def interrupted(runs: Path, run: str) -> Run:
+def interrupted(runs: RunSettings, run: str) -> Run:
     """A recorded run that stopped before its answer, to be taken up."""
     from secondlook.memory.runs import RunStore
 
-    with RunStore.open(runs, create=False) as store:
+    with RunStore.open(runs.path, create=False) as store:
         stored = store.get(run)
     if stored.answer is not None:
         raise UsageError(
@@ -47,6 +55,7 @@ def interrupted(runs: Path, run: str) -> Run:
         worked_on=StandAlone(stored.request.get("asked", stored.question)),
         resumed=True,
         max_risk=stored.request.get("max_risk"),
+        handed=handed_to(stored.run, runs),
     )
 
 

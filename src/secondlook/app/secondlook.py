@@ -19,6 +19,7 @@ from secondlook.app.requests import (
     SUMMARY,
     calibration_file,
     check_risk,
+    chosen_settings,
     made_stand_alone,
     summary_scope,
     summed_up_without_risk,
@@ -29,6 +30,7 @@ from secondlook.app.requests import (
 from secondlook.app.run import Run, first_state, interrupted
 from secondlook.app.running import Watched
 from secondlook.app.sandboxes import OneSandbox
+from secondlook.app.tables import desk_of, handed_over, workflow_for
 from secondlook.context import Context
 from secondlook.errors import RunError
 from secondlook.events import Answered, Event, RunStarted
@@ -43,7 +45,6 @@ from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.recorder import Recorder
 from secondlook.models import Models, open_models
 from secondlook.reading.support import load_support
-from secondlook.settings import Settings, load
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from secondlook.memory.answers import AnswerMemory
     from secondlook.nodes.stand_alone import Turn
     from secondlook.retrieval.web import WebSearch
+    from secondlook.settings import Settings
     from secondlook.state import Scope
 
 
@@ -111,19 +113,15 @@ class Secondlook:
         from the settings."""
         from secondlook.library import Library
 
-        chosen = (
-            settings
-            or load(
-                {
-                    "library.path": str(library) if library is not None else None,
-                    "models.default": model,
-                    "web.enable_web_search": web,
-                    "answer.k": k,
-                    "budget.seconds": timeout,
-                }
-            ).settings
+        chosen = chosen_settings(
+            library,
+            model=model,
+            web=web,
+            k=k,
+            timeout=timeout,
+            max_risk=max_risk,
+            settings=settings,
         )
-        chosen = with_risk(chosen, max_risk)
         return cls(Library.open(library, create=False, settings=chosen), settings=chosen)
 
     def close(self) -> None:
@@ -183,6 +181,7 @@ class Secondlook:
         workflow: str | None = None,
         filters: Mapping[str, object] | None = None,
         documents: Collection[str] | None = None,
+        tables: Mapping[str, object] | None = None,
         earlier: Sequence[Turn] = (),
         max_risk: float | None = None,
         run: str | None = None,
@@ -191,13 +190,15 @@ class Secondlook:
 
         `choices` to choose from, by letter or in their order, become part of the question, where
         they may as well be typed. `filters` limits the search to documents with such metadata,
-        `documents` to those named by id, path, file name or title. `earlier` turns of a
-        conversation make a follow-up stand-alone. Without a `workflow` a request for a summary is
-        recognised as one. `max_risk` is the share of answers that may be wrong: one that is less
-        sure is withheld. `run` is the run's id where the same question must make the same prompts;
-        nobody may guess it.
+        `documents` to those named by id, path, file name or title. `tables` are what the question
+        is about, by name: data frames, pyarrow tables, rows as dicts, or paths of files; without a
+        `workflow` it is `analyst` then. `earlier` turns of a conversation make a follow-up
+        stand-alone. Without a `workflow` a request for a summary is recognised as one. `max_risk`
+        is the share of answers that may be wrong: one that is less sure is withheld. `run` is the
+        run's id where the same question must make the same prompts; nobody may guess it.
         """
         question, workflow = with_choices(question, choices, workflow, self.settings)
+        workflow = workflow_for(tables, workflow)
         self._web_search()  # a setting that cannot work is told before a run begins
         risk = with_risk(self.settings, max_risk).answer.max_risk
         await asyncio.to_thread(check_risk, self.library, risk)
@@ -213,25 +214,30 @@ class Secondlook:
             if summed is not None:
                 workflow, scope = SUMMARY, summed
                 worked_on = worked_on if risk is None else summed_up_without_risk(worked_on)
+        name = run or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}"
         begun = Run(
-            id=run or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}",
+            id=name,
             question=question,
             workflow=workflow_named(workflow or usual_workflow(self.settings)).name,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             scope=scope,
             worked_on=worked_on,
             max_risk=risk,
+            handed=await asyncio.to_thread(handed_over, tables, name, self.library, self.settings),
         )
-        async with aclosing(self._run(begun)) as events:
-            async for event in events:
-                yield event
+        try:
+            async with aclosing(self._run(begun)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            begun.let_go()
 
     def resume(self, run: str) -> Answer:
         """Take up a run that was interrupted; what it had done and paid for is not done again."""
         return self._loop.run(self.aresume(run))
 
     async def aresume(self, run: str) -> Answer:
-        return await last_answer(self._run(interrupted(self.settings.runs.path, run)))
+        return await last_answer(self._run(interrupted(self.settings.runs, run)))
 
     # How it is done
 
@@ -334,6 +340,7 @@ class Secondlook:
             support=load_support(self.settings.answer.judge),
             pages=RunPages(run.id, self._recorder),
             web=self._web_search(),
+            desk=desk_of(self.library, run),
             sandbox=self._sandbox,
             kept=RunKept(run.id, self._recorder),
             memory=self.memory,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from secondlook.library import Library
     from secondlook.library.report import AddReport, Change
-    from secondlook.settings import Loaded, Settings
+    from secondlook.settings import Loaded
 
 EXAMPLES = """\
 \b
@@ -31,6 +30,7 @@ Examples:
   secondlook add ~/papers             again: only what changed is read
   secondlook add --prune ~/papers     also forget what is no longer there
   secondlook add --dry-run ~/papers   only say what would change
+  secondlook add sales.csv orders.parquet  tables, to search and to ask
   secondlook add notes.md --meta project=bees --meta status=draft
   secondlook add . --exclude "drafts/" --exclude "*.log"
   curl -s https://example.org/a.html | secondlook add - --name a.html
@@ -136,26 +136,10 @@ def _library(call: Call, loaded: Loaded, *, dry_run: bool) -> Iterator[Library]:
         try:
             library = stack.enter_context(call.open(loaded, create=not dry_run))
         except LibraryMissing:
+            from secondlook.library.passing import passing_library
+
             library = stack.enter_context(passing_library(loaded.settings))
         yield library
-
-
-@contextmanager
-def passing_library(settings: Settings) -> Iterator[Library]:
-    """An empty library that is gone afterwards, and whose questions are not recorded."""
-    from secondlook.library import Library
-
-    # ignore_cleanup_errors: Windows keeps files alive that are still mapped
-    with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "library"
-        own = settings.model_copy(
-            update={
-                "library": settings.library.model_copy(update={"path": path}),
-                "runs": settings.runs.model_copy(update={"keep": 0}),
-            }
-        )
-        with Library.open(path, settings=own) as library:
-            yield library
 
 
 def _check_paths(paths: list[str], name: str | None) -> None:

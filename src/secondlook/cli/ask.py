@@ -10,6 +10,7 @@ import typer
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.nearest import held_back, show_nearest
 from secondlook.cli.search import explain_nothing
+from secondlook.cli.tables import TableOption, library_for, parse_tables
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Examples:
   secondlook ask "when did she leave" --workflow corrective
   secondlook ask "may he claim? (A) Yes. (B) No." --workflow research
   secondlook ask "may he claim? (A) Yes. (B) No." --profile law --guess
+  secondlook ask "mean price by region" --table sales.csv
   secondlook ask "how deep is berth 4" --max-risk 0.05
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json             check it again, offline
@@ -38,6 +40,11 @@ Examples:
 \b
 --workflow corrective looks a second time where the first is not enough, says
 what an unclear word was taken for, and asks back where it cannot tell.
+
+\b
+--workflow analyst computes with tables: those of the library, or files that
+are named by --table and need no library. Several files: --table a.csv
+--table b.csv; --table old=2023.csv calls one by another name.
 
 \b
 --workflow research looks up a hard question step by step and chooses where it
@@ -121,6 +128,7 @@ def ask(  # one parameter per flag
     question: Annotated[
         list[str], typer.Argument(metavar="QUESTION", help="What you want to know.")
     ],
+    table: TableOption = None,
     workflow: WorkflowOption = None,
     model: ModelOption = None,
     k: Annotated[
@@ -161,7 +169,11 @@ def ask(  # one parameter per flag
     asked = " ".join(question)
     warm_up(loaded.settings)
     tell_what_has_no_effect(call, loaded.settings, asked, guess=bool(guess), fresh=fresh)
-    with opened_engine(call.open(loaded)) as engine:
+    tables = parse_tables(table)
+    with (
+        library_for(call, loaded, over_tables=tables is not None) as library,
+        opened_engine(library) as engine,
+    ):
         documents = [engine.library.document(name).id for name in doc] if doc else None
         answer = answer_live(
             call,
@@ -169,6 +181,7 @@ def ask(  # one parameter per flag
             asked,
             trace=trace,
             workflow=workflow,
+            tables=tables,
             filters=filters or None,
             documents=documents,
         )
@@ -176,7 +189,7 @@ def ask(  # one parameter per flag
         show_answer(call, answer, markdown=markdown, passing=nearest)
         if nearest:
             show_nearest(engine, answer)
-        if not answer.passages:
+        if not answer.passages and answer.analysis is None:
             explain_nothing(call, engine.library, filters)
     return answer.exit_code
 

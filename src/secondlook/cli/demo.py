@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from secondlook.cli.add import passing_library, print_failed, summary
+from secondlook.cli.add import print_failed, summary
 from secondlook.cli.ask import answer_live, opened_engine, show_answer
 from secondlook.cli.call import Call, command
 from secondlook.cli.failure import INTERRUPTED, STOPPED
@@ -37,6 +37,7 @@ def demo(call: Call) -> int:
     """Try it on sample documents; leaves nothing behind unless --library says where."""
     from secondlook.cli.progress import shown_progress
     from secondlook.library import samples_folder
+    from secondlook.library.passing import passing_library
 
     loaded = call.load()
     kept = call.open(loaded, create=True) if call.library else passing_library(loaded.settings)

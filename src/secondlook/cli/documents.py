@@ -159,6 +159,7 @@ def _facts(document: DocumentInfo) -> list[tuple[str, str]]:
         *(("path", path) for path in document.paths),
         ("kind", document.kind),
         ("size", f"{counted(document.pages, 'page')}, {size}" if document.pages else size),
+        ("tables", ", ".join(document.tables)),
         ("author", document.author),
         ("date", document.date),
         ("language", document.language),

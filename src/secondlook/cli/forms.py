@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from secondlook.document import Extracted, Page
     from secondlook.library.report import AddReport, DocumentInfo, FileChange, Status
     from secondlook.passage import Hit
+    from secondlook.tables.table import Table
 
 Form = dict[str, object]
 
@@ -54,7 +55,11 @@ def add_form(report: AddReport) -> Form:
 
 
 def document_form(document: DocumentInfo) -> Form:
-    return asdict(document) | {"paths": list(document.paths), "notes": list(document.notes)}
+    return asdict(document) | {
+        "paths": list(document.paths),
+        "notes": list(document.notes),
+        "tables": list(document.tables),
+    }
 
 
 def show_form(document: DocumentInfo, extracted: Extracted, page: Page | None) -> Form:
@@ -71,6 +76,10 @@ def show_form(document: DocumentInfo, extracted: Extracted, page: Page | None) -
             for item in extracted.headings
         ],
     }
+
+
+def table_form(table: Table) -> Form:
+    return table.model_dump(mode="json")
 
 
 def status_form(status: Status) -> Form:

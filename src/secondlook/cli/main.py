@@ -23,6 +23,7 @@ from secondlook.cli import (
     models,
     runs,
     search,
+    tables,
     upkeep,
     verify,
 )
@@ -42,6 +43,7 @@ Start here:
   secondlook add ~/papers               make a folder searchable
   secondlook ask "how do bees see"      an answer with its evidence
   secondlook search "bees and light"    the passages themselves
+  secondlook ask "mean price" --table sales.csv   a number out of a table
   secondlook eval ~/papers              how good the answers are (questions.csv)
   secondlook doctor                     what is installed, found and missing
 
@@ -65,6 +67,7 @@ _GROUPS = (
     chat,
     search,
     documents,
+    tables,
     upkeep,
     verify,
     runs,

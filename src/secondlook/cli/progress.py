@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from secondlook.cli.terminal import counted
@@ -60,6 +61,8 @@ def describe(progress: Progress, seconds: float) -> str:
     ]
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")
+    if progress.stage == "tables":
+        parts.append(f"{progress.share:.0%} of {PurePath(progress.current).name}")
     return f"{progress.stage}: {', '.join(parts)}"
 
 
@@ -97,7 +100,7 @@ def _live(bar: Bar) -> Listener:
         bar.update(
             task,
             description=_stage(progress),
-            completed=progress.files_done,
+            completed=progress.files_done + progress.share,
             # While files are still being counted a bar would only jump about: None keeps it open.
             total=None if progress.stage in {"waiting", "looking"} else progress.files_total,
             files=f"{progress.files_total:,}",

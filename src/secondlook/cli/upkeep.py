@@ -160,6 +160,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         ("library", found.path),
         ("documents", f"{found.documents:,}"),
         ("passages", f"{found.passages:,}"),
+        ("tables", f"{found.tables:,}"),
         ("failed", f"{len(found.failed):,}"),
         ("size", size(found.bytes)),
         ("embedder", found.embedder),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import LibraryError, UsageError
 from secondlook.library import manifest as manifests
 from secondlook.library.lock import writing
+from secondlook.library.tables import FOLDER as TABLES
 from secondlook.reading.calibration import CALIBRATION_FILE
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
                 archive.add(library / manifests.FILE_NAME, f"{_ROOT}/{manifests.FILE_NAME}")
                 archive.add(copy, f"{_ROOT}/{generation.name}/catalog.db")
                 archive.add(generation / "index", f"{_ROOT}/{generation.name}/index")
-                for name in ("texts", CALIBRATION_FILE):  # neither is in every library
+                for name in ("texts", TABLES, CALIBRATION_FILE):  # none is in every library
                     if (library / name).exists():
                         archive.add(library / name, f"{_ROOT}/{name}")
         partial.replace(target)

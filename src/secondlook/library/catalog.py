@@ -177,6 +177,9 @@ class Catalog:
     def count(self) -> int:
         return int(self._select("SELECT count(*) FROM documents")[0][0])
 
+    def ids(self) -> set[str]:
+        return {row["id"] for row in self._select("SELECT id FROM documents")}
+
     def text_keys(self) -> set[TextKey]:
         rows = self._select("SELECT sha256, parser FROM documents")
         return {TextKey(row["sha256"], row["parser"]) for row in rows}

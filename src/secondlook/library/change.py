@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.document import Extracted
+    from secondlook.library.tables import TableStore
     from secondlook.retrieval.index.port import Index
 
     Vectors = NDArray[np.float32]
@@ -59,6 +60,7 @@ class Stores:
     catalog: Catalog
     texts: TextStore
     index: Index
+    tables: TableStore
 
 
 def commit(stores: Stores, change: Change) -> None:
@@ -86,6 +88,7 @@ def recover(stores: Stores) -> None:
         _finish(stores, intent, written)
     if journal:
         stores.texts.sweep(stores.catalog.text_keys())
+        stores.tables.sweep(stores.catalog.ids())
 
 
 def _labelled(catalog: Catalog, change: Change) -> Change:
@@ -160,4 +163,6 @@ def _finish(stores: Stores, intent: str, written: dict[str, Any]) -> None:
         catalog.put_files(FileRow(**row) for row in written["files"])
     for key in written["old_texts"]:
         stores.texts.delete(TextKey(**key))
+    for document in written["dropped"]:
+        stores.tables.delete(document)
     catalog.clear_journal(intent)

@@ -16,21 +16,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secondlook.errors import ExtractionError, NoText
+from secondlook.errors import ExtractionError, NoText, TableError
+from secondlook.library.attaching import held_document
 from secondlook.library.change import Change, NewDocument, commit
-from secondlook.library.labels import all_labels
-from secondlook.library.prepare import Prepared, document_id, passage_ids, prepare
+from secondlook.library.prepare import Prepared, document_id, is_made_by, prepare
 from secondlook.library.report import Change as ChangeKind
 from secondlook.library.report import FileChange, Progress
 from secondlook.library.survey import MEMBER_SEPARATOR
+from secondlook.library.tabulating import holds_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
+    from pathlib import Path
 
     from secondlook.library.catalog import DocumentRow, FileRow
     from secondlook.library.change import Stores
     from secondlook.library.manifest import Manifest
+    from secondlook.library.tabulating import Tabulator
     from secondlook.reading.port import Embedder
     from secondlook.retrieval.parse import Parsed
 
@@ -38,8 +41,6 @@ _EMBED_AT_ONCE = 128
 _QUEUED_DOCUMENTS = 64
 _TICK_SECONDS = 0.1
 _COMMITS_BETWEEN_COMPACTIONS = 100
-_ATTACHED_PASSAGES = 2000
-_ATTACHED_FILES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class ReadFile:
 
     files: list[FileRow]
     parsed: list[Parsed]
+    place: Path | None = None
+    """Where it can be read again, for its tables; None where it lies in no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +79,21 @@ class _Item:
 
 class Ingest:
     def __init__(
-        self, stores: Stores, manifest: Manifest, embedder: Embedder, parser: str, pace: Pace
+        self,
+        stores: Stores,
+        manifest: Manifest,
+        embedder: Embedder,
+        parser: str,
+        *,
+        pace: Pace,
+        tables: Tabulator,
     ) -> None:
         self._stores = stores
         self._manifest = manifest
         self._embedder = embedder
         self._parser = parser
         self._pace = pace
+        self._tables = tables
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUED_DOCUMENTS)
         self._stop = threading.Event()
         self._batch = Change()
@@ -90,6 +101,8 @@ class Ingest:
         self._batch_since = time.monotonic()
         self._commits = 0
         self._done = Progress("reading")
+        self._table: tuple[str, float] | None = None
+        """The table that is being read, and how much of it is."""
         self.changes: list[FileChange] = []
 
     def run(
@@ -110,7 +123,7 @@ class Ingest:
             try:
                 completed = self._watch(work, progress, done)
             except BaseException:
-                self._stop.set()
+                self._end()
                 raise
         for future in work:
             future.result()
@@ -128,25 +141,36 @@ class Ingest:
             try:
                 finished, running = wait(work, timeout=_TICK_SECONDS)
                 if any(future.exception() for future in finished):
-                    self._stop.set()
-                progress(self._done)
+                    self._end()
+                progress(self._how_far())
                 for change in self.changes[told:]:
                     told += 1
                     done(change)
                 if not running:
                     return completed
             except KeyboardInterrupt:
-                self._stop.set()
+                self._end()
                 completed = False
+
+    def _how_far(self) -> Progress:
+        table = self._table
+        if table is None:
+            return self._done
+        return replace(self._done, stage="tables", current=table[0], share=table[1])
+
+    def _end(self) -> None:
+        """Nothing new is begun, and a table that takes its time is given up."""
+        self._stop.set()
+        self._tables.close()
 
     # The cutting thread
 
     def _read(self, sources: Iterator[ReadFile]) -> None:
         try:
             for source in sources:
-                if self._stop.is_set():
+                if self._stop.is_set() or (item := self._unless_stopped(source)) is None:
                     break
-                self._send(self._cut(source))
+                self._send(item)
         finally:
             self._send(None)
 
@@ -161,15 +185,34 @@ class Ingest:
             else:
                 return
 
+    def _unless_stopped(self, source: ReadFile) -> _Item | None:
+        try:
+            return self._cut(source)
+        except TableError:
+            if self._stop.is_set():
+                return None
+            raise
+
     def _cut(self, source: ReadFile) -> _Item:
         item = _Item(read=len(source.files))
         for parsed in source.parsed:
             document, problem = self._document(item, parsed)
+            if document is not None and holds_tables(source.place, parsed, len(source.parsed)):
+                self._tabulate(document, source)
             for number, file in enumerate(source.files):
                 self._place(item, file, parsed, document, problem, copy=number > 0)
         for file in source.files:
             self._close_container(item, file, source.parsed)
         return item
+
+    def _tabulate(self, document: DocumentRow, source: ReadFile) -> None:
+        def on_progress(share: float) -> None:
+            self._table = (source.files[0].path, share)
+
+        if source.place is not None:
+            on_progress(0.0)
+            self._tables.take_in(document.id, source.place, on_progress=on_progress)
+            self._table = None
 
     def _document(
         self, item: _Item, parsed: Parsed
@@ -181,7 +224,7 @@ class Ingest:
         if parsed.member:
             queued = next((p.row for p in item.prepared if p.row.id == identifier), None)
             held = queued or self._stores.catalog.document(identifier)
-            if held is not None and held.parser == self._parser:
+            if held is not None and is_made_by(held.parser, self._parser):
                 item.attached.append(held)
                 return held, None
         prepared = prepare(
@@ -346,45 +389,6 @@ class Ingest:
             failed=done.failed + failed,
             current=current or done.current,
         )
-
-
-def held_document(stores: Stores, row: DocumentRow) -> NewDocument:
-    """A document as the index holds it, to be stored again under other labels."""
-    entries = stores.index.fetch(passage_ids(row))
-    vectors = stores.index.vectors([entry.id for entry in entries])
-    stacked = np.stack([vectors[entry.id] for entry in entries])
-    return NewDocument(row, None, entries, stacked)
-
-
-def attach(stores: Stores, files: list[FileRow], gone: list[str]) -> None:
-    """Give documents that are held already to further files, and take gone files away.
-
-    A document's new files and gone files go in one commit: between two it would be nobody's.
-    """
-    rows = {path: row for path in gone if (row := stores.catalog.file(path))}
-    by_document: dict[str, Change] = {}
-    for file in files:
-        by_document.setdefault(file.document or "", Change()).files.append(file)
-    for path, row in rows.items():
-        by_document.setdefault(row.document or "", Change()).gone_files.append(path)
-    batch = Change()
-    for identifier, part in by_document.items():
-        document = stores.catalog.document(identifier)
-        if document and part.files and _labels_after(stores, document, part) != document.labels:
-            batch.documents.append(held_document(stores, document))
-        batch.files.extend(part.files)
-        batch.gone_files.extend(part.gone_files)
-        if batch.passages >= _ATTACHED_PASSAGES or len(batch.files) >= _ATTACHED_FILES:
-            commit(stores, batch)
-            batch = Change()
-    if batch.files or batch.gone_files:
-        commit(stores, batch)
-
-
-def _labels_after(stores: Stores, document: DocumentRow, part: Change) -> list[str]:
-    touched = {*part.gone_files, *(file.path for file in part.files)}
-    others = [file for file in stores.catalog.files_of([document.id]) if file.path not in touched]
-    return all_labels(document.labels, [*others, *part.files])
 
 
 def _reason(problem: ExtractionError | None) -> str | None:

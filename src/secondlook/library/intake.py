@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.document import Extracted
+from secondlook.library.attaching import attach
 from secondlook.library.catalog import FileRow
-from secondlook.library.ingest import Ingest, Pace, ReadFile, attach
+from secondlook.library.ingest import Ingest, Pace, ReadFile
 from secondlook.library.labels import check_metadata
 from secondlook.library.report import AddReport, FileChange, Progress
 from secondlook.library.survey import Request, Survey, survey
+from secondlook.library.tabulating import Tabulator, not_looked_at
 from secondlook.retrieval.parse import PARSER_VERSION, Parsed, ParseLimits, ParserPool
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class Intake:
             found = self._survey(request)
         except KeyboardInterrupt:
             return AddReport([], self._seconds(), interrupted=True)
-        return self._carry_out(found)
+        return self._carry_out(found, force=request.force)
 
     def add_bytes(self, data: bytes, name: str, metadata: Mapping[str, str]) -> AddReport:
         digest = sha256(data).hexdigest()
@@ -61,7 +63,7 @@ class Intake:
             file = Path(scratch) / (Path(name).name or "stdin")
             file.write_bytes(data)
             parsed = self._parsed([(digest, file)])
-            return self._take_in((ReadFile([row], parts) for _, parts in parsed), total=1)
+            return self._take_in((ReadFile([row], parts, file) for _, parts in parsed), total=1)
 
     def add_texts(self, texts: Iterable[Text]) -> AddReport:
         unchanged: list[FileChange] = []
@@ -92,9 +94,10 @@ class Intake:
         def looked(count: int, path: str) -> None:
             self.progress(Progress("looking", files_total=count, current=path))
 
-        return survey(self.stores.catalog, request, looked=looked)
+        stale = not_looked_at(self.stores.catalog.documents(), self.stores.tables)
+        return survey(self.stores.catalog, replace(request, stale=stale), looked=looked)
 
-    def _carry_out(self, found: Survey) -> AddReport:
+    def _carry_out(self, found: Survey, *, force: bool) -> AddReport:
         with self.stores.catalog.transaction():
             self.stores.catalog.put_files([*found.to_touch, *found.failed])
         attach(self.stores, found.to_attach, found.to_drop)
@@ -102,20 +105,38 @@ class Intake:
         total = sum(len(files) for files in found.to_read.values())
         for change in found.changes:
             self.done(change)
-        sources = (ReadFile(found.to_read[digest], parsed) for digest, parsed in self._parsed(jobs))
-        report = self._take_in(sources, total=total)
+        places = dict(jobs)
+        sources = (
+            ReadFile(found.to_read[digest], parsed, places[digest])
+            for digest, parsed in self._parsed(jobs)
+        )
+        report = self._take_in(sources, total=total, force=force)
         report.changes[:0] = found.changes
         return report
 
-    def _take_in(self, sources: Iterator[ReadFile], *, total: int) -> AddReport:
+    def _take_in(
+        self, sources: Iterator[ReadFile], *, total: int, force: bool = False
+    ) -> AddReport:
         report = AddReport()
         if total:
             pace = Pace(self.settings.commit_passages, self.settings.commit_seconds)
-            ingest = Ingest(self.stores, self.manifest, self.embedder(), PARSER_VERSION, pace)
-            report.interrupted = not ingest.run(
-                sources, total=total, progress=self.progress, done=self.done
+            tables = Tabulator(self.stores.tables, force=force)
+            ingest = Ingest(
+                self.stores,
+                self.manifest,
+                self.embedder(),
+                PARSER_VERSION,
+                pace=pace,
+                tables=tables,
             )
+            try:
+                report.interrupted = not ingest.run(
+                    sources, total=total, progress=self.progress, done=self.done
+                )
+            finally:
+                tables.close()
             report.changes = ingest.changes
+            self.stores.tables.sweep(self.stores.catalog.ids())
             self._compact_if_due(report)
         report.seconds = self._seconds()
         return report
@@ -139,6 +160,7 @@ class Intake:
         return ParseLimits(
             idle_seconds=self.settings.idle_seconds,
             file_bytes=self.settings.max_file_mb << 20,
+            table_bytes=self.settings.max_table_mb << 20,
             ocr=self.settings.ocr,
             ocr_language=self.settings.ocr_language,
         )

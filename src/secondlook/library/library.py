@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryMissing, UsageError
-from secondlook.library import backup, names, opening
+from secondlook.library import backup, held_tables, names, opening
 from secondlook.library import manifest as manifests
 from secondlook.library.change import Change, Stores, commit, recover
 from secondlook.library.labels import check_metadata, label
@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from secondlook.retrieval.index.port import Index
     from secondlook.retrieval.search import Ranked, Searcher
     from secondlook.settings import Settings
+    from secondlook.tables.desk import Desk
+    from secondlook.tables.table import Table
+    from secondlook.tables.worker import Worker
 
 
 def _ignore(_: object) -> None:
@@ -74,6 +77,7 @@ class Library:
         self._manifest_time = manifest_time(path)
         self._switching = threading.Lock()
         self._retired: list[Stores] = []
+        self._worker: Worker | None = None
 
     @classmethod
     def open(
@@ -98,6 +102,10 @@ class Library:
         return library
 
     def close(self) -> None:
+        with self._switching:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
         for stores in (self._stores, *self._retired):
             stores.catalog.close()
 
@@ -146,6 +154,7 @@ class Library:
             metadata=metadata,
             excludes=(*ingest.exclude, *_listed(exclude)),
             max_bytes=ingest.max_file_mb << 20,
+            max_table_bytes=ingest.max_table_mb << 20,
             prune=prune,
             force=force,
             parser=PARSER_VERSION,
@@ -259,6 +268,51 @@ class Library:
             excluded=frozenset(_listed(exclude)),
         )
 
+    # Tables
+
+    def tables(
+        self,
+        *,
+        filters: Mapping[str, object] | None = None,
+        documents: Collection[str] | None = None,
+        where: Filter | None = None,
+    ) -> tuple[Table, ...]:
+        """The tables in scope. Their names are identifiers, each different in all the library."""
+        self.refresh()
+        chosen = where or self.scope(filters=filters, documents=documents)
+        return tuple(held_tables.tables_within(self._stores, chosen))
+
+    def desk(
+        self,
+        *,
+        filters: Mapping[str, object] | None = None,
+        documents: Collection[str] | None = None,
+        where: Filter | None = None,
+    ) -> Desk:
+        """What can be asked of the tables in scope: profiles, joins, computations."""
+        from secondlook.tables.desk import Desk
+
+        store = self._stores.tables
+        entries = [
+            (table, store.file(table.id))
+            for table in self.tables(filters=filters, documents=documents, where=where)
+        ]
+        return Desk(entries, folder=store.folder, worker=self.worker())
+
+    def unusable_tables(self) -> list[FailedFile]:
+        """What looks like a table and is held as a document only, with the reason."""
+        return [FailedFile(*item) for item in held_tables.unusable(self._stores)]
+
+    def worker(self) -> Worker:
+        """The process in which this library's tables are computed with. It ends with the library
+        and starts with its first task."""
+        from secondlook.tables.worker import Worker
+
+        with self._switching:
+            if self._worker is None:
+                self._worker = Worker()
+            return self._worker
+
     def embedder(self) -> Embedder:
         """The embedder that made this library's vectors; refuses any other."""
         embedder = load_embedder_for(self.settings, self._manifest.embedder_spec)
@@ -283,7 +337,8 @@ class Library:
         paths: dict[str | None, list[FileRow]] = {}
         for file in self._stores.catalog.files():
             paths.setdefault(file.document, []).append(file)
-        found = [document_info(row, paths.get(row.id, [])) for row in rows]
+        tables = held_tables.tables_by_document(self._stores)
+        found = [document_info(row, paths.get(row.id, []), tables.get(row.id, ())) for row in rows]
         return sorted(found, key=lambda item: (item.paths, item.id))
 
     def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -317,6 +372,7 @@ class Library:
             path=str(self.path),
             documents=self._stores.catalog.count(),
             passages=stats.passages,
+            tables=len(self.tables()),
             failed=tuple(FailedFile(file.path, file.reason or "") for file in failed),
             bytes=_folder_bytes(self.path),
             embedder=self._manifest.embedder,
@@ -452,6 +508,7 @@ class Library:
     def _purge(self) -> None:
         self._stores.index.compact(purge=True)
         self._stores.texts.sweep(self._stores.catalog.text_keys())
+        self._stores.tables.sweep(self._stores.catalog.ids())
         self._stores.catalog.scrub()
 
     def _titles(self, documents: Collection[str]) -> dict[str, str]:

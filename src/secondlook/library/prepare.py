@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from secondlook.reading.port import Embedder
 
 ID_LENGTH = 16
+_CARD = "-card"
+"""Ends the version under which a card is stored: the same parser made a text of the table once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,15 @@ def document_id(sha256: str) -> str:
 
 def passage_ids(row: DocumentRow) -> list[str]:
     return [f"{row.id}.{ordinal}" for ordinal in range(row.passages)]
+
+
+def is_made_by(version: str, parser: str) -> bool:
+    """Whether what is stored under this version is what the parser would make now."""
+    return version_of_parser(version) == parser
+
+
+def version_of_parser(version: str) -> str:
+    return version.removesuffix(_CARD)
 
 
 def prepare(
@@ -64,7 +75,7 @@ def prepare(
         id=document,
         sha256=sha256,
         bytes=size,
-        parser=parser,
+        parser=f"{parser}{_CARD}" if extracted.card else parser,
         title=title,
         author=extracted.author,
         date=extracted.date,

@@ -14,7 +14,7 @@ import numpy as np
 
 from secondlook.library import manifest as manifests
 from secondlook.library.catalog import Catalog
-from secondlook.library.prepare import prepare
+from secondlook.library.prepare import prepare, version_of_parser
 from secondlook.library.report import Progress
 from secondlook.library.stores import fresh_manifest, open_stores
 
@@ -95,7 +95,7 @@ def _batches(
             extracted,
             sha256=row.sha256,
             size=row.bytes,
-            parser=row.parser,
+            parser=version_of_parser(row.parser),
             manifest=manifest,
             embedder=embedder,
         )

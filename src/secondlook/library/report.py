@@ -24,12 +24,14 @@ class FileChange:
 class Progress:
     """A snapshot of a running `add`, sent often; cheap to ignore."""
 
-    stage: Literal["waiting", "looking", "reading", "indexing", "finishing"]
+    stage: Literal["waiting", "looking", "reading", "tables", "indexing", "finishing"]
     files_done: int = 0
     files_total: int = 0
     passages: int = 0
     failed: int = 0
     current: str = ""
+    share: float = 0.0
+    """Of the file that is being read now, where that takes its time."""
 
 
 @dataclass(slots=True)
@@ -72,6 +74,8 @@ class DocumentInfo:
     notes: tuple[str, ...]
     added: str
     """ISO 8601 time in UTC."""
+    tables: tuple[str, ...] = ()
+    """Names of its tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class Status:
     why_compact: str
     writer: str | None
     """Who is writing right now ("pid 4711 on host, since ...: secondlook add"), if anybody."""
+    tables: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from secondlook.library import manifest as manifests
 from secondlook.library.catalog import Catalog
 from secondlook.library.change import Stores
 from secondlook.library.guarded import REBUILD, GuardedIndex, explained
+from secondlook.library.tables import FOLDER as TABLES
+from secondlook.library.tables import TableStore
 from secondlook.library.texts import TextStore
 from secondlook.retrieval.analyse import ANALYSER_VERSION, language_name
 from secondlook.retrieval.chunk import CHUNKER_VERSION, ChunkOptions
@@ -32,7 +34,7 @@ def open_stores(library: Path, manifest: Manifest, *, create: bool = False) -> S
     except BaseException:
         catalog.close()
         raise
-    return Stores(catalog, TextStore(library / "texts"), index)
+    return Stores(catalog, TextStore(library / "texts"), index, TableStore(library / TABLES))
 
 
 def _open_index(folder: Path, manifest: Manifest, *, create: bool) -> GuardedIndex:
@@ -107,6 +109,6 @@ def check_embedder(library: Path, manifest: Manifest, embedder: Embedder) -> Non
 
 
 def _is_ours(name: str) -> bool:
-    return name in {"texts", "write.lock", "writer.json", ".DS_Store"} or name.startswith(
+    return name in {"texts", TABLES, "write.lock", "writer.json", ".DS_Store"} or name.startswith(
         (f".{manifests.FILE_NAME}", "g1")
     )

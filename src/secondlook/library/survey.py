@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.library.catalog import Catalog, FileRow
+from secondlook.library.prepare import is_made_by
 from secondlook.library.report import FileChange
 from secondlook.retrieval.discover import Found, Skipped, discover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from secondlook.library.catalog import DocumentRow
 
 # A file changed again within this time of its hashing may keep its time stamp: do not trust it.
 _RACY_NS = 2_000_000_000
@@ -32,10 +35,13 @@ class Request:
     metadata: Mapping[str, str] = field(default_factory=dict)
     excludes: Sequence[str] = ()
     max_bytes: int = 1 << 30
+    max_table_bytes: int = 64 << 30
     prune: bool = False
     force: bool = False
     parser: str = ""
     """Version of the parser: what another version read is read again."""
+    stale: frozenset[str] = frozenset()
+    """Documents that must be read again although their files did not change."""
     own_folder: Path | None = None
     """The library itself, which may lie inside what is added and must not swallow itself."""
 
@@ -61,9 +67,13 @@ def survey(
 ) -> Survey:
     result = Survey()
     seen: set[str] = set()
-    for count, found in enumerate(
-        discover(request.roots, excludes=request.excludes, max_bytes=request.max_bytes), 1
-    ):
+    there = discover(
+        request.roots,
+        excludes=request.excludes,
+        max_bytes=request.max_bytes,
+        max_table_bytes=request.max_table_bytes,
+    )
+    for count, found in enumerate(there, 1):
         looked(count, str(found.path))
         if request.own_folder in found.path.parents:
             continue
@@ -100,6 +110,7 @@ def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> N
         == (found.size, found.mtime_ns, request.parser)
         and known.error in {None, "LimitExceeded"}
         and not request.force
+        and known.document not in request.stale
     )
     if same_stat and known is not None and (metadata, folders) == _labelling(known):
         _unchanged(result, known)
@@ -132,7 +143,7 @@ def _decide(
     result: Survey, catalog: Catalog, request: Request, file: FileRow, known: FileRow | None
 ) -> None:
     held = catalog.document(file.sha256[:16])
-    if request.force or held is None or held.parser != request.parser:
+    if request.force or held is None or not _is_current(held, request):
         if _is_unchanged_archive(catalog, request, file, known):
             result.to_touch.append(file)
             result.changes.append(FileChange(file.path, "unchanged"))
@@ -149,6 +160,10 @@ def _decide(
     else:
         result.to_attach.append(attached)
         result.changes.append(FileChange(file.path, "updated", held.id, 0, "labels changed"))
+
+
+def _is_current(held: DocumentRow, request: Request) -> bool:
+    return is_made_by(held.parser, request.parser) and held.id not in request.stale
 
 
 def _labelling(file: FileRow) -> tuple[dict[str, str], list[str]]:

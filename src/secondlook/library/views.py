@@ -8,11 +8,14 @@ from secondlook.library.report import DocumentInfo
 from secondlook.passage import Hit, Passage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from secondlook.library.catalog import DocumentRow, FileRow
     from secondlook.retrieval.search import Ranked
+    from secondlook.tables.table import Table
 
 
-def document_info(row: DocumentRow, files: list[FileRow]) -> DocumentInfo:
+def document_info(row: DocumentRow, files: list[FileRow], tables: Sequence[Table]) -> DocumentInfo:
     metadata: dict[str, str] = {}
     for file in files:
         metadata.update(file.metadata)
@@ -31,6 +34,7 @@ def document_info(row: DocumentRow, files: list[FileRow]) -> DocumentInfo:
         metadata=metadata,
         notes=tuple(row.notes),
         added=row.added,
+        tables=tuple(table.name for table in tables),
     )
 
 

@@ -23,6 +23,7 @@ from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, 
 from secondlook.memory.answers import forget_runs
 from secondlook.memory.checkpoints import forget
 from secondlook.memory.database import Database, Safety
+from secondlook.memory.handed_tables import forget_tables
 from secondlook.memory.journal import Journal, JournalEntry
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.process import Process
@@ -276,6 +277,7 @@ class RunStore:
             self.discard(run)
         self._database.drop_runs(runs)
         forget(self.path, *runs)
+        forget_tables(self.path, *runs)
 
 
 class RunJournal:

@@ -87,13 +87,14 @@ def discover(
     *,
     excludes: Sequence[str] = (),
     max_bytes: int = DEFAULT_LIMITS.file_bytes,
+    max_table_bytes: int = DEFAULT_LIMITS.table_bytes,
 ) -> Iterator[Found | Skipped]:
     """Every file once, in the order of the arguments and of the names below them.
 
     Excludes are patterns as in `.gitignore`. What is left out silently: excluded files. What
     is left out by name: everything that looked like a file to read and is not.
     """
-    walk = _Walk(_compiled(DEFAULT_EXCLUDES), _compiled(excludes), max_bytes)
+    walk = _Walk(_compiled(DEFAULT_EXCLUDES), _compiled(excludes), max_bytes, max_table_bytes)
     for path in paths:
         yield from walk.argument(Path(os.path.abspath(path.expanduser())))  # noqa: PTH100 - resolve() would follow links
 
@@ -130,6 +131,7 @@ class _Walk:
     defaults: GitIgnoreSpec
     excludes: GitIgnoreSpec
     max_bytes: int
+    max_table_bytes: int
     files: set[Path] = field(default_factory=set)
     folders: set[tuple[int, int]] = field(default_factory=set)
     """By device and inode: each is read once, however many links lead there."""
@@ -223,8 +225,10 @@ class _Walk:
                 return f"it is {what}, not a file"
         if not stat.S_ISREG(status.st_mode):
             return "it is not a file"
-        if status.st_size > self.max_bytes:
-            return f"it has {status.st_size:,} bytes, the limit is {self.max_bytes:,}"
+        is_table = path.suffix.lower() in suffixes.TABLES
+        most = self.max_table_bytes if is_table else self.max_bytes
+        if status.st_size > most:
+            return f"it has {status.st_size:,} bytes, the limit is {most:,}"
         if not os.access(path, os.R_OK):
             return "it cannot be read: permission denied"
         return "" if is_named else _unsupported(path.suffix.lower())

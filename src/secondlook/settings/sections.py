@@ -95,6 +95,9 @@ class IngestSettings(Section):
         description="Tesseract's language codes, such as `eng` or `deu+eng`.",
     )
     max_file_mb: int = Field(default=1024, ge=1, description="Larger files are reported, not read.")
+    max_table_mb: int = Field(
+        default=65536, ge=1, description="The same for tables, which are never held whole."
+    )
     idle_seconds: float = Field(
         default=60.0, gt=0, description="A parser that makes no progress for so long is stopped."
     )

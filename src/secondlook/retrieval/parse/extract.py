@@ -13,7 +13,7 @@ from secondlook.errors import (
 from secondlook.retrieval.parse.detect import kind_of
 from secondlook.retrieval.parse.finish import finish
 from secondlook.retrieval.parse.limits import DEFAULT_LIMITS, Parsed, ParseLimits
-from secondlook.retrieval.parse.registry import CONTAINERS, PARSERS
+from secondlook.retrieval.parse.registry import CONTAINERS, PARSERS, STREAMED
 from secondlook.retrieval.parse.source import Budget, Source, open_source, silent_beat
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def _documents(source: Source, member: str = "") -> list[Parsed]:
     error: ExtractionError | None = None
     try:
         kind = kind_of(source)
+        _check_size(source, kind)
         if kind in CONTAINERS:
             _open_container(source, kind, member, found)
         else:
@@ -75,6 +76,12 @@ def _documents(source: Source, member: str = "") -> list[Parsed]:
     if error is not None:
         found.insert(0, Parsed(member, source.sha256, source.size, error=error))
     return found
+
+
+def _check_size(source: Source, kind: str) -> None:
+    """A name promises a table; the contents may be something that is read whole."""
+    if source.size > source.budget.limits.file_bytes and kind not in STREAMED:
+        raise LimitExceeded(f"it is named {source.suffix} but is no table, and too large to read")
 
 
 def _open_container(source: Source, kind: str, member: str, found: list[Parsed]) -> None:

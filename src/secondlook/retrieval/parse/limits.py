@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from secondlook.retrieval.parse.suffixes import TABLES
+
 if TYPE_CHECKING:
     from secondlook.document import Extracted
     from secondlook.errors import ExtractionError
@@ -22,6 +24,8 @@ class ParseLimits:
     total_seconds: float = 900
     file_bytes: int = 1 << 30
     """Larger files are refused before they are read."""
+    table_bytes: int = 64 << 30
+    """The same for tables, of which only the beginning is read here."""
     text_chars: int = 50_000_000
     """Of one file, the members of an archive together."""
     members: int = 10_000
@@ -34,6 +38,10 @@ class ParseLimits:
     ocr: Literal["auto", "off"] = "auto"
     """auto: pages without text go through tesseract where it is installed."""
     ocr_language: str = "eng"
+
+    def most_bytes(self, suffix: str) -> int:
+        """How large a file with such a name may be."""
+        return self.table_bytes if suffix in TABLES else self.file_bytes
 
 
 DEFAULT_LIMITS = ParseLimits()

@@ -58,6 +58,9 @@ PARSERS: dict[str, Callable[[Source], Extracted]] = {
     "text": _lazy("plain", "parse_text"),
 }
 
+STREAMED = frozenset({"csv", "jsonl", "parquet", "sqlite"})
+"""Kinds of which only the beginning is read where they are large."""
+
 CONTAINERS: dict[str, Callable[[Source], tuple[Extracted | None, Iterator[Carried]]]] = {
     "zip": _lazy("archive", "open_zip"),
     "tar": _lazy("archive", "open_tar"),

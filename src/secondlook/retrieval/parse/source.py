@@ -144,9 +144,10 @@ def _require_regular(mode: int) -> None:
 
 def _load(path: Path, stream: BinaryIO, budget: Budget) -> Source:
     size = os.fstat(stream.fileno()).st_size
-    if size > budget.limits.file_bytes:
+    most = budget.limits.most_bytes(path.suffix.lower())
+    if size > most:
         raise LimitExceeded(
-            f"it has {size:,} bytes, the limit is {budget.limits.file_bytes:,}",
+            f"it has {size:,} bytes, the limit is {most:,}",
             hint="split it, or raise the limit on the size of a file",
         )
     if size == 0:

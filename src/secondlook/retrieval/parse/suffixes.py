@@ -44,6 +44,8 @@ BINARY_DOCUMENTS = as_set(
     ".otp .epub .msg .rtf .doc .ppt .zip .tar .gz .tgz .bz2 .xz .png "
     ".jpg .jpeg .tif .tiff .gif .bmp .parquet .pq .sqlite .sqlite3"
 )
+TABLES = as_set(".csv .tsv .tab .jsonl .ndjson .parquet .pq .sqlite .sqlite3 .db")
+"""Read row by row: however large, they need little memory."""
 IMAGES = as_set(".png .jpg .jpeg .tif .tiff .bmp .gif .webp")
 DOCUMENTS = BINARY_DOCUMENTS | frozenset(TEXT_KINDS)
 

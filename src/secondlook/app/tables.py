@@ -1,0 +1,240 @@
+"""The tables of a question: those handed over with it, and those of the library."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from secondlook.errors import UsageError
+from secondlook.memory.handed_tables import (
+    handed_tables,
+    keep_within,
+    run_folder,
+    same_source,
+    share,
+    write_names,
+)
+from secondlook.retrieval.index.port import Filter
+from secondlook.tables.naming import named_apart
+from secondlook.tables.reading.headers import identifier_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.app.run import Run
+    from secondlook.library import Library
+    from secondlook.settings import RunSettings, Settings
+    from secondlook.state import Scope
+    from secondlook.tables.desk import Desk
+    from secondlook.tables.table import Table
+    from secondlook.tables.worker import Worker
+
+    Entry = tuple[Table, Path]
+
+ANALYST: Final = "analyst"
+"""The workflow for questions over tables: who hands tables over and names none means it."""
+_OVER_TABLES: Final = (ANALYST, "auto")
+_MOST_TABLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """Tables that came with a question, as files of ours."""
+
+    entries: tuple[Entry, ...]
+    folder: Path
+    passing: bool = False
+    """The folder goes with the run: nothing is recorded."""
+
+    def close(self) -> None:
+        if self.passing:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def check_tables(tables: object) -> Mapping[str, object] | None:
+    """What was handed over, told apart from what cannot have been meant."""
+    if tables is None:
+        return None
+    if not isinstance(tables, Mapping):
+        raise UsageError(
+            f"tables are not a mapping of names to tables: {type(tables).__name__!r}",
+            hint='such as tables={"sales": frame}, where a table is a data frame, a path, or rows',
+        )
+    if not tables:
+        raise UsageError("no table is given", hint='such as tables={"sales": frame}')
+    if len(tables) > _MOST_TABLES:
+        raise UsageError(
+            f"{len(tables)} tables are given, {_MOST_TABLES} can be",
+            hint="add their files to a library and ask that",
+        )
+    for name in tables:
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError(f"a table cannot be called {name!r}", hint="give it a word for a name")
+    return tables
+
+
+def workflow_for(tables: object, workflow: str | None) -> str | None:
+    """Who hands tables over and names no workflow means the one that computes with them."""
+    if check_tables(tables) is None:
+        return workflow
+    if workflow not in {None, *_OVER_TABLES}:
+        raise UsageError(
+            f"the workflow {workflow!r} does not compute with tables",
+            hint=f"ask with the workflow {ANALYST!r}, or without tables",
+        )
+    return workflow or ANALYST
+
+
+def handed_over(tables: object, run: str, library: Library, settings: Settings) -> Handed | None:
+    """What came with a question, taken over for its run."""
+    given = check_tables(tables)
+    if given is None:
+        return None
+    return take_over(given, run=run, runs=settings.runs, worker=library.worker())
+
+
+def desk_of(library: Library, run: Run) -> Desk | None:
+    """The tables of a run; None where its workflow asks for none."""
+    return desk_for(library, run.scope, run.handed) if run.workflow in _OVER_TABLES else None
+
+
+def take_over(
+    tables: Mapping[str, object],
+    *,
+    run: str,
+    runs: RunSettings,
+    worker: Worker,
+    on_progress: Callable[[float], None] | None = None,
+) -> Handed:
+    """Write what was handed over as tables of the run."""
+    folder, passing = _folder(run, runs)
+    try:
+        taking = _Taking(folder, runs, worker, on_progress)
+        found = [entry for name, given in tables.items() for entry in taking.taken(name, given)]
+        named = _apart(found)
+        write_names(folder, [table for table, _ in named])
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if not passing:
+        keep_within(runs.path, keep=runs.keep)
+    return Handed(tuple(named), folder, passing)
+
+
+def handed_to(run: str, runs: RunSettings) -> Handed | None:
+    """The tables that a recorded run was given; None where it was given none, or they are gone."""
+    folder = run_folder(runs.path, run)
+    entries = tuple(handed_tables(folder))
+    return Handed(entries, folder) if entries else None
+
+
+def desk_for(library: Library, scope: Scope, handed: Handed | None) -> Desk:
+    """Tables that were handed over are what a question is about. Those of the library lie beside
+    them where the question names a part of it, and alone where nothing was handed over."""
+    from secondlook.tables.desk import Desk
+
+    documents, labels = scope["documents"], frozenset(scope["labels"])
+    where = Filter(documents=None if documents is None else frozenset(documents), labels=labels)
+    if handed is None:
+        return library.desk(where=where)
+    desk = Desk(handed.entries, folder=handed.folder, worker=library.worker())
+    if documents is None and not labels:
+        return desk
+    held = library.desk(where=where)
+    return desk.with_tables([(table, held.file(table.id)) for table in held.tables()])
+
+
+def _folder(run: str, runs: RunSettings) -> tuple[Path, bool]:
+    """Beside the record of runs, or where nothing is recorded or can be, one that is passing."""
+    if runs.keep:
+        folder = run_folder(runs.path, run)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            pass
+        else:
+            return folder, False
+    return Path(tempfile.mkdtemp(prefix="secondlook-tables-")), True
+
+
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    folder: Path
+    runs: RunSettings
+    worker: Worker
+    on_progress: Callable[[float], None] | None
+
+    def taken(self, name: str, given: object) -> list[Entry]:
+        if isinstance(given, str | os.PathLike):
+            return self._from_file(name, _path(name, given))
+        from secondlook.tables.reading import table_from_frame
+
+        read = table_from_frame(name, _frame(name, given), self.folder)
+        return [(read.table, read.file)]
+
+    def _from_file(self, name: str, path: Path) -> list[Entry]:
+        """What an earlier run was given of the same contents is not read again."""
+        known = same_source(self.runs.path, _sha256(path)) if self.runs.keep else []
+        if known:
+            return [self._shared(name, path, table, file) for table, file in known]
+        from secondlook.tables.reading import read_tables
+
+        read = read_tables(
+            path, self.folder, worker=self.worker, name=name, on_progress=self.on_progress
+        )
+        return [(one.table, one.file) for one in read]
+
+    def _shared(self, name: str, path: Path, table: Table, file: Path) -> Entry:
+        """A table of an earlier run as it would be called had it been read now."""
+        from secondlook.tables.profiling import profile_file
+
+        _, _, sheet = table.title.partition(f"{Path(table.path or '').name}, ")
+        profile = profile_file(file.parent, table)
+        if profile.exists():
+            share(profile, self.folder)
+        called = {
+            "name": identifier_of(name, sheet),
+            "title": f"{path.name}, {sheet}" if sheet else path.name,
+            "path": str(path),
+        }
+        return table.model_copy(update=called), share(file, self.folder)
+
+
+def _frame(name: str, given: object) -> Any:
+    if given is None or isinstance(given, bool | int | float | bytes):
+        raise UsageError(
+            f"the table {name!r} is of type {type(given).__name__!r}",
+            hint="a table is a data frame, a pyarrow table, a path, or a list of rows as dicts",
+        )
+    return given
+
+
+def _path(name: str, given: str | os.PathLike[str]) -> Path:
+    path = Path(given).expanduser()
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise UsageError(
+            f"the table {name!r} cannot be read: {str(path)!r} {what}",
+            hint="name a file: CSV, Parquet, Excel, JSON lines or SQLite",
+        )
+    return path.absolute()
+
+
+def _apart(found: Sequence[Entry]) -> list[Entry]:
+    tables = named_apart([table for table, _ in found])
+    return [(table, file) for table, (_, file) in zip(tables, found, strict=True)]
+
+
+def _sha256(path: Path) -> str:
+    import hashlib
+
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error

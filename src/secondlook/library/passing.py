@@ -1,0 +1,34 @@
+"""An empty library for a question that needs none of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secondlook.library import Library
+    from secondlook.settings import Settings
+
+
+@contextmanager
+def passing_library(settings: Settings, *, recorded: bool = False) -> Iterator[Library]:
+    """One that is gone afterwards. Its questions are recorded only if they make sense without it:
+    those over tables that are kept with their run."""
+    from secondlook.library import Library
+
+    # ignore_cleanup_errors: Windows keeps files alive that are still mapped
+    with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "library"
+        keep = settings.runs.keep if recorded else 0
+        own = settings.model_copy(
+            update={
+                "library": settings.library.model_copy(update={"path": path}),
+                "runs": settings.runs.model_copy(update={"keep": keep}),
+            }
+        )
+        with Library.open(path, settings=own) as library:
+            yield library

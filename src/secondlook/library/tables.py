@@ -1,0 +1,153 @@
+"""The tables of a library's documents: Parquet files of ours, and which document holds which.
+
+`tables/records/DOCUMENT.READER.json` says what one version of the reader found in a document, also
+where that is nothing; `tables/ID.parquet` is a table, and its profile is cached beside it. Files
+come before the record that names them, and go after it: what no record names is nobody's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from secondlook.errors import LibraryError
+from secondlook.library.texts import MAKE_ROOM
+from secondlook.tables.reading import STAGE_PREFIX
+from secondlook.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+FOLDER = "tables"
+_RECORDS = "records"
+
+
+class TableStore:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def has(self, document: str, reader: str) -> bool:
+        """Whether this version of the reader has looked at the document."""
+        return self._record(document, reader).exists()
+
+    def known(self, reader: str) -> set[str]:
+        """Every document that this version of the reader has looked at."""
+        return {document for document, version, _ in self._records() if version == reader}
+
+    def tables(self, document: str) -> tuple[Table, ...]:
+        """Those of a document whose files are there, as the latest reader found them."""
+        return self._read(document)[0]
+
+    def problem(self, document: str) -> str | None:
+        """Why nothing of a document can be used as a table."""
+        return self._read(document)[1]
+
+    def holders(self) -> list[str]:
+        """The documents that were looked at, by any version of the reader."""
+        return sorted({document for document, _, _ in self._records()})
+
+    def file(self, table: str) -> Path:
+        return self.folder / f"{table}.parquet"
+
+    def write(
+        self, document: str, reader: str, tables: Sequence[Table], *, problem: str | None = None
+    ) -> None:
+        """Say what a document holds. The files of its tables lie in `folder` already."""
+        said = {"tables": [table.model_dump(mode="json") for table in tables], "problem": problem}
+        target = self._record(document, reader)
+        partial = target.with_suffix(f".partial-{os.getpid()}")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("w", encoding="utf-8") as out:
+                json.dump(said, out, ensure_ascii=False)
+                out.flush()
+                os.fsync(out.fileno())
+            partial.replace(target)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise not_writable(target, error) from error
+
+    def delete(self, document: str) -> None:
+        """Forget the tables of a document. Doing it twice does no harm."""
+        held = {table.id for file in self._records_of(document) for table in _parsed(file)[0]}
+        for file in self._records_of(document):
+            file.unlink(missing_ok=True)
+        self._delete_files(held)
+
+    def sweep(self, keep: Collection[str]) -> None:
+        """Delete what belongs to none of these documents: leftovers of interrupted work."""
+        wanted = set(keep)
+        for document, _, file in list(self._records()):
+            if document not in wanted:
+                file.unlink(missing_ok=True)
+        held = {table.id for _, _, file in self._records() for table in _parsed(file)[0]}
+        self._delete_files({_id(file.name) for file in self._files()} - held)
+        for stage in self.folder.glob(f"{STAGE_PREFIX}*"):
+            shutil.rmtree(stage, ignore_errors=True)
+
+    def _read(self, document: str) -> tuple[tuple[Table, ...], str | None]:
+        """The newest record counts: a document is read again only while its file is there."""
+        for file in sorted(self._records_of(document), key=_time, reverse=True):
+            tables, problem = _parsed(file)
+            there = tuple(table for table in tables if self.file(table.id).exists())
+            if there or not tables:
+                return there, problem
+        return (), None
+
+    def _delete_files(self, tables: Collection[str]) -> None:
+        for file in self._files():
+            if _id(file.name) in tables:
+                # Windows keeps a file that somebody reads: the next sweep finds it.
+                with contextlib.suppress(OSError):
+                    file.unlink()
+
+    def _files(self) -> list[Path]:
+        try:
+            return [file for file in self.folder.iterdir() if file.is_file()]
+        except FileNotFoundError:
+            return []
+
+    def _record(self, document: str, reader: str) -> Path:
+        return self.folder / _RECORDS / f"{document}.{reader}.json"
+
+    def _records_of(self, document: str) -> list[Path]:
+        return list((self.folder / _RECORDS).glob(f"{document}.*.json"))
+
+    def _records(self) -> Iterator[tuple[str, str, Path]]:
+        for file in (self.folder / _RECORDS).glob("*.json"):
+            document, _, rest = file.name.partition(".")
+            yield document, rest.removesuffix(".json"), file
+
+
+def not_writable(target: Path, error: OSError) -> LibraryError:
+    return LibraryError(
+        f"the table {str(target)!r} cannot be written: {error.strerror or error}", hint=MAKE_ROOM
+    )
+
+
+def _parsed(file: Path) -> tuple[tuple[Table, ...], str | None]:
+    """A damaged record names no table: its document is read again with `--force`."""
+    try:
+        said: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return tuple(Table.model_validate(item) for item in said["tables"]), said["problem"]
+    except (OSError, ValueError, LookupError, TypeError, ValidationError):
+        return (), "its record is damaged"
+
+
+def _id(name: str) -> str:
+    """The table that a file belongs to: its name begins with the table's id."""
+    return name.partition(".")[0]
+
+
+def _time(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0

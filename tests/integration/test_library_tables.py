@@ -1,0 +1,333 @@
+"""Tables in the library: added, updated and removed with their documents, and asked."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import shutil
+import sqlite3
+import zipfile
+from typing import TYPE_CHECKING, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from secondlook.errors import TableError
+from secondlook.library import Library
+from secondlook.tables.query import Measure, Query, Term
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.library import Progress
+    from secondlook.tables.table import Table
+
+SALES = "region,price\nnorth,10\nsouth,20.5\nnorth,30\n"
+
+
+def names(library: Library) -> list[str]:
+    return [table.name for table in library.tables()]
+
+
+def mean_of(library: Library, table: Table, column: str) -> float:
+    measure = Measure(name="mean", statistic="mean", of=Term(column=column))
+    computed = library.desk().compute(Query(table=table.id, measures=(measure,)))
+    return float(str(computed.rows[0][0]))
+
+
+def files(library: Library) -> list[str]:
+    """What lies on disk for tables, without what is on record of it."""
+    return sorted(path.name for path in (library.path / "tables").glob("*") if path.is_file())
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
+    file = tmp_path / "data" / "sales.csv"
+    file.parent.mkdir()
+    file.write_text(SALES, encoding="utf-8")
+    return file
+
+
+def test_a_csv_file_is_a_document_and_a_table(library: Library, sales: Path) -> None:
+    report = library.add(sales)
+    assert report.count("added") == 1
+    [table] = library.tables()
+    assert (table.name, table.rows, table.path) == ("sales", 3, str(sales))
+    assert [(column.name, column.type) for column in table.columns] == [
+        ("region", "text"),
+        ("price", "number"),
+    ]
+    assert mean_of(library, table, "price") == pytest.approx(60.5 / 3)
+    assert library.desk().profile(table.id).rows == 3
+    assert "south" in library.search("price in the south")[0].passage.text
+    assert library.documents()[0].tables == ("sales",)
+    assert library.status().tables == 1
+
+
+def test_what_did_not_change_is_not_read_again(
+    library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.add(sales)
+    before = library.tables()
+    monkeypatch.setattr("secondlook.tables.reading.read_tables", None)
+    assert library.add(sales).count("unchanged") == 1
+    copy = sales.with_name("copy.csv")
+    shutil.copy(sales, copy)
+    assert library.add(copy).count("duplicate") == 1
+    assert [table.id for table in library.tables()] == [before[0].id]
+
+
+def test_a_changed_file_replaces_its_table(library: Library, sales: Path) -> None:
+    library.add(sales)
+    old = library.tables()[0]
+    sales.write_text("region,price\nnorth,1\n", encoding="utf-8")
+    assert library.add(sales).count("updated") == 1
+    [new] = library.tables()
+    assert (new.name, new.rows) == ("sales", 1)
+    assert new.id != old.id
+    assert not [name for name in files(library) if name.startswith(old.id)]
+    with pytest.raises(TableError, match="no table"):
+        library.desk().profile(old.id)
+
+
+def test_a_removed_document_takes_its_tables_along(library: Library, sales: Path) -> None:
+    library.add(sales)
+    library.remove("sales.csv")
+    assert library.tables() == ()
+    assert files(library) == []
+    assert library.add(sales).count("added") == 1
+    assert names(library) == ["sales"]
+
+
+def test_a_table_moves_with_its_file(library: Library, sales: Path) -> None:
+    library.add(sales.parent)
+    moved = sales.rename(sales.with_name("turnover.csv"))
+    assert library.add(sales.parent).count("moved") == 1
+    assert [table.path for table in library.tables()] == [str(moved)]
+
+
+def test_every_kind_of_table(library: Library, tmp_path: Path) -> None:
+    import xlsxwriter
+
+    folder = tmp_path / "kinds"
+    folder.mkdir()
+    rows = {"city": ["Ulm", "Trier"], "people": [126, 112]}
+    pq.write_table(pa.table(rows), folder / "towns.parquet")
+    with sqlite3.connect(folder / "stock.db") as database:
+        database.execute("CREATE TABLE parts (name TEXT, pieces INTEGER)")
+        database.execute("INSERT INTO parts VALUES ('bolt', 7)")
+        database.execute("CREATE TABLE makers (name TEXT)")
+        database.execute("INSERT INTO makers VALUES ('Ada')")
+    database.close()
+    (folder / "lines.jsonl").write_text('{"a": 1}\n{"a": 2}\n', encoding="utf-8")
+    (folder / "array.json").write_text('[{"a": 1}, {"a": 5}]', encoding="utf-8")
+    (folder / "object.json").write_text('{"a": {"b": 1}}', encoding="utf-8")
+    (folder / "tabs.tsv").write_text("a\tb\n1\t2\n", encoding="utf-8")
+    (folder / "zipped.csv.gz").write_bytes(gzip.compress(SALES.encode()))
+    with xlsxwriter.Workbook(folder / "book.xlsx") as book:
+        for name in ("Q1", "Q2"):
+            book.add_worksheet(name).write_column(0, 0, ["pieces", 3, 4])
+    report = library.add(folder)
+    assert not report.failed, report.failed
+    found = {table.name: table for table in library.tables()}
+    assert {name: table.rows for name, table in found.items()} == {
+        "array": 2,
+        "book_q1": 2,
+        "book_q2": 2,
+        "lines": 2,
+        "stock_makers": 1,
+        "stock_parts": 1,
+        "tabs": 1,
+        "towns": 2,
+        "zipped": 3,
+    }
+    assert mean_of(library, found["book_q2"], "pieces") == 3.5
+    assert mean_of(library, found["array"], "a") == 3
+    assert library.unusable_tables() == []
+    assert library.add(folder).count("unchanged") == len(list(folder.iterdir()))
+
+
+def test_a_long_table_is_searched_by_its_card(library: Library, tmp_path: Path) -> None:
+    lines = "".join(f"berth {n},{n / 10}\n" for n in range(30_000))
+    (tmp_path / "soundings.csv").write_text("berth,depth\n" + lines, encoding="utf-8")
+    seen: list[Progress] = []
+    report = library.add(tmp_path / "soundings.csv", progress=seen.append)
+    assert report.passages < 5
+    assert any(progress.stage == "tables" for progress in seen)
+    [table] = library.tables()
+    assert mean_of(library, table, "depth") == pytest.approx(29_999 / 20)
+    document = library.documents()[0]
+    assert "30,000 rows" in library.text(document.id).text
+    assert library.add(tmp_path / "soundings.csv").count("unchanged") == 1
+    library.add(tmp_path / "soundings.csv", force=True)
+    assert len(library.tables()) == 1
+
+
+def test_names_differ_and_do_not_depend_on_the_scope(library: Library, sales: Path) -> None:
+    other = sales.parent / "b" / "sales.csv"
+    other.parent.mkdir()
+    other.write_text("x\n1\n", encoding="utf-8")
+    library.add(other)
+    library.add(sales)
+    assert {table.path: table.name for table in library.tables()} == {
+        str(other): "sales",
+        str(sales): "sales_2",
+    }
+    [scoped] = library.tables(documents=[str(sales)])
+    assert scoped.name == "sales_2"
+    [filtered] = library.tables(filters={"folder": "b"})
+    assert filtered.path == str(other)
+    assert [table.name for table in library.desk(documents=[str(sales)]).tables()] == ["sales_2"]
+
+
+def test_what_is_no_table_stays_a_document(library: Library, tmp_path: Path) -> None:
+    # A workbook of one chart sheet has text in its title and no row.
+    (tmp_path / "odd.csv").write_text("just one line\n", encoding="utf-8")
+    report = library.add(tmp_path / "odd.csv")
+    assert report.count("added") == 1
+    tables, unusable = library.tables(), library.unusable_tables()
+    assert bool(tables) != bool(unusable)
+    assert library.add(tmp_path / "odd.csv").count("unchanged") == 1
+
+
+def test_a_library_from_before_tables_gets_them_with_the_next_add(
+    library: Library, sales: Path
+) -> None:
+    library.add(sales)
+    shutil.rmtree(library.path / "tables")
+    assert library.tables() == ()
+    assert library.documents()[0].tables == ()
+    assert library.add(sales, dry_run=True).count("updated") == 1
+    assert library.add(sales).count("updated") == 1
+    assert names(library) == ["sales"]
+    assert library.add(sales).count("unchanged") == 1
+
+
+def test_a_text_that_became_a_card_is_stored_apart(
+    library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older version made a text of every row: what is read anew must not meet that text."""
+    from secondlook.retrieval.parse import rows
+
+    library.add(sales)
+    [before] = library.documents()
+    shutil.rmtree(library.path / "tables")
+    monkeypatch.setattr(rows, "MOST_ROWS", 2)
+    monkeypatch.setattr("secondlook.library.intake.ParserPool", lambda *_: _HereParsing())
+    library.add(sales)
+    [after] = library.documents()
+    assert after.id == before.id
+    text = library.text(after.id).text
+    assert text.startswith("A table of 3 rows")
+    hit = library.search("north")[0].passage
+    assert text[hit.start : hit.end] == hit.text
+    assert library.add(sales).count("unchanged") == 1
+
+
+class _HereParsing:
+    """Parses in this process, where a test can change what a parser does."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def parse(self, jobs: list[tuple[str, Path]]) -> object:
+        from secondlook.retrieval.parse import extract
+
+        for key, path in jobs:
+            yield key, extract(path)
+
+
+def test_another_reader_reads_again(
+    library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.add(sales)
+    monkeypatch.setattr("secondlook.library.tabulating.READER_VERSION", "next")
+    assert library.add(sales).count("updated") == 1
+    assert names(library) == ["sales"]
+
+
+def test_standard_input_may_be_a_table(library: Library) -> None:
+    library.add_bytes(SALES.encode(), "sales.csv")
+    [table] = library.tables()
+    assert (table.name, table.path) == ("sales", "stdin:sales.csv")
+
+
+def test_tables_in_archives_are_documents_only(library: Library, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("sales.csv", SALES)
+        archive.writestr("more.csv", SALES + "east,1\n")
+    (tmp_path / "all.zip").write_bytes(out.getvalue())
+    assert library.add(tmp_path / "all.zip").count("added") == 2
+    assert library.tables() == ()
+    assert library.add(tmp_path / "all.zip").count("unchanged") == 1
+
+
+def test_backup_and_restore_carry_tables(library: Library, sales: Path, tmp_path: Path) -> None:
+    library.add(sales)
+    file = library.backup(tmp_path / "all.backup")
+    with Library.restore(file, tmp_path / "copy") as copy:
+        [table] = copy.tables()
+        assert mean_of(copy, table, "price") == pytest.approx(60.5 / 3)
+
+
+def test_a_rebuild_keeps_tables(library: Library, sales: Path) -> None:
+    library.add(sales)
+    with Library.rebuild(library.path) as rebuilt:
+        assert names(rebuilt) == ["sales"]
+    assert names(library) == ["sales"]
+
+
+def test_leftovers_are_swept(library: Library, sales: Path) -> None:
+    library.add(sales)
+    stray = library.path / "tables" / "0123.parquet"
+    stray.write_bytes(b"of an add that was killed")
+    library.compact(purge=True)
+    assert not stray.exists()
+    assert names(library) == ["sales"]
+    stray.write_bytes(b"of another")
+    sales.with_name("new.csv").write_text("a\n1\n", encoding="utf-8")
+    library.add(sales.parent)
+    assert not stray.exists()
+    assert names(library) == ["new", "sales"]
+
+
+def test_ctrl_c_ends_the_reading_of_a_table(
+    library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from secondlook.tables import reading
+
+    real = reading.read_tables
+    pressed: list[Progress] = []
+
+    def slow(*arguments: object, **options: object) -> object:
+        """Asks for something that never ends, as a huge file would seem to."""
+        worker = options["worker"]
+        sql = "SELECT count(*) FROM range(100000000000) a, range(100000000000) b"
+        worker.call("worker_tasks:select", seconds=None, sql=sql)  # type: ignore[attr-defined]
+        return real(*arguments, **options)  # type: ignore[arg-type]
+
+    def press(progress: Progress) -> None:
+        if progress.stage == "tables" and not pressed:
+            pressed.append(progress)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(reading, "read_tables", slow)
+    report = library.add(sales, progress=press)
+    assert report.interrupted
+    assert library.tables() == ()
+    monkeypatch.setattr(reading, "read_tables", real)
+    assert library.add(sales).count("added") == 1
+    assert names(library) == ["sales"]
+
+
+def test_json_of_a_document_names_its_tables(library: Library, sales: Path) -> None:
+    from secondlook.cli.forms import document_form
+
+    library.add(sales)
+    assert json.loads(json.dumps(document_form(library.documents()[0])))["tables"] == ["sales"]

@@ -1,0 +1,114 @@
+"""The tables of documents on disk: what is on record, what goes, what is swept; and their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import LibraryError
+from secondlook.library.tables import TableStore
+from secondlook.tables.naming import named_apart, unlike
+from secondlook.tables.table import Column, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READER = "1"
+
+
+def table(identity: str, name: str = "sales") -> Table:
+    columns = (Column(name="x", type="integer"),)
+    return Table(id=identity, name=name, title=name, sha256="f" * 64, rows=1, columns=columns)
+
+
+def put(store: TableStore, document: str, *identities: str, reader: str = READER) -> None:
+    store.folder.mkdir(exist_ok=True)
+    for identity in identities:
+        store.file(identity).write_bytes(b"rows")
+        (store.folder / f"{identity}.profile.json").write_text("{}", encoding="utf-8")
+    store.write(document, reader, [table(identity) for identity in identities])
+
+
+def names(store: TableStore) -> list[str]:
+    return sorted(path.name for path in store.folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TableStore:
+    return TableStore(tmp_path / "tables")
+
+
+def test_an_old_library_has_none(store: TableStore) -> None:
+    assert store.tables("a") == ()
+    assert store.holders() == []
+    assert store.known(READER) == set()
+    store.delete("a")
+    store.sweep(set())
+
+
+def test_what_was_written_is_read(store: TableStore) -> None:
+    put(store, "a", "t1", "t2")
+    assert store.tables("a") == (table("t1"), table("t2"))
+    assert store.has("a", READER)
+    assert not store.has("a", "2")
+    assert store.known(READER) == {"a"}
+    assert store.problem("a") is None
+
+
+def test_a_document_may_be_no_table(store: TableStore) -> None:
+    store.write("a", READER, (), problem="it holds no rows")
+    assert store.has("a", READER)
+    assert store.tables("a") == ()
+    assert store.problem("a") == "it holds no rows"
+
+
+def test_what_an_older_reader_found_serves_until_it_is_read_again(store: TableStore) -> None:
+    put(store, "a", "old", reader="0")
+    assert store.tables("a") == (table("old"),)
+    assert store.known(READER) == set()
+    put(store, "a", "new")
+    assert store.tables("a") == (table("new"),)
+
+
+def test_a_table_whose_file_is_gone_is_not_told(store: TableStore) -> None:
+    put(store, "a", "t1", "t2")
+    store.file("t1").unlink()
+    assert store.tables("a") == (table("t2"),)
+
+
+def test_a_document_goes_with_all_that_is_its_own(store: TableStore) -> None:
+    put(store, "a", "t1")
+    put(store, "b", "t2")
+    store.delete("a")
+    store.delete("a")
+    assert names(store) == ["b.1.json", "t2.parquet", "t2.profile.json"]
+
+
+def test_a_sweep_leaves_what_documents_hold(store: TableStore) -> None:
+    put(store, "a", "t1")
+    put(store, "gone", "t2")
+    (store.folder / "t3.parquet.partial").write_bytes(b"half")
+    store.sweep({"a"})
+    assert names(store) == ["a.1.json", "t1.parquet", "t1.profile.json"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"tables": [{}], "problem": null}', "[]"])
+def test_a_damaged_record_names_no_table(store: TableStore, damage: str) -> None:
+    put(store, "a", "t1")
+    (store.folder / "records" / "a.1.json").write_text(damage, encoding="utf-8")
+    assert store.tables("a") == ()
+    assert store.problem("a") == "its record is damaged"
+
+
+def test_a_full_disk_is_told(store: TableStore) -> None:
+    store.folder.parent.mkdir(exist_ok=True)
+    store.folder.write_text("in the way", encoding="utf-8")
+    with pytest.raises(LibraryError, match="cannot be written"):
+        store.write("a", READER, ())
+
+
+def test_names_differ() -> None:
+    found = named_apart([table("1"), table("2"), table("3", "sales_2")], taken={"x"})
+    assert [one.name for one in found] == ["sales", "sales_2", "sales_2_2"]
+    assert unlike("sales", {"sales", "sales_2"}) == "sales_3"
