@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError, SandboxError, TableError
-from secondlook.nodes.analysing.at_hand import asked_tables, desk_of
+from secondlook.nodes.analysing.at_hand import asked_tables, desk_of, embedding
 from secondlook.nodes.analysing.outcomes import last_outcome
 from secondlook.nodes.analysing.result_shown import result_shown
 from secondlook.nodes.analysing.showing import shared
@@ -150,7 +150,7 @@ async def _by_recomputation(
     try:
         tables = await asked_tables(context, question)
         read = await asyncio.to_thread(
-            lambda: understand(question, tables, embed=context.shelf.vectors)
+            lambda: understand(question, tables, embed=embedding(context))
         )
         if read.best is None or read.best.operation is not None:
             return [], []

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
-from secondlook.nodes.analysing.answering import named_values
+from secondlook.nodes.analysing.answering import RESULT, named_values
 from secondlook.nodes.analysing.confidence import confidence
 from secondlook.nodes.analysing.outcomes import last_outcome
 from secondlook.nodes.analysing.result_shown import result_shown, value_shown
@@ -119,18 +119,21 @@ def _by_template(state: Analysed, outcome: Outcome, values: dict[str, Plain]) ->
         return [f"The result is a table of {rows} {'row' if rows == 1 else 'rows'}."]
     if len(values) == 1:
         name, value = next(iter(values.items()))
-        return [_single(state["reading"], name, value)]
+        return [_single(state, name, value)]
     listed = [f"{name}: {value_shown(value)}" for name, value in list(values.items())[:_LISTED]]
     more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
     return [f"{'; '.join(listed)}{more}."]
 
 
-def _single(reading: str, name: str, value: Plain) -> str:
-    shown = value_shown(value)
+def _single(state: Analysed, name: str, value: Plain) -> str:
     if isinstance(value, list | dict) and not value:
         return "There is none."
-    subject = reading or name.replace("_", " ")
-    return f"{subject[:1].upper()}{subject[1:]}: {shown}."
+    subject = state["reading"] or (name.replace("_", " ") if name != RESULT else "")
+    if subject:
+        return f"{subject[:1].upper()}{subject[1:]}: {value_shown(value)}."
+    columns = list(dict.fromkeys(one["column"] for one in state["resolved"]))
+    source = f", computed from {', '.join(columns)}" if columns else ""
+    return f"{value_shown(value)}{source}."
 
 
 def _short(values: dict[str, Plain]) -> str | None:

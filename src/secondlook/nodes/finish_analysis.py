@@ -30,10 +30,16 @@ from secondlook.state import Analysed, Finishing, Readings
 from secondlook.tables.asking import wanted_of
 
 if TYPE_CHECKING:
-    from secondlook.answer import AnalysisKind, Status
+    from secondlook.answer import AnalysisKind, Status, StopReason
     from secondlook.sandbox import Outcome
 
-_ABSTAINED = frozenset({"no_evidence", "attempts_exhausted", "no_progress", "cannot_proceed"})
+_WHY: dict[StopReason, str] = {
+    "no_evidence": "The tables do not answer this.",
+    "attempts_exhausted": "No answer: no result could stand.",
+    "no_progress": "No answer: trying again changed nothing.",
+    "cannot_proceed": "No answer: this cannot be computed here.",
+}
+_ABSTAINED = frozenset(_WHY)
 
 
 class Analysing(Finishing, Analysed, Readings):
@@ -57,7 +63,7 @@ async def analysed(state: Analysing, context: Context) -> Answer:
         update={
             "analysis": analysis,
             "values": values,
-            "text": _text(plain, analysis),
+            "text": _text(plain, analysis, state["draft"]["note"]),
             "status": _status(plain),
             "asks_back": state.get("asks_back"),
             "confidence": _confidence(plain),
@@ -93,13 +99,20 @@ def _model(context: Context, analysis: Analysis, plain: Answer) -> str | None:
     return context.models.name("code") if analysis.kind == "generated" else plain.model
 
 
-def _text(plain: Answer, analysis: Analysis) -> str:
+def _text(plain: Answer, analysis: Analysis, note: str | None) -> str:
     if not plain.claims:
+        return _abstention(plain, note)
+    reading = analysis.reading if analysis.kind == "computed" else ""
+    if reading.casefold() in plain.text.casefold():
         return plain.text
-    parts = [plain.text]
-    if analysis.kind == "computed" and analysis.reading:
-        parts.append(f"Read as: {analysis.reading}.")
-    return "\n\n".join(parts)
+    return f"{plain.text}\n\nRead as: {reading}."
+
+
+def _abstention(plain: Answer, note: str | None) -> str:
+    if plain.stop_reason not in _ABSTAINED:
+        return plain.text
+    why = _WHY[plain.stop_reason]
+    return f"{why} {note}" if note else why
 
 
 def _kind(state: Analysing, *, stands: bool) -> AnalysisKind:

@@ -14,7 +14,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes.analysing import requiring
 from secondlook.nodes.analysing.again import after_remedy
-from secondlook.nodes.analysing.at_hand import asked_tables, resolver
+from secondlook.nodes.analysing.at_hand import asked_tables, embedding, resolver
 from secondlook.nodes.analysing.showing import shared
 from secondlook.prompts import load
 from secondlook.state import (
@@ -110,7 +110,7 @@ def _revising(state: ToRequire) -> bool:
 
 def _read(context: Context, asked: _Asked) -> Understanding:
     return read_question(
-        asked.question, asked.tables, embed=context.shelf.vectors, wanted=asked.wanted
+        asked.question, asked.tables, embed=embedding(context), wanted=asked.wanted
     )
 
 

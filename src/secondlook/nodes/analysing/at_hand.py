@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.context import Context, Desk
+    from secondlook.tables.resolving.port import Embed
     from secondlook.tables.table import Table
 
 MOST_TABLES = 6
@@ -75,12 +76,16 @@ def _values(desk: Desk, table: str, column: str) -> Sequence[str]:
 
 
 def resolver(context: Context, tables: Sequence[AskedTable]) -> Resolver:
-    return Resolver(tables, embed=partial(_embedded, context))
+    return Resolver(tables, embed=embedding(context))
 
 
-def _embedded(context: Context, texts: Sequence[str]) -> list[list[float]]:
+def embedding(context: Context) -> Embed:
     """Nothing where there is no embedder: names are then told by their letters alone."""
-    try:
-        return context.shelf.vectors(texts)
-    except ModelError:
-        return []
+
+    def embedded(texts: Sequence[str]) -> list[list[float]]:
+        try:
+            return context.shelf.vectors(texts)
+        except ModelError:
+            return []
+
+    return embedded
