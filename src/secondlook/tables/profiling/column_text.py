@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from secondlook.tables.profiling.quality import ALL_MISSING, CONSTANT, missing_share
+from secondlook.tables.profiling.wording import LONGEST_VALUE, cut, percent, quoted, single_line
 from secondlook.tables.table import NUMERIC, TEMPORAL
 
 if TYPE_CHECKING:
     from secondlook.answer import Scalar
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
 
-LONGEST_VALUE = 40
 LONGEST_NAME = 80
 LONGEST_WARNING = 120
 SHOWN_VALUES = 5
@@ -18,13 +19,16 @@ SHOWN_EXAMPLES = 3
 MOST_WARNINGS = 2
 LARGEST_WHOLE = 10_000_000
 DIGITS = 4
+FEW_NUMBERS = 5
+"""Numbers with so few values are codes: each is told."""
 
 
 def column_line(table: Table, profile: TableProfile, place: int) -> str:
     column = profile.columns[place]
     told = [pandas_type(column), *_unit(column), *_values(column), *_gaps(column)]
-    warnings = [single_line(one, LONGEST_WARNING) for one in column.warnings[:MOST_WARNINGS]]
-    warned = f" (careful: {'; '.join(warnings)})" if warnings else ""
+    new = [one for one in column.warnings if one not in told and one != CONSTANT]
+    warnings = [single_line(one, LONGEST_WARNING) for one in new]
+    warned = f" (careful: {'; '.join(warnings[:MOST_WARNINGS])})" if warnings else ""
     return f"- {shown_name(table, profile, place)}: {', '.join(told)}{warned}"
 
 
@@ -66,9 +70,12 @@ def _values(column: ColumnProfile) -> list[str]:
         share = column.mean or 0.0
         return [f"True {percent(share)}, False {percent(1 - share)}"]
     if column.type in NUMERIC:
-        return [*_range(column), *_middle(column), *_keyness(column)]
+        few = column.top and column.distinct <= FEW_NUMBERS
+        return _texts(column) if few else [*_range(column), *_middle(column), *_keyness(column)]
     if column.type in TEMPORAL:
         return [*_range(column), *_keyness(column)]
+    if column.distinct == 1 and column.top:
+        return [f"always {quoted(column.top[0].value)}"]
     return [*_keyness(column), *_texts(column)]
 
 
@@ -101,7 +108,8 @@ def _texts(column: ColumnProfile) -> list[str]:
     if column.top:
         present = max(1, column.rows - column.missing)
         shown = column.top[:SHOWN_VALUES]
-        told = [f"{quoted(one.value)} {percent(one.count / present)}" for one in shown]
+        write = str if column.type in NUMERIC else quoted
+        told = [f"{write(one.value)} {percent(one.count / present)}" for one in shown]
         return ["; ".join(told)]
     if column.examples:
         return [f"such as {', '.join(map(quoted, column.examples[:SHOWN_EXAMPLES]))}"]
@@ -112,8 +120,8 @@ def _gaps(column: ColumnProfile) -> list[str]:
     if not column.missing:
         return []
     if column.missing == column.rows:
-        return ["all missing"]
-    return [f"{percent(column.missing / column.rows)} missing"]
+        return [ALL_MISSING]
+    return [missing_share(column.missing / column.rows)]
 
 
 def shown_value(value: Scalar) -> str:
@@ -124,28 +132,7 @@ def shown_value(value: Scalar) -> str:
 
 def number(value: float) -> str:
     """Short, and whole numbers as they are."""
-    if float(value).is_integer() and abs(value) < LARGEST_WHOLE:
-        return str(int(value))
+    size = abs(value)
+    if size < LARGEST_WHOLE and (float(value).is_integer() or size >= 10**DIGITS):
+        return f"{value:.0f}"
     return f"{value:.{DIGITS}g}"
-
-
-def percent(share: float) -> str:
-    if 0 < share < 0.01:  # noqa: PLR2004
-        return "<1 %"
-    if 0.99 < share < 1:  # noqa: PLR2004
-        return ">99 %"
-    return f"{share:.0%}".replace("%", " %")
-
-
-def quoted(text: str) -> str:
-    return repr(cut(text, LONGEST_VALUE))
-
-
-def single_line(text: str, longest: int) -> str:
-    """Without quotes around it. Control characters and line breaks are blanks."""
-    shown = "".join(character if character.isprintable() else " " for character in text)
-    return cut(" ".join(shown.split()), longest)
-
-
-def cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

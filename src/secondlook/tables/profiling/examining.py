@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from secondlook.tables.profiling.column_text import number, percent, quoted
 from secondlook.tables.profiling.joins import (
     Candidate,
     Profiled,
@@ -15,6 +14,7 @@ from secondlook.tables.profiling.joins import (
 )
 from secondlook.tables.profiling.shapes import text_dates, text_numbers, text_shapes
 from secondlook.tables.profiling.source import open_source
+from secondlook.tables.profiling.wording import percent, quoted
 from secondlook.tables.table import (
     NUMERIC,
     TEMPORAL,
@@ -41,6 +41,8 @@ SAMPLE_VALUES = 8
 SAMPLE_ROWS = 3
 MOST_GROUPS = 1_000
 SMALL_GROUP = 5
+MOST_MEASURED = 50
+"""Nobody groups by a measured number with more values."""
 MOST_OVERLAPS = 20
 WORTH_TELLING = 0.05
 FIRST_YEAR, LAST_YEAR = 1800, 2100
@@ -96,7 +98,7 @@ def _meetings(
         (side, other, candidate)
         for side in sides
         for other in (each for profiled in others for each in joinable_sides(profiled))
-        if (candidate := pair_up(side, other)) is not None
+        if (candidate := pair_up(side, other)) and _worth_comparing(candidate)
     ]
     pairs.sort(key=lambda each: each[2].order)
     asked = [Candidate(side, other, 0.0) for side, other, _ in pairs[:MOST_OVERLAPS]]
@@ -106,6 +108,11 @@ def _meetings(
             if share >= WORTH_TELLING:
                 met.setdefault(each.left.place, []).append(_meeting(each.right, share))
     return met
+
+
+def _worth_comparing(each: Candidate) -> bool:
+    """Numbers under different names meet by chance."""
+    return each.likeness > 0 or each.left.column.type == each.right.column.type == "text"
 
 
 def _meeting(other: Side, share: float) -> str:
@@ -197,14 +204,16 @@ def _date(source: Source, place: int) -> list[str]:
 
 
 def _groups(source: Source, place: int, column: ColumnProfile) -> list[str]:
-    if column.distinct > MOST_GROUPS or column.key:
+    most = min(MOST_MEASURED if column.type == "number" else MOST_GROUPS, source.rows // 2)
+    if column.distinct > most:
         return []
     sizes = f"c{place} IS NOT NULL GROUP BY c{place}"
     counts = sorted(row[0] for row in source.rows_of("count(*)", where=sizes))
     if len(counts) < 2:  # noqa: PLR2004  # one group is none
         return []
-    middle = number(counts[len(counts) // 2])
-    said = f"{len(counts):,} groups of {counts[0]:,} to {counts[-1]:,} rows, {middle} in the middle"
+    said = f"{len(counts):,} groups of {counts[0]:,} to {counts[-1]:,} rows"
+    if len(counts) > 2:  # noqa: PLR2004  # two have no middle one
+        said += f", {counts[len(counts) // 2]:,} in the middle"
     small = sum(size < SMALL_GROUP for size in counts)
     return [f"{said}; {small:,} have fewer than {SMALL_GROUP} rows" if small else said]
 

@@ -78,6 +78,8 @@ ENDINGS = _words(
 )
 """Units that a name may end in without brackets: `weight_kg`. Others are too often something
 else."""
+ONE_LETTER = frozenset("%‰°mgtshlLWVKJN")
+"""As they are written: `size (M)` is no length."""
 BY_QUANTITY = {
     "temperature temp tmin tmax": {"c": "°C", "f": "°F", "k": "K"},
     "height length distance width depth altitude elevation dist radius diameter visibility": {
@@ -169,6 +171,8 @@ def is_unit(text: str) -> bool:
 
 def _one_unit(part: str) -> bool:
     lower = part.lower()
+    if len(part) == 1:
+        return part in ONE_LETTER
     return lower in UNITS or (bool(lower) and _POWER.sub("", lower) in UNITS)
 
 

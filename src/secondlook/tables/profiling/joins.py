@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from secondlook.tables.profiling.headers import name_words
@@ -32,10 +33,12 @@ SAME_NAME = 0.95
 ENOUGH_OVERLAP = 0.5
 OVERLAP_WITHOUT_NAME = 0.9
 FEWEST_WITHOUT_NAME = 5
-FEWEST_WITHOUT_KEY = 3
+FEWEST_WITHOUT_KEY = 10
+"""Two tables may share a category, but `yes` and `no` join nothing."""
 NAMING_WORDS = frozenset(
     {"id", "ids", "key", "code", "no", "nr", "num", "number", "fk", "pk", "ref"}
 )
+_NAMELESS = re.compile(r"Unnamed: \d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,10 @@ def _best_of_each_pair(found: Iterable[tuple[Candidate, float]]) -> Iterable[Joi
 
 def _candidates(tables: Sequence[Profiled]) -> Iterable[Candidate]:
     for one, other in combinations(map(joinable_sides, tables), 2):
-        for first in one:
-            for second in other:
-                candidate = pair_up(first, second)
-                if candidate and _plausible(candidate):
-                    yield candidate
+        for first, second in product(one, other):
+            candidate = pair_up(first, second)
+            if candidate and _plausible(candidate):
+                yield candidate
 
 
 def joinable_sides(profiled: Profiled) -> list[Side]:
@@ -121,7 +123,7 @@ def joinable_sides(profiled: Profiled) -> list[Side]:
     return [
         Side(table, file, place, column)
         for place, column in enumerate(profile.columns)
-        if column.type in JOINABLE and column.distinct > 1
+        if column.type in JOINABLE and column.distinct > 1 and not _NAMELESS.match(column.name)
     ]
 
 
@@ -145,21 +147,21 @@ def _ranges_meet(one: ColumnProfile, other: ColumnProfile) -> bool:
 
 
 def _plausible(each: Candidate) -> bool:
-    if each.likeness >= SAME_NAME:
-        return each.right.column.key or each.left.column.distinct >= FEWEST_WITHOUT_KEY
-    if not each.right.column.key:
-        return False
-    if each.likeness >= ALIKE:
+    left, right = each.left.column, each.right.column
+    if each.likeness >= ALIKE and right.key:
         return True
+    if each.likeness >= SAME_NAME:
+        names = bool(each.left.words & NAMING_WORDS) or left.type != "integer"
+        return names and left.distinct >= FEWEST_WITHOUT_KEY
     # Numbers meet by chance: without a name in common only texts count.
-    texts = each.left.column.type == each.right.column.type == "text"
-    return texts and each.left.column.distinct >= FEWEST_WITHOUT_NAME
+    texts = left.type == right.type == "text"
+    return texts and right.key and left.distinct >= FEWEST_WITHOUT_NAME
 
 
 def likeness(one: Side, other: Side) -> float:
-    """`customer_id` is `customers.id`."""
+    """`customer_id` is `customers.id`; but the `id` of one table is not that of another."""
     if one.words == other.words:
-        return 1.0 if one.words else 0.0
+        return 0.0 if one.words <= NAMING_WORDS else 1.0
     if _names_the_other(one, other) or _names_the_other(other, one):
         return SAME_NAME
     mine, theirs = one.words - NAMING_WORDS, other.words - NAMING_WORDS

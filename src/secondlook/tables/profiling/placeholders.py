@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from secondlook.answer import Scalar
 
 PLACEHOLDER_TEXTS: tuple[str, ...] = (
-    *("?", "??", "???", "-", "--", "---", ".", "..", "*", "x", "xxx"),
+    *("?", "??", "???", "-", "--", "---", ".", "..", "*", "xxx"),
     *("na", "n/a", "#n/a", "n.a.", "n. a.", "nan", "nil", "none", "null", "keine angabe", "k.a."),
     *("not available", "not applicable", "not specified", "no data", "no answer"),
     *("missing", "unknown", "undefined", "unspecified", "unbekannt", "inconnu", "tbd", "tba"),
-    *("-99", "-999", "-9999", "999", "9999", "99999", "0000-00-00"),
+    *("-99", "-999", "-9999", "0000-00-00"),
 )
 PLACEHOLDER_NUMBERS = frozenset(
     float(sign + digit * length) for sign in "-+" for digit in "89" for length in range(2, 10)

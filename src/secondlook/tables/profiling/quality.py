@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.tables.profiling.headers import hard_to_tell_apart
 from secondlook.tables.profiling.second import far_limits
+from secondlook.tables.profiling.wording import percent, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,16 +15,17 @@ if TYPE_CHECKING:
     from secondlook.tables.profiling.facts import Facts, Passed
 
 MOSTLY = 0.5
+CONSTANT = "always the same value"
+ALL_MISSING = "every value is missing"
 SHOWN = 3
-LONGEST_SHOWN = 40
 SHARE_OF_NUMBERS = 0.05
 
 
-def column_warnings(facts: Facts) -> tuple[str, ...]:
+def column_warnings(facts: Facts, unit: str | None) -> tuple[str, ...]:
     if facts.rows == 0:
         return ()
     if facts.present + facts.infinite == 0:
-        return ("every value is missing",)
+        return (ALL_MISSING,)
     found = [
         *_missing(facts),
         *_constant(facts),
@@ -32,6 +34,8 @@ def column_warnings(facts: Facts) -> tuple[str, ...]:
         *_spellings(facts),
         *_far(facts),
     ]
+    if unit == "%" and are_shares(facts):
+        found.append("named a percentage, but between 0 and 1")
     if facts.infinite:
         found.append(f"{facts.infinite:,} values are infinite or too large to compute with")
     if facts.future:
@@ -39,13 +43,22 @@ def column_warnings(facts: Facts) -> tuple[str, ...]:
     return tuple(found)
 
 
+def are_shares(facts: Facts) -> bool:
+    ends = (facts.minimum, facts.maximum)
+    return facts.type == "number" and all(isinstance(end, float) and 0 <= end <= 1 for end in ends)
+
+
 def _missing(facts: Facts) -> list[str]:
     share = facts.missing / facts.rows
-    return [f"{share:.0%} missing"] if share >= MOSTLY else []
+    return [missing_share(share)] if share >= MOSTLY else []
+
+
+def missing_share(share: float) -> str:
+    return f"{percent(share)} missing"
 
 
 def _constant(facts: Facts) -> list[str]:
-    return ["always the same value"] if facts.distinct == 1 and facts.present > 1 else []
+    return [CONSTANT] if facts.distinct == 1 and facts.present > 1 else []
 
 
 def _mixed(facts: Facts) -> list[str]:
@@ -57,13 +70,14 @@ def _mixed(facts: Facts) -> list[str]:
         return ["numbers kept as text"]
     if share < SHARE_OF_NUMBERS:
         return []
-    return [f"{share:.0%} of the texts are numbers, others are not: {_quoted(facts.not_a_number)}"]
+    other = quoted(facts.not_a_number or "")
+    return [f"{percent(share)} of the texts are numbers, others are not: {other}"]
 
 
 def _placeholders(facts: Facts) -> list[str]:
     if not facts.placeholders:
         return []
-    told = [f"{_quoted(text)} ({count:,})" for text, count in facts.placeholders[:SHOWN]]
+    told = [f"{quoted(text)} ({count:,})" for text, count in facts.placeholders[:SHOWN]]
     return [f"may stand for missing: {', '.join(told)}"]
 
 
@@ -75,7 +89,7 @@ def _spellings(facts: Facts) -> list[str]:
     for text, _ in facts.counts:
         alike[" ".join(text.casefold().split())].append(text)
     several = [group for group in alike.values() if len(group) > 1]
-    told = [" = ".join(map(_quoted, sorted(group)[:SHOWN])) for group in several[:SHOWN]]
+    told = [" = ".join(map(quoted, sorted(group)[:SHOWN])) for group in several[:SHOWN]]
     more = f" and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
     return [f"spelled in several ways: {'; '.join(told)}{more}"] if told else []
 
@@ -90,11 +104,6 @@ def _far(facts: Facts) -> list[str]:
     return [f"{facts.far:,} {verb} far from the rest (90 % are between {low:g} and {high:g})"]
 
 
-def _quoted(text: str | None) -> str:
-    cut = (text or "").replace("\n", " ")
-    return repr(cut if len(cut) <= LONGEST_SHOWN else cut[: LONGEST_SHOWN - 1] + "…")
-
-
 def table_warnings(names: Sequence[str], passed: Passed) -> tuple[str, ...]:
     rows = passed.columns[0].rows if passed.columns else 0
     if not rows:
@@ -107,7 +116,7 @@ def table_warnings(names: Sequence[str], passed: Passed) -> tuple[str, ...]:
     if empty:
         found.append(f"{empty:,} of its columns have no value at all")
     found += [
-        f"headers are hard to tell apart: {', '.join(map(_quoted, group[:SHOWN]))}"
+        f"headers are hard to tell apart: {', '.join(map(quoted, group[:SHOWN]))}"
         for group in hard_to_tell_apart(names)[:SHOWN]
     ]
     return tuple(found)

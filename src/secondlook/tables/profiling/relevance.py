@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from secondlook.retrieval.stopwords import STOP_WORDS
 from secondlook.tables.profiling.headers import name_words
 from secondlook.tables.profiling.joins import singular
 
@@ -43,7 +44,7 @@ def ranked(
 
 
 def question_words(question: str) -> frozenset[str]:
-    return frozenset(map(singular, name_words(question)))
+    return frozenset(map(singular, set(name_words(question)) - STOP_WORDS["english"]))
 
 
 def name_score(column: ColumnProfile, words: frozenset[str]) -> float:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from secondlook.tables.profiling.column_text import percent, quoted
+from secondlook.tables.profiling.wording import percent, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.tables.profiling.headers import read_header
 from secondlook.tables.profiling.passes import look
-from secondlook.tables.profiling.quality import column_warnings, table_warnings
+from secondlook.tables.profiling.quality import are_shares, column_warnings, table_warnings
 from secondlook.tables.profiling.source import open_source
 from secondlook.tables.table import Column, ColumnProfile, Table, TableProfile, ValueCount
 
@@ -63,10 +63,10 @@ def _column_profile(column: Column, facts: Facts) -> ColumnProfile:
         quantiles=facts.quantiles,
         top=_top(facts),
         examples=facts.examples,
-        unit=said.unit,
+        unit=None if said.unit == "%" and are_shares(facts) else said.unit,
         currency=said.currency,
         key=facts.key,
-        warnings=column_warnings(facts),
+        warnings=column_warnings(facts, said.unit),
     )
 
 

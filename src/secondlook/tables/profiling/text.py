@@ -10,13 +10,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from secondlook.tables.profiling.column_text import (
-    column_line,
-    percent,
-    shown_name,
-    single_line,
-)
+from secondlook.tables.profiling.column_text import column_line, shown_name
 from secondlook.tables.profiling.relevance import ranked
+from secondlook.tables.profiling.wording import percent, single_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -1,0 +1,72 @@
+"""Tables for tests of profiles: made in memory, profiled by the real tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from secondlook.tables.profiling.tasks import profile
+from secondlook.tables.table import Column, ColumnType, Table, TableProfile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+TODAY = "2026-06-30"
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": 1})
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    table: Table
+    file: Path
+
+    def profile(self) -> TableProfile:
+        with database().cursor() as connection:
+            found = profile(
+                connection, file=str(self.file), table=self.table.model_dump(), today=TODAY
+            )
+        return TableProfile.model_validate(found)
+
+
+def make_table(
+    folder: Path, columns: Mapping[str, Sequence[Any]] | pa.Table, *, name: str = "made"
+) -> Made:
+    """A Parquet file and the record of it, as reading a file would give them."""
+    frame = columns if isinstance(columns, pa.Table) else pa.table(dict(columns))
+    file = folder / f"{name}.parquet"
+    pq.write_table(frame, file)
+    described = [Column(name=field.name, type=column_type(field.type)) for field in frame.schema]
+    table = Table(
+        id=f"id-of-{name}",
+        name=name,
+        title=f"{name}.csv",
+        sha256="0" * 64,
+        rows=frame.num_rows,
+        columns=tuple(described),
+    )
+    return Made(table, file)
+
+
+def column_type(type_: pa.DataType) -> ColumnType:
+    kinds: list[tuple[Any, ColumnType]] = [
+        (pa.types.is_boolean, "boolean"),
+        (pa.types.is_integer, "integer"),
+        (pa.types.is_floating, "number"),
+        (pa.types.is_decimal, "number"),
+        (pa.types.is_null, "number"),
+        (pa.types.is_string, "text"),
+        (pa.types.is_date, "date"),
+        (pa.types.is_timestamp, "datetime"),
+        (pa.types.is_time, "time"),
+    ]
+    return next((kind for fits, kind in kinds if fits(type_)), "other")
