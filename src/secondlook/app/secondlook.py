@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from secondlook.app.failing import failed
 from secondlook.app.graphs import Graphs
 from secondlook.app.kept import RunKept
+from secondlook.app.last_result import last_result
 from secondlook.app.loop import LoopThread
 from secondlook.app.memory import own_memory
 from secondlook.app.pages import RunPages
@@ -198,6 +199,8 @@ class Secondlook:
         run's id where the same question must make the same prompts; nobody may guess it.
         """
         question, workflow = with_choices(question, choices, workflow, self.settings)
+        leant_on = last_result(question, earlier)
+        tables = leant_on or tables
         workflow = workflow_for(tables, workflow)
         self._web_search()  # a setting that cannot work is told before a run begins
         risk = with_risk(self.settings, max_risk).answer.max_risk
@@ -207,7 +210,9 @@ class Secondlook:
             "documents": None if where.documents is None else sorted(where.documents),
             "labels": sorted(where.labels),
         }
-        worked_on = await made_stand_alone(self._models, self.settings, question, earlier)
+        worked_on = await made_stand_alone(
+            self._models, self.settings, question, () if leant_on else earlier
+        )
         if workflow in {None, SUMMARY}:
             certain = workflow == SUMMARY
             summed = summary_scope(self.library, worked_on.asked, scope, filters, certain=certain)

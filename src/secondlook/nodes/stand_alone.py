@@ -11,6 +11,7 @@ from secondlook.events import NodeFinished, Warned
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from secondlook.answer import ResultTable
     from secondlook.events import Event
 
 
@@ -26,6 +27,8 @@ class Turn:
     """Of the documents that were cited, in order."""
     asks_back: str | None = None
     """What was asked in return, where the question had several readings."""
+    table: ResultTable | None = None
+    """The result of an analysis."""
 
 
 @dataclass(frozen=True, slots=True)
