@@ -27,6 +27,7 @@ _DOWNWARD = re.compile(
 _LIST_MARK = re.compile(r"^\s*(?:[-*\u2022]\s*)?\d{1,2}[.)]\s+")
 _DIGITS = re.compile(r"\d[\d,'\u2019\u00a0\u202f\u2009]*(?:\.\d+)?|\.\d+")
 _PLAIN = re.compile(r"-?\d+(?:\.\d+)?")
+_TIMED = re.compile(r"\b(\d{4}-\d{2}-\d{2})T(?=\d{2}:)")
 _SLACK = 1e-9
 
 
@@ -76,7 +77,8 @@ def _held(values: Iterable[Plain | Frame], allowed: Iterable[str]) -> _Held:
                 found.append(one)
             if len(found) >= _MOST:
                 break
-    words = {reading for text in texts for number in numbers(text) for reading in number.readings}
+    dated = [_TIMED.sub(r"\1 ", text) for text in texts]
+    words = {reading for text in dated for number in numbers(text) for reading in number.readings}
     found += [float(word) for word in words if _PLAIN.fullmatch(word)]
     return _Held(tuple(found), frozenset(words))
 

@@ -84,7 +84,8 @@ def _paired(
         yield from named
         return
     measure, value = ours[0]
-    alike = [one for one in theirs if isinstance(value, str) == isinstance(one.value, str)]
+    is_number = _as_number(value) is not None
+    alike = [one for one in theirs if (_as_number(one.value) is not None) == is_number]
     if len(alike) == 1:
         yield measure, value, alike[0]
         return
