@@ -33,7 +33,11 @@ def values_of(
     if reading.operation is not None:
         return _named(wanted, {"answer": _operated(reading, computed)})
     if reading.outputs:
-        return {one.name: _output(one, computed) for one in reading.outputs}
+        values = {one.name: _output(one, computed) for one in reading.outputs}
+        return {
+            name: f'"{value}"' if name in wanted.quoted and isinstance(value, str) else value
+            for name, value in values.items()
+        }
     if reading.query.measures:
         return _named(wanted, _measured(reading.query, computed[0], wanted))
     return _named(wanted, {"answer": _of_rows(reading, computed[0])})
@@ -67,6 +71,8 @@ def _output(one: Output, computed: Sequence[Computed]) -> JsonValue:
     result = computed[one.query]
     if one.every is not None:
         return _every(one, result)
+    if one.combine is not None:
+        return _combined(one, result)
     keys = len(one.group)
     row = next((row for row in result.rows if row[:keys] == one.group), None)
     if one.cases:
@@ -78,7 +84,30 @@ def _every(one: Output, result: Computed) -> JsonValue:
     values = [_rounded(_cell(result, one.measure, row), one.decimals) for row in result.rows]
     if one.every == "list":
         return list(values)
-    return {str(row[0]): value for row, value in zip(result.rows, values, strict=True)}
+    return {f"{one.prefix}{row[0]}": value for row, value in zip(result.rows, values, strict=True)}
+
+
+def _combined(one: Output, result: Computed) -> JsonValue:
+    row = result.rows[0] if result.rows else None
+    cells = [(label, _cell(result, measure, row)) for measure, label in one.over]
+    values = [(label, value) for label, value in cells if isinstance(value, int | float)]
+    if not values:
+        return None
+    if one.combine == "sum":
+        return _rounded(sum(value for _, value in values), one.decimals)
+    if one.combine == "positive":
+        return [label for label, value in values if value]
+    best = (max if one.combine == "most" else min)(value for _, value in values)
+    return ", ".join(label for label, value in values if value == best)
+
+
+def formatted(value: JsonValue) -> str:
+    """A value as text, as it stands between the brackets of `@name[...]`."""
+    if isinstance(value, list):
+        return ", ".join(formatted(one) for one in value)
+    if isinstance(value, dict):
+        return str(value)[1:-1]
+    return "" if value is None else str(value)
 
 
 def _word(one: Output, result: Computed, row: tuple[Scalar, ...] | None) -> JsonValue:

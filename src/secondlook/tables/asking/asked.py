@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from secondlook.tables.asking.choosing import chosen_rows
+from secondlook.tables.asking.choosing import chosen_rows, spells_numbers
 from secondlook.tables.asking.deriving import derived_in
 from secondlook.tables.asking.grouping import groups_in, intervals_in
 from secondlook.tables.asking.lexicon import statistics_in
 from secondlook.tables.asking.options import options
 from secondlook.tables.asking.wanted import parts
 from secondlook.tables.query import AnyOf
-from secondlook.tables.resolving import Resolver
 from secondlook.tables.table import NUMERIC
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from secondlook.tables.asking.lexicon import Said
     from secondlook.tables.asking.options import Options
     from secondlook.tables.asking.port import AskedTable, Wanted
+    from secondlook.tables.resolving import Resolver
     from secondlook.tables.resolving.port import Mention
 
 NUMBERED = re.compile(r"^\s*(?:question\s*)?\d+\s*[.:)]\s+", re.IGNORECASE)
@@ -50,7 +50,11 @@ class Asked:
 
     def is_number(self, column: str) -> bool:
         kind = next((one.type for one in self.table.table.columns if one.name == column), None)
-        return kind in NUMERIC
+        return (
+            kind in NUMERIC
+            or kind == "time"
+            or (kind == "text" and spells_numbers(self.table, column))
+        )
 
     def in_question(self, at: int) -> bool:
         return at < self.question
@@ -78,7 +82,7 @@ def take_apart(question: str, table: AskedTable, wanted: Wanted, resolver: Resol
         derived=derived,
         groups=groups,
         intervals=intervals,
-        clauses=tuple(chosen_rows(text[:end], table, mentions, alone, covered)),
+        clauses=tuple(chosen_rows(text, end, table, mentions, alone, covered)),
         wanted=wanted,
     )
 

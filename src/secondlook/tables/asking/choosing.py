@@ -37,7 +37,7 @@ _SIGNS: tuple[tuple[Comparison, str], ...] = (
 SIGN = "|".join(f"(?P<s{at}>{words})" for at, (_, words) in enumerate(_SIGNS))
 BETWEEN_WORDS = r"[\"'\u201d)\s]*(?:\s*\b(?:column|values?|is|are|was|were|being|that|has|have|the|year|years)\b)*\s*"
 COMPARED = re.compile(
-    rf"^{BETWEEN_WORDS}(?:{SIGN})\s*(?:the )?(?:year )?(?P<value>{NUMBER})(?P<on> (?:and|or)"
+    rf"^{BETWEEN_WORDS}(?:{SIGN})?\s*(?:the )?(?:year )?(?P<value>{NUMBER})(?P<on> (?:and|or)"
     r" (?:beyond|later|above|more|after|older|onwards?))?(?!\s*(?:standard|decimal|\.\d|times|%))",
     re.IGNORECASE,
 )
@@ -54,6 +54,10 @@ YEAR_SIGNS: dict[str, Comparison] = {
     "from": ">=",
     "before": "<",
 }
+SAMPLE, MOSTLY = 200, 0.5
+SPELT_NUMBER = re.compile(r"\s*(?:[-+]?\d[\d,]*(?:\.\d+)?|\d+:\d{2}(?::\d{2})?)\s*")
+BEFORE_A_GROUP = re.compile(r"\b(?:by|per|each|every|between|and)\s+(?:the\s+)?$", re.IGNORECASE)
+DENIED = re.compile(r"\b(?:not|never|non|un)[\s-]*(?:been |be )?$", re.IGNORECASE)
 FEW = 60
 """Values that a column may have for a plain word to be taken for one of them."""
 LONGEST = 60
@@ -70,20 +74,64 @@ class Chosen:
     said: str
 
 
-def chosen_rows(
-    question: str,
+def chosen_rows(  # noqa: PLR0917
+    text: str,
+    end: int,
     table: AskedTable,
     mentions: Sequence[Mention],
     resolver: Resolver,
     covered: Iterable[tuple[int, int]],
 ) -> list[Chosen]:
-    """`covered`: what is known to mean something else."""
+    """Of the first `end` characters, the question itself. `covered`: what is known to mean
+    something else."""
+    question = text[:end]
     taken = [*covered, *((one.start, one.end) for one in statistics_in(question))]
-    compared = _comparisons(question, table, mentions)
+    compared = _restated(text, end, table, mentions)
     named = [(one.start, one.end) for one in mentions if one.end <= len(question)]
     years = _years(question, table, [*taken, *((one.start, one.end) for one in compared)])
-    values = _values(question, table, resolver, [*taken, *named])
-    return sorted([*compared, *years, *values], key=lambda one: one.start)
+    columns = frozenset(one.resolved.column for one in mentions)
+    values = _values(question, table, resolver, [*taken, *named], columns)
+    truths = _truths(question, table, mentions)
+    return sorted([*compared, *years, *values, *truths], key=lambda one: one.start)
+
+
+def _restated(text: str, end: int, table: AskedTable, mentions: Sequence[Mention]) -> list[Chosen]:
+    """Comparisons of the question; where further lines compare the same column, theirs hold."""
+    here = _comparisons(text[:end], table, mentions)
+    columns = {_column(one) for one in here}
+    there = [
+        one
+        for one in _comparisons(text, table, mentions)
+        if one.start >= end and _column(one) in columns
+    ]
+    again = {_column(one) for one in there}
+    kept = [one for one in here if _column(one) not in again]
+    spans = {_column(one): (one.start, one.end) for one in here}
+    return kept + [
+        Chosen(*spans[_column(one)], one.condition, one.said)
+        for one in dict((_column(each), each) for each in there).values()
+    ]
+
+
+def _column(one: Chosen) -> str:
+    return one.condition.column if isinstance(one.condition, Filter) else ""
+
+
+def _truths(question: str, table: AskedTable, mentions: Sequence[Mention]) -> list[Chosen]:
+    """`returned orders`, of a column that says yes or no; not `by returned`."""
+    found: dict[str, Chosen] = {}
+    for one in mentions:
+        column = one.resolved.column
+        if one.end > len(question) or _type(table, column) != "boolean":
+            continue
+        before = question[max(0, one.start - 20) : one.start]
+        if BEFORE_A_GROUP.search(before):
+            continue
+        denied = DENIED.search(before) is not None
+        condition = Filter(column=column, comparison="=", value=not denied)
+        said = f"{column} is {'false' if denied else 'true'}"
+        found.setdefault(column, Chosen(one.start, one.end, condition, said))
+    return list(found.values())
 
 
 def _type(table: AskedTable, column: str) -> str:
@@ -115,9 +163,10 @@ def _compared(question: str, one: Mention, stop: int, part: PartOfDate | None) -
     match = COMPARED.match(tail)
     if match is None:
         return []
-    sign = next(sign for at, (sign, _) in enumerate(_SIGNS) if match[f"s{at}"])
-    if match["on"]:
-        sign = ">="
+    said = [sign for at, (sign, _) in enumerate(_SIGNS) if match[f"s{at}"]]
+    if not said and not match["on"]:
+        return []
+    sign = ">=" if match["on"] else said[0]
     return [_chosen(one.start, one.end + match.end(), column, sign, float(match["value"]), part)]
 
 
@@ -159,10 +208,18 @@ def _overlaps(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
 
 
 def _values(
-    question: str, table: AskedTable, resolver: Resolver, taken: Sequence[tuple[int, int]]
+    question: str,
+    table: AskedTable,
+    resolver: Resolver,
+    taken: Sequence[tuple[int, int]],
+    named: frozenset[str],
 ) -> list[Chosen]:
+    """Not of a column that is itself named and holds numbers: that one is measured."""
     by_place: dict[tuple[int, int], list[ValueMention]] = {}
     for one in resolver.values(question):
+        measured = one.column in named and _type(table, one.column) != "boolean"
+        if measured and spells_numbers(table, one.column):
+            continue
         if not _overlaps(one.start, one.end, taken) and _is_a_name(question, table, one):
             by_place.setdefault((one.start, one.end), []).append(one)
     found: dict[str, list[Chosen]] = {}
@@ -174,6 +231,13 @@ def _values(
             said = f"{one.column} is {one.value!r}"
             found.setdefault(one.column, []).append(Chosen(start, end, condition, said))
     return [_joined(column, some) for column, some in found.items()]
+
+
+def spells_numbers(table: AskedTable, column: str) -> bool:
+    """A text column whose cells are mostly numbers or times of the form 1:02:03."""
+    values = list(table.values(column))[:SAMPLE]
+    numbers = sum(SPELT_NUMBER.fullmatch(one) is not None for one in values)
+    return len(values) > 1 and numbers >= MOSTLY * len(values)
 
 
 def _joined(column: str, some: list[Chosen]) -> Chosen:
@@ -195,6 +259,8 @@ def _is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
     before, after = question[max(0, one.start - 1) : one.start], question[one.end : one.end + 1]
     if before in OPENING and after in CLOSING:
         return True
+    if written.replace(".", "").isdigit():
+        return False
     if len(atoms(written)) > 1 or (
         written == one.value and not written.islower() and one.start > 0
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.options import sentences
@@ -37,7 +38,19 @@ CUES: tuple[tuple[Arithmetic, str, bool], ...] = (
     ),
 )
 """Operator, what says it, and whether the order is reversed: subtract A from B is B - A."""
-FORMULA = re.compile(r"^[\s\"'\u201c\u201d`()]*([-+*/\u2212])[\s\"'\u201c\u201d`()]*$")
+_AROUND = r"[\s\"'\u201c\u201d`()]*(?:columns?)?\s*"
+_SIGN = r"[-+*/\u2212\u00d7]|multiplied by|times|divided by|plus|minus|added to"
+FORMULA = re.compile(rf"^{_AROUND}({_SIGN})\s*(?:the )?{_AROUND}$", re.IGNORECASE)
+SPELT: dict[str, Arithmetic] = {
+    "multiplied by": "*",
+    "times": "*",
+    "\u00d7": "*",
+    "divided by": "/",
+    "plus": "+",
+    "added to": "+",
+    "minus": "-",
+    "\u2212": "-",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +79,7 @@ def derived_in(text: str, mentions: Sequence[Mention]) -> Derived | None:
         within = [one for one in mentions if span[0] <= one.start < span[1]]
         found = _formula(text, within) or _described(text, span, within)
         if found is not None:
+            spans += [(one.end, two.start) for one, two in pairwise(within)]
             spans += [(one.start(), one.end()) for one in _cues(text, span)]
             spans += [match.span() for match in NAMED.finditer(text, *span)]
             term = term or found
@@ -91,10 +105,10 @@ def _name(text: str, start: int, mentions: Sequence[Mention]) -> str:
 
 def _formula(text: str, mentions: Sequence[Mention]) -> Term | None:
     """`A - B`, spelt out."""
-    for one, other in zip(mentions, mentions[1:], strict=False):
+    for one, other in pairwise(mentions):
         sign = FORMULA.match(text[one.end : other.start])
         if sign is not None:
-            operator: Arithmetic = sign[1].replace("\u2212", "-")  # type: ignore[assignment]
+            operator: Arithmetic = SPELT.get(sign[1].lower(), sign[1])  # type: ignore[arg-type]
             return Term(column=one.resolved.column, operator=operator, other=other.resolved.column)
     return None
 

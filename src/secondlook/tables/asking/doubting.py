@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.asked import SURE
 from secondlook.tables.asking.lexicon import FILLER
+from secondlook.tables.asking.options import sentences
+from secondlook.tables.asking.wanted import QUOTED
 from secondlook.tables.resolving.likeness import same_word
 from secondlook.tables.resolving.words import STOP_WORDS, atoms, stem
 
@@ -19,6 +22,10 @@ UNSURE_COLUMN = 0.6
 """How much a column's missing likeness adds."""
 RESTATED = 0.6
 """What an open word is worth where further lines say the same with the columns' own names."""
+QUOTED_NOTHING = 0.4
+"""A quoted name that means nothing here is likely a condition that was missed."""
+RULE = re.compile(r"\s*(?:if|consider|assume|note|treat|suppose)\b", re.IGNORECASE)
+"""Sentences that say how to do what the others ask for."""
 STEMMED_FILLER = frozenset(stem(one) for one in FILLER)
 
 
@@ -37,6 +44,7 @@ def doubt_of(asked: Asked, resolved: Iterable[Resolved]) -> float:
     ]
     least = min((one.score for one in resolved), default=1.0)
     share = len(open_words) / len(words)
+    share += QUOTED_NOTHING * _quoted_unknown(asked, spans, names)
     if _restated(asked, {one.column for one in resolved}):
         share *= RESTATED
     return round(min(1.0, share + UNSURE_COLUMN * (1 - least)), 3)
@@ -52,12 +60,26 @@ def _restated(asked: Asked, columns: set[str]) -> bool:
     return bool(columns) and columns <= there
 
 
+def _quoted_unknown(asked: Asked, spans: list[tuple[int, int]], names: set[str]) -> int:
+    """Quoted texts of the question that are no column, no value and no part of another name."""
+    unknown = 0
+    for match in QUOTED.finditer(asked.text[: asked.question]):
+        words = atoms(match[1] or match[2])
+        known = any(low <= match.start() + 1 < high for low, high in spans)
+        if not known and not all(stem(one.text) in names for one in words):
+            unknown += 1
+    return unknown
+
+
 def content_words(asked: Asked) -> list[tuple[int, str]]:
     """Of the question itself, without words that only ask."""
+    question = asked.text[: asked.question]
+    rules = [span for span in sentences(question) if RULE.match(question, *span)]
     return [
         (one.start, one.text)
-        for one in atoms(asked.text[: asked.question])
+        for one in atoms(question)
         if one.text not in STOP_WORDS
+        and not any(low <= one.start < high for low, high in rules)
         and (stem(one.text) not in STEMMED_FILLER or _measures(asked, one.start))
     ]
 

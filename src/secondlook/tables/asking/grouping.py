@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from secondlook.tables.asking.lexicon import statistics_in
 from secondlook.tables.query import Filter, Key
-from secondlook.tables.resolving.words import STOP_WORDS, atoms, stem
+from secondlook.tables.resolving.words import STOP_WORDS, atoms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ PARTS: dict[str, PartOfDate] = {
     "hour": "hour",
     "hourly": "hour",
 }
+ADVERBS = re.compile(r"\b(?:yearly|annual(?:ly)?|quarterly|monthly|hourly)\b", re.IGNORECASE)
 LABELLED = re.compile(
     r"[\"'\u201c]?(?P<label>[A-Za-z][\w -]{0,30}?)[\"'\u201d]?\s*[(:]\s*(?:ages?\s*)?(?:"
     r"(?P<low>\d+(?:\.\d+)?)\s*(?:-|\u2013|to|and)\s*(?P<high>\d+(?:\.\d+)?)"
@@ -69,21 +71,34 @@ def groups_in(text: str, mentions: Sequence[Mention], table: AskedTable) -> list
             found.append(Group(Key(column=near.resolved.column), cue.start(), near.end))
             continue
         word = re.match(r"\s*(?:calendar )?(\w+)", text[cue.end() :])
-        part = PARTS.get(stem(word[1].lower())) if word else None
+        part = PARTS.get(word[1].lower().removesuffix("s")) if word else None
         dated = the_date(table)
         if word and part and dated:
             key = Key(column=dated, part=part)
             found.append(Group(key, cue.start(), cue.end() + word.end()))
+    found += _adverbs(text, table)
     unique: dict[Key, Group] = {}
     for one in found:
         unique.setdefault(one.key, one)
     return list(unique.values())
 
 
+def _adverbs(text: str, table: AskedTable) -> list[Group]:
+    """`the monthly total`."""
+    dated = the_date(table)
+    return [
+        Group(Key(column=dated, part=PARTS[match[0].lower()]), *match.span())
+        for match in ADVERBS.finditer(text)
+        if dated is not None
+    ]
+
+
 def _mention_after(text: str, at: int, mentions: Sequence[Mention]) -> Mention | None:
     for one in mentions:
         between = text[at : one.start]
         if one.start >= at and len(between) <= NEAR and not re.search(r"[.,;:?!\n]", between):
+            if statistics_in(between):
+                return None
             words = [atom.text for atom in atoms(between)]
             if len([word for word in words if word not in STOP_WORDS]) <= 1:
                 return one

@@ -43,4 +43,5 @@ def _output(data: dict[str, Any]) -> Output:
     cases = tuple(
         Case(one["word"], tuple(Bound(**bound) for bound in one["bounds"])) for one in data["cases"]
     )
-    return Output(**{**data, "cases": cases, "group": tuple(data["group"])})
+    over = tuple((measure, label) for measure, label in data["over"])
+    return Output(**{**data, "cases": cases, "group": tuple(data["group"]), "over": over})

@@ -47,6 +47,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("normality", r"\bnormal(?:ity|cy|ly)\b(?: distributed)?|\bnormal distribution\b|\bgaussian\b"),
     ("outliers", r"\b(?:(?:number|count) of )?(?:outliers?|anomal(?:y|ies|ous))\b"),
     ("missing_share", rf"\b{_SHARE} of (?:the )?{_GONE}\b(?: (?:values?|entries|data|cells))?"),
+    ("missing_share", rf"\b{_SHARE} of\b[^.?!\n]{{0,40}}\b{_GONE}\b"),
     (
         "missing",
         rf"\b(?:(?:number|count) of |how many )?{_GONE}(?: (?:values?|entries|data|cells))",
@@ -64,7 +65,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("share", rf"\b{_SHARE} of\b|\bwhat (?:percent|percentage|share|proportion|fraction)\b"),
     ("sum", r"\b(?:total|sum|altogether|combined|summed)\b(?: (?:number|amount|sum) of)?"),
     ("count", r"\bhow many\b|\b(?:number|count) of\b|\bcounts?\b"),
-    ("slope", r"\b(?:trends?|slope)\b"),
+    ("slope", r"\b(?:trends?|slope)\b|\bover time\b"),
 )
 PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.grouping import interval_conditions
 from secondlook.tables.asking.lexicon import statistics_in
+from secondlook.tables.asking.plain import ANY_COLUMN, share_of_rows
 from secondlook.tables.asking.planning import PAIRED, Plan, said_condition, statistic_of
 from secondlook.tables.asking.targets import (
     Target,
+    beside,
     numeric_targets,
     of_derived,
     share_of_words,
@@ -33,6 +36,9 @@ filled significance significant detected identified count total remaining withou
 shapiro wilk ks kolmogorov smirnov anderson darling pearson spearman iqr zscore z method
 stat statistic statistics variable feature group all positive negative"""
 SAYS_NOTHING = frozenset(_SAYS_NOTHING.split())
+GONE = frozenset({"missing", "null", "nulls", "nan", "na"})
+SHARES = frozenset({"pct", "percentage", "percent", "share", "ratio", "proportion", "rate"})
+ONE, TWO = 1, 2
 TESTS: tuple[Kind, ...] = ("normality", "correlation", "skewness")
 """What is turned into words."""
 FOR_WORDS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
@@ -52,12 +58,15 @@ def plan_for(asked: Asked, name: str) -> Plan | None:
     kind, at = _kind(asked, words, said, form)
     if kind is None:
         return None
+    if kind == "share":
+        plan = share_of_rows(asked)
+        return replace(plan, name=name) if plan else None
     covered = {word for one in said for word in text[one.start : one.end].split()}
     left = [word for word in words if word not in covered and word not in STOP_WORDS]
     chosen, left = _columns(asked, kind, left)
     if chosen is None:
         return None
-    where, rows, left = _rows(asked, left)
+    where, rows, left = _rows(asked, left, {one.term.column for one in chosen})
     if [word for word in left if word not in SAYS_NOTHING and not _explained(asked, word)]:
         return None
     return Plan(kind, tuple(chosen), where, name, tuple(form), at, rows)
@@ -68,6 +77,8 @@ def _kind(
 ) -> tuple[Kind | None, float | None]:
     if form:
         return _kind_of_word(asked, words, said), None
+    if GONE & set(words):
+        return ("missing_share" if SHARES & set(words) else "missing"), None
     kinds = list(dict.fromkeys(one.kind for one in said))
     if {"outliers", "missing"} & set(kinds):
         kinds = [one for one in kinds if one in {"outliers", "missing", "missing_share"}]
@@ -77,7 +88,7 @@ def _kind(
     if len(kinds) > 1:
         # `mean_max_temp` is the mean of a column whose name holds the rest.
         kinds = [one for one in kinds if one not in {"min", "max", "count", "range"}] or kinds
-    if len(kinds) == 1 and kinds[0] not in {"count"}:
+    if len(kinds) == 1 and kinds[0] != "count":
         return kinds[0], next(one.at for one in said if one.kind == kinds[0])
     if len(kinds) > 1:
         return None, None
@@ -90,7 +101,7 @@ def _kind_of_question(asked: Asked) -> tuple[Kind | None, float | None]:
     kinds = {one.kind for one in here}
     for strong in ("outliers", "missing_share", "missing", "distinct"):
         if strong in kinds:
-            kinds = {strong}  # type: ignore[assignment]
+            kinds = {strong}
     if len(kinds) != 1:
         return None, None
     (kind,) = kinds
@@ -110,28 +121,31 @@ def _kind_of_word(asked: Asked, words: Sequence[str], said: Sequence[Said]) -> K
 
 def _columns(asked: Asked, kind: Kind, left: list[str]) -> tuple[list[Target] | None, list[str]]:
     """The columns that the rest of the name speaks of, else those of the question."""
-    wanted = 2 if statistic_of(asked, kind) in PAIRED else 1
-    known = _known(asked)
+    wanted = TWO if statistic_of(asked, kind) in PAIRED else ONE
+    any_type = kind in ANY_COLUMN
+    known = _known(asked, any_type=any_type)
     named = sorted(
         (one for one in known if _names(left, one)), key=lambda one: -share_of_words(left, one)
     )
-    if wanted == 1 and len(named) > 1:
+    if wanted == ONE and len(named) > 1:
         first, second = (share_of_words(left, one) for one in named[:2])
         named = named[:1] if first > second else []
     if len(named) == wanted:
         return named, [word for word in left if not any(_names([word], one) for one in named)]
-    if kind in {"count", "share"} and not named:
+    if kind in {"count", "share"}:
         return [], left
-    usual = targets(asked, wanted)
-    if wanted == 2 and len(named) == 1:
+    usual = targets(asked, wanted, any_type=any_type) or (
+        beside(asked, kind) if wanted == ONE else []
+    )
+    if wanted == TWO and len(named) == 1:
         usual = _paired(asked, named[0], known)
         left = [word for word in left if not _names([word], named[0])]
     return (usual or None), left
 
 
-def _known(asked: Asked) -> list[Target]:
+def _known(asked: Asked, *, any_type: bool) -> list[Target]:
     made = of_derived(asked)
-    return [*([made] if made else []), *numeric_targets(asked, asked.mentions)]
+    return [*([made] if made else []), *numeric_targets(asked, asked.mentions, any_type=any_type)]
 
 
 def _names(words: Sequence[str], target: Target) -> bool:
@@ -151,14 +165,16 @@ def _paired(asked: Asked, one: Target, known: Sequence[Target]) -> list[Target]:
     return [one, others[0]] if len(others) == 1 else []
 
 
-def _rows(asked: Asked, left: list[str]) -> tuple[tuple[Condition, ...], str, list[str]]:
+def _rows(
+    asked: Asked, left: list[str], measured: set[str]
+) -> tuple[tuple[Condition, ...], str, list[str]]:
     """A group that the name speaks of: `child`, `class1`, `male`."""
     intervals = _intervals(asked)
     for label, conditions in intervals.items():
         words = squeezed(label)
         if words in left or words == "".join(left):
             return conditions, label, [word for word in left if word != words]
-    for column, values in _group_values(asked).items():
+    for column, values in _group_values(asked, measured).items():
         for value in values:
             said = [atom.text for atom in atoms(value)]
             if said and all(word in left for word in said):
@@ -183,11 +199,15 @@ def _intervals(asked: Asked) -> dict[str, tuple[Condition, ...]]:
     return interval_conditions(before[-1].resolved.column, asked.intervals) if before else {}
 
 
-def _group_values(asked: Asked) -> dict[str, list[str]]:
+def _group_values(asked: Asked, measured: set[str]) -> dict[str, list[str]]:
     """Columns that group the rows, and what they hold; else columns whose values are named."""
     columns = [one.key.column for one in asked.groups]
     columns += [one.column for one in asked.resolver.values(asked.text[: asked.question])]
-    return {column: _values(asked, column) for column in dict.fromkeys(columns)}
+    return {
+        column: _values(asked, column)
+        for column in dict.fromkeys(columns)
+        if column not in measured
+    }
 
 
 def _values(asked: Asked, column: str) -> list[str]:

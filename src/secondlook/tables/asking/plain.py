@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.planning import PAIRED, Plan, statistic_of
-from secondlook.tables.asking.targets import by_phrase, numeric_targets, of_mention, targets
+from secondlook.tables.asking.targets import (
+    by_phrase,
+    is_a_label,
+    numeric_targets,
+    of_mention,
+    targets,
+)
 
 if TYPE_CHECKING:
     from secondlook.tables.asking.asked import Asked
@@ -27,6 +33,8 @@ def plain_plans(asked: Asked) -> list[Plan]:
         return _of_pair(asked, [one for one in said if one.kind not in OVERRULED])
     if "outliers" in kinds or {"missing", "missing_share"} & kinds:
         said = [one for one in said if one.kind not in OVERRULED]
+    if "share" in kinds:
+        said = [one for one in said if one.kind == "share"]
     if "slope" in kinds:
         return _of_trend(asked)
     plans: list[Plan] = []
@@ -41,14 +49,28 @@ def plain_plans(asked: Asked) -> list[Plan]:
 
 
 def _plan(asked: Asked, said: Said, target: Target | None) -> Plan | None:
-    if said.kind == "count" and target is None:
-        return Plan("count", ())
-    if said.kind == "share" and target is None and asked.clauses:
-        where = tuple(one.condition for one in asked.clauses)
-        return Plan("share", (), where, said=" and ".join(one.said for one in asked.clauses))
+    if said.kind == "count":
+        return _count(asked, target)
+    if said.kind == "share":
+        return share_of_rows(asked)
     if target is None or statistic_of(asked, said.kind) in PAIRED:
         return None
     return Plan(said.kind, (target,), at=said.at)
+
+
+def _count(asked: Asked, target: Target | None) -> Plan:
+    """Rows; but of a column of amounts (`how many units`) their sum."""
+    if target is None or is_a_label(asked, target.term.column):
+        return Plan("count", ())
+    return Plan("sum", (target,))
+
+
+def share_of_rows(asked: Asked) -> Plan | None:
+    """Of all rows, those that meet the one condition of the question."""
+    if len(asked.clauses) != 1:
+        return None
+    (one,) = asked.clauses
+    return Plan("share", (), (one.condition,), said=one.said)
 
 
 def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Target]]]:

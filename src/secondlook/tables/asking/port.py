@@ -57,6 +57,8 @@ class Wanted:
     """Decimals of single names, where the question tells them apart."""
     texts: frozenset[str] = frozenset()
     """Names whose value is some text."""
+    quoted: frozenset[str] = frozenset()
+    """Names whose texts stand in double quotes."""
     held: Mapping[str, str] = field(default_factory=dict)
     """What stands in the brackets of each name."""
 
@@ -96,6 +98,13 @@ class Output:
     """The number turned into a word: the first case that holds."""
     every: Literal["list", "mapping"] | None = None
     """Every row of the result: the column's values, or groups with theirs."""
+    prefix: str = ""
+    """Before the groups of a mapping: `month_`."""
+    combine: Literal["most", "least", "sum", "positive"] | None = None
+    """Over several measures: the label with the largest or smallest value, their sum, or the
+    labels whose value is not 0."""
+    over: tuple[tuple[str, str], ...] = ()
+    """Those measures, each with its label."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.asked import take_apart
 from secondlook.tables.asking.doubting import doubt_of
+from secondlook.tables.asking.leading import is_about_the_first
 from secondlook.tables.asking.lexicon import other_work
 from secondlook.tables.asking.naming import plan_for
 from secondlook.tables.asking.options import sentences
 from secondlook.tables.asking.plain import plain_plans
 from secondlook.tables.asking.planning import Plan, Sheet, output, said_of
 from secondlook.tables.asking.port import Reading
-from secondlook.tables.query import Query
+from secondlook.tables.query import Filter, Key, Query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ def read(
 
 
 def _read(asked: Asked) -> Reading | None:
-    if _leaves_work(asked):
+    if _leaves_work(asked) or (is_about_the_first(asked) and not asked.wanted.names):
         return None
     plans = _plans(asked)
     if not plans:
@@ -46,7 +47,7 @@ def _read(asked: Asked) -> Reading | None:
     outputs = [output(sheet, plan) for plan in plans]
     if not all(outputs):
         return None
-    query = _query(asked, sheet, plans)
+    query = _query(asked, sheet)
     resolved = tuple(
         {
             one.column: one for plan in plans for target in plan.targets for one in target.resolved
@@ -71,14 +72,25 @@ def _plans(asked: Asked) -> list[Plan]:
     return [plan for plan in plans if plan is not None] if all(plans) else []
 
 
-def _query(asked: Asked, sheet: Sheet, plans: Sequence[Plan]) -> Query:
+def _query(asked: Asked, sheet: Sheet) -> Query:
     by_name = bool(asked.wanted.names)
+    of_rows = any(one.statistic == "share" for one in sheet.measures)
     return Query(
         table=asked.table.table.id,
-        where=tuple(one.condition for one in asked.clauses),
-        group_by=() if by_name else tuple(one.key for one in asked.groups),
+        where=() if of_rows else tuple(one.condition for one in asked.clauses),
+        group_by=() if by_name else (*(one.key for one in asked.groups), *_compared(asked)),
         measures=tuple(sheet.measures),
     )
+
+
+def _compared(asked: Asked) -> list[Key]:
+    """`the mean of chairs and desks` is told for each of them."""
+    values = [
+        one.condition.column
+        for one in asked.clauses
+        if isinstance(one.condition, Filter) and one.condition.comparison == "in"
+    ]
+    return [Key(column=one) for one in values]
 
 
 def _of_intervals(asked: Asked) -> list[tuple[int, int]]:

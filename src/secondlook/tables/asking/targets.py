@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.asked import SURE, columns_of
+from secondlook.tables.asking.options import sentences
 from secondlook.tables.query import Term
 from secondlook.tables.resolving.likeness import same_word
-from secondlook.tables.resolving.port import Resolved
 from secondlook.tables.resolving.words import STOP_WORDS, atoms, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from secondlook.tables.asking.asked import Asked
-    from secondlook.tables.resolving.port import Mention
+    from secondlook.tables.asking.lexicon import Kind
+    from secondlook.tables.resolving.port import Mention, Resolved
 
+LABELS = frozenset({"id", "ids", "key", "code", "index", "zip", "zipcode", "phone"})
 LEAST_PHRASE = 0.6
 MARGIN = 0.08
 """A phrase must be so much more like one column than any other."""
@@ -70,21 +72,33 @@ def _formula(term: Term) -> str:
     return term.column + "".join(f" {operator} {other}" for operator, other in steps)
 
 
-def numeric_targets(asked: Asked, mentions: Iterable[Mention]) -> list[Target]:
+def is_a_label(asked: Asked, column: str) -> bool:
+    """Numbers that name things instead of measuring them: a key, a code."""
+    words = [atom.text for atom in atoms(column)]
+    profile = asked.table.profile.column(column)
+    named = bool(words) and words[-1] in LABELS
+    return named or not asked.is_number(column) or (profile is not None and profile.key)
+
+
+def numeric_targets(
+    asked: Asked, mentions: Iterable[Mention], *, any_type: bool = False
+) -> list[Target]:
     """Columns of numbers that are measured: not those that group or choose rows."""
     away = {one.key.column for one in asked.groups}
     away |= {column for clause in asked.clauses for column in columns_of(clause)}
     best: dict[str, Resolved] = {}
     for one in mentions:
         column = one.resolved.column
-        if column in away or not asked.is_number(column):
+        if column in away or not (any_type or asked.is_number(column)):
+            continue
+        if one.resolved.score < SURE and not any_type and is_a_label(asked, column):
             continue
         if column not in best or best[column].score < one.resolved.score:
             best[column] = one.resolved
     return [of_mention(asked, one) for one in best.values()]
 
 
-def targets(asked: Asked, count: int | None = None) -> list[Target]:
+def targets(asked: Asked, count: int | None = None, *, any_type: bool = False) -> list[Target]:
     """As the question names them; its further lines where these are surer or it names none.
 
     `count` is how many are needed, where that is known.
@@ -95,15 +109,30 @@ def targets(asked: Asked, count: int | None = None) -> list[Target]:
     here = [one for one in asked.mentions if asked.in_question(one.start)]
     there = [one for one in asked.mentions if not asked.in_question(one.start)]
     choices = [
-        numeric_targets(asked, [one for one in here if one.resolved.score >= SURE]),
-        numeric_targets(asked, [one for one in there if one.resolved.score >= SURE]),
-        numeric_targets(asked, here),
-        numeric_targets(asked, asked.mentions),
+        numeric_targets(asked, some, any_type=any_type)
+        for some in (_sure(here), _sure(there), here, asked.mentions)
     ]
     if count is not None:
         fitting = [one for one in choices if len(one) == count]
         return fitting[0] if fitting else by_phrase(asked) if count == 1 else []
     return next((one for one in choices if one), []) or by_phrase(asked)
+
+
+def _sure(mentions: Iterable[Mention]) -> list[Mention]:
+    return [one for one in mentions if one.resolved.score >= SURE]
+
+
+def beside(asked: Asked, kind: Kind) -> list[Target]:
+    """The column that stands in the same sentence as the statistic, where there is just one."""
+    said = [one.start for one in asked.said if one.kind == kind]
+    for low, high in sentences(asked.text):
+        if any(low <= one < high for one in said):
+            near = numeric_targets(
+                asked, [one for one in asked.mentions if low <= one.start < high]
+            )
+            if len(near) == 1:
+                return near
+    return []
 
 
 def by_phrase(asked: Asked) -> list[Target]:

@@ -76,6 +76,7 @@ def wanted_of(question: str) -> Wanted:
         forms={name: some for name, some in words.items() if some},
         each={name: count for name, count in places.items() if count is not None},
         texts=frozenset(one for one, said in explained.items() if TEXT.search(said)),
+        quoted=frozenset(name for name, inside in named if inside.strip().startswith('"')),
         held=held,
     )
 

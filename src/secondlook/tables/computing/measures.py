@@ -37,7 +37,18 @@ PLAIN = {
 }
 PAIRED = frozenset({"correlation", "correlation_p", "covariance", "slope"})
 NUMBERS = PAIRED | {
-    *("sum", "mean", "median", "range", "std", "variance", "skewness", "kurtosis", "quantile", "iqr"),
+    *(
+        "sum",
+        "mean",
+        "median",
+        "range",
+        "std",
+        "variance",
+        "skewness",
+        "kurtosis",
+        "quantile",
+        "iqr",
+    ),
     *("outliers_iqr", "outliers_z", "normality"),
 }
 """What can only be computed of numbers."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from secondlook.errors import TableError
-from secondlook.tables.computing.transforms import transformed
+from secondlook.tables.computing.transforms import plain_number, transformed
 from secondlook.tables.table import NUMERIC, TEMPORAL
 
 if TYPE_CHECKING:
@@ -59,9 +59,11 @@ def number(writing: Writing, name: str) -> str:
         return column
     if kind == "boolean":
         return f"CAST({column} AS INTEGER)"
+    if kind == "time":
+        return f"epoch({column})"
     if kind in TEMPORAL:
         return f"(epoch(CAST({column} AS TIMESTAMP)) / 86400.0)"
-    return f"TRY_CAST(trim(CAST({column} AS VARCHAR)) AS DOUBLE)"
+    return plain_number(column)
 
 
 def term(writing: Writing, of: Term, *, numeric: bool) -> str:

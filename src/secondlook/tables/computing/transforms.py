@@ -42,12 +42,23 @@ def _number(column: str, kind: ColumnType) -> str:
     return f"CAST({column} AS INTEGER)" if kind == "boolean" else number_in_text(column)
 
 
+def plain_number(column: str) -> str:
+    """A text that is a number and nothing else, or a time such as 1:02:03, in seconds."""
+    text = f"trim(CAST({column} AS VARCHAR))"
+    alone = f"TRY_CAST(replace({text}, ',', '') AS DOUBLE)"
+    return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {_clock(text)} ELSE {alone} END"
+
+
 def number_in_text(column: str) -> str:
     """The first number; of a time such as 1:02:03 the seconds."""
     text = f"trim(CAST({column} AS VARCHAR))"
+    first = _first(text)
+    return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {_clock(text)} ELSE {first} END"
+
+
+def _clock(text: str) -> str:
     hours, minutes, seconds = (_extracted(text, CLOCK, at) for at in (1, 2, 3))
-    clock = f"coalesce({hours}, 0) * 3600 + {minutes} * 60 + {seconds}"
-    return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {clock} ELSE {_first(text)} END"
+    return f"coalesce({hours}, 0) * 3600 + {minutes} * 60 + {seconds}"
 
 
 def _first(text: str) -> str:

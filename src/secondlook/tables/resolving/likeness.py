@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 CASE, STEMS, SHORT, PARTS, LETTERS = 0.98, 0.93, 0.85, 0.9, 0.9
 """What a likeness is worth: up to case and signs, up to endings, an abbreviation, words shared,
 letters shared."""
+NEARLY = 0.8
+GENERIC = frozenset({"pct", "num", "total", "avg", "amt", "value", "rate", "level", "column"})
 FEWEST_LETTERS = 0.8
 """Of the letters must agree, in their order, before a name counts as misspelt."""
 SHORTEST_PREFIX = 3
@@ -44,7 +46,14 @@ def likeness(phrase: Name, column: Name, *, whole: bool = False) -> tuple[float,
     if phrase.stems and sorted(phrase.stems) == sorted(column.stems):
         return STEMS, "fuzzy"
     parts = 0.0 if whole else _parts(phrase, column)
-    return max(_abbreviated(phrase, column), parts, _letters(phrase, column)), "fuzzy"
+    found = (_abbreviated(phrase, column), _but_for_generic(phrase, column), parts)
+    return max(*found, _letters(phrase, column)), "fuzzy"
+
+
+def _but_for_generic(phrase: Name, column: Name) -> float:
+    """`discount` for `discount_pct`: words such as these tell no columns apart."""
+    left = [one for one in column.stems if one not in GENERIC]
+    return NEARLY if left and left != list(column.stems) and left == list(phrase.stems) else 0.0
 
 
 def is_short_for(short: str, long: str) -> bool:
