@@ -45,8 +45,8 @@ $evidence
 
 def fill(name: str, **values: str) -> dict[str, str]:
     filled = dict.fromkeys(load(name).holes, "something")
-    if "evidence" in filled:
-        filled["evidence"] = MARKS.wrap(["Harbour. It is 7.8 metres deep.", "It was dredged."])
+    for hole in {"evidence", "tables"} & set(filled):
+        filled[hole] = MARKS.wrap(["Harbour. It is 7.8 metres deep.", "It was dredged."])
     return filled | values
 
 

@@ -405,6 +405,7 @@ def test_every_preset_can_be_loaded_and_an_unknown_one_is_named() -> None:
         "linear",
         "rerank-control",
         "seed-001",
+        "seed-002",
         "seed004",
     )
     for name in module.presets():
