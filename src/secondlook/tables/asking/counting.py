@@ -156,6 +156,7 @@ def _totals(
             traits=(
                 f"{statistic}:{'total' if total else 'plain'}",
                 f"{statistic}:{'some' if conditions.choices else 'all'}",
+                f"{statistic}:{'label' if column.typed and column.distinct == 1 else 'amount'}",
             ),
         )
 

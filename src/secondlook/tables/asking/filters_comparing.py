@@ -6,7 +6,14 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from secondlook.tables.asking.filters_slots import MOST_CHOICES, Choice, Slot, Source
-from secondlook.tables.asking.rows_vocabulary import MONTH_NAMES, MONTHS, NUMBER_WORDS, SCALES
+from secondlook.tables.asking.rows_vocabulary import (
+    MONTH_NAMES,
+    MONTHS,
+    NUMBER_WORDS,
+    ORDINALS,
+    RANKS,
+    SCALES,
+)
 from secondlook.tables.asking.rows_words import is_year, number
 from secondlook.tables.query import Comparison, Condition, Filter
 
@@ -59,13 +66,18 @@ _DECADE = re.compile(r"\b(?:in |during )?the (?P<n>(?:1[5-9]|20)\d0) ?s\b")
 _DATE = re.compile(
     r"\b(?P<sign>after|before|since|until|prior to|in|on|during|by|of)(?: the month of)? "
     rf"(?:(?P<d>\d{{1,2}}) )?(?P<m>{'|'.join(MONTH_NAMES)})\b"
-    r"(?: (?P<e>\d{1,2})(?: (?:st|nd|rd|th))?\b)?(?: (?P<y>\d{4})\b)?"
+    r"(?: (?P<e>\d{1,2})(?:st|nd|rd|th)?\b)?(?: (?P<y>\d{4})\b)?"
 )
 _BEFORE_NUMBERS = """with had has have won scored of is was by than lost only were are finished
 ranked for in played earned received got week round episode season number volume game stage rank
 district group position place lap day pick series class grade route no"""
 _EQUAL: tuple[tuple[str, tuple[Comparison, ...]], ...] = (
     (rf"\b(?:{'|'.join(_BEFORE_NUMBERS.split())}) {_N}", ("=",)),
+)
+_RANKED = re.compile(
+    r"\b(?:in|finish(?:ed|es)?|placed|ranked|received|came|come|won|got|took|place|position)"
+    rf"(?: in)?(?: the)? (?P<n>{'|'.join(ORDINALS)}|\d+(?=st|nd|rd|th))(?:st|nd|rd|th)?"
+    r"(?: place| position)?\b"
 )
 _GONE = re.compile(r"\b(?:missing|empty|blank|unknown|not (?:known|given|recorded|available))\b")
 
@@ -86,7 +98,7 @@ class _Compared(NamedTuple):
 
 
 def comparison_slots(asked: Sentence) -> list[Slot]:
-    slots = [*_dates(asked), *_decades(asked), *_missing(asked)]
+    slots = [*_dates(asked), *_decades(asked), *_missing(asked), *_ranked(asked)]
     slots += _compared(asked, _SIGNS, kind="compare")
     slots += _compared(asked, _YEARS, kind="year")
     slots += _compared(asked, _EQUAL, kind="equal")
@@ -242,3 +254,29 @@ def _missing(asked: Sentence) -> Iterator[Slot]:
                     Choice((condition,), mention.column.name, used, score, "missing", said, True)  # noqa: FBT003
                 )
         yield Slot(places, tuple(choices[:MOST_CHOICES]))
+
+
+def _ranked(asked: Sentence) -> Iterator[Slot]:
+    """`finished third`, `in 2nd place`: a column of ranks is meant."""
+    for match, places in asked.finditer(_RANKED):
+        rank = ORDINALS.get(match["n"]) or int(match["n"])
+        choices = tuple(
+            Choice(
+                conditions=(
+                    Filter(
+                        column=column.name,
+                        comparison="=",
+                        value=rank,
+                        transform=column.transform,
+                    ),
+                ),
+                column=column.name,
+                places=places,
+                score=1.3 - 0.05 * column.place,
+                source="rank",
+                said=f"{column.name} = {rank}",
+            )
+            for column in asked.table.columns
+            if column.kind == "number" and set(column.words) & RANKS
+        )
+        yield Slot(places, choices[:MOST_CHOICES])

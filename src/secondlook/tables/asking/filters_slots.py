@@ -10,7 +10,7 @@ from secondlook.tables.query import Filter
 if TYPE_CHECKING:
     from secondlook.tables.query import Condition
 
-Source = Literal["exact", "partial", "compare", "year", "date", "equal", "missing"]
+Source = Literal["exact", "partial", "compare", "year", "date", "equal", "missing", "rank"]
 MOST_CHOICES = 5
 
 

@@ -19,6 +19,7 @@ NEGATIONS = frozenset(
     | {"weren't", "don't", "doesn't", "isn't", "aren't", "hasn't", "haven't", "non"}
 )
 MOST_SHOWN = 2
+NEGATION_REACH = 3
 
 
 def value_slots(asked: Sentence) -> list[Slot]:
@@ -93,10 +94,12 @@ def _cue(asked: Sentence, stored: Stored) -> frozenset[int]:
 
 
 def _negation(asked: Sentence, first: int) -> frozenset[int]:
-    for back in range(1, 4):
-        place = first - back
-        if place >= 0 and asked.words[place].text in NEGATIONS:
-            return frozenset({place})
-    if first >= 2 and [word.text for word in asked.words[first - 2 : first]] == ["other", "than"]:  # noqa: PLR2004
-        return frozenset({first - 2, first - 1})
-    return frozenset()
+    """Words before the value that turn it around."""
+    words = [word.text for word in asked.words]
+    before = first
+    while before and words[before - 1] in {"a", "an", "the"}:
+        before -= 1
+    if words[max(0, before - 2) : before] == ["other", "than"]:
+        return frozenset({before - 2, before - 1})
+    near = range(max(0, before - NEGATION_REACH), before)
+    return frozenset(place for place in near if words[place] in NEGATIONS)

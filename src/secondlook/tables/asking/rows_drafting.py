@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from secondlook.tables.asking.rows_sentence import Sentence
     from secondlook.tables.query import Query
 
-TargetHow = Literal["exact", "part", "kin", "near", "kind", "subject", "value", "other", "none"]
+TargetHow = Literal["exact", "part", "kin", "near", "kind", "subject", "value", "away", "other"]
 MOST_TARGETS = 5
 _WH = re.compile(
     r"\b(?:in |for |from |at |on |to |by )?"
@@ -85,7 +85,7 @@ class Parsed:
     @cached_property
     def targets(self) -> list[Target]:
         """Columns that may be asked for, the likeliest first."""
-        found = [*self._named_targets(), *self._targets_by_kind()]
+        found = [*self._named_targets(), *self._targets_by_kind(), *self._targets_away()]
         subject = self.asked.table.subject
         found.append(Target(subject, self._noun(), "subject"))
         kept: dict[str, Target] = {}
@@ -101,9 +101,10 @@ class Parsed:
         if self.wh is None or self.wh[0] in {"who", "when", "where"}:
             return frozenset()
         start = max(self.wh[1]) + 1
+        valued = {place for choice in self.sets[0].choices for place in choice.places}
         for place in range(start, min(start + 4, len(self.asked.words))):
             if self.asked.words[place].text not in _SKIPPED:
-                return frozenset({place})
+                return frozenset({place} - valued)
         return frozenset()
 
     def _named_targets(self) -> Iterable[Target]:
@@ -115,6 +116,12 @@ class Parsed:
         close = self.asked.mention_within(max(0, start - skipped), start + 3)
         for mention in sorted(close, key=lambda one: -one.score + 0.15 * max(0, one.first - start)):
             yield Target(mention.column, mention.places, mention.how, max(0, mention.first - start))
+
+    def _targets_away(self) -> Iterable[Target]:
+        """Columns named in full anywhere else: `who won a bronze medal`."""
+        named = [one for one in self.asked.mentions if one.how == "exact"]
+        for mention in named[:2]:
+            yield Target(mention.column, mention.places, "away")
 
     def _targets_by_kind(self) -> Iterable[Target]:
         wh = self.wh[0] if self.wh else ""

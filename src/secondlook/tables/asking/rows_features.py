@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FEW = 3
 MOST_LEFT = 6
+BROAD = 0.8
+"""Share of the values of a column beyond which naming them says nothing."""
 LONG = 20
 Found: TypeAlias = "defaultdict[str, float]"
 
@@ -90,6 +92,12 @@ def _conditions(found: Found, draft: Draft, parsed: Parsed) -> None:
     for choice in choices:
         found[f"condition:{choice.source}"] += 1
         found[f"condition:{choice.source}:{'cued' if choice.cued else 'bare'}"] += 1
+        found[f"{draft.kind}:condition:{choice.source}"] += 1
+        if choice.equality and all(value.strip().isdigit() for value in choice.values):
+            found[f"condition:number:{'cued' if choice.cued else 'bare'}"] += 1
+        if choice.equality:
+            different = len(parsed.asked.table.cells[choice.column])
+            found["condition:broad"] += len(choice.values) > max(1, BROAD * different)
         named = {
             mention.how for mention in parsed.asked.mentions if mention.column.name == choice.column
         }

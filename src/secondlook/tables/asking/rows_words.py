@@ -10,9 +10,10 @@ from functools import lru_cache
 from secondlook.tables.asking.rows_vocabulary import IRREGULAR, NUMBER_WORDS
 
 TOKEN = re.compile(
-    r"[<>!=]=|<>|[<>=\u2264\u2265\u2260]|(?<!\S)-(?=\d)(?:\d+\.\d+|\d+)|\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[^\w\s]"
+    r"[<>!=]=|<>|[<>=\u2264\u2265\u2260]|(?<!\S)-(?=\d)(?:\d+\.\d+|\d+)|\d+(?:st|nd|rd|th)\b|\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[^\w\s]"
 )
 _STRAIGHT = str.maketrans({"\u2019": "'", "\u2013": "-", "\u2014": "-"})
+_ORDINAL = re.compile(r"^(\d+)(?:st|nd|rd|th)$")
 _SIGNS = frozenset("<>=\u2264\u2265\u2260")
 SHORTEST = 4
 """Letters of a word whose ending is cut."""
@@ -42,6 +43,8 @@ def plain(text: str) -> str:
 def stem(word: str) -> str:
     """Without the endings of plurals and possessives."""
     word = word.removesuffix("'s").removesuffix("'")
+    if word[:1].isdigit():
+        return _ORDINAL.sub(r"\1", word)
     if word in IRREGULAR:
         return IRREGULAR[word]
     if len(word) > SHORTEST and word.endswith("ies"):

@@ -73,7 +73,7 @@ _DOWN: dict[str, str] = {
     "newest": "age",
 }
 _SUPERLATIVE = re.compile(
-    r"\b(?:(?P<nth>second|third|fourth|fifth|2 nd|3 rd|4 th) )?(?:(?P<top>top) (?P<n>\d+|"
+    r"\b(?:(?P<nth>second|third|fourth|fifth|2nd|3rd|4th|5th) )?(?:(?P<top>top) (?P<n>\d+|"
     + "|".join(NUMBER_WORDS)
     + r")|(?P<word>"
     + "|".join(sorted({*_UP, *_DOWN}, key=len, reverse=True))
@@ -104,8 +104,8 @@ def extremes(parsed: Parsed) -> list[Extreme]:
     for match, used in parsed.asked.finditer(_SUPERLATIVE):
         word = match["word"] or "top"
         limit = int(NUMBER_WORDS.get(match["n"], 0) or match["n"]) if match["n"] else 1
-        nth = (match["nth"] or "").split(" ")[0]
-        offset = (ORDINALS.get(nth, 0) or int(nth or 1)) - 1 if nth else 0
+        nth = match["nth"]
+        offset = (ORDINALS.get(nth) or int(nth[:-2])) - 1 if nth else 0
         for descending, words in ((True, _UP), (False, _DOWN)):
             if word in words:
                 hints = frozenset(words[word].split())
