@@ -80,10 +80,11 @@ class ForkingSandbox:
         content = os.memfd_create("request", os.MFD_CLOEXEC)
         try:
             _write(content, request.encoded())
+            server = self._living_server()
             try:
-                return self._living_server().start(content, tables)
+                return server.start(content, tables)
             except ServerGone:
-                return self._living_server(anew=True).start(content, tables)
+                return self._living_server(instead_of=server).start(content, tables)
         except ServerGone as error:
             raise SandboxError(
                 "The sandbox's server ended twice before it took the job."
@@ -91,12 +92,13 @@ class ForkingSandbox:
         finally:
             os.close(content)
 
-    def _living_server(self, *, anew: bool = False) -> ServerProcess:
+    def _living_server(self, *, instead_of: ServerProcess | None = None) -> ServerProcess:
         with self._lock:
             if self._closed:
                 raise UsageError("This sandbox has been closed.", hint="Open another one.")
-            if anew or not self._server.process.alive:
-                self._server.stop()
+            current = self._server.process
+            if current is instead_of or not current.alive:
+                current.stop()
                 self._server.process = ServerProcess(self._kind)
             return self._server.process
 

@@ -134,7 +134,7 @@ class ServerProcess:
             given = [request, reply_end, output_end, channel_end.fileno(), *tables]
             socket.send_fds(self._control, [b"job"], given)
             channel_end.close()
-            job.wait_for_start(_END_SECONDS)
+            job.wait_for_start(_START_SECONDS)
         except OSError as error:
             job.close()
             raise ServerGone from error

@@ -82,4 +82,6 @@ def _limit(limits: Limits) -> None:
         (resource.RLIMIT_FSIZE, limits.scratch_bytes),
         (resource.RLIMIT_CORE, 0),
     ):
-        resource.setrlimit(kind, (most, most))
+        outer = resource.getrlimit(kind)[1]
+        allowed = most if outer == resource.RLIM_INFINITY else min(most, outer)
+        resource.setrlimit(kind, (allowed, allowed))

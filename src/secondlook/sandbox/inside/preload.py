@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import io
 import os
 import sys
 import sysconfig
@@ -156,6 +157,7 @@ def _quieten() -> None:
 
 def _exercise() -> None:
     """Much of these libraries is imported or built when first used: here, not in every job."""
+    import matplotlib.pyplot as plt
     import pandas as pd
     import plotly.express as px
     from sklearn.cluster import KMeans
@@ -175,3 +177,8 @@ def _exercise() -> None:
     KMeans(2, n_init=1).fit(frame[["value"]].dropna())  # looks for its libraries, by running others
     for figure in (px.bar(frame, x="place", y="value"), px.scatter(frame, x="day", y="value")):
         figure.to_json()
+    _, axes = plt.subplots()
+    axes.plot(frame["day"], frame["value"], label="value")
+    axes.legend()
+    axes.figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
+    plt.close("all")
