@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 import weakref
 from typing import TYPE_CHECKING
 
 from secondlook.errors import SandboxError, UsageError
 from secondlook.sandbox.outcomes import outcome_of
-from secondlook.sandbox.protocol import Request
+from secondlook.sandbox.requesting import new_request, opened, request_file
 from secondlook.sandbox.serving import ServerGone, ServerProcess
 from secondlook.sandbox.watching import watch
 
@@ -19,10 +18,8 @@ if TYPE_CHECKING:
 
     from secondlook.sandbox.confining.confinement import Kind
     from secondlook.sandbox.port import Limits, Outcome, Supplied, Variation
+    from secondlook.sandbox.protocol import Request
     from secondlook.sandbox.serving import StartedJob
-
-MOST_TABLES = 200
-_MOST_CODE = 10_000_000
 
 
 class ForkingSandbox:
@@ -49,18 +46,9 @@ class ForkingSandbox:
         vary: Variation | None = None,
         seed: int = 0,
     ) -> Outcome:
-        names = tuple(table.name for table in tables)
-        request = Request(
-            code, names, limits or self._limits, vary, seed, token=secrets.token_hex(16)
-        )
-        _check(request)
-        opened: list[int] = []
-        try:
-            opened.extend(_open(table) for table in tables)  # as far as it gets: all are closed
-            return self._carry_out(request, opened)
-        finally:
-            for descriptor in opened:
-                os.close(descriptor)
+        request = new_request(code, tables, limits=limits or self._limits, vary=vary, seed=seed)
+        with opened(tables) as files:
+            return self._carry_out(request, files)
 
     def close(self) -> None:
         with self._lock:
@@ -77,9 +65,8 @@ class ForkingSandbox:
             job.close()
 
     def _started(self, request: Request, tables: Sequence[int]) -> StartedJob:
-        content = os.memfd_create("request", os.MFD_CLOEXEC)
+        content = request_file(request)
         try:
-            _write(content, request.encoded())
             server = self._living_server()
             try:
                 return server.start(content, tables)
@@ -111,30 +98,3 @@ class _Held:
 
     def stop(self) -> None:
         self.process.stop()
-
-
-def _check(request: Request) -> None:
-    if len(request.tables) > MOST_TABLES:
-        raise UsageError(
-            f"{len(request.tables)} tables are more than the {MOST_TABLES} that a job can be given."
-        )
-    if len(set(request.tables)) < len(request.tables):
-        raise UsageError(f"Two tables have the same name: {sorted(request.tables)!r}.")
-    if len(request.code) > _MOST_CODE:
-        raise UsageError(f"Code of {len(request.code)} characters is longer than {_MOST_CODE}.")
-
-
-def _open(table: Supplied) -> int:
-    try:
-        return os.open(table.file, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise SandboxError(
-            f"The table {table.name!r} cannot be opened ({error.strerror}: {str(table.file)!r})."
-        ) from error
-
-
-def _write(descriptor: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
-    os.lseek(descriptor, 0, os.SEEK_SET)

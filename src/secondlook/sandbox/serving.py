@@ -96,12 +96,21 @@ class ServerProcess:
         self._control = ours
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-                [sys.executable, "-s", "-P", "-c", _BOOT, kind, str(theirs.fileno()), *_paths()],
+                [
+                    sys.executable,
+                    "-s",
+                    "-P",
+                    "-c",
+                    _BOOT,
+                    kind,
+                    str(theirs.fileno()),
+                    *import_paths(),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env=_environment(),
+                env=server_environment(),
                 cwd="/",
                 **APART,
             )
@@ -178,7 +187,7 @@ def _told(said: bytes) -> str:
     return said.decode("utf-8", "replace").removeprefix("failed ")
 
 
-def _paths() -> list[str]:
+def import_paths() -> list[str]:
     """Where the server finds our code, and libraries that its bare interpreter would not see. Never
     the current folder: a file there must not pass for a library."""
     ours = str(Path(__file__).parents[2])
@@ -186,7 +195,7 @@ def _paths() -> list[str]:
     return list(dict.fromkeys([ours, *installed]))
 
 
-def _environment() -> dict[str, str]:
+def server_environment() -> dict[str, str]:
     """Nothing of the program's own: no key or token is there to be found."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {

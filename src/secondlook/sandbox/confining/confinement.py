@@ -52,7 +52,7 @@ def confine(how: Confinement, limits: Limits) -> None:
     system.drop_capabilities()
     system.forbid_new_privileges()
     _restrict_files(how)
-    _limit(limits)
+    limit_resources(limits)
     seccomp.install(how.system_calls)
 
 
@@ -69,7 +69,7 @@ def _restrict_files(how: Confinement) -> None:
         )
 
 
-def _limit(limits: Limits) -> None:
+def limit_resources(limits: Limits) -> None:
     if sys.platform == "win32":
         return
     import resource

@@ -39,27 +39,25 @@ def _content(figure: Any) -> tuple[str, bytes]:
 
 
 def _is_plotly(value: Any) -> bool:
-    from plotly.basedatatypes import BaseFigure
-
-    return isinstance(value, BaseFigure)
+    module = sys.modules.get("plotly.basedatatypes")  # without it, nobody has made a figure
+    return module is not None and isinstance(value, module.BaseFigure)
 
 
 def _of_matplotlib(value: Any) -> Any:
     """A figure, or the figure that axes, or a grid of them, belong to."""
-    from matplotlib.figure import FigureBase
-
-    if value is None or isinstance(value, FigureBase):
+    module = sys.modules.get("matplotlib.figure")
+    if value is None or module is None:
+        return None
+    if isinstance(value, module.FigureBase):
         return value
     owner = getattr(value, "figure", None)
-    return owner if isinstance(owner, FigureBase) else None
+    return owner if isinstance(owner, module.FigureBase) else None
 
 
 def _current() -> Any:
-    plt = sys.modules.get("matplotlib.pyplot")
-    if plt is None or not plt.get_fignums():
-        return None
-    figure = plt.gcf()
-    return figure if figure.axes else None
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    active = helpers.Gcf.get_active() if helpers else None
+    return active.canvas.figure if active and active.canvas.figure.axes else None
 
 
 def _as_png(figure: Any) -> bytes:

@@ -132,14 +132,14 @@ def _become_job(descriptors: Sequence[int], how: Confinement, server: int) -> No
             signal.signal(number, signal.SIG_DFL)
         request, reply, output, *tables = (*descriptors[:3], *descriptors[_FIXED:])
         prepare_streams(output)
-        _close_all_but((0, 1, 2, request, reply, *tables))
+        close_all_but((0, 1, 2, request, reply, *tables))
         clean_environment(how.scratch)
         serve(request, reply, tables, give_up_rights)
     finally:
         os._exit(1)
 
 
-def _close_all_but(kept: Sequence[int]) -> None:
+def close_all_but(kept: Sequence[int]) -> None:
     first = 0
     for descriptor in sorted(kept):
         if first < descriptor:  # of an empty range, some Pythons close everything
