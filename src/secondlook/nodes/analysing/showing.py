@@ -90,6 +90,7 @@ def _harmless(at: int, column: ColumnProfile) -> ColumnProfile:
         update={
             "name": name,
             "top": tuple(one for one in column.top if not _is_order(one.value)),
+            "examples": tuple(one for one in column.examples if not _is_order(one)),
             "minimum": _value(column.minimum),
             "maximum": _value(column.maximum),
             "warnings": tuple(one for one in column.warnings if not _is_order(one)),
