@@ -62,7 +62,7 @@ async def analysed(state: Analysing, context: Context) -> Answer:
     return plain.model_copy(
         update={
             "analysis": analysis,
-            "values": values,
+            "values": _plain(values),
             "text": _text(plain, analysis, state["draft"]["note"]),
             "status": _status(plain),
             "asks_back": state.get("asks_back"),
@@ -137,7 +137,7 @@ def _analysis(
         if requirements
         else None,
         columns=tuple(ResolvedColumn.model_validate(one) for one in state.get("resolved", [])),
-        query=state.get("query"),
+        query=_plain(state.get("query")),
         sql=ran if kind == "computed" else None,
         code=ran if kind != "computed" else None,
         result=_plain(outcome.result) if outcome else None,
