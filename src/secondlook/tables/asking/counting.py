@@ -174,7 +174,7 @@ def _differences(parsed: Parsed) -> Iterator[Draft]:
     seen: set[str] = set()
     for mention in sorted(columns, key=lambda m: -m.score):
         column = mention.column
-        if column.kind == "text" or column.name in seen or column.name == one.column:
+        if not column.measurable or column.name in seen or column.name == one.column:
             continue
         seen.add(column.name)
         queries = [

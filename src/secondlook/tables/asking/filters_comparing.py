@@ -132,7 +132,9 @@ def _choices(asked: Sentence, compared: _Compared, kind: Source) -> list[Choice]
     years = all(is_year(value) for value in compared.numbers)
     found: dict[str, Choice] = {}
     for column, cue, closeness in _columns_for(asked, compared):
-        if column.name in found or column.kind == "text":
+        if column.name in found or not (column.measurable or column.kind == "label"):
+            continue
+        if column.kind == "label" and (compared.signs != ("=",) or not cue):
             continue
         temporal = column.kind in {"year", "date"}
         if kind == "year" and not (years and temporal):

@@ -97,7 +97,7 @@ def _others(parsed: Parsed, after: int) -> list[Choice]:
 def _columns(parsed: Parsed, besides: str) -> list[tuple[ColumnFacts, frozenset[int], str]]:
     found: dict[str, tuple[ColumnFacts, frozenset[int], str]] = {}
     for mention in parsed.asked.mentions:
-        if mention.column.kind != "text" and mention.column.name != besides:
+        if mention.column.measurable and mention.column.name != besides:
             found.setdefault(mention.column.name, (mention.column, mention.places, mention.how))
     if not found:
         for column in parsed.asked.table.columns:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from secondlook.tables.query import Transform
     from secondlook.tables.resolving.port import AskedTable
 
-Kind = Literal["number", "year", "date", "text"]
+Kind = Literal["number", "year", "date", "label", "text"]
+"""A label is a number that only names a row."""
 TRANSFORMS: dict[Kind, Transform] = {"number": "number", "year": "year", "date": "date"}
 MOSTLY = 0.6
 """Share of the values that make a column of texts one of dates, or of results."""
@@ -38,6 +39,7 @@ _MONTH = re.compile(
 _ISO = re.compile(r"^\d{4}-\d{2}-\d{2}")
 _DIGIT = re.compile(r"\d")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
+_LABELS = frozenset({"id", "code", "key", "index", "uuid", "zip", "isbn"})
 _NOTHING = frozenset({"-", "\u2013", "\u2014"})
 
 
@@ -61,9 +63,14 @@ class ColumnFacts:
     """Results of games: `W 28-21`."""
 
     @property
+    def measurable(self) -> bool:
+        """Whether its values are more or less than each other."""
+        return self.kind in TRANSFORMS
+
+    @property
     def transform(self) -> Transform | None:
         """To compare its values as numbers or dates."""
-        if self.kind == "text" or (self.typed and self.kind != "date"):
+        if not self.measurable or (self.typed and self.kind != "date"):
             return None
         return TRANSFORMS[self.kind]
 
@@ -92,6 +99,7 @@ def facts_of(asked: AskedTable, place: int, values: Sequence[str]) -> ColumnFact
         kind: Kind = "date"
     elif column.type in NUMERIC:
         kind = "year" if _are_years(words, low, high) else "number"
+        kind = "label" if set(words) & _LABELS else kind
     else:
         kind = _kind_of_texts(words, sample)
     return ColumnFacts(

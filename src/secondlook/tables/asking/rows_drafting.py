@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.tables.asking.filters import ConditionSet, condition_sets
+from secondlook.tables.asking.rows_columns import header_words
 from secondlook.tables.asking.rows_vocabulary import ASKED_BY, EMPTY_WORDS
 
 if TYPE_CHECKING:
@@ -82,12 +83,22 @@ class Parsed:
     def counting(self) -> bool:
         return self.wh is not None and self.wh[0] == "how many"
 
+    def is_row(self, place: int) -> bool:
+        """Whether a word names what the rows are: the table's name, or that of their label."""
+        if place >= len(self.asked.words):
+            return False
+        word = self.asked.words[place].stem
+        labels = [one.words for one in self.asked.table.columns if one.kind == "label"]
+        names = header_words(self.asked.table.asked.table.name)
+        return word in names or any(word == words[0] for words in labels if len(words) > 1)
+
     @cached_property
     def targets(self) -> list[Target]:
         """Columns that may be asked for, the likeliest first."""
         found = [*self._named_targets(), *self._targets_by_kind(), *self._targets_away()]
         subject = self.asked.table.subject
-        found.append(Target(subject, self._noun(), "subject"))
+        alone = sum(not one.measurable for one in self.asked.table.columns) == 1
+        found.append(Target(subject, self._noun(), "exact" if alone else "subject"))
         kept: dict[str, Target] = {}
         for one in found:
             kept.setdefault(one.column.name, one)

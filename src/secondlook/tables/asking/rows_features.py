@@ -69,6 +69,8 @@ def _coverage(found: Found, draft: Draft, parsed: Parsed) -> None:
     content = parsed.asked.content
     left = content - draft.used
     found["left:share"] = len(left) / max(1, len(content))
+    found["left:none"] = not left
+    found["left:one"] = len(left) == 1
     found["left:words"] = min(len(left), MOST_LEFT)
     for place in left:
         word = parsed.asked.words[place].text

@@ -129,21 +129,27 @@ def _ordering(parsed: Parsed, extreme: Extreme) -> list[tuple[ColumnFacts, froze
     """Columns that the extreme may be one of: named after it, hinted at by it, or the only one."""
     found: dict[str, tuple[ColumnFacts, frozenset[int], str]] = {}
     for mention in parsed.asked.mention_within(extreme.place + 1, extreme.place + 4):
-        if mention.column.kind != "text":
+        if mention.column.measurable:
             found.setdefault(
                 mention.column.name, (mention.column, mention.places, f"after:{mention.how}")
             )
     for column in parsed.asked.table.columns:
-        if column.kind != "text" and set(column.words) & extreme.hints:
+        if column.measurable and set(column.words) & extreme.hints:
             found.setdefault(column.name, (column, frozenset(), "hint"))
+    if not found and parsed.is_row(extreme.place + 1):
+        return []
     for mention in parsed.asked.mentions:
         if mention.column.kind == "number" and mention.score >= 0.5:  # noqa: PLR2004
             found.setdefault(
                 mention.column.name, (mention.column, mention.places, f"else:{mention.how}")
             )
     numeric = [column for column in parsed.asked.table.columns if column.kind == "number"]
+    only = "any"
+    if len(numeric) == 1:
+        alone = sum(column.measurable for column in parsed.asked.table.columns) == 1
+        only = "after:exact" if alone else "only"
     for column in numeric[-2:] + numeric[:1]:
-        found.setdefault(column.name, (column, frozenset(), "only" if len(numeric) == 1 else "any"))
+        found.setdefault(column.name, (column, frozenset(), only))
     return list(found.values())[:4]
 
 
@@ -270,6 +276,6 @@ def _most_frequent(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -
 
 def _named_number(parsed: Parsed, extreme: Extreme) -> bool:
     return any(
-        mention.column.kind != "text"
+        mention.column.measurable
         for mention in parsed.asked.mention_within(extreme.place + 1, extreme.place + 3)
     )

@@ -100,12 +100,12 @@ def _ranked(
 def _measures(parsed: Parsed, key: str) -> list[tuple[str, frozenset[int], str]]:
     found: dict[str, tuple[str, frozenset[int], str]] = {}
     for mention in parsed.asked.mentions:
-        if mention.column.kind != "text" and mention.column.name != key:
+        if mention.column.measurable and mention.column.name != key:
             found.setdefault(
                 mention.column.name, (mention.column.name, mention.places, mention.how)
             )
     for column in parsed.asked.table.columns:
-        if column.kind != "text" and column.name != key:
+        if column.measurable and column.name != key:
             found.setdefault(column.name, (column.name, frozenset(), "any"))
     return list(found.values())[:4]
 
