@@ -177,8 +177,8 @@ def _exercise() -> None:
     KMeans(2, n_init=1).fit(frame[["value"]].dropna())  # looks for its libraries, by running others
     for figure in (px.bar(frame, x="place", y="value"), px.scatter(frame, x="day", y="value")):
         figure.to_json()
-    _, axes = plt.subplots()
+    picture, axes = plt.subplots()
     axes.plot(frame["day"], frame["value"], label="value")
     axes.legend()
-    axes.figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
+    picture.savefig(io.BytesIO(), format="png", bbox_inches="tight")
     plt.close("all")

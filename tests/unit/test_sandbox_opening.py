@@ -1,0 +1,182 @@
+"""Which backend is opened, and what is said where none can be."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import SandboxError, UsageError
+from secondlook.sandbox import Limits, Supplied, available, limits_for, open_sandbox, probing
+from secondlook.sandbox.confining import landlock, namespaces, system
+from secondlook.sandbox.requesting import new_request, opened, request_file
+from secondlook.sandbox.serving import import_paths, server_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def other_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is no Linux."""
+    monkeypatch.setattr(system.sys, "platform", "darwin")
+    monkeypatch.setattr(landlock, "supported", lambda: False)
+    probing._of_the_machine.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _forget_trials() -> None:
+    probing._of_the_machine.cache_clear()
+
+
+@pytest.mark.usefixtures("other_machine")
+def test_other_systems_are_told_their_options() -> None:
+    for verdict in available():
+        assert not verdict.usable
+    with pytest.raises(SandboxError, match="needs Linux") as error:
+        open_sandbox()
+    assert error.value.hint is not None
+    assert "bubblewrap" in error.value.hint
+    assert landlock.version() == 0
+
+
+def test_unknown_backend() -> None:
+    with pytest.raises(SandboxError, match="'none'"):
+        open_sandbox("none")  # type: ignore[arg-type]
+
+
+def test_missing_libraries_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "statsmodels" else found(name)
+    )
+    with pytest.raises(SandboxError, match=r"statsmodels .*secondlook\[analyst\]"):
+        open_sandbox("plain")
+
+
+def test_without_landlock_plain_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(landlock, "version", lambda: 0)
+    verdict = probing.probed("plain")
+    assert (verdict.usable, "Landlock" in verdict.why) == (False, True)
+
+
+def test_trial_that_fails_says_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probing, "_TRY", "raise PermissionError('unshare: refused')")
+    verdict = probing.probed("namespaces")
+    assert not verdict.usable
+    assert verdict.why == "PermissionError: unshare: refused"
+    probing._of_the_machine.cache_clear()
+    monkeypatch.setattr(probing, "_TRY", "import os; os._exit(3)")
+    assert probing.probed("namespaces").why == "the trial ended with 3"
+    probing._of_the_machine.cache_clear()
+    monkeypatch.setattr(probing.sys, "executable", "/nowhere/python")
+    assert "could not be tried" in probing.probed("namespaces").why
+
+
+def test_trial_that_confines_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The filter is left out, everything else is done: the trial must notice."""
+    leave_out = "from secondlook.sandbox.confining import seccomp; seccomp.install = print; "
+    head, _, tail = probing._TRY.partition("; ")
+    first, _, rest = tail.partition("; ")
+    monkeypatch.setattr(probing, "_TRY", f"{head}; {first}; {leave_out}{rest}")
+    for verdict in (probing.probed("plain"), probing.probed("namespaces")):
+        assert not verdict.usable
+
+
+def test_limits_from_two_figures() -> None:
+    assert limits_for(seconds=30, megabytes=1024) == Limits()
+    assert limits_for(seconds=1, megabytes=4096).address_space > 4 << 30
+
+
+def test_server_inherits_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
+    monkeypatch.setenv("TZ", "Europe/Bern")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    given = server_environment()
+    assert "s3cret" not in given.values()
+    assert given["TZ"] == "Europe/Bern"
+    assert given["MPLCONFIGDIR"].startswith("/somewhere/secondlook")
+    assert "" not in import_paths()
+    assert str(os.getcwd()) not in import_paths()  # noqa: PTH109
+
+
+def test_requests_that_no_job_can_take(tmp_path: Path) -> None:
+    many = [Supplied(str(number), tmp_path) for number in range(201)]
+    with pytest.raises(UsageError, match="201 tables"):
+        new_request("", many, limits=Limits(), vary=None, seed=0)
+    with pytest.raises(UsageError, match="longer than"):
+        new_request("x" * 10_000_001, [], limits=Limits(), vary=None, seed=0)
+
+
+def test_tables_are_closed_again(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    tables = [Supplied("a", tmp_path / "a"), Supplied("b", tmp_path / "b")]
+    before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    with pytest.raises(SandboxError, match="'b' cannot be opened"), opened(tables):
+        pass
+    with opened(tables[:1]) as files:
+        assert os.read(files[0], 9) == b"x"
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.write(files[0], b"y")
+    assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_request_is_read_from_its_start() -> None:
+    request = new_request("é\ud800", [], limits=Limits(seconds=1), vary="shuffled", seed=4)
+    file = request_file(request)
+    try:
+        assert type(request).decoded(os.read(file, 10_000)) == request
+    finally:
+        os.close(file)
+
+
+def test_folders_within_folders_are_shown_once(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "ab").mkdir()
+    paths = [str(inner), str(tmp_path / "a"), str(tmp_path / "ab"), str(tmp_path / "none")]
+    assert namespaces._outermost(paths) == [str(tmp_path / "a"), str(tmp_path / "ab")]
+
+
+def test_landlock_closes_all_but_what_is_allowed(tmp_path: Path) -> None:
+    """In a process of its own: it holds for the rest of a life."""
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "file").write_text("x")
+    (tmp_path / "shut").write_text("y")
+    code = """
+import sys
+from pathlib import Path
+from secondlook.sandbox.confining import landlock, system
+folder = Path(sys.argv[1])
+system.drop_capabilities()
+system.forbid_new_privileges()
+landlock.restrict([
+    landlock.Allowed(str(folder / "open"), landlock.WRITE),
+    landlock.Allowed("/dev/null", landlock.USE_FILE),
+    landlock.Allowed(str(folder / "missing")),
+])
+print((folder / "open" / "file").read_text())
+(folder / "open" / "new").write_text("z")
+Path("/dev/null").write_text("z")
+try:
+    (folder / "shut").read_text()
+except PermissionError:
+    print("shut")
+"""
+    if not landlock.version():
+        return
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["x", "shut"], done.stderr
+
+
+def test_failed_calls_name_themselves() -> None:
+    with pytest.raises(OSError, match="setns: Bad file descriptor"):
+        system.enter_namespace(-1, system.CLONE_NEWPID)
+    with pytest.raises(OSError, match="mount /nowhere/at/all"):
+        system.mount(None, "/nowhere/at/all", None, system.MS_BIND)
