@@ -17,6 +17,7 @@ import pytest
 from secondlook.errors import TableError
 from secondlook.library import Library
 from secondlook.tables.query import Measure, Query, Term
+from tests.support.workbooks import write_workbook
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,8 +110,6 @@ def test_a_table_moves_with_its_file(library: Library, sales: Path) -> None:
 
 
 def test_every_kind_of_table(library: Library, tmp_path: Path) -> None:
-    import xlsxwriter
-
     folder = tmp_path / "kinds"
     folder.mkdir()
     rows = {"city": ["Ulm", "Trier"], "people": [126, 112]}
@@ -126,9 +125,7 @@ def test_every_kind_of_table(library: Library, tmp_path: Path) -> None:
     (folder / "object.json").write_text('{"a": {"b": 1}}', encoding="utf-8")
     (folder / "tabs.tsv").write_text("a\tb\n1\t2\n", encoding="utf-8")
     (folder / "zipped.csv.gz").write_bytes(gzip.compress(SALES.encode()))
-    with xlsxwriter.Workbook(folder / "book.xlsx") as book:
-        for name in ("Q1", "Q2"):
-            book.add_worksheet(name).write_column(0, 0, ["pieces", 3, 4])
+    write_workbook(folder / "book.xlsx", dict.fromkeys(("Q1", "Q2"), [["pieces"], [3], [4]]))
     report = library.add(folder)
     assert not report.failed, report.failed
     found = {table.name: table for table in library.tables()}

@@ -15,6 +15,7 @@ from secondlook.errors import ExtractionError, SecondlookError, UsageError
 from secondlook.memory.handed_tables import tables_folder
 from secondlook.settings import RunSettings
 from secondlook.tables.worker import Worker
+from tests.support.workbooks import write_workbook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,15 +102,12 @@ def test_the_same_file_is_read_once(
 def test_sheets_of_the_same_book_keep_their_names(
     runs: RunSettings, worker: Worker, tmp_path: Path
 ) -> None:
-    import xlsxwriter
-
-    with xlsxwriter.Workbook(tmp_path / "book.xlsx") as book:
-        for name in ("Q1", "Q2, late"):
-            book.add_worksheet(name).write_column(0, 0, ["pieces", 3, 4])
+    sheets = dict.fromkeys(("Q1", "Q2, late"), [["pieces"], [3], [4]])
+    book = write_workbook(tmp_path / "book.xlsx", sheets)
     found = [
         [table.name for table, _ in handed.entries]
         for run in ("r1", "r2")
-        if (handed := take_over({"b": tmp_path / "book.xlsx"}, run=run, runs=runs, worker=worker))
+        if (handed := take_over({"b": book}, run=run, runs=runs, worker=worker))
     ]
     assert found == [["b_q1", "b_q2_late"]] * 2
 

@@ -15,6 +15,7 @@ from secondlook.library.tables import TableStore
 from secondlook.library.texts import TextStore
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry
+from secondlook.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +67,15 @@ def open_stores(folder: Path) -> Stores:
     return Stores(Catalog(folder / "catalog.db"), TextStore(folder / "texts"), index, tables)
 
 
+def write_table(stores: Stores, held: NewDocument) -> None:
+    """A table of the document, as reading it leaves one before the commit."""
+    identity = held.row.id
+    table = Table(id=identity, name="t", title="t", sha256=held.row.sha256, rows=1, columns=())
+    stores.tables.folder.mkdir(exist_ok=True)
+    stores.tables.file(identity).write_bytes(b"rows")
+    stores.tables.write(identity, "1", [table])
+
+
 OLD, KEPT, NEW = document("aa", "old"), document("bb", "kept"), document("cc", "new")
 BEFORE = Change(documents=[OLD, KEPT], files=[file("/a", OLD), file("/b", KEPT)])
 REPLACING = Change(documents=[NEW], files=[file("/a", NEW)])
@@ -78,6 +88,7 @@ STEPS: dict[str, tuple[str, str]] = {
     "before a removal from the index": ("index", "delete"),
     "before the rows": ("catalog", "transaction"),
     "before old texts go": ("texts", "delete"),
+    "before old tables go": ("tables", "delete"),
     "before the journal is cleared": ("catalog", "clear_journal"),
 }
 
@@ -124,6 +135,8 @@ def test_killed_at_any_step_it_is_done_or_not_done(
     change: Change,
 ) -> None:
     stores = open_stores(tmp_path)
+    for held in (OLD, KEPT):
+        write_table(stores, held)
     commit(stores, BEFORE)
     before = state(stores)
     with monkeypatch.context() as patched:
@@ -146,6 +159,8 @@ def test_killed_at_any_step_it_is_done_or_not_done(
     assert {f.name[:2] for f in (tmp_path / "texts").glob("*/*")} == {
         row.sha256[:2] for row in stores.catalog.documents()
     }
+    assert stores.tables.holders() == [KEPT.row.id]
+    assert [f.name for f in (tmp_path / "tables").glob("*.parquet")] == [f"{KEPT.row.id}.parquet"]
     stores.catalog.close()
 
 

@@ -14,6 +14,7 @@ import pytest
 from secondlook.errors import Damaged, ExtractionError, NoText
 from secondlook.retrieval.parse import extract, extract_bytes
 from secondlook.retrieval.parse.rows import MOST_ROWS, SHOWN_ROWS
+from tests.support.workbooks import write_workbook
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,17 +105,13 @@ def test_a_large_file_is_described_by_its_beginning(
     assert not parsed.extracted.notes
 
 
-def test_a_workbook_describes_its_long_sheets_only() -> None:
-    import xlsxwriter
-
-    out = io.BytesIO()
-    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
-        for name, count in (("Short", 3), ("Long", MOST_ROWS + 1)):
-            sheet = book.add_worksheet(name)
-            sheet.write_row(0, 0, ["name", "value"])
-            for n in range(count):
-                sheet.write_row(n + 1, 0, [f"n{n}", n])
-    found = read(out.getvalue(), "book.xlsx")
+def test_a_workbook_describes_its_long_sheets_only(tmp_path: Path) -> None:
+    sheets = {
+        name: [["name", "value"], *([f"n{n}", n] for n in range(count))]
+        for name, count in (("Short", 3), ("Long", MOST_ROWS + 1))
+    }
+    book = write_workbook(tmp_path / "book.xlsx", sheets)
+    found = read(book.read_bytes(), "book.xlsx")
     assert found.card
     assert "name: n2; value: 2\n\nLong\n\nA table of 2,001 rows" in found.text
 
