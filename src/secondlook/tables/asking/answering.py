@@ -106,7 +106,7 @@ def formatted(value: JsonValue) -> str:
     if isinstance(value, list):
         return ", ".join(formatted(one) for one in value)
     if isinstance(value, dict):
-        return str(value)[1:-1]
+        return str(value)
     return "" if value is None else str(value)
 
 

@@ -68,7 +68,8 @@ def take_apart(question: str, table: AskedTable, wanted: Wanted, resolver: Resol
     mentions = tuple(alone.mentions(text))
     derived = derived_in(text, mentions)
     intervals = tuple(intervals_in(text))
-    groups = tuple(groups_in(text, mentions, table))
+    made_of = derived.columns if derived else ()
+    groups = tuple(one for one in groups_in(text, mentions, table) if one.key.column not in made_of)
     spans = [(one.start, one.end) for one in mentions]
     covered = [*(derived.spans if derived else ()), *((one.start, one.end) for one in intervals)]
     return Asked(

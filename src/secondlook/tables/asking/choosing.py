@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.lexicon import FILLER, statistics_in
-from secondlook.tables.asking.options import NUMBER, sentences
+from secondlook.tables.asking.options import NUMBER, options, sentences
 from secondlook.tables.query import Filter
 from secondlook.tables.resolving.words import STOP_WORDS, atoms
 from secondlook.tables.table import NUMERIC, TEMPORAL
@@ -32,7 +32,7 @@ _SIGNS: tuple[tuple[Comparison, str], ...] = (
         r"(?:greater|larger|more|higher|later|older) than|>|above|over|exceed(?:s|ing)?|after|beyond",
     ),
     ("<", r"(?:less|smaller|lower|fewer|earlier|younger) than|<|below|under|before"),
-    ("=", r"equal(?:s|ing)?(?: to)?|==?|is|was|of|in"),
+    ("=", r"equal(?:s|ing)?(?: to)?|==?|is|was"),
 )
 SIGN = "|".join(f"(?P<s{at}>{words})" for at, (_, words) in enumerate(_SIGNS))
 BETWEEN_WORDS = r"[\"'\u201d)\s]*(?:\s*\b(?:column|values?|is|are|was|were|being|that|has|have|the|year|years)\b)*\s*"
@@ -41,6 +41,7 @@ COMPARED = re.compile(
     r" (?:beyond|later|above|more|after|older|onwards?))?(?!\s*(?:standard|decimal|\.\d|times|%))",
     re.IGNORECASE,
 )
+REVERSED = re.compile(rf"\b(?:{SIGN})\s+(?P<value>{NUMBER})\s*[\"'\u201c]?$", re.IGNORECASE)
 RANGE = re.compile(rf"^{BETWEEN_WORDS}between\s+({NUMBER})\s+and\s+({NUMBER})", re.IGNORECASE)
 IN_YEAR = re.compile(
     r"\b(?P<how>in|during|for|after|since|before|beyond|from)\s+(?:the\s+)?(?:years?\s+)?(?P<year>(?:1[5-9]|20)\d{2})\b"
@@ -91,6 +92,8 @@ def chosen_rows(  # noqa: PLR0917
     years = _years(question, table, [*taken, *((one.start, one.end) for one in compared)])
     columns = frozenset(one.resolved.column for one in mentions)
     values = _values(question, table, resolver, [*taken, *named], columns)
+    limit = options(text).limit
+    compared = [one for one in compared if limit is None or _value(one) != limit]
     truths = _truths(question, table, mentions)
     return sorted([*compared, *years, *values, *truths], key=lambda one: one.start)
 
@@ -111,6 +114,11 @@ def _restated(text: str, end: int, table: AskedTable, mentions: Sequence[Mention
         Chosen(*spans[_column(one)], one.condition, one.said)
         for one in dict((_column(each), each) for each in there).values()
     ]
+
+
+def _value(one: Chosen) -> object:
+    """Never that of an outlier's limit, which stands beside the column too."""
+    return one.condition.value if isinstance(one.condition, Filter) else None
 
 
 def _column(one: Chosen) -> str:
@@ -146,10 +154,21 @@ def _comparisons(question: str, table: AskedTable, mentions: Sequence[Mention]) 
             kind = _type(table, one.resolved.column)
             if kind not in NUMERIC | TEMPORAL:
                 continue
+            before = REVERSED.search(question[low : one.start])
+            if before is not None:
+                found.append(_before(low, before, one))
+                continue
             stop = within[at + 1].start if at + 1 < len(within) else high
             part: PartOfDate | None = "year" if kind in TEMPORAL else None
             found += _compared(question, one, stop, part)
     return found
+
+
+def _before(low: int, match: re.Match[str], one: Mention) -> Chosen:
+    """`more than 10 units`."""
+    sign = next(sign for at, (sign, _) in enumerate(_SIGNS) if match[f"s{at}"])
+    start, value = low + match.start(), float(match["value"])
+    return _chosen(start, one.end, one.resolved.column, sign, value, None)
 
 
 def _compared(question: str, one: Mention, stop: int, part: PartOfDate | None) -> list[Chosen]:
@@ -164,9 +183,10 @@ def _compared(question: str, one: Mention, stop: int, part: PartOfDate | None) -
     if match is None:
         return []
     said = [sign for at, (sign, _) in enumerate(_SIGNS) if match[f"s{at}"]]
-    if not said and not match["on"]:
+    is_year = column.strip().casefold() == "year"
+    if not said and not match["on"] and not is_year:
         return []
-    sign = ">=" if match["on"] else said[0]
+    sign = ">=" if match["on"] else (said[0] if said else "=")
     return [_chosen(one.start, one.end + match.end(), column, sign, float(match["value"]), part)]
 
 

@@ -10,7 +10,7 @@ from secondlook.tables.asking.lexicon import FILLER
 from secondlook.tables.asking.options import sentences
 from secondlook.tables.asking.wanted import QUOTED
 from secondlook.tables.resolving.likeness import same_word
-from secondlook.tables.resolving.words import STOP_WORDS, atoms, stem
+from secondlook.tables.resolving.words import STOP_WORDS, atoms, squeezed, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,17 +24,27 @@ RESTATED = 0.6
 """What an open word is worth where further lines say the same with the columns' own names."""
 QUOTED_NOTHING = 0.4
 """A quoted name that means nothing here is likely a condition that was missed."""
+DROPPED_GROUP = 0.5
+"""A grouping that is not understood makes every number wrong."""
+EACH = re.compile(
+    r"\b(?:each|every|per|grouped by|broken down by) (?:of the )?(\w+)", re.IGNORECASE
+)
+_ROWS = "pair row record value observation point data entry variable column one of case sample item"
+ROWS = frozenset(stem(one) for one in _ROWS.split())
+"""What a row or a column may be called: these group nothing."""
 RULE = re.compile(r"\s*(?:if|consider|assume|note|treat|suppose)\b", re.IGNORECASE)
 """Sentences that say how to do what the others ask for."""
 STEMMED_FILLER = frozenset(stem(one) for one in FILLER)
 
 
-def doubt_of(asked: Asked, resolved: Iterable[Resolved]) -> float:
+def doubt_of(
+    asked: Asked, resolved: Iterable[Resolved], also: Iterable[tuple[int, int]] = ()
+) -> float:
     """Share of the question's content words that nothing accounts for, and the columns' own."""
     words = content_words(asked)
     if not words:
         return 1.0
-    spans = _understood(asked)
+    spans = [*_understood(asked), *also]
     names = _names(asked)
     open_words = [
         text
@@ -45,6 +55,7 @@ def doubt_of(asked: Asked, resolved: Iterable[Resolved]) -> float:
     least = min((one.score for one in resolved), default=1.0)
     share = len(open_words) / len(words)
     share += QUOTED_NOTHING * _quoted_unknown(asked, spans, names)
+    share += DROPPED_GROUP * _group_unknown(asked)
     if _restated(asked, {one.column for one in resolved}):
         share *= RESTATED
     return round(min(1.0, share + UNSURE_COLUMN * (1 - least)), 3)
@@ -69,6 +80,17 @@ def _quoted_unknown(asked: Asked, spans: list[tuple[int, int]], names: set[str])
         if not known and not all(stem(one.text) in names for one in words):
             unknown += 1
     return unknown
+
+
+def _group_unknown(asked: Asked) -> bool:
+    """`for each ...` of something that is no column."""
+    known = [(one.start, one.end) for one in (*asked.groups, *asked.mentions)]
+    keys = "".join(squeezed(one.key.column) for one in asked.groups)
+    for match in EACH.finditer(asked.text[: asked.question]):
+        covered = any(low <= match.start() < high for low, high in known)
+        if not covered and stem(match[1].lower()) not in ROWS and match[1].lower() not in keys:
+            return True
+    return False
 
 
 def content_words(asked: Asked) -> list[tuple[int, str]]:

@@ -12,6 +12,7 @@ from secondlook.tables.asking.port import Output, Reading
 from secondlook.tables.asking.targets import of_mention
 from secondlook.tables.query import Query
 from secondlook.tables.resolving.port import Resolved
+from secondlook.tables.resolving.words import atoms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,8 @@ WHOLE = re.compile(
 )
 MOST = re.compile(r"\b(?:most|highest|largest|maximum)\b", re.IGNORECASE)
 LEAST = re.compile(r"\b(?:fewest|least|lowest|smallest)\b", re.IGNORECASE)
+NUMBERS = frozenset({"total", "count", "number", "num", "sum", "missing"})
+COLUMNS = frozenset({"column", "columns", "variable", "feature", "field", "name"})
 MOST_COLUMNS = 500
 
 
@@ -60,7 +63,7 @@ def _read(asked: Asked) -> Reading | None:
     ):
         return None
     combine = _combine(question)
-    if combine is None:
+    if combine is None or not _fits(combine, asked.wanted):
         return None
     sheet = Sheet(asked)
     over = tuple(_counted(asked, sheet, one.name) for one in asked.table.table.columns)
@@ -75,6 +78,16 @@ def _read(asked: Asked) -> Reading | None:
         answer="list" if combine == "positive" else "value",
         outputs=each,
     )
+
+
+def _fits(combine: str, wanted: Wanted) -> bool:
+    """Whether the wanted name is for such a value."""
+    if not wanted.names:
+        return True
+    words = {atom.text for atom in atoms(wanted.names[0])}
+    if combine == "sum":
+        return bool(words & NUMBERS) and not words & COLUMNS
+    return combine in {"most", "least"} and bool(words & COLUMNS) and not words & NUMBERS
 
 
 def _counted(asked: Asked, sheet: Sheet, column: str) -> tuple[str, str]:

@@ -44,6 +44,7 @@ LABELLED = re.compile(
     re.IGNORECASE,
 )
 NEAR = 25
+SURE_ENOUGH = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,10 @@ def groups_in(text: str, mentions: Sequence[Mention], table: AskedTable) -> list
     found: list[Group] = []
     for cue in EACH.finditer(text):
         near = _mention_after(text, cue.end(), mentions)
-        if near is not None:
+        if near is not None and _can_group(near, table):
             found.append(Group(Key(column=near.resolved.column), cue.start(), near.end))
+            continue
+        if near is not None:
             continue
         word = re.match(r"\s*(?:calendar )?(\w+)", text[cue.end() :])
         part = PARTS.get(word[1].lower().removesuffix("s")) if word else None
@@ -81,6 +84,13 @@ def groups_in(text: str, mentions: Sequence[Mention], table: AskedTable) -> list
     for one in found:
         unique.setdefault(one.key, one)
     return list(unique.values())
+
+
+def _can_group(mention: Mention, table: AskedTable) -> bool:
+    """Named almost as it is, and with values that repeat."""
+    profile = table.profile.column(mention.resolved.column)
+    repeats = profile is None or not profile.rows or profile.distinct * 2 <= profile.rows
+    return mention.resolved.score >= SURE_ENOUGH and repeats
 
 
 def _adverbs(text: str, table: AskedTable) -> list[Group]:
@@ -97,7 +107,7 @@ def _mention_after(text: str, at: int, mentions: Sequence[Mention]) -> Mention |
     for one in mentions:
         between = text[at : one.start]
         if one.start >= at and len(between) <= NEAR and not re.search(r"[.,;:?!\n]", between):
-            if statistics_in(between):
+            if statistics_in(between) or "'s" in between or "\u2019s" in between:
                 return None
             words = [atom.text for atom in atoms(between)]
             if len([word for word in words if word not in STOP_WORDS]) <= 1:

@@ -83,7 +83,7 @@ def _read(asked: Asked) -> Reading | None:
             limit=leading.count,
         ),
         said=f"the {leading.count} {entity.column} with the {where} {measure}",
-        doubt=doubt_of(asked, resolved),
+        doubt=doubt_of(asked, resolved, _cues(asked.text)),
         resolved=resolved,
         family=FAMILY,
         answer="list" if leading.count > 1 else "value",
@@ -93,6 +93,10 @@ def _read(asked: Asked) -> Reading | None:
 
 def is_about_the_first(asked: Asked) -> bool:
     return _leading(asked) is not None
+
+
+def _cues(text: str) -> list[tuple[int, int]]:
+    return [match.span() for one in (TOP, MOST, LEAST) for match in one.finditer(text)]
 
 
 def _understood(asked: Asked) -> list[tuple[int, int]]:

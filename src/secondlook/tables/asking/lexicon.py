@@ -41,7 +41,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     (
         "correlation",
         r"\b(?:pearson|spearman|kendall)(?:'s)?(?: rank)?(?: \(\w+\))?(?: correlation)?"
-        r"(?: coefficients?)?|\b(?:inter)?correlat\w+(?: coefficients?)?|\bcorr\b"
+        r"(?: coefficients?)?|\b(?:inter)?correlat\w+(?: coefficients?)?|\bcorr\b|\brho\b|\btau\b"
         r"|\b(?:linear )?relationships?\b|\bassociat(?:ion|ed)\b",
     ),
     ("normality", r"\bnormal(?:ity|cy|ly)\b(?: distributed)?|\bnormal distribution\b|\bgaussian\b"),

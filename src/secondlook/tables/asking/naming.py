@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from secondlook.tables.query import Condition
 
 _SAYS_NOTHING = """value values val column result results test status is are after before removal
-removed removing new old transformed coefficient num number no type strength relationship overall
+removed removing new old original initial raw transformed coefficient num number no type strength relationship overall
 dataset data calculated computed score r distribution dist outcome conclusion category class of in
 the for and with final given output answer float int string list name cleaned imputed normalized
 filled significance significant detected identified count total remaining without outliers outlier
@@ -38,12 +38,17 @@ stat statistic statistics variable feature group all positive negative"""
 SAYS_NOTHING = frozenset(_SAYS_NOTHING.split())
 GONE = frozenset({"missing", "null", "nulls", "nan", "na"})
 SHARES = frozenset({"pct", "percentage", "percent", "share", "ratio", "proportion", "rate"})
+UNCHANGED = frozenset({"before", "original", "initial", "raw"})
+"""Values of the data as they are, beside others of what was made of them."""
 ONE, TWO = 1, 2
 TESTS: tuple[Kind, ...] = ("normality", "correlation", "skewness")
 """What is turned into words."""
 FOR_WORDS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
     ("normality", ("normal", "dist", "distribution", "normality", "shapiro", "ks", "anderson")),
-    ("correlation", ("correlation", "relationship", "strength", "association", "corr", "linear")),
+    (
+        "correlation",
+        ("correlat", "relationship", "strength", "association", "corr", "linear", "signific"),
+    ),
     ("skewness", ("skew", "skewness", "symmetry")),
 )
 
@@ -67,9 +72,11 @@ def plan_for(asked: Asked, name: str) -> Plan | None:
     if chosen is None:
         return None
     where, rows, left = _rows(asked, left, {one.term.column for one in chosen})
-    if [word for word in left if word not in SAYS_NOTHING and not _explained(asked, word)]:
+    unknown = [word for word in left if word not in SAYS_NOTHING and not _explained(asked, word)]
+    if unknown and not form:
         return None
-    return Plan(kind, tuple(chosen), where, name, tuple(form), at, rows)
+    as_it_is = bool(UNCHANGED & set(words))
+    return Plan(kind, tuple(chosen), where, name, tuple(form), at, rows, as_it_is=as_it_is)
 
 
 def _kind(
@@ -168,20 +175,23 @@ def _paired(asked: Asked, one: Target, known: Sequence[Target]) -> list[Target]:
 def _rows(
     asked: Asked, left: list[str], measured: set[str]
 ) -> tuple[tuple[Condition, ...], str, list[str]]:
-    """A group that the name speaks of: `child`, `class1`, `male`."""
-    intervals = _intervals(asked)
-    for label, conditions in intervals.items():
+    """Groups that the name speaks of: `child`, `class1`, `male`; of each column one."""
+    where: list[Condition] = []
+    said: list[str] = []
+    for label, conditions in _intervals(asked).items():
         words = squeezed(label)
-        if words in left or words == "".join(left):
-            return conditions, label, [word for word in left if word != words]
+        if not said and (words in left or words == "".join(left)):
+            where, said = list(conditions), [label]
+            left = [word for word in left if word != words]
     for column, values in _group_values(asked, measured).items():
-        for value in values:
-            said = [atom.text for atom in atoms(value)]
-            if said and all(word in left for word in said):
-                rest = [word for word in left if word not in said and not _part_of(word, column)]
-                where = (Filter(column=column, comparison="=", value=value),)
-                return where, said_condition(column, value), rest
-    return (), "", left
+        for value in sorted(values, key=len, reverse=True):
+            words = [atom.text for atom in atoms(value)]
+            if words and all(word in left for word in words):
+                left = [word for word in left if word not in words and not _part_of(word, column)]
+                where.append(Filter(column=column, comparison="=", value=value))
+                said.append(said_condition(column, value))
+                break
+    return tuple(where), " and ".join(said), left
 
 
 def _part_of(word: str, column: str) -> bool:
@@ -218,5 +228,7 @@ def _values(asked: Asked, column: str) -> list[str]:
 
 def _explained(asked: Asked, word: str) -> bool:
     """Whether the question speaks of it too: then it only repeats."""
+    if word.isdigit():
+        return False
     root = stem(word)
     return any(same_word(stem(atom.text), root) for atom in atoms(asked.text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.planning import PAIRED, Plan, statistic_of
@@ -49,6 +50,8 @@ def plain_plans(asked: Asked) -> list[Plan]:
 
 
 def _plan(asked: Asked, said: Said, target: Target | None) -> Plan | None:
+    if said.kind == "count" and re.search(r"\bcolumns\b", asked.text[: asked.question]):
+        return None
     if said.kind == "count":
         return _count(asked, target)
     if said.kind == "share":

@@ -52,6 +52,8 @@ class Plan:
     at: float | None = None
     said: str = ""
     """Over which rows."""
+    as_it_is: bool = False
+    """Before outliers are taken away."""
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ def _measure(asked: Asked, plan: Plan, statistic: Statistic) -> Measure:
     second = plan.targets[1] if statistic in PAIRED and len(plan.targets) > 1 else None
     outliers = statistic in {"outliers_z", "outliers_iqr"}
     where = plan.where
-    if options.without_outliers and not outliers and first is not None:
+    if options.without_outliers and not (outliers or plan.as_it_is) and first is not None:
         within = "within_iqr" if options.outliers == "outliers_iqr" else "within_z"
         where = (*where, Filter(column=first.term.column, comparison=within, value=options.limit))
     return Measure(

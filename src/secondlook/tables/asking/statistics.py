@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from secondlook.tables.asking.asked import take_apart
+from secondlook.tables.asking.asked import columns_of, take_apart
 from secondlook.tables.asking.doubting import doubt_of
 from secondlook.tables.asking.leading import is_about_the_first
 from secondlook.tables.asking.lexicon import other_work
@@ -12,7 +13,7 @@ from secondlook.tables.asking.naming import plan_for
 from secondlook.tables.asking.options import sentences
 from secondlook.tables.asking.plain import plain_plans
 from secondlook.tables.asking.planning import Plan, Sheet, output, said_of
-from secondlook.tables.asking.port import Reading
+from secondlook.tables.asking.port import Output, Reading
 from secondlook.tables.query import Filter, Key, Query
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
     from secondlook.tables.asking.asked import Asked
     from secondlook.tables.asking.port import AskedTable, Wanted
+    from secondlook.tables.query import Condition
     from secondlook.tables.resolving import Resolver
 
+LABEL = re.compile(r"[\"'{]*([A-Za-z_ ]+?)\d+[\"']?\s*:")
 FAMILY = "statistics"
 
 
@@ -44,8 +47,12 @@ def _read(asked: Asked) -> Reading | None:
     if not plans:
         return None
     sheet = Sheet(asked)
-    outputs = [output(sheet, plan) for plan in plans]
-    if not all(outputs):
+    outputs: list[Output | None] = [output(sheet, plan) for plan in plans]
+    if _is_mapping(asked):
+        outputs = list(_as_mapping(asked, sheet)) if len(sheet.measures) == 1 else []
+    elif not all(outputs) or _says_the_same_twice(outputs) or _drops_a_group(asked, plans):
+        return None
+    if not outputs:
         return None
     query = _query(asked, sheet)
     resolved = tuple(
@@ -65,7 +72,35 @@ def _read(asked: Asked) -> Reading | None:
     )
 
 
+def _says_the_same_twice(outputs: Sequence[Output | None]) -> bool:
+    """Two wanted values that come to the same: a difference between them was missed."""
+    what = [(one.measure, one.cases) for one in outputs if one is not None]
+    return len(set(what)) < len(what)
+
+
+def _drops_a_group(asked: Asked, plans: Sequence[Plan]) -> bool:
+    """Wanted names give the groups; a question for each group whose names give none is not read."""
+    return bool(asked.wanted.names and asked.groups and not any(one.said for one in plans))
+
+
+def _as_mapping(asked: Asked, sheet: Sheet) -> tuple[Output, ...]:
+    """`@monthly['month_1': value, ...]`: one name for the values of all groups."""
+    (name,) = asked.wanted.names
+    label = LABEL.match(asked.wanted.held[name])
+    prefix = label[1] if label else ""
+    (measure,) = sheet.measures
+    decimals = asked.wanted.each.get(name, asked.wanted.decimals)
+    return (Output(name, measure.name, decimals=decimals, every="mapping", prefix=prefix),)
+
+
+def _is_mapping(asked: Asked) -> bool:
+    names = asked.wanted.names
+    return len(names) == 1 and len(asked.groups) == 1 and ":" in asked.wanted.held[names[0]]
+
+
 def _plans(asked: Asked) -> list[Plan]:
+    if _is_mapping(asked):
+        return plain_plans(asked)
     if not asked.wanted.names:
         return plain_plans(asked)
     plans = [plan_for(asked, name) for name in asked.wanted.names]
@@ -73,14 +108,25 @@ def _plans(asked: Asked) -> list[Plan]:
 
 
 def _query(asked: Asked, sheet: Sheet) -> Query:
-    by_name = bool(asked.wanted.names)
+    by_name = bool(asked.wanted.names) and not _is_mapping(asked)
     of_rows = any(one.statistic == "share" for one in sheet.measures)
     return Query(
         table=asked.table.table.id,
-        where=() if of_rows else tuple(one.condition for one in asked.clauses),
+        where=() if of_rows else _where(asked, sheet),
         group_by=() if by_name else (*(one.key for one in asked.groups), *_compared(asked)),
         measures=tuple(sheet.measures),
     )
+
+
+def _where(asked: Asked, sheet: Sheet) -> tuple[Condition, ...]:
+    """Of the whole query: not on a column by which the measures are told apart."""
+    apart = {
+        one.column
+        for measure in sheet.measures
+        for one in measure.where
+        if isinstance(one, Filter) and not one.comparison.startswith("within")
+    }
+    return tuple(one.condition for one in asked.clauses if not columns_of(one) & apart)
 
 
 def _compared(asked: Asked) -> list[Key]:

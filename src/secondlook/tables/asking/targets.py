@@ -105,7 +105,7 @@ def targets(asked: Asked, count: int | None = None, *, any_type: bool = False) -
     """
     made = of_derived(asked)
     if made is not None:
-        return [made]
+        return [made] if count in {None, 1} else _with_another(asked, made)
     here = [one for one in asked.mentions if asked.in_question(one.start)]
     there = [one for one in asked.mentions if not asked.in_question(one.start)]
     choices = [
@@ -116,6 +116,13 @@ def targets(asked: Asked, count: int | None = None, *, any_type: bool = False) -
         fitting = [one for one in choices if len(one) == count]
         return fitting[0] if fitting else by_phrase(asked) if count == 1 else []
     return next((one for one in choices if one), []) or by_phrase(asked)
+
+
+def _with_another(asked: Asked, made: Target) -> list[Target]:
+    """The new column and the one other that the question names."""
+    parts = set(asked.derived.columns) if asked.derived else set()
+    others = [one for one in numeric_targets(asked, asked.mentions) if one.term.column not in parts]
+    return [made, *others] if len(others) == 1 else []
 
 
 def _sure(mentions: Iterable[Mention]) -> list[Mention]:

@@ -12,9 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAMED = re.compile(r"@(\w+)\s*\[([^\]\n]*)\]?")
+INSTEAD = re.compile(r"[\"'](?:\w+ ){2,}\w+[.!]?[\"']")
+"""A sentence to be said in place of the values."""
 TEXT = re.compile(
     r"\b(?:strings?|names?|ids?|dates?|data ?frames?|lists?|descriptions?|csv|separated by)\b",
     re.IGNORECASE,
+)
+AND = re.compile(
+    r",?\s+and\s+(?=[\"'\u201c]\w)|,\s*(?=[\"'\u201c]\w[\w ]*[\"'\u201d] (?:is|are|should)\b)"
+)
+VERB = re.compile(
+    r"\b(?:is|are|should|must|can|represents?|denotes?|rounded|stands?)\b", re.IGNORECASE
 )
 CLAUSES = re.compile(r"\n|;|\.\s+|\.$|\bwhere\b")
 NUMBERS = {
@@ -65,6 +73,7 @@ def parts(question: str) -> Parts:
 def wanted_of(question: str) -> Wanted:
     cut = parts(question)
     named = NAMED.findall(cut.form)
+    named = [one for one in named if not INSTEAD.fullmatch(one[1].strip())] or named
     held = {name: inside.strip(" \"'") for name, inside in named}
     explained = _explained(cut.form, held)
     words = {name: allowed(said, held) for name, said in explained.items()}
@@ -84,13 +93,27 @@ def wanted_of(question: str) -> Wanted:
 def _explained(form: str, held: Mapping[str, str]) -> dict[str, str]:
     """What the form says of each name: the clauses that speak of what its brackets hold."""
     tail = NAMED.sub(" ", form)
-    clauses = [one for one in CLAUSES.split(tail) if one.strip()]
+    clauses = [one for whole in CLAUSES.split(tail) for one in _statements(whole)]
     said: dict[str, str] = {}
     for name, inside in held.items():
         keys = {inside.casefold(), name.casefold()} - {""}
         about = [one for one in clauses if any(_speaks_of(one, key) for key in keys)]
         said[name] = ". ".join([inside, *about])
     return said
+
+
+def _statements(clause: str) -> list[str]:
+    """`"a" is a string and "b" is a number` says two things, `"a" and "b" are numbers` one."""
+    found: list[str] = []
+    pending = ""
+    for part in AND.split(clause):
+        pending = f"{pending} and {part}" if pending else part
+        if VERB.search(pending):
+            found.append(pending)
+            pending = ""
+    if pending.strip():
+        found = [*found[:-1], f"{found[-1]} and {pending}"] if found else [pending]
+    return [one for one in found if one.strip()]
 
 
 def _speaks_of(clause: str, key: str) -> bool:
