@@ -94,7 +94,7 @@ def test_a_table_that_is_not_there(held: Library, capsys: pytest.CaptureFixture[
 def test_a_name_of_several_tables(
     library: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sheets = dict.fromkeys(("Q1", "Q2"), [["pieces"], [3], [4]])
+    sheets = dict.fromkeys(("Q1", "Q2"), (("pieces",), (3,), (4,)))
     library.add(write_workbook(tmp_path / "book.xlsx", sheets))
     code, _, err = run(capsys, "tables", "show", "book.xlsx", "--library", str(library.path))
     assert code == 2

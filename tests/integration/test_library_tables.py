@@ -125,7 +125,7 @@ def test_every_kind_of_table(library: Library, tmp_path: Path) -> None:
     (folder / "object.json").write_text('{"a": {"b": 1}}', encoding="utf-8")
     (folder / "tabs.tsv").write_text("a\tb\n1\t2\n", encoding="utf-8")
     (folder / "zipped.csv.gz").write_bytes(gzip.compress(SALES.encode()))
-    write_workbook(folder / "book.xlsx", dict.fromkeys(("Q1", "Q2"), [["pieces"], [3], [4]]))
+    write_workbook(folder / "book.xlsx", dict.fromkeys(("Q1", "Q2"), (("pieces",), (3,), (4,))))
     report = library.add(folder)
     assert not report.failed, report.failed
     found = {table.name: table for table in library.tables()}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write_workbook(file: Path, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Path:
+def write_workbook(file: Path, sheets: Mapping[str, Sequence[Any]]) -> Path:
     """A workbook with these rows on each sheet."""
     with xlsxwriter.Workbook(str(file)) as book:
         for name, rows in sheets.items():

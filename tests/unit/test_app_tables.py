@@ -102,7 +102,7 @@ def test_the_same_file_is_read_once(
 def test_sheets_of_the_same_book_keep_their_names(
     runs: RunSettings, worker: Worker, tmp_path: Path
 ) -> None:
-    sheets = dict.fromkeys(("Q1", "Q2, late"), [["pieces"], [3], [4]])
+    sheets = dict.fromkeys(("Q1", "Q2, late"), (("pieces",), (3,), (4,)))
     book = write_workbook(tmp_path / "book.xlsx", sheets)
     found = [
         [table.name for table, _ in handed.entries]
