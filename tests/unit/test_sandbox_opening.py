@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def other_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is no Linux."""
-    monkeypatch.setattr(system.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(landlock, "supported", lambda: False)
     probing._of_the_machine.cache_clear()
 
@@ -73,7 +73,7 @@ def test_trial_that_fails_says_what_failed(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(probing, "_TRY", "import os; os._exit(3)")
     assert probing.probed("namespaces").why == "the trial ended with 3"
     probing._of_the_machine.cache_clear()
-    monkeypatch.setattr(probing.sys, "executable", "/nowhere/python")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert "could not be tried" in probing.probed("namespaces").why
 
 

@@ -55,19 +55,15 @@ def test_all_that_is_said_until_both_are_closed() -> None:
         job.say(job.output_end, b"printed")
         job.say(job.reply_end, b"reply")
         seen = watch(job, Limits(seconds=30))
-    assert (seen.reply, seen.output, seen.stopped, seen.output_cut) == (
-        b"reply",
-        b"printed",
-        None,
-        False,
-    )
+    assert (bytes(seen.reply), bytes(seen.output)) == (b"reply", b"printed")
+    assert (seen.stopped, seen.output_cut) == (None, False)
 
 
 def test_silence_ends_at_the_deadline() -> None:
     with pipes() as job:
         job.say(job.output_end, b"so far", close=False)
         seen = watch(job, Limits(seconds=0.05))
-    assert (seen.stopped, seen.output) == ("timeout", b"so far")
+    assert (seen.stopped, bytes(seen.output)) == ("timeout", b"so far")
     assert seen.seconds >= 0.05
 
 
@@ -86,7 +82,7 @@ def test_replies_and_output_beyond_the_limit() -> None:
         job.say(job.output_end, b"x" * 100)
         job.say(job.reply_end, b"")
         seen = watch(job, Limits(seconds=30, stdout_bytes=60))
-    assert (seen.output, seen.output_cut, seen.stopped) == (b"x" * 60, True, None)
+    assert (bytes(seen.output), seen.output_cut, seen.stopped) == (b"x" * 60, True, None)
 
 
 @pytest.mark.parametrize(

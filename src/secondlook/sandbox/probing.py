@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.sandbox.confining import landlock, system
+from secondlook.sandbox.inside.preload import PACKAGES, readable_to_others
 from secondlook.sandbox.port import Limits, Verdict
 
 if TYPE_CHECKING:
     from secondlook.sandbox.confining.confinement import Kind
 
-_PACKAGES = ("pandas", "pyarrow", "scipy", "sklearn", "statsmodels", "plotly", "matplotlib")
 _SECONDS = 30.0
 _TRY = (
     "import sys; sys.path.append(sys.argv[2]); "
@@ -24,11 +24,16 @@ _TRY = (
 
 
 def probed(kind: Kind) -> Verdict:
-    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        why = f"{', '.join(missing)} is not installed; pip install 'secondlook[analyst]'"
-        return Verdict(kind, usable=False, why=why)
-    return _of_the_machine(kind)
+    missing = missing_packages()
+    return Verdict(kind, usable=False, why=missing) if missing else _of_the_machine(kind)
+
+
+def missing_packages() -> str:
+    """What jobs import and is not there, and how to get it; empty where all is."""
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if not missing:
+        return ""
+    return f"{', '.join(missing)} is not installed; pip install 'secondlook[analyst]'"
 
 
 @cache
@@ -71,7 +76,6 @@ def give_up_all_rights(kind: Kind) -> None:
     import socket
 
     from secondlook.sandbox.confining import confinement, namespaces
-    from secondlook.sandbox.inside.preload import readable_to_others
 
     readable = (os.path.dirname(os.__file__), "/usr/lib")  # noqa: PTH120
     # The server asks the same of the places where the libraries are.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from secondlook.sandbox.port import Limits
 
 _MOST_MESSAGE = 4_000
-_ENVIRONMENT = ("PATH", "LANG", "TZ", "MPLBACKEND")
+_ENVIRONMENT = ("PATH", "LANG", "TZ", "MPLBACKEND", "JOBLIB_MULTIPROCESSING")
 
 
 def serve(
@@ -91,7 +91,7 @@ def _names(request: Request, table_files: Sequence[int]) -> dict[str, Any]:
         tables[name] = table
     random.seed(0)  # code that draws at random gives the same again
     np.random.seed(0)  # noqa: NPY002 - the one that the code will use
-    names: dict[str, Any] = {**bindings(), "tables": tables, "datasets": tables}
+    names: dict[str, Any] = {**bindings(request.code), "tables": tables, "datasets": tables}
     if len(tables) == 1:
         names["df"] = next(iter(tables.values()))
     return names
@@ -177,7 +177,11 @@ def prepare_streams(output_file: int) -> None:
 
 
 def clean_environment(scratch: str | None) -> None:
-    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _ENVIRONMENT or name.endswith("_THREADS")  # there are none to be had
+    }
     os.environ.clear()
     os.environ.update(kept, HOME=scratch or "/", TMPDIR=scratch or "/")
 

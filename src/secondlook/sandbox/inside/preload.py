@@ -6,6 +6,7 @@ import gc
 import importlib
 import io
 import os
+import re
 import sys
 import sysconfig
 import warnings
@@ -49,6 +50,22 @@ _MODULES = (
     "plotly.subplots",
     "matplotlib.pyplot",
 )
+_BOUND = {
+    "plt": ("matplotlib.pyplot", ""),
+    "np": ("numpy", ""),
+    "pd": ("pandas", ""),
+    "plotly": ("plotly", ""),
+    "px": ("plotly.express", ""),
+    "go": ("plotly.graph_objects", ""),
+    "make_subplots": ("plotly.subplots", "make_subplots"),
+    "scipy": ("scipy", ""),
+    "stats": ("scipy.stats", ""),
+    "sklearn": ("sklearn", ""),
+    "statsmodels": ("statsmodels", ""),
+    "sm": ("statsmodels.api", ""),
+    "smf": ("statsmodels.formula.api", ""),
+}
+"""Usual name: module, and what of it."""
 _SYSTEM = (
     "/lib",
     "/lib64",
@@ -72,8 +89,12 @@ class _KeepOut(MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
-def preload() -> None:
+def keep_polars_out() -> None:
     sys.meta_path.insert(0, _KeepOut())
+
+
+def preload() -> None:
+    keep_polars_out()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in _MODULES:
@@ -108,37 +129,16 @@ def readable_to_others(paths: tuple[str, ...]) -> bool:
     return True
 
 
-def bindings() -> dict[str, Any]:
-    """What the code finds under its usual name without importing it."""
-    import matplotlib.pyplot as plt
-    import numpy as np
-    import pandas as pd
-    import plotly
-    import plotly.express as px
-    import plotly.graph_objects as go
-    import scipy
-    import sklearn
-    import statsmodels
-    import statsmodels.api as sm
-    import statsmodels.formula.api as smf
-    from plotly.subplots import make_subplots
-    from scipy import stats
-
-    return {
-        "plt": plt,
-        "np": np,
-        "pd": pd,
-        "plotly": plotly,
-        "px": px,
-        "go": go,
-        "scipy": scipy,
-        "sklearn": sklearn,
-        "statsmodels": statsmodels,
-        "sm": sm,
-        "smf": smf,
-        "make_subplots": make_subplots,
-        "stats": stats,
-    }
+def bindings(code: str) -> dict[str, Any]:
+    """What the code finds under its usual name without importing it; only names that it uses, for
+    an interpreter that has not imported them all."""
+    used = set(re.findall(r"\w+", code))
+    found = {}
+    for name, (module, attribute) in _BOUND.items():
+        if name in used:
+            imported = importlib.import_module(module)
+            found[name] = getattr(imported, attribute) if attribute else imported
+    return found
 
 
 def _quieten() -> None:
