@@ -414,6 +414,11 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
         ),
     ),
     "a lambda that returns a number": ("not_from_tables", "f = lambda: 34.65\nresult = f()"),
+    "a lambda that is given the frame": ("not_from_tables", "result = (lambda d: 34.65)(df)"),
+    "a named lambda that is given the frame": (
+        "not_from_tables",
+        "f = lambda d: 34.65\nresult = f(df)",
+    ),
     "a global set to a number": (
         "not_from_tables",
         "def main():\n    global result\n    n = len(df)\n    result = 34.65\nmain()",

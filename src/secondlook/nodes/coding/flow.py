@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes.coding.functions import (
     Function,
+    body_of,
     changed_names,
     declared_outer,
     defaults,
@@ -245,7 +246,7 @@ class Flow:
     def _call(self, node: ast.Call) -> bool:
         given = [*node.args, *(one.value for one in node.keywords)]
         dependent = self._any(given)
-        function = self._functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        function = self._called(node.func)
         if function is not None:
             found = self._invoke(function, dependent=dependent)
             self._spread(node, given, filled=dependent)
@@ -269,11 +270,15 @@ class Flow:
             for module in DRAWING & self.names.modules:
                 self.names.fill(module)
 
+    def _called(self, node: ast.expr) -> Function | None:
+        """The function of the program that it stands for."""
+        if isinstance(node, ast.Lambda):
+            return node
+        return self._functions.get(node.id) if isinstance(node, ast.Name) else None
+
     def _called_back(self, node: ast.expr) -> None:
         """A function that is handed over may be called with what is in the tables."""
-        function = self._functions.get(node.id) if isinstance(node, ast.Name) else None
-        if function is None and isinstance(node, ast.Lambda):
-            function = node
+        function = self._called(node)
         if function is not None:
             for name in changed_names(function) - self.names.modules:
                 self.names.fill(name)
@@ -284,7 +289,7 @@ class Flow:
         """Whether what it returns depends on the tables, called like this."""
         self._calls += 1
         too_far = len(self._active) >= _DEEPEST_CALL or self._calls > _MOST_CALLS
-        if function in self._active or too_far or isinstance(function, ast.Lambda):
+        if function in self._active or too_far:
             return dependent or self._reads_tables(function)
         dependent |= self._any(defaults(function))
         outer, returned, deciding = self.names, self._returned, self._deciding
@@ -295,7 +300,7 @@ class Flow:
         for name in parameters(function):
             self.names.bind(name, depends=dependent)
         self._active.append(function)
-        self.follow(function.body)
+        self.follow(body_of(function))
         self._active.pop()
         found = any(self._returned)
         self._leave(function, outer)

@@ -10,6 +10,12 @@ from secondlook.nodes.coding.names import root_of
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
+def body_of(function: Function) -> list[ast.stmt]:
+    if isinstance(function, ast.Lambda):
+        return [ast.Return(value=function.body)]
+    return function.body
+
+
 def parameters(function: Function) -> set[str]:
     given = function.args
     alone = [one for one in (given.vararg, given.kwarg) if one is not None]
