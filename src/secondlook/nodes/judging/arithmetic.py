@@ -62,8 +62,6 @@ class _Asked:
     """Resolved ones that hold numbers."""
     rows: int | None
     """Of the one table in question."""
-    texts_only: bool
-    """Whether none of the resolved columns holds numbers."""
 
 
 def checks(
@@ -107,7 +105,6 @@ def _asked(
         derived=is_derived(f"{question} {constraints}"),
         columns=tuple(one for one in columns if one.type in NUMERIC),
         rows=_rows(profiles, resolved),
-        texts_only=not any(one.type in NUMERIC for one in columns),
     )
 
 
@@ -141,7 +138,8 @@ def _kind(value: Named, asked: _Asked, *, alone: bool) -> Kind | None:
 def _problem(kind: Kind, name: str, number: float, asked: _Asked) -> tuple[bool, str | None]:
     """Whether there is a rule to judge by, and what is wrong."""
     if kind == "count":
-        return True, _wrong_count(name, number, asked)
+        judged = not says_nothing(name) or _counts_rows(name, asked)
+        return judged, _wrong_count(name, number, asked)
     if kind in _BOUNDS:
         low, high = _BOUNDS[kind]
         return True, _outside(number, low, high)
@@ -154,14 +152,20 @@ def _problem(kind: Kind, name: str, number: float, asked: _Asked) -> tuple[bool,
     return True, _outside(number, low, high, f" of column {column.name!r}")
 
 
+def _counts_rows(name: str, asked: _Asked) -> bool:
+    """Not so `how many goals`, which may be a sum, in thousands or a single cell."""
+    if says_nothing(name):
+        return bool(set(words_of(asked.question)) & _OF_ROWS)
+    words = words_of(name)
+    return bool(set(words) & _OF_ROWS) or " ".join(words) in _ROW_COUNTS
+
+
 def _wrong_count(name: str, number: float, asked: _Asked) -> str | None:
     if number < 0:
         return "is below 0"
     if abs(number - round(number)) > _TOLERANCE:
         return "is not whole"
-    words = {*words_of(name), *(words_of(asked.question) if says_nothing(name) else ())}
-    of_rows = bool(words & _OF_ROWS) or " ".join(words_of(name)) in _ROW_COUNTS or asked.texts_only
-    if of_rows and asked.rows is not None and number > asked.rows and len(words & {"cells"}) == 0:
+    if _counts_rows(name, asked) and asked.rows is not None and number > asked.rows:
         return f"is more than the {asked.rows:,} rows of the table"
     return None
 

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from secondlook.sandbox.port import Outcome
     from secondlook.state.analysis import AnalysisCheckData, RequirementsData
 
+_DRAWING = r"(?:plots?|charts?|graphs?|histograms?|(?:scatter|box) ?plots?|heat ?maps?|diagrams?)"
 _CHART = re.compile(
-    r"\b(?:plot|chart|graph|histogram|scatter ?plot|box ?plot|heat ?map|visuali[sz]e|draw"
-    r"|diagram)\b",
+    r"(?:^|[.;:!?,]\s|\band |\bthen |\bto |\bplease |\bcan you |\bcould you )"
+    r"(?:plot|draw|visuali[sz]e|graph|chart)\b"
+    r"|\b(?:create|make|show|draw|generate|produce|give|build|display|render|present|provide)\s"
+    rf"(?:(?!chart|graph|plot)\w+\W+){{0,5}}?{_DRAWING}\b"
+    rf"|\b(?:as|with) an? (?:\w+ )?{_DRAWING}\b",
     re.IGNORECASE,
 )
 _NO_CHART = re.compile(
-    r"\b(?:in|from|on|of) (?:the|this|that|a) (?:chart|graph|plot|diagram)\b", re.IGNORECASE
+    rf"\b(?:in|from|on|of|by|to) (?:the|this|that) {_DRAWING}\b|\bto chart\b", re.IGNORECASE
 )
 _NUMBER_ASKED = re.compile(
     r"^\W*(?:how (?:many|much)\b|(?:what|what's|whats)\s+(?:is|was|are|were)?\s*(?:the )?(?:\w+ )?"
@@ -41,7 +45,9 @@ _REPRESENTED = re.compile(
     re.MULTILINE,
 )
 _CODE_LINES = 2
-_NEVER: Final = frozenset({"nan", "none", "null", "nat", "inf", "-inf", "n/a"})
+_NEVER: Final = frozenset({"nan", "nat", "inf", "-inf"})
+"""What Python prints for no value; `none` may be the answer."""
+_FEW_WORDS = 4
 
 
 def form_checks(
@@ -187,12 +193,12 @@ def _number(question: str, values: Sequence[Named], outcome: Outcome) -> Analysi
 
 
 def _is_number(value: Named) -> bool:
-    """A text that is a number and perhaps a unit will do."""
+    """A text that is a number and little else will do."""
     if value.number is not None:
         return True
     if not isinstance(value.value, str):
         return False
-    return bool(numbers(value.value[:60])) and len(value.value.split()) <= 2  # noqa: PLR2004
+    return bool(numbers(value.value[:60])) and len(value.value.split()) <= _FEW_WORDS
 
 
 def _key(name: str) -> str:

@@ -71,6 +71,12 @@ _OTHERWISE: Final[dict[Kind, re.Pattern[str]]] = {
         r"|\brevenue\b|\bhow many\b|\bfrequen\w*"
     ),
 }
+_ASKS_OTHERWISE = re.compile(
+    r"^\W*(?:(?:in|on|at|for|during|from|by)\s+)?(?:which|who|whose|when|where|why|name|list)\b"
+    r"|\b(?:what|which)\s+(?:\w+\s+)?(?:year|date|day|month|one|team|person|country|city|name|type)"
+    r"|^\W*(?:year|years|date|month|team|country)\b|\bwho (?:has|had|is|was)\b",
+    re.IGNORECASE,
+)
 _SAYS_NOTHING: Final = frozenset({"", "result", "value", "answer", "output", "res", "0"})
 
 
@@ -80,7 +86,10 @@ def kind_of_name(name: str) -> Kind | None:
 
 
 def kind_of_question(question: str) -> Kind | None:
-    """Where it speaks of one kind only."""
+    """Where it speaks of one kind only, and asks for it: `which year has the highest mean` asks for
+    a year."""
+    if _ASKS_OTHERWISE.search(question[:2_000]):
+        return None
     text = " ".join(words_of(question[:2_000].replace("'", "")))
     found = [kind for kind, form in _KINDS if form.search(text)]
     if len(found) != 1:
