@@ -285,7 +285,8 @@ def answer_live(
     from secondlook.cli.watching import watched
 
     try:
-        with watched(call, trace=trace) as see:
+        starting = "reading the tables" if options.get("tables") else "starting"
+        with watched(call, trace=trace, starting=starting) as see:
             for event in engine.stream(question, **options):
                 see(event)
                 if event.type == "answered":

@@ -31,6 +31,7 @@ from secondlook.cli.ask import (
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.failure import STOPPED
 from secondlook.cli.nearest import held_back, show_nearest
+from secondlook.cli.tables import TableOption, library_for, parse_tables
 from secondlook.cli.terminal import is_terminal, one_line, output
 from secondlook.errors import SecondlookError
 
@@ -46,6 +47,7 @@ EXAMPLES = """\
 Examples:
   secondlook chat
   secondlook chat --doc handbook.docx --model ollama:qwen2.5
+  secondlook chat --table sales.csv         about a file that is in no library
   secondlook chat < questions.txt           a question per line
   secondlook chat --json < questions.txt    an answer per line, as JSON
 
@@ -73,6 +75,7 @@ def register(app: typer.Typer) -> None:
 def chat(
     call: Call,
     *,
+    table: TableOption = None,
     workflow: WorkflowOption = None,
     model: ModelOption = None,
     filter_: FilterOption = None,
@@ -106,12 +109,16 @@ def chat(
     )
     warm_up(loaded.settings)
     tell_what_has_no_effect(call, loaded.settings, "", guess=bool(guess), fresh=fresh)
-    with opened_engine(call.open(loaded)) as engine:
+    tables = parse_tables(table)
+    with (
+        library_for(call, loaded, over_tables=tables is not None) as library,
+        opened_engine(library) as engine,
+    ):
         from secondlook.app.conversation import Conversation
 
         documents = [engine.library.document(name).id for name in doc] if doc else None
         conversation = Conversation(
-            engine, workflow=workflow, filters=filters or None, documents=documents
+            engine, workflow=workflow, tables=tables, filters=filters or None, documents=documents
         )
         _Chat(call, conversation, trace=trace, typed=is_terminal(sys.stdin)).run()
     return 0

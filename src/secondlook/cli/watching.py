@@ -59,14 +59,16 @@ _INDENT = 26
 
 
 @contextmanager
-def watched(call: Call, *, trace: bool) -> Iterator[Callable[[Event], None]]:
-    """What to hand every event of a run to."""
+def watched(
+    call: Call, *, trace: bool, starting: str = "starting"
+) -> Iterator[Callable[[Event], None]]:
+    """What to hand every event of a run to; `starting` says what happens before the first."""
     if trace:
         yield _Trace().see
     elif call.shows_progress:
         from rich.text import Text
 
-        with messages().status("starting") as status:
+        with messages().status(Text(starting)) as status:
             # As a Text: what a document or a model wrote is not read as styles.
             yield lambda event: _show(event, lambda line: status.update(Text(line)))
     else:
