@@ -6,17 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from secondlook.tables.asking.choosing import chosen_rows, spells_numbers
+from secondlook.tables.asking.choosing import Chosen, chosen_rows, spells_numbers
 from secondlook.tables.asking.deriving import derived_in
+from secondlook.tables.asking.filters import conditions
 from secondlook.tables.asking.grouping import groups_in, intervals_in
 from secondlook.tables.asking.lexicon import statistics_in
-from secondlook.tables.asking.options import options
+from secondlook.tables.asking.options import options, spans_of
 from secondlook.tables.asking.wanted import parts
-from secondlook.tables.query import AnyOf
-from secondlook.tables.table import NUMERIC
+from secondlook.tables.query import AnyOf, Filter
+from secondlook.tables.table import NUMERIC, TEMPORAL
 
 if TYPE_CHECKING:
-    from secondlook.tables.asking.choosing import Chosen
+    from collections.abc import Sequence
+
     from secondlook.tables.asking.deriving import Derived
     from secondlook.tables.asking.grouping import Group, Interval
     from secondlook.tables.asking.lexicon import Said
@@ -70,8 +72,12 @@ def take_apart(question: str, table: AskedTable, wanted: Wanted, resolver: Resol
     intervals = tuple(intervals_in(text))
     made_of = derived.columns if derived else ()
     groups = tuple(one for one in groups_in(text, mentions, table) if one.key.column not in made_of)
-    spans = [(one.start, one.end) for one in mentions]
-    covered = [*(derived.spans if derived else ()), *((one.start, one.end) for one in intervals)]
+    spans = spans_of(mentions)
+    covered = [*(derived.spans if derived else ()), *spans_of(intervals)]
+    clauses = chosen_rows(text, end, table, mentions, alone, covered)
+    if not cut.form and "\n" not in text.strip():
+        known = [*covered, *spans, *spans_of(clauses, groups)]
+        clauses += _dated(text, table, known)
     return Asked(
         table=table,
         resolver=alone,
@@ -83,9 +89,21 @@ def take_apart(question: str, table: AskedTable, wanted: Wanted, resolver: Resol
         derived=derived,
         groups=groups,
         intervals=intervals,
-        clauses=tuple(chosen_rows(text, end, table, mentions, alone, covered)),
+        clauses=tuple(clauses),
         wanted=wanted,
     )
+
+
+def _dated(question: str, table: AskedTable, known: Sequence[tuple[int, int]]) -> list[Chosen]:
+    """Conditions on dates, as questions about rows have them: `after March 2023`."""
+    dates = {one.name for one in table.table.columns if one.type in TEMPORAL}
+    return [
+        Chosen(one.start, one.end, one.condition, one.said)
+        for one in (conditions(question, [table]) if dates else ())
+        if isinstance(one.condition, Filter)
+        and one.condition.column in dates
+        and all(one.end <= low or one.start >= high for low, high in known)
+    ]
 
 
 def _end_of_question(text: str, *, has_form: bool) -> int:

@@ -29,18 +29,21 @@ _SIGNS: tuple[tuple[Comparison, str], ...] = (
     ("!=", r"not equal to|!=|other than|not"),
     (
         ">",
-        r"(?:greater|larger|more|higher|later|older) than|>|above|over|exceed(?:s|ing)?|after|beyond",
+        r"(?:greater|larger|more|higher|later|older) than|>|above|over|exceed\w*|after|beyond",
     ),
     ("<", r"(?:less|smaller|lower|fewer|earlier|younger) than|<|below|under|before"),
     ("=", r"equal(?:s|ing)?(?: to)?|==?|is|was"),
 )
 SIGN = "|".join(f"(?P<s{at}>{words})" for at, (_, words) in enumerate(_SIGNS))
-BETWEEN_WORDS = r"[\"'\u201d)\s]*(?:\s*\b(?:column|values?|is|are|was|were|being|that|has|have|the|year|years)\b)*\s*"
+_LINKS = r"column|values?|is|are|was|were|being|that|has|have|the|years?"
+BETWEEN_WORDS = rf"[\"'\u201d)\s]*(?:\s*\b(?:{_LINKS})\b)*\s*"
 COMPARED = re.compile(
     rf"^{BETWEEN_WORDS}(?:{SIGN})?\s*(?:the )?(?:year )?(?P<value>{NUMBER})(?P<on> (?:and|or)"
     r" (?:beyond|later|above|more|after|older|onwards?))?(?!\s*(?:standard|decimal|\.\d|times|%))",
     re.IGNORECASE,
 )
+OF_TIME = re.compile(r"\b(?:since|after|before|until|from|later|earlier)\b", re.IGNORECASE)
+"""What compares times only."""
 REVERSED = re.compile(rf"\b(?:{SIGN})\s+(?P<value>{NUMBER})\s*[\"'\u201c]?$", re.IGNORECASE)
 RANGE = re.compile(rf"^{BETWEEN_WORDS}between\s+({NUMBER})\s+and\s+({NUMBER})", re.IGNORECASE)
 IN_YEAR = re.compile(
@@ -112,7 +115,7 @@ def _restated(text: str, end: int, table: AskedTable, mentions: Sequence[Mention
     spans = {_column(one): (one.start, one.end) for one in here}
     return kept + [
         Chosen(*spans[_column(one)], one.condition, one.said)
-        for one in dict((_column(each), each) for each in there).values()
+        for one in {_column(each): each for each in there}.values()
     ]
 
 
@@ -186,11 +189,13 @@ def _compared(question: str, one: Mention, stop: int, part: PartOfDate | None) -
     is_year = column.strip().casefold() == "year"
     if not said and not match["on"] and not is_year:
         return []
+    if not is_year and part is None and OF_TIME.search(match[0]):
+        return []
     sign = ">=" if match["on"] else (said[0] if said else "=")
     return [_chosen(one.start, one.end + match.end(), column, sign, float(match["value"]), part)]
 
 
-def _chosen(
+def _chosen(  # noqa: PLR0917
     start: int,
     end: int,
     column: str,

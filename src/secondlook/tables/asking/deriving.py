@@ -42,6 +42,10 @@ _AROUND = r"[\s\"'\u201c\u201d`()]*(?:columns?)?\s*"
 _SIGN = r"[-+*/\u2212\u00d7]|multiplied by|times|divided by|plus|minus|added to"
 FORMULA = re.compile(rf"^{_AROUND}({_SIGN})\s*(?:the )?{_AROUND}$", re.IGNORECASE)
 SPELT: dict[str, Arithmetic] = {
+    "+": "+",
+    "-": "-",
+    "*": "*",
+    "/": "/",
     "multiplied by": "*",
     "times": "*",
     "\u00d7": "*",
@@ -108,7 +112,7 @@ def _formula(text: str, mentions: Sequence[Mention]) -> Term | None:
     for one, other in pairwise(mentions):
         sign = FORMULA.match(text[one.end : other.start])
         if sign is not None:
-            operator: Arithmetic = SPELT.get(sign[1].lower(), sign[1])  # type: ignore[arg-type]
+            operator = SPELT[sign[1].lower()]
             return Term(column=one.resolved.column, operator=operator, other=other.resolved.column)
     return None
 

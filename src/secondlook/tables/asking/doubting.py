@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.asked import SURE
 from secondlook.tables.asking.lexicon import FILLER
-from secondlook.tables.asking.options import sentences
+from secondlook.tables.asking.options import sentences, spans_of
 from secondlook.tables.asking.wanted import QUOTED
 from secondlook.tables.resolving.likeness import same_word
 from secondlook.tables.resolving.words import STOP_WORDS, atoms, squeezed, stem
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from secondlook.tables.asking.asked import Asked
-    from secondlook.tables.resolving.port import Resolved
+    from secondlook.tables.resolving.port import Mention, Resolved
 
 UNSURE_COLUMN = 0.6
 """How much a column's missing likeness adds."""
@@ -32,6 +32,12 @@ EACH = re.compile(
 _ROWS = "pair row record value observation point data entry variable column one of case sample item"
 ROWS = frozenset(stem(one) for one in _ROWS.split())
 """What a row or a column may be called: these group nothing."""
+DROPPED_CONDITION = 0.4
+"""A number or a month that no part accounts for is a condition that was missed."""
+_MONTHS = """january february march april june july august september october november december
+jan feb mar apr jun jul aug sep oct nov dec today yesterday monday tuesday wednesday thursday friday
+saturday sunday"""
+MONTHS = frozenset(_MONTHS.split())
 RULE = re.compile(r"\s*(?:if|consider|assume|note|treat|suppose)\b", re.IGNORECASE)
 """Sentences that say how to do what the others ask for."""
 STEMMED_FILLER = frozenset(stem(one) for one in FILLER)
@@ -46,7 +52,7 @@ def doubt_of(
         return 1.0
     spans = [*_understood(asked), *also]
     names = _names(asked)
-    open_words = [
+    open_words: list[str] = [
         text
         for start, text in words
         if not any(low <= start < high for low, high in spans)
@@ -55,6 +61,7 @@ def doubt_of(
     least = min((one.score for one in resolved), default=1.0)
     share = len(open_words) / len(words)
     share += QUOTED_NOTHING * _quoted_unknown(asked, spans, names)
+    share += DROPPED_CONDITION * sum(1 for text in open_words if _chooses(text))
     share += DROPPED_GROUP * _group_unknown(asked)
     if _restated(asked, {one.column for one in resolved}):
         share *= RESTATED
@@ -82,9 +89,23 @@ def _quoted_unknown(asked: Asked, spans: list[tuple[int, int]], names: set[str])
     return unknown
 
 
+def _is_a_row(asked: Asked, mention: Mention) -> bool:
+    """A key: `per order` is each row where a row is an order."""
+    profile = asked.table.profile.column(mention.resolved.column)
+    return profile is not None and (profile.key or 0 < profile.rows == profile.distinct)
+
+
+def _chooses(word: str) -> bool:
+    """A number, a month: likely part of a condition."""
+    return word.isdigit() or word in MONTHS
+
+
 def _group_unknown(asked: Asked) -> bool:
     """`for each ...` of something that is no column."""
-    known = [(one.start, one.end) for one in (*asked.groups, *asked.mentions)]
+    known = spans_of(asked.groups, asked.mentions)
+    known += [
+        (one.start - len("per each "), one.end) for one in asked.mentions if _is_a_row(asked, one)
+    ]
     keys = "".join(squeezed(one.key.column) for one in asked.groups)
     for match in EACH.finditer(asked.text[: asked.question]):
         covered = any(low <= match.start() < high for low, high in known)
@@ -111,13 +132,8 @@ def _measures(asked: Asked, at: int) -> bool:
 
 
 def _understood(asked: Asked) -> list[tuple[int, int]]:
-    spans = [(one.start, one.end) for one in asked.mentions]
-    spans += [(one.start, one.end) for one in asked.said]
-    spans += [(one.start, one.end) for one in asked.clauses]
-    spans += [(one.start, one.end) for one in asked.groups]
-    spans += [(one.start, one.end) for one in asked.intervals]
-    spans += asked.options.understood
-    return spans + list(asked.derived.spans if asked.derived else ())
+    placed = spans_of(asked.mentions, asked.said, asked.clauses, asked.groups, asked.intervals)
+    return [*placed, *asked.options.understood, *(asked.derived.spans if asked.derived else ())]
 
 
 def _names(asked: Asked) -> set[str]:

@@ -33,7 +33,8 @@ EACH = re.compile(
     re.IGNORECASE,
 )
 WHOLE = re.compile(
-    r"\b(?:in|of|across|within) (?:the |this )?(?:whole |entire |given )?(?:data ?set|table|data|file)\b"
+    r"\b(?:in|of|across|within) (?:the |this )?(?:whole |entire |given )?"
+    r"(?:data ?set|table|data|file)\b"
     r"|\b(?:in total|altogether|overall|are there)\b",
     re.IGNORECASE,
 )

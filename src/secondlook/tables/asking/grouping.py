@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from secondlook.tables.resolving.port import AskedTable, Mention
 
 EACH = re.compile(
-    r"\b(?:(?:for|in|of|within|at|on|from) )?(?:each|every)\b|\bper\b|\bby\b|\bgroup(?:ed|ing)? by\b"
+    r"\b(?:(?:for|in|of|within|at|on|from) )?(?:each|every)\b|\bper\b|\bby\b"
+    r"|\bgroup(?:ed|ing)? by\b"
     r"|\bacross(?: (?:all|the|different))*\b|\bbroken down by\b|\bfor (?:the )?different\b"
     r"|\bseparately for\b|\bamong(?: the)?(?: different)?\b",
     re.IGNORECASE,
@@ -39,7 +40,8 @@ ADVERBS = re.compile(r"\b(?:yearly|annual(?:ly)?|quarterly|monthly|hourly)\b", r
 LABELLED = re.compile(
     r"[\"'\u201c]?(?P<label>[A-Za-z][\w -]{0,30}?)[\"'\u201d]?\s*[(:]\s*(?:ages?\s*)?(?:"
     r"(?P<low>\d+(?:\.\d+)?)\s*(?:-|\u2013|to|and)\s*(?P<high>\d+(?:\.\d+)?)"
-    r"|(?P<above>\d+(?:\.\d+)?)(?:\s*\+|[^)\n,;]{0,20}?(?:and|or) (?:above|older|more|over|up|higher))"
+    r"|(?P<above>\d+(?:\.\d+)?)(?:\s*\+|[^)\n,;]{0,20}?(?:and|or) "
+    r"(?:above|older|more|over|up|higher))"
     r"|(?:under|below|less than|<)\s*(?P<below>\d+(?:\.\d+)?))[^)\n,;]{0,20}\)?",
     re.IGNORECASE,
 )

@@ -17,11 +17,20 @@ def reading_data(reading: Reading) -> dict[str, Any]:
         "resolved": [asdict(one) for one in reading.resolved],
         "family": reading.family,
         "answer": reading.answer,
-        "outputs": [asdict(one) for one in reading.outputs],
+        "outputs": [_as_lists(asdict(one)) for one in reading.outputs],
         "more": [one.model_dump(mode="json") for one in reading.more],
         "operation": reading.operation,
         "choices": list(reading.choices),
     }
+
+
+def _as_lists(value: Any) -> Any:
+    """As JSON has it: no tuples."""
+    if isinstance(value, dict):
+        return {name: _as_lists(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_lists(one) for one in value]
+    return value
 
 
 def reading_from(data: dict[str, Any]) -> Reading:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from secondlook.tables.asking.asked import take_apart
 from secondlook.tables.asking.doubting import doubt_of
 from secondlook.tables.asking.lexicon import other_work
+from secondlook.tables.asking.options import spans_of
 from secondlook.tables.asking.planning import Plan, Sheet
 from secondlook.tables.asking.port import Output, Reading
 from secondlook.tables.asking.targets import numeric_targets
@@ -32,6 +33,10 @@ ASKS = re.compile(
     re.IGNORECASE,
 )
 TOP = re.compile(rf"\b(?P<way>top|bottom|first|last)\s+{_NUMBER}\b", re.IGNORECASE)
+ROWS = re.compile(
+    rf"\b(?P<way>top|bottom)\s+{_NUMBER}\s+(?:rows|records|entries|lines|observations)\b",
+    re.IGNORECASE,
+)
 MOST = re.compile(
     r"\b(?:highest|largest|greatest|biggest|maximum|top|most(?! (?:common|frequent|popular)))\b",
     re.IGNORECASE,
@@ -59,6 +64,9 @@ def read(
 
 
 def _read(asked: Asked) -> Reading | None:
+    rows = _first_rows(asked)
+    if rows is not None:
+        return rows
     leading = _leading(asked)
     if leading is None or other_work(asked.text, _understood(asked)):
         return None
@@ -71,7 +79,8 @@ def _read(asked: Asked) -> Reading | None:
     outputs = _outputs(asked, entity.column, measure, leading.count)
     if outputs is None:
         return None
-    where = "most" if leading.descending else "least"
+    which = "highest" if leading.descending else "lowest"
+    groups = f"{leading.count} {entity.column}" if leading.count > 1 else entity.column
     resolved = (entity, *(one for target in plan.targets for one in target.resolved))
     return Reading(
         query=Query(
@@ -82,12 +91,38 @@ def _read(asked: Asked) -> Reading | None:
             order=(Order(by=measure, descending=leading.descending),),
             limit=leading.count,
         ),
-        said=f"the {leading.count} {entity.column} with the {where} {measure}",
+        said=f"the {groups} with the {which} {measure}",
         doubt=doubt_of(asked, resolved, _cues(asked.text)),
         resolved=resolved,
         family=FAMILY,
         answer="list" if leading.count > 1 else "value",
         outputs=outputs,
+    )
+
+
+def _first_rows(asked: Asked) -> Reading | None:
+    """`top 3 rows by price`: the rows themselves."""
+    match = ROWS.search(asked.text)
+    if match is None or asked.wanted.names:
+        return None
+    by = [one for one in asked.mentions if one.start >= match.end()]
+    if len(by) != 1 or not asked.is_number(by[0].resolved.column):
+        return None
+    column, descending = by[0].resolved.column, match["way"].lower() == "top"
+    count = _count(match)
+    which = "highest" if descending else "lowest"
+    return Reading(
+        query=Query(
+            table=asked.table.table.id,
+            where=tuple(one.condition for one in asked.clauses),
+            order=(Order(by=column, descending=descending),),
+            limit=count,
+        ),
+        said=f"the {count} rows with the {which} {column}",
+        doubt=doubt_of(asked, (by[0].resolved,), [match.span()]),
+        resolved=(by[0].resolved,),
+        family=FAMILY,
+        answer="rows",
     )
 
 
@@ -100,8 +135,7 @@ def _cues(text: str) -> list[tuple[int, int]]:
 
 
 def _understood(asked: Asked) -> list[tuple[int, int]]:
-    spans = [(one.start, one.end) for one in (*asked.mentions, *asked.said, *asked.clauses)]
-    return [*spans, *asked.options.understood]
+    return [*spans_of(asked.mentions, asked.said, asked.clauses), *asked.options.understood]
 
 
 def _leading(asked: Asked) -> _Asked | None:

@@ -40,9 +40,11 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("covariance", r"\bcovariances?\b"),
     (
         "correlation",
-        r"\b(?:pearson|spearman|kendall)(?:'s)?(?: rank)?(?: \(\w+\))?(?: correlation)?"
-        r"(?: coefficients?)?|\b(?:inter)?correlat\w+(?: coefficients?)?|\bcorr\b|\brho\b|\btau\b"
-        r"|\b(?:linear )?relationships?\b|\bassociat(?:ion|ed)\b",
+        (
+            r"\b(?:pearson|spearman|kendall)(?:'s)?(?: rank)?(?: \(\w+\))?(?: correlation)?"
+            r"(?: coefficients?)?|\b(?:inter)?correlat\w+(?: coefficients?)?|\bcorr\b|\brho\b"
+            r"|\btau\b|\b(?:linear )?relationships?\b|\bassociat(?:ion|ed)\b"
+        ),
     ),
     ("normality", r"\bnormal(?:ity|cy|ly)\b(?: distributed)?|\bnormal distribution\b|\bgaussian\b"),
     ("outliers", r"\b(?:(?:number|count) of )?(?:outliers?|anomal(?:y|ies|ous))\b"),
@@ -55,7 +57,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("distinct", r"\b(?:(?:number|count) of |how many )?(?:unique|distinct|different)\b"),
     ("mode", r"\bmode\b|\bmost (?:common|frequent|popular|frequently occurring)\b"),
     ("median", r"\bmedians?\b"),
-    ("mean", r"\b(?:means?|averages?|avg|typical)\b"),
+    ("mean", r"\b(?:means?|averages?|avg|typical)\b(?: (?:number|amount|count) of)?"),
     (
         "range",
         r"(?<!in the )(?<!within the )(?<!date )\branges?\b(?! (?:between|from|of -?\d|-?\d))",
@@ -121,8 +123,9 @@ OTHER_WORK = re.compile(
     |replac(?:e|ed|ing)|percentage\ change|growth\ rate|remov(?:e|es|ed|ing|al)|drop(?:s|ped|ping)?
     |exclud(?:e|es|ed|ing)|filter\w*|except|categori[sz]\w*|bin(?:s|ned|ning)|log(?:arithm\w*)?
     |transform\w*|z-?scores?|convert\w*|preprocess\w*|clean(?:ed|ing)?|consecutive|previous
-    |square[ds]?|power|logarithm|dummy|matrix|(?<!column\ )only(?!\ \w+\ decimal)|quartiles?|percentiles?|fill(?:ed|ing)?
-    |same|new\ (?:column|feature|variable)|subtract\w*|divid\w*|multipl\w*|ratio|dropna|fillna)\b""",
+    |square[ds]?|power|logarithm|dummy|matrix|(?<!column\ )only(?!\ \w+\ decimal)|quartiles?
+    |percentiles?|fill(?:ed|ing)?|same|new\ (?:column|feature|variable)
+    |subtract\w*|divid\w*|multipl\w*|ratio|dropna|fillna)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Work that changes the result: a reading must have taken account of each of these words."""

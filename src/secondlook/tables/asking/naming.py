@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from secondlook.tables.query import Condition
 
 _SAYS_NOTHING = """value values val column result results test status is are after before removal
-removed removing new old original initial raw transformed coefficient num number no type strength relationship overall
+removed removing new old original initial raw transformed coefficient num number no type strength
+relationship overall
 dataset data calculated computed score r distribution dist outcome conclusion category class of in
 the for and with final given output answer float int string list name cleaned imputed normalized
 filled significance significant detected identified count total remaining without outliers outlier
@@ -179,10 +180,10 @@ def _rows(
     where: list[Condition] = []
     said: list[str] = []
     for label, conditions in _intervals(asked).items():
-        words = squeezed(label)
-        if not said and (words in left or words == "".join(left)):
+        whole = squeezed(label)
+        if not said and (whole in left or whole == "".join(left)):
             where, said = list(conditions), [label]
-            left = [word for word in left if word != words]
+            left = [word for word in left if word != whole]
     for column, values in _group_values(asked, measured).items():
         for value in sorted(values, key=len, reverse=True):
             words = [atom.text for atom in atoms(value)]

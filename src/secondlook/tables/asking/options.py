@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Span = tuple[int, int]
 SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]?")
@@ -26,17 +29,19 @@ ZSCORE = re.compile(
 )
 IQR = re.compile(r"\biqr\b|inter-?quartile", re.IGNORECASE)
 LIMIT_Z = re.compile(
-    rf"(?:threshold(?: value)?(?: of| is|:|=)?|(?:greater|more|higher|larger) than|above|exceed\w*|>=?"
-    rf"|outside (?:of )?(?:the )?(?:range )?(?:of )?|beyond|within)\s*(?:the )?(?:\u00b1|\+/-)?\s*({NUMBER})",
+    r"(?:threshold(?: value)?(?: of| is|:|=)?|(?:greater|more|higher|larger) than|above|exceed\w*"
+    r"|>=?|outside (?:of )?(?:the )?(?:range )?(?:of )?|beyond|within)\s*(?:the )?"
+    rf"(?:\u00b1|\+/-)?\s*({NUMBER})",
     re.IGNORECASE,
 )
 LIMIT_DEVIATIONS = re.compile(rf"({NUMBER}|three|two) standard deviations?", re.IGNORECASE)
 LIMIT_IQR = re.compile(
     rf"({NUMBER})\s*(?:times|\*|x|\u00d7)\s*(?:the )?(?:iqr|inter-?quartile)", re.IGNORECASE
 )
+_AWAY = r"remov\w*|exclud\w*|drop\w*|filter\w* out|eliminat\w*"
 REMOVED = re.compile(
-    r"\b(?:remov\w*|exclud\w*|drop\w*|filter\w* out|without|eliminat\w*)\b[^.?!\n]{0,40}\b(?:outliers?"
-    r"|them)\b|\boutliers?\b[^.?!\n]{0,60}\b(?:remov\w*|exclud\w*|drop\w*|eliminat\w*|filter\w* out)\b"
+    rf"\b(?:{_AWAY}|without)\b[^.?!\n]{{0,40}}\b(?:outliers?|them)\b"
+    rf"|\boutliers?\b[^.?!\n]{{0,60}}\b(?:{_AWAY})\b"
     r"|\bafter (?:the )?(?:outlier )?removal\b",
     re.IGNORECASE,
 )
@@ -54,8 +59,8 @@ LEAVE_OUT = re.compile(
     re.IGNORECASE,
 )
 FILL = re.compile(
-    r"\b(?:imput\w*|fill\w*|replac\w*|substitut\w*)\b[^.?!\n]{0,80}?\b(?:with|by|using)\b(?: the| their)?"
-    r"[^.?!\n]{0,30}?\b(mean|average|median|zero|0)\b|\b(mean|median) imputation\b",
+    r"\b(?:imput\w*|fill\w*|replac\w*|substitut\w*)\b[^.?!\n]{0,80}?\b(?:with|by|using)\b"
+    r"(?: the| their)?[^.?!\n]{0,30}?\b(mean|average|median|zero|0)\b|\b(mean|median) imputation\b",
     re.IGNORECASE,
 )
 LOG = re.compile(
@@ -75,6 +80,19 @@ CONVERTED = re.compile(
 STEPS = re.compile(r"\b(?:data )?(?:pre-?process\w*|clean(?:ing|ed)?)\b", re.IGNORECASE)
 TRANSFORMED = re.compile(r"\btransform\w*\b", re.IGNORECASE)
 WORDS = {"two": 2.0, "three": 3.0}
+
+
+class Placed(Protocol):
+    """Something that stands at characters [start, end) of a text."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+def spans_of(*several: Iterable[Placed]) -> list[Span]:
+    return [(one.start, one.end) for some in several for one in some]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from secondlook.tables.asking.lexicon import Said
 from secondlook.tables.asking.planning import PAIRED, Plan, statistic_of
 from secondlook.tables.asking.targets import (
     by_phrase,
@@ -16,8 +17,9 @@ from secondlook.tables.asking.targets import (
 
 if TYPE_CHECKING:
     from secondlook.tables.asking.asked import Asked
-    from secondlook.tables.asking.lexicon import Kind, Said
+    from secondlook.tables.asking.lexicon import Kind
     from secondlook.tables.asking.targets import Target
+    from secondlook.tables.resolving.port import Mention
 
 ANY_COLUMN: frozenset[Kind] = frozenset(
     {"missing", "missing_share", "distinct", "mode", "min", "max"}
@@ -40,7 +42,8 @@ def plain_plans(asked: Asked) -> list[Plan]:
         return _of_trend(asked)
     plans: list[Plan] = []
     for statistics, columns in _segments(asked, said):
-        for column in columns or [None]:
+        several: list[Target | None] = [*columns] or [None]
+        for column in several:
             for one in statistics:
                 plan = _plan(asked, one, column)
                 if plan is None:
@@ -84,11 +87,11 @@ def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Tar
         for one in asked.mentions
         if asked.in_question(one.start) and one.resolved.column not in away
     ]
-    events = sorted([*said, *columns], key=lambda one: one.start)
     segments: list[tuple[list[Said], list[Target]]] = []
     before: list[Target] = []
-    for one in events:
-        if hasattr(one, "kind"):
+    events: list[Said | Mention] = [*said, *columns]
+    for one in sorted(events, key=_start):
+        if isinstance(one, Said):
             if not segments or segments[-1][1]:
                 segments.append(([], []))
             segments[-1][0].append(one)
@@ -102,14 +105,15 @@ def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Tar
     return segments
 
 
-def _target(asked: Asked, mention: object, kinds: set[Kind]) -> Target | None:
-    resolved = mention.resolved
+def _start(one: Said | Mention) -> int:
+    return one.start
+
+
+def _target(asked: Asked, mention: Mention, kinds: set[Kind]) -> Target | None:
     free = numeric_targets(asked, [mention])
     if free:
         return free[0]
-    if kinds and kinds <= ANY_COLUMN:
-        return of_mention(asked, resolved)
-    return None
+    return of_mention(asked, mention.resolved) if kinds and kinds <= ANY_COLUMN else None
 
 
 def _of_pair(asked: Asked, said: list[Said]) -> list[Plan]:

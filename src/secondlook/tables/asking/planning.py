@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from secondlook.tables.asking.lexicon import Kind
     from secondlook.tables.asking.port import Case
     from secondlook.tables.asking.targets import Target
-    from secondlook.tables.query import Condition, Statistic
+    from secondlook.tables.query import Comparison, Condition, Statistic
 
 WORDS_FOR: dict[str, str] = {
     "std": "standard deviation",
@@ -116,8 +116,9 @@ def _measure(asked: Asked, plan: Plan, statistic: Statistic) -> Measure:
     outliers = statistic in {"outliers_z", "outliers_iqr"}
     where = plan.where
     if options.without_outliers and not (outliers or plan.as_it_is) and first is not None:
-        within = "within_iqr" if options.outliers == "outliers_iqr" else "within_z"
-        where = (*where, Filter(column=first.term.column, comparison=within, value=options.limit))
+        within: Comparison = "within_iqr" if options.outliers == "outliers_iqr" else "within_z"
+        kept = Filter(column=first.term.column, comparison=within, value=options.limit)
+        where = (*where, kept)
     return Measure(
         name=_name(statistic, first, second, plan),
         statistic=statistic,
@@ -162,6 +163,8 @@ def said_of(query: Query, clauses: Sequence[str]) -> str:
         f"{one.column} ({one.part})" if one.part else one.column for one in query.group_by
     )
     rows = " and ".join(clauses)
+    if not rows and any(one.statistic == "share" for one in query.measures):
+        return what
     return (
         what
         + (f" for each {each}" if each else "")

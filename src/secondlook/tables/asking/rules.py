@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Sign = Literal["<", "<=", ">", ">="]
 USUAL_ALPHA = 0.05
 ALPHA = re.compile(
-    rf"(?:significance level|alpha|\u03b1)[^.\n\d]{{0,30}}({NUMBER})|({NUMBER}) (?:significance )?level",
+    rf"(?:significance level|alpha|\u03b1)[^.\n\d]{{0,30}}({NUMBER})"
+    rf"|({NUMBER}) (?:significance )?level",
     re.IGNORECASE,
 )
 P_AGAINST = re.compile(
@@ -29,7 +30,7 @@ _COMPARISONS: tuple[tuple[Sign, str], ...] = (
     (">", r"(?:greater|larger|more|higher) than|>|above|over|exceeds?"),
 )
 COMPARED = re.compile(
-    "|".join(f"(?P<s{at}>{words})" for at, (_, words) in enumerate(_COMPARISONS)) + "",
+    "|".join(f"(?P<s{at}>{words})" for at, (_, words) in enumerate(_COMPARISONS)),
     re.IGNORECASE,
 )
 AFTER = re.compile(rf"\s*(?:the )?({NUMBER})|\s*({LEVEL})", re.IGNORECASE)
@@ -39,7 +40,7 @@ SUBJECTS: tuple[tuple[str, str], ...] = (
     ("p", r"\bp[- ]?values?\b|\bp\b"),
     (
         "|r|",
-        r"absolute (?:value of )?(?:the )?(?:correlation )?(?:coefficient|r\b|correlation)?|\|\s*r\s*\|",
+        r"absolute (?:value of )?(?:the )?(?:correlation )?(?:coefficient|r\b)?|\|\s*r\s*\|",
     ),
     ("r", r"\br\b|\br[- ]value\b|\bcoefficient\b|\bcorrelation\b|\bskewness\b|\bkurtosis\b"),
 )

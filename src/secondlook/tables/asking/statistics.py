@@ -10,10 +10,11 @@ from secondlook.tables.asking.doubting import doubt_of
 from secondlook.tables.asking.leading import is_about_the_first
 from secondlook.tables.asking.lexicon import other_work
 from secondlook.tables.asking.naming import plan_for
-from secondlook.tables.asking.options import sentences
+from secondlook.tables.asking.options import sentences, spans_of
 from secondlook.tables.asking.plain import plain_plans
 from secondlook.tables.asking.planning import Plan, Sheet, output, said_of
 from secondlook.tables.asking.port import Output, Reading
+from secondlook.tables.asking.rules import p_cases
 from secondlook.tables.query import Filter, Key, Query
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from secondlook.tables.resolving import Resolver
 
 LABEL = re.compile(r"[\"'{]*([A-Za-z_ ]+?)\d+[\"']?\s*:")
+YES_NO = ("yes", "no")
 FAMILY = "statistics"
 
 
@@ -63,13 +65,26 @@ def _read(asked: Asked) -> Reading | None:
     named = bool(asked.wanted.names)
     return Reading(
         query=query,
-        said=said_of(query, [one.said for one in asked.clauses]),
+        said=said_of(query, [one.said for one in asked.clauses if one.condition in query.where]),
         doubt=doubt_of(asked, resolved),
         resolved=resolved,
         family=FAMILY,
         answer="words" if any(plan.words for plan in plans) else "value",
-        outputs=tuple(one for one in outputs if one) if named else (),
+        outputs=tuple(one for one in outputs if one) if named else _plainly(sheet, query),
     )
+
+
+def _plainly(sheet: Sheet, query: Query) -> tuple[Output, ...]:
+    """Whether values are normal is a question for yes or no; other measures need no more words."""
+    tested = [one for one in sheet.measures if one.statistic == "normality"]
+    if not tested or query.group_by:
+        return ()
+    numbers = [Output(one.name, one.name) for one in sheet.measures]
+    words = [
+        Output("normally distributed", one.name, cases=p_cases(YES_NO, one.name, "", small="no"))
+        for one in tested[:1]
+    ]
+    return (*words, *numbers)
 
 
 def _says_the_same_twice(outputs: Sequence[Output | None]) -> bool:
@@ -152,9 +167,7 @@ def _leaves_work(asked: Asked) -> bool:
     """Whether the text orders work that this reading would not do."""
     understood = [
         *asked.options.understood,
-        *((one.start, one.end) for one in asked.mentions),
-        *((one.start, one.end) for one in asked.said),
-        *((one.start, one.end) for one in asked.clauses),
+        *spans_of(asked.mentions, asked.said, asked.clauses),
         *_of_intervals(asked),
         *(asked.derived.spans if asked.derived else ()),
     ]

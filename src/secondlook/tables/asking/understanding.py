@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.tables.asking.port import AskedTable, Family, Reading, Wanted
+    from secondlook.tables.query import Query
     from secondlook.tables.resolving.port import Embed
 
-MOST_DOUBT = 0.4
+MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "gaps": 0.4}
 """Beyond it nothing is computed (`benchmarks/analyst_grammar.py --set dabench --sweep`)."""
+MOST_OF_ROWS = 0.5
+"""The same for questions about rows, whose doubt is one less the share of such readings that are
+right (`benchmarks/analyst_wikitables.py`)."""
 SAME_DOUBT = 0.02
 """Two readings this close are as likely as each other."""
 
@@ -52,7 +56,7 @@ def _chosen(readings: list[Reading]) -> Understanding:
     if not readings:
         return Understanding(None, (), "No way was found to read the question over these tables.")
     best, *others = readings
-    if best.doubt > MOST_DOUBT:
+    if best.doubt > MOST_DOUBT.get(best.family, MOST_OF_ROWS):
         share = f"{best.doubt:.0%}"
         return Understanding(None, tuple(readings), f"Too unsure ({share}): {best.said}.")
     rival = next((one for one in others if one.doubt <= best.doubt + SAME_DOUBT), None)
@@ -62,4 +66,27 @@ def _chosen(readings: list[Reading]) -> Understanding:
 
 
 def _differs(one: Reading, other: Reading) -> bool:
-    return (one.query, one.more, one.operation) != (other.query, other.more, other.operation)
+    return (_unnamed(one), one.operation) != (_unnamed(other), other.operation)
+
+
+def _unnamed(reading: Reading) -> list[Query]:
+    """What a measure is called makes no difference."""
+    return [
+        query.model_copy(
+            update={
+                "measures": tuple(
+                    one.model_copy(update={"name": str(at)})
+                    for at, one in enumerate(query.measures)
+                ),
+                "order": tuple(
+                    one.model_copy(update={"by": _place(query, one.by)}) for one in query.order
+                ),
+            }
+        )
+        for query in (reading.query, *reading.more)
+    ]
+
+
+def _place(query: Query, name: str) -> str:
+    names = [one.name for one in query.measures]
+    return str(names.index(name)) if name in names else name
