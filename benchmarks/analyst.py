@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = Path(".cache") / "analyst"
-ONE_SHOT = {
+ONE_SHOT: dict[str, object] = {
     "analyst.enable_understanding": False,
     "analyst.enable_grammar": False,
     "analyst.enable_alignment": False,
@@ -109,9 +109,8 @@ def _asked(name: str) -> Iterator[Asked]:
         return
     held = {row["table"]: row for row in _lines(folder / "tables.jsonl.gz")}
     for row in list(_lines(folder / "questions.jsonl.gz"))[:1000]:
-        table = held[row["table"]]
         pairs = tuple(("", answer) for answer in row["answers"])
-        yield Asked(row["id"], "any", row["question"], table, pairs)
+        yield Asked(row["id"], "any", row["question"], held[row["table"]], pairs)
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:

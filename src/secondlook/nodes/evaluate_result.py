@@ -15,7 +15,7 @@ from secondlook.errors import BudgetExceeded, ModelError, SandboxError, TableErr
 from secondlook.nodes.analysing.at_hand import asked_tables, desk_of, embedding
 from secondlook.nodes.analysing.outcomes import last_outcome
 from secondlook.nodes.analysing.result_shown import result_shown
-from secondlook.nodes.analysing.showing import shared
+from secondlook.nodes.analysing.showing import shared_by
 from secondlook.nodes.coding.varying import follows, variations
 from secondlook.nodes.judging.agreement import agrees
 from secondlook.nodes.judging.arithmetic import checks as arithmetic
@@ -172,7 +172,7 @@ async def _by_model(
     context: Context, state: ToEvaluate, outcome: Outcome
 ) -> tuple[list[AnalysisCheckData], list[dict[str, Any]]]:
     prompt = load("analyst_judge")
-    holes = await shared(context, state["question"], state["requirements"], state["looked"])
+    holes = await shared_by(context, state)
     try:
         reply = await context.models.ask(
             prompt.role,

@@ -13,7 +13,7 @@ from secondlook.nodes.analysing.answering import RESULT, named_values
 from secondlook.nodes.analysing.confidence import confidence
 from secondlook.nodes.analysing.outcomes import last_outcome
 from secondlook.nodes.analysing.result_shown import result_shown, value_shown
-from secondlook.nodes.analysing.showing import shared
+from secondlook.nodes.analysing.showing import shared_by
 from secondlook.nodes.analysing.stopping import given_up, tried
 from secondlook.nodes.claims import sentences_were
 from secondlook.nodes.coding.numbers_said import stray_numbers
@@ -146,7 +146,7 @@ def _short(values: dict[str, Plain]) -> str | None:
 
 async def _said(context: Context, state: Analysed, outcome: Outcome) -> list[str]:
     prompt = load("analyst_explain")
-    holes = await shared(context, state["question"], state["requirements"], state["looked"])
+    holes = await shared_by(context, state)
     reply = await context.models.ask(
         prompt.role,
         prompt.render(

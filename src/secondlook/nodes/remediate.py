@@ -14,7 +14,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes.analysing.outcomes import last_outcome
 from secondlook.nodes.analysing.result_shown import result_shown
-from secondlook.nodes.analysing.showing import shared
+from secondlook.nodes.analysing.showing import shared_by
 from secondlook.prompts import load
 from secondlook.state import (
     Alignment,
@@ -124,7 +124,7 @@ def _by_rules(issues: Sequence[str]) -> RemedyData:
 
 async def _said(context: Context, state: ToRemedy) -> Diagnosis:
     prompt = load("analyst_remedy")
-    holes = await shared(context, state["question"], state["requirements"], state["looked"])
+    holes = await shared_by(context, state)
     outcome = last_outcome(context, state["attempts"])
     reply = await context.models.ask(
         prompt.role,

@@ -14,7 +14,7 @@ from secondlook.nodes.analysing.again import after_remedy, fenced
 from secondlook.nodes.analysing.at_hand import asked_tables, desk_of, meant
 from secondlook.nodes.analysing.outcomes import keep, kept
 from secondlook.nodes.analysing.requiring import wants_chart
-from secondlook.nodes.analysing.showing import shared
+from secondlook.nodes.analysing.showing import shared_by
 from secondlook.nodes.coding.guard import check
 from secondlook.nodes.coding.reply import code_of
 from secondlook.nodes.coding.traceback import guidance_for
@@ -108,7 +108,7 @@ async def _attempted(
 
 async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ...]) -> str:
     prompt = load("analyst_code")
-    holes = await shared(context, state["question"], state["requirements"], state["looked"])
+    holes = await shared_by(context, state)
     reply = await context.models.ask(
         prompt.role,
         prompt.render(

@@ -11,18 +11,25 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from secondlook.nodes.analysing.at_hand import asked_tables, desk_of
+from secondlook.nodes.analysing.requiring import RULES
 from secondlook.nodes.screening import screened
 from secondlook.prompts import evidence_marks
+from secondlook.state import LookedAt, Question, Required
 from secondlook.tables.profiling import profile_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.context import Context
-    from secondlook.state import RequirementsData
+    from secondlook.state import RequirementsData, ResolvedData
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
 
+_NOT_SHOWN = frozenset({"by", "wanted"})
 _WITHHELD = "(withheld: reads like an order to a model)"
+
+
+class ToShow(Question, Required, LookedAt):
+    """What is told of an analysis under way."""
 
 
 async def tables_shown(context: Context, question: str) -> str:
@@ -40,21 +47,34 @@ async def shared(
     context: Context,
     question: str,
     requirements: RequirementsData | None = None,
+    resolved: Sequence[ResolvedData] = (),
     looked: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, str]:
     """The holes that every prompt of an analysis begins with."""
     return {
         "tables": await tables_shown(context, question),
         "question": " ".join(question.split()),
-        "requirements": _requirements(requirements),
+        "requirements": _requirements(requirements, resolved),
         "looked": _looked(looked),
     }
 
 
-def _requirements(data: RequirementsData | None) -> str:
-    if data is None:
+async def shared_by(context: Context, state: ToShow) -> dict[str, str]:
+    """The same of an analysis under way."""
+    return await shared(
+        context, state["question"], state["requirements"], state["resolved"], state["looked"]
+    )
+
+
+def _requirements(data: RequirementsData | None, resolved: Sequence[ResolvedData]) -> str:
+    """What a model formulated. What rules read out of the question stands there already, but for
+    words that they took for a column of another name."""
+    meant = {one["asked"]: one["column"] for one in resolved if one["asked"] != one["column"]}
+    shown: dict[str, Any] = {"columns": meant} if meant else {}
+    if data is not None and data["by"] != RULES:
+        shown |= {key: value for key, value in data.items() if value and key not in _NOT_SHOWN}
+    if not shown:
         return ""
-    shown = {key: value for key, value in data.items() if value and key != "by"}
     return f"\nRequirements: {json.dumps(shown, sort_keys=True, ensure_ascii=False)}"
 
 
