@@ -119,13 +119,13 @@ OTHER_WORK = re.compile(
     |decision\ tree|neural|split\w*|(?:min-?max|feature)\ scal\w*|scal(?:e|ed|ing)|standardi[sz]\w*
     |normali[sz](?:e|ed|ing|ation)|encod(?:e|ed|ing)\w*|one-hot|imput\w*|interpolat\w*|resampl\w*
     |rolling|moving\ average|cumulative|weighted|lag(?:ged)?|pivot\w*|merge\w*|join\w*|t-?tests?
-    |anova|chi-squared?|confidence\ intervals?|hypothes\w*|bootstrap\w*|pca|duplicat\w*|dedup\w*
+    |anova|chi-squared?|confidence\ intervals?|(?<!null\ )(?<!alternative\ )hypothes\w*|bootstrap\w*|pca|duplicat\w*|dedup\w*
     |replac(?:e|ed|ing)|percentage\ change|growth\ rate|remov(?:e|es|ed|ing|al)|drop(?:s|ped|ping)?
     |exclud(?:e|es|ed|ing)|filter\w*|except|categori[sz]\w*|bin(?:s|ned|ning)|log(?:arithm\w*)?
     |transform\w*|z-?scores?|convert\w*|preprocess\w*|clean(?:ed|ing)?|consecutive|previous
     |square[ds]?|power|logarithm|dummy|matrix|(?<!column\ )only(?!\ \w+\ decimal)|quartiles?
     |percentiles?|fill(?:ed|ing)?|same|new\ (?:column|feature|variable)
-    |subtract\w*|divid\w*|multipl\w*|ratio|dropna|fillna)\b""",
+    |subtract\w*|divid\w*|multipl(?:y|ied|ying|ication)|ratio|dropna|fillna)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Work that changes the result: a reading must have taken account of each of these words."""

@@ -77,6 +77,13 @@ CONVERTED = re.compile(
     r"\bconvert\w*\b[^.?!\n]{0,50}\b(?:to|into|as) (?:numbers?|numeric|floats?|integers?)\b",
     re.IGNORECASE,
 )
+EXPLAINED = re.compile(
+    r"\bdivid\w* (?:it )?by (?:the )?(?:total )?(?:number|count|standard deviation|std|n\b)"
+    r"|\bonly (?:the )?(?:available|given|provided|numeric\w*|existing|valid|one|two|these|those)\b"
+    r"|\b(?:only|just) (?:use|consider|include)\b(?= (?:the )?(?:available|numeric|valid|non))",
+    re.IGNORECASE,
+)
+"""How a statistic is defined, or that it is of the values there are."""
 STEPS = re.compile(r"\b(?:data )?(?:pre-?process\w*|clean(?:ing|ed)?)\b", re.IGNORECASE)
 TRANSFORMED = re.compile(r"\btransform\w*\b", re.IGNORECASE)
 WORDS = {"two": 2.0, "three": 3.0}
@@ -140,6 +147,7 @@ def options(text: str) -> Options:
     population = notes.find(POPULATION, text) is not None
     notes.find(SAMPLE, text)
     notes.find(CONVERTED, text)
+    notes.find(EXPLAINED, text)
     if log:
         notes.find(TRANSFORMED, text)
     if log or fill or without or left_out:
