@@ -34,7 +34,7 @@ _TRANSFORMERS = "pip install 'secondlook[sentence-transformers]'"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    area: Literal["settings", "weights", "library", "model", "extra", "found", "ocr"]
+    area: Literal["settings", "weights", "library", "model", "extra", "found", "ocr", "sandbox"]
     name: str
     state: State
     said: str
@@ -75,6 +75,7 @@ def _findings(call: Call) -> Iterator[Finding]:
     yield from _models(settings)
     yield from _extras()
     yield from _ocr(settings)
+    yield _sandbox(settings)
     yield from _within_reach()
 
 
@@ -201,6 +202,39 @@ def _tesseract_command() -> str:
     if sys.platform == "win32":
         return "winget install UB-Mannheim.TesseractOCR"
     return "apt-get install tesseract-ocr"
+
+
+def _sandbox(settings: Settings) -> Finding:
+    """Whether generated code would be confined, found out by attacking what would confine it."""
+    from secondlook.sandbox.opening import available
+
+    chosen = settings.sandbox.backend
+    verdicts = [one for one in available() if chosen in ("auto", one.name)]
+    if not any(one.usable for one in verdicts):
+        why = "; ".join(f"{one.name}: {one.why}" for one in verdicts)
+        said = f"generated code is not run here, what needs none is answered ({why})"
+        return Finding("sandbox", chosen, "missing", said, _sandbox_fix(why))
+    from secondlook.sandbox.self_check import quick_check
+
+    try:
+        report = quick_check(chosen)
+    except SecondlookError as error:
+        return Finding("sandbox", chosen, "broken", error.message, error.hint, needed=True)
+    made = counted(len(report.attacks), "attack")
+    if report.holds:
+        return Finding("sandbox", report.backend, "ok", f"{made} blocked")
+    names = ", ".join(one.name for one in report.succeeded)
+    said = f"{made} made, of which these succeeded: {names}"
+    fix = "secondlook sandbox check says how; sandbox.backend chooses another"
+    return Finding("sandbox", report.backend, "broken", said, fix, needed=True)
+
+
+def _sandbox_fix(why: str) -> str:
+    if "analyst" in why:
+        return "pip install 'secondlook[analyst]'"
+    if sys.platform == "linux":
+        return "apt-get install bubblewrap"
+    return "run Secondlook on Linux: a container or WSL 2 will do"
 
 
 def _within_reach() -> Iterator[Finding]:

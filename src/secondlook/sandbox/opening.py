@@ -42,6 +42,7 @@ class Backend:
 BACKENDS = (
     Backend("namespaces", "secondlook.sandbox.namespaces"),
     Backend("plain", "secondlook.sandbox.plain"),
+    Backend("bubblewrap", "secondlook.sandbox.bubblewrap"),
 )
 """Best first: `auto` takes the first that is usable."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.errors import SandboxError
@@ -63,6 +63,26 @@ def self_check(
             return attacked(sandbox, world, chosen, progress=progress)
         finally:
             sandbox.close()
+
+
+def quick_check(backend: Choice = "auto") -> Report:
+    """The short check, made once in each run of the machine and remembered."""
+    from secondlook.sandbox.attacks import remembered
+
+    name = f"sandbox-{backend}"
+    report = _read(remembered.recall(name))
+    if report is None:
+        report = self_check(backend, which="quick")
+        remembered.remember(name, asdict(report))
+    return report
+
+
+def _read(kept: object) -> Report | None:
+    try:
+        attacks = tuple(Attacked(**each) for each in kept["attacks"])  # type: ignore[index]
+        return Report(kept["backend"], attacks)  # type: ignore[index]
+    except (TypeError, KeyError):
+        return None
 
 
 def attacked(

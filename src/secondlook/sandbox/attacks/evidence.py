@@ -61,7 +61,7 @@ def how_blocked(evidence: Evidence) -> str:
     elif outcome.status != "ok":
         said = outcome.status
     elif refusals:
-        said = refusals[-1]
+        said = refusals[-1].partition(": ")[2]  # without what was tried
     elif evidence.attack.group == "output":
         said = "what came back was within its bounds"
     else:

@@ -46,7 +46,7 @@ while place is not None:
     found.extend(text for text in texts if sign in text)
     place = place.f_back
 for thing in gc.get_objects():
-    if type(thing) in (dict, list, tuple):
+    if type(thing) in (dict, list, tuple) and thing is not found:
         for one in thing.values() if type(thing) is dict else thing:
             if type(one) is str and sign in one:
                 found.append(one[:10_000])

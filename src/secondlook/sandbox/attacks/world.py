@@ -228,10 +228,11 @@ class World:
         """What an attack managed to leave on this machine under the mark that it was given."""
         removed = []
         for folder in _OPEN_FOLDERS:
-            for place in Path(folder).expanduser().glob(f"{self.mark}*"):
-                if place != keep:
-                    place.unlink(missing_ok=True)
-                    removed.append(place)
+            with contextlib.suppress(OSError):  # a folder that we may not see, nor may the attack
+                for place in Path(folder).expanduser().glob(f"{self.mark}*"):
+                    if place != keep:
+                        place.unlink(missing_ok=True)
+                        removed.append(place)
         return removed
 
 

@@ -1,0 +1,206 @@
+"""`secondlook sandbox`: what confines code here, whether it holds, and scripts run in it."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from secondlook.cli.call import Call, command
+from secondlook.cli.runs import unless_named
+from secondlook.cli.sandbox_showing import outcome_form, print_outcome, save_figures, watched
+from secondlook.cli.tables import parse_tables
+from secondlook.cli.terminal import counted, one_line, print_json
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from secondlook.sandbox.opening import Choice
+    from secondlook.sandbox.port import Supplied, Verdict
+    from secondlook.sandbox.self_check import Report
+    from secondlook.settings import Settings
+
+EXAMPLES = """\
+\b
+Code that a model wrote is run where it can compute and nothing else: no
+network, no files of yours, no other processes (docs/sandbox.md). There is no
+way to run it unconfined. Examples:
+  secondlook sandbox                     what this machine can confine code with
+  secondlook sandbox check               attack it, and say what happened
+  secondlook sandbox run analysis.py --table sales.csv
+"""
+CHECK_EXAMPLES = """\
+\b
+Each attack is a script that tries to reach something planted for it: a file,
+a listener, another process, more memory than allowed. That it failed is judged
+from outside. Exit code 1 means that one succeeded. Examples:
+  secondlook sandbox check
+  secondlook sandbox check --backend plain
+  secondlook sandbox check --json | jq -r ".attacks[] | select(.blocked | not) | .name"
+"""
+RUN_EXAMPLES = """\
+\b
+The script finds its tables as tables["name"] (and as df where there is one),
+leaves its value in result and its charts in fig; pd, np, px, go, plt, stats,
+sm are there already. Printed: what it prints, then its result. Exit code 1
+means that it failed or was stopped. Examples:
+  secondlook sandbox run analysis.py --table sales.csv
+  secondlook sandbox run analysis.py --table sales=2024.xlsx --seconds 60
+  secondlook sandbox run chart.py --table sales.csv --figures charts
+  echo "result = 6 * 7" | secondlook sandbox run -
+"""
+Backend = Literal["auto", "namespaces", "plain", "bubblewrap"]
+BackendOption = Annotated[
+    Backend | None,
+    typer.Option("--backend", help="Which way to confine code, instead of sandbox.backend."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Where generated code is run, and whether it holds.")
+    group.callback(invoke_without_command=True, epilog=EXAMPLES)(unless_named(list_))
+    group.command("list")(list_)
+    group.command("check", epilog=CHECK_EXAMPLES)(check)
+    group.command("run", epilog=RUN_EXAMPLES)(run)
+    app.add_typer(group, name="sandbox")
+
+
+@command()
+def list_(call: Call) -> int:
+    """List the ways to confine code, and which of them work here."""
+    from secondlook.sandbox.opening import available
+
+    found = available()
+    usable = next((verdict.name for verdict in found if verdict.usable), None)
+    if call.as_json:
+        print_json({"default": usable, "backends": [asdict(verdict) for verdict in found]})
+    else:
+        _print_backends(found)
+        call.say(f"auto takes {usable}." if usable else "Generated code is not run here.")
+    return 0 if usable else 1
+
+
+@command()
+def check(
+    call: Call,
+    *,
+    backend: BackendOption = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few of each kind only.")] = False,
+) -> int:
+    """Attack the sandbox with everything we know, and say what was blocked."""
+    from secondlook.sandbox.self_check import self_check
+
+    chosen = _backend(backend, call.load().settings)
+    with watched(call) as progress:
+        report = self_check(chosen, which="quick" if quick else "all", progress=progress)
+    if call.as_json:
+        print_json(asdict(report))
+    else:
+        _print_report(report)
+        call.say(_verdict(report))
+    return 0 if report.holds else 1
+
+
+@command()
+def run(
+    call: Call,
+    *,
+    file: Annotated[str, typer.Argument(metavar="FILE.py", help="The script; - reads it here.")],
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="[NAME=]FILE", help="CSV, Parquet, Excel; repeatable."),
+    ] = None,
+    backend: BackendOption = None,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", min=0.1, max=600, help="Until it is stopped.")
+    ] = None,
+    memory: Annotated[
+        int | None, typer.Option(metavar="MB", min=16, max=65536, help="Memory that it may use.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where to save the charts.")
+    ] = None,
+) -> int:
+    """Run a Python script where it can harm nothing."""
+    from secondlook.sandbox.limits import limits_for
+    from secondlook.sandbox.opening import open_sandbox
+
+    settings = call.load().settings
+    code = _read(file)
+    limits = limits_for(
+        seconds=seconds or settings.sandbox.seconds, megabytes=memory or settings.sandbox.memory
+    )
+    with _supplied(parse_tables(table) or {}) as tables:
+        sandbox = open_sandbox(_backend(backend, settings))
+        try:
+            outcome = sandbox.run(code, tables, limits=limits)
+        finally:
+            sandbox.close()
+    saved = save_figures(outcome, figures) if figures else []
+    if call.as_json:
+        print_json({"backend": sandbox.name, **outcome_form(outcome), "saved": saved})
+    else:
+        print_outcome(call, outcome, saved)
+    return 0 if outcome.status == "ok" else 1
+
+
+def _backend(given: Backend | None, settings: Settings) -> Choice:
+    return given or settings.sandbox.backend
+
+
+def _read(file: str) -> str:
+    if file == "-":
+        return sys.stdin.read()
+    path = Path(file)
+    if not path.is_file():
+        raise UsageError(f"There is no file {file!r}.", hint="Name a Python script, or - for none.")
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file!r} is not text in UTF-8.") from error
+
+
+@contextmanager
+def _supplied(files: Mapping[str, Path]) -> Iterator[Sequence[Supplied]]:
+    """Each table as a Parquet file of ours: what the script reads was read by us before."""
+    from secondlook.sandbox.port import Supplied
+
+    if not files:
+        yield ()
+        return
+    from secondlook.tables.reading import read_tables
+    from secondlook.tables.worker import Worker
+
+    with tempfile.TemporaryDirectory() as folder, Worker() as worker:
+        found: list[Supplied] = []
+        for name, file in files.items():
+            tables = read_tables(file, Path(folder), worker=worker, name=name)
+            alone = len(tables) == 1
+            found += [Supplied(name if alone else one.table.name, one.file) for one in tables]
+        yield found
+
+
+def _print_backends(found: Sequence[Verdict]) -> None:
+    for verdict in found:
+        mark = "ok" if verdict.usable else "--"
+        sys.stdout.write(f"  {mark}  {verdict.name}: {one_line(verdict.why)}\n")
+
+
+def _print_report(report: Report) -> None:
+    width = max(len(attack.name) for attack in report.attacks)
+    for attack in report.attacks:
+        mark = "ok" if attack.blocked else "!!"
+        sys.stdout.write(f"  {mark}  {attack.name:<{width}}  {one_line(attack.how)}\n")
+
+
+def _verdict(report: Report) -> str:
+    made = f"{counted(len(report.attacks), 'attack')} on {report.backend}"
+    if report.holds:
+        return f"{made}: all were blocked."
+    return f"{made}: {len(report.succeeded)} succeeded. Do not run code that you do not trust here."
