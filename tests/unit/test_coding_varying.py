@@ -156,6 +156,8 @@ STAYS: list[tuple[str, str, Any]] = [
     ("Share of columns with text?", "result = 100 * (df.dtypes == object).mean()", 33.333333),
     ("Which columns?", "result = list(df.columns)", ["a", "b"]),
     ("Sum?", "result = int(df.Fare.sum())", 45),
+    ("p-value?", "result = scipy.stats.kstest(df.Fare, 'norm')[1]", 8.49647e-292),
+    ("Ratio?", "result = x", math.inf),
 ]
 
 

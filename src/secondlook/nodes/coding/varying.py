@@ -7,6 +7,7 @@ stay as it is: then there is no verdict.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,8 @@ _UNROUNDED = 6
 _TELLING = 4
 """The same where several changes left it as it was."""
 _LARGE = 1_000
+_SATURATED = 1e-9
+"""A p-value of 1e-200 is as small as it gets, whatever the data."""
 _WITH_DECIMALS = re.compile(r"-?\d+\.\d+")
 
 
@@ -109,7 +112,7 @@ def _must_change(signs: Signs, base: Outcome, *, runs: int) -> bool:
     if signs.of_counts:
         return False
     whole = [one.number for one in named_values(base) if one.number is not None]
-    return runs > 1 and any(abs(number) >= _LARGE for number in whole)
+    return runs > 1 and any(_LARGE <= abs(number) < math.inf for number in whole)
 
 
 def _digits(value: Named) -> int:
@@ -117,7 +120,9 @@ def _digits(value: Named) -> int:
     if isinstance(value.value, str):
         return max(map(_significant, _WITH_DECIMALS.findall(value.value[:2_000])), default=0)
     number = value.number
-    if number is None or number != number or number.is_integer():  # noqa: PLR0124 - NaN
+    if number is None or not math.isfinite(number) or number.is_integer():
+        return 0
+    if abs(number) < _SATURATED:
         return 0
     return _significant(repr(number).partition("e")[0])
 
