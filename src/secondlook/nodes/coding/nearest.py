@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from secondlook.nodes.coding.telling import is_order
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -26,7 +28,8 @@ def nearest(name: str, known: Collection[str], *, most: int = 3) -> list[str]:
 
 
 def listed(names: Collection[str]) -> str:
-    return ", ".join(repr(name[:_LONGEST]) for name in names)
+    """For a model."""
+    return ", ".join(repr(name[:_LONGEST]) for name in names if not is_order(name))
 
 
 def _key(name: str) -> str:

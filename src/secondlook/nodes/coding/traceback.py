@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes.coding.nearest import listed, nearest
+from secondlook.nodes.coding.telling import harmless, is_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from secondlook.sandbox.port import Failure
     from secondlook.tables.table import ColumnProfile, TableProfile
@@ -41,7 +42,7 @@ _ADVICE: Final[dict[str, str]] = {
 def guidance_for(failure: Failure, code: str, profiles: Mapping[str, TableProfile]) -> str:
     """`profiles`: by the names under which the code knows the tables."""
     line = _line(failure, code)
-    said = " ".join(failure.message.split())[:_LONGEST_MESSAGE]
+    said = harmless(failure.message)[:_LONGEST_MESSAGE]
     where = f"Line {failure.line}: `{line}`\n" if line else ""
     parts = [f"{where}{failure.kind}: {said}"]
     parts += [one for one in (_column_meant(failure, profiles), _ADVICE.get(failure.kind)) if one]
@@ -60,9 +61,14 @@ def _column_meant(failure: Failure, profiles: Mapping[str, TableProfile]) -> str
     """The nearest names to one that is not there."""
     if failure.kind not in {"KeyError", "UndefinedVariableError"}:
         return None
-    known = [column.name for profile in profiles.values() for column in profile.columns]
+    known = [
+        column.name
+        for profile in profiles.values()
+        for column in profile.columns
+        if not is_order(column.name)
+    ]
     names = _QUOTED.findall(failure.message) or [failure.message.strip()]
-    lacking = [name for name in names if name not in known]
+    lacking = [name for name in names if name not in known and not is_order(name)]
     if not lacking:
         return None
     near = nearest(lacking[0], known)
@@ -89,7 +95,8 @@ def _named_in(
     attributes = set(re.findall(r"\.([A-Za-z_]\w*)\b(?!\s*\()", text))
     for name, profile in profiles.items():
         for column in profile.columns:
-            if column.name in quoted or column.name in attributes:
+            named = column.name in quoted or column.name in attributes
+            if named and not is_order(column.name):
                 yield name, column
 
 
@@ -97,8 +104,9 @@ def _described(table: str, column: ColumnProfile, *, dates: bool) -> str:
     about = [column.type, f"{column.rows:,} rows"]
     about += [f"{column.missing:,} missing"] if column.missing else []
     about += [f"{column.distinct:,} different"] if column.distinct else []
-    if column.minimum is not None and column.maximum is not None:
-        about.append(f"from {_short(column.minimum)} to {_short(column.maximum)}")
+    limits = [one for one in (column.minimum, column.maximum) if one is not None]
+    if len(limits) > 1 and not any(is_order(str(one)) for one in limits):
+        about.append(f"from {_short(limits[0])} to {_short(limits[1])}")
     if samples := _samples(column):
         about.append(f"such as {samples}")
     if dates and column.type == "text":
@@ -107,8 +115,9 @@ def _described(table: str, column: ColumnProfile, *, dates: bool) -> str:
 
 
 def _samples(column: ColumnProfile) -> str:
-    values: Sequence[str] = [one.value for one in column.top[:_SAMPLES]]
-    return ", ".join(map(_short, values))
+    values = [*(one.value for one in column.top), *column.examples]
+    fine = [value for value in dict.fromkeys(values) if not is_order(value)]
+    return ", ".join(map(_short, fine[:_SAMPLES]))
 
 
 def _short(value: object) -> str:
