@@ -32,6 +32,7 @@ _START_SECONDS = 60.0
 """Imports on a cold, busy machine; counted apart from a task's own time."""
 _WAIT_SECONDS = 0.5
 """On Windows an endless wait cannot be interrupted by Ctrl-C."""
+_LEAVE_SECONDS = 2.0
 _END_SECONDS = 5.0
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from secondlook.tables.worker_process import main; main()"
@@ -101,6 +102,7 @@ class Worker:
                 outcome = process.run(job, seconds, on_progress)
             except BaseException:
                 # Ctrl-C, for example: a task is left running that nobody waits for.
+                process.kill()
                 self._drop()
                 raise
         if "error" in outcome:
@@ -110,10 +112,15 @@ class Worker:
     def close(self) -> None:
         """Ends the process, busy or not. Safe to call twice and from another thread."""
         self._closed.set()
-        if (process := self._process) is not None:
-            process.kill()
-        with self._turn:
+        is_idle = self._turn.acquire(blocking=False)
+        if not is_idle:
+            if (process := self._process) is not None:
+                process.kill()
+            self._turn.acquire()
+        try:
             self._drop()
+        finally:
+            self._turn.release()
 
     def _ready(self) -> _Process:
         if self._closed.is_set():
@@ -151,7 +158,8 @@ class _Process:
         self._killed = False
         self._is_ready = False
         self._process = _start()
-        threading.Thread(target=self._hear, name="tables-worker", daemon=True).start()
+        self._hearing = threading.Thread(target=self._hear, name="tables-worker", daemon=True)
+        self._hearing.start()
         self._tell(
             {
                 "memory": limits.memory,
@@ -224,13 +232,19 @@ class _Process:
             self._process.kill()
 
     def end(self) -> None:
-        self.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        """With its input closed it leaves by itself, or it hangs and is made to."""
+        with contextlib.suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(_LEAVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_SECONDS)
+        self._hearing.join(_END_SECONDS)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         shutil.rmtree(self._spill, ignore_errors=True)
 
 

@@ -34,12 +34,16 @@ def main() -> None:
     inbox, outbox = _private_pipes()
     limits = receive(inbox)
     confine(limits)
-    jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(inbox, jobs, limits["spill"]), daemon=True).start()
+    post = _Post(limits["spill"])
+    threading.Thread(target=post.listen, args=(inbox,), daemon=True).start()
     databases = Databases(limits)
     send(outbox, {"ready": True})
-    while True:
-        send(outbox, perform(jobs.get(), databases, outbox))
+    while (job := post.next()) is not None:
+        outcome = perform(job, databases, outbox)
+        post.done()
+        send(outbox, outcome)
+    databases.close()
+    shutil.rmtree(limits["spill"], ignore_errors=True)
 
 
 def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
@@ -52,13 +56,32 @@ def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return inbox, outbox
 
 
-def _listen(inbox: IO[bytes], jobs: queue.SimpleQueue[dict[str, Any]], spill: str) -> None:
-    with contextlib.suppress(EOFError, OSError):
-        while True:
-            jobs.put(receive(inbox))
-    # The parent is gone; nobody waits for a result, and nobody else will tidy up.
-    shutil.rmtree(spill, ignore_errors=True)
-    os._exit(0)
+class _Post:
+    """Jobs as they come in. When the parent is gone, an idle process ends and a busy one stops:
+    nobody waits for its result, and nobody else will tidy up."""
+
+    def __init__(self, spill: str) -> None:
+        self._spill = spill
+        self._jobs: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._busy = threading.Event()
+
+    def next(self) -> dict[str, Any] | None:
+        return self._jobs.get()
+
+    def done(self) -> None:
+        self._busy.clear()
+
+    def listen(self, inbox: IO[bytes]) -> None:
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                job = receive(inbox)
+                self._busy.set()
+                self._jobs.put(job)
+        if not self._busy.is_set():
+            self._jobs.put(None)
+            return
+        shutil.rmtree(self._spill, ignore_errors=True)
+        os._exit(0)
 
 
 def confine(limits: dict[str, Any]) -> None:

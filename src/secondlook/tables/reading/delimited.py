@@ -4,6 +4,7 @@ length, mixed line ends, stray quotes, other encodings) is first written anew, r
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,17 @@ from secondlook.tables.reading.headers import named, notes_of, numbered
 from secondlook.tables.reading.parts import Part, csv_relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    Report = Callable[[float], None]
+
 _LOST = "\ufffd"
+_REPORTED_ROWS = 10_000
+_SHARE_OF_COPYING = 0.7
 
 
-def delimited_part(path: Path, stage: Path, *, suffix: str) -> Part:
+def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> Part:
     encoding = encoding_of(path)
     sample, is_whole = _sample(path, encoding)
     if not sample.strip():
@@ -33,7 +38,7 @@ def delimited_part(path: Path, stage: Path, *, suffix: str) -> Part:
 
     def rewritten() -> Part:
         target = stage / "cells.csv"
-        met = _rewrite(path, target, encoding, dialect)
+        met = _rewrite(path, target, encoding, dialect, report=report)
         relation = csv_relation(target, len(names), longest=met.longest)
         return Part(relation, _cells(names), notes=[*notes, *met.said()])
 
@@ -81,11 +86,12 @@ def _names(dialect: Dialect) -> tuple[list[str], list[str]]:
     return names, notes + notes_of(cells, names)
 
 
-def _rewrite(path: Path, target: Path, encoding: str, dialect: Dialect) -> _Met:
+def _rewrite(path: Path, target: Path, encoding: str, dialect: Dialect, *, report: Report) -> _Met:
     """As CSV that DuckDB reads without question; gives back what was met on the way."""
-    met = _copy_rows(path, target, encoding, dialect)
+    met = _copy_rows(path, target, encoding, dialect, report=report)
     if met.is_unbalanced and dialect.quote:
-        met = _copy_rows(path, target, encoding, replace(dialect, quote="", escape=""))
+        plain = replace(dialect, quote="", escape="")
+        met = _copy_rows(path, target, encoding, plain, report=report)
         met.is_unbalanced = True
     return met
 
@@ -116,9 +122,11 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
 
 
-def _copy_rows(path: Path, target: Path, encoding: str, dialect: Dialect) -> _Met:
+def _copy_rows(
+    path: Path, target: Path, encoding: str, dialect: Dialect, *, report: Report
+) -> _Met:
     met = _Met()
-    width = dialect.width
+    width, size = dialect.width, path.stat().st_size
     begin = dialect.skipped + (dialect.header is not None)
     with (
         path.open(encoding=encoding, errors="replace", newline="") as source,
@@ -130,6 +138,9 @@ def _copy_rows(path: Path, target: Path, encoding: str, dialect: Dialect) -> _Me
             for number, row in enumerate(filled):
                 if number >= begin:
                     writer.writerow(_fitted(row, width, met))
+                if number % _REPORTED_ROWS == 0:
+                    read = os.lseek(source.fileno(), 0, os.SEEK_CUR)
+                    report(_SHARE_OF_COPYING * read / size)
         except csv.Error as error:
             if not dialect.quote:
                 raise LimitExceeded(f"it is no readable table: {error}") from error

@@ -115,12 +115,18 @@ def _score(dialect: Dialect, rows: list[list[str]]) -> tuple[float, ...] | None:
     filled = [row for row in rows if not is_blank(row)]
     if not filled:
         return None
-    width, count = Counter(len(row) for row in filled).most_common(1)[0]
-    steady = count / len(filled)
+    width = _usual_width(filled)
+    steady = sum(len(row) == width for row in filled) / len(filled)
     if width < 2 or (dialect.delimiter in " :" and not _surely(filled, width, steady)):  # noqa: PLR2004
         return None
     begins_well = abs(len(filled[0]) - width) <= 1 and len(filled[0]) > 1
     return (float(steady >= _STEADY), float(begins_well), round(steady, 2), 1 - len(dialect.escape))
+
+
+def _usual_width(rows: list[list[str]]) -> int:
+    """As many cells as most rows have. Rows of one cell count half: remarks look so."""
+    counts = Counter(len(row) for row in rows)
+    return max(counts, key=lambda width: (counts[width] * (1 + (width > 1)), width))
 
 
 def _surely(rows: list[list[str]], width: int, steady: float) -> bool:
@@ -135,7 +141,7 @@ def _with_header(dialect: Dialect, rows: list[list[str]]) -> Dialect:
     filled = [row for row in rows if not is_blank(row)]
     if not filled:
         return dialect
-    width = Counter(len(row) for row in filled[:_LOOKED_AT]).most_common(1)[0][0]
+    width = _usual_width(filled)
     skipped = _preamble(filled, width)
     first, body = filled[skipped], filled[skipped + 1 :]
     width = max(width, len(first))

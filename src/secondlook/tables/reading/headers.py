@@ -77,13 +77,12 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
 
 
 def _are_names(numeric: Sequence[str]) -> bool:
-    """Numbers that a header may well hold: years, or positions counted up."""
+    """Numbers that a header may well hold: years, or positions as pandas counts them."""
     if len(numeric) < 2 or len(set(numeric)) < len(numeric):  # noqa: PLR2004
         return False
     if all(_YEAR.fullmatch(cell.strip()) for cell in numeric):
         return True
-    counted = [str(number) for number in range(len(numeric))]
-    return list(numeric) in (counted, [str(number + 1) for number in range(len(numeric))])
+    return list(numeric) == [str(number) for number in range(len(numeric))]
 
 
 def identifier_of(*parts: str) -> str:

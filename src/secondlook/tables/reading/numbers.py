@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 Decimal = Literal[".", ","]
 
 BOOLEAN = Form("boolean", "true|false|True|False|TRUE|FALSE", "lower({x}) = 'true'")
-INTEGER = Form("integer", "[+-]?(?:0|[1-9][0-9]{0,18})", "TRY_CAST({x} AS BIGINT)")
+INTEGER = Form("integer", "[+-]?(?:0|[1-9][0-9]*)", "TRY_CAST({x} AS BIGINT)")
 NUMBER = Form(
     "number",
-    r"[+-]?(?:(?:0|[1-9][0-9]{0,17}|[0-9]+\.[0-9]*|\.[0-9]+)"
+    r"[+-]?(?:(?:0|[1-9][0-9]*|[0-9]+\.[0-9]*|\.[0-9]+)"
     r"|(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+|[iI]nf(?:inity)?)",
     "TRY_CAST({x} AS DOUBLE)",
 )
 _LARGEST = 2**63
+_FRACTIONAL = re.compile("[.eEiI]")
 _CODE = re.compile(r"[+-]?0[0-9]+", re.ASCII)
 
 _GAP = "[ \u00a0\u2009\u202f]?"
@@ -51,12 +52,11 @@ def is_code(cells: Sequence[str]) -> bool:
 
 
 def plain_number(cells: Sequence[str]) -> Form | None:
-    for form in (INTEGER, NUMBER):
-        if all(form.fits(cell) for cell in cells):
-            if form is INTEGER and any(not -_LARGEST <= int(cell) < _LARGEST for cell in cells):
-                return None  # digits would be lost
-            return form
-    return None
+    """Digits alone that are too many for an integer are no number: the last ones would be lost."""
+    if all(INTEGER.fits(cell) and -_LARGEST <= int(cell) < _LARGEST for cell in cells):
+        return INTEGER
+    is_number = all(NUMBER.fits(cell) for cell in cells)
+    return NUMBER if is_number and any(_FRACTIONAL.search(cell) for cell in cells) else None
 
 
 def dots_may_group(cells: Sequence[str]) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _INTEGERS = re.compile("U?(?:TINYINT|SMALLINT|INTEGER)|BIGINT")
 _BROADER = re.compile(r"FLOAT|DOUBLE|UBIGINT|U?HUGEINT|DECIMAL\(.*\)")
 _TEXTS = re.compile(r"VARCHAR|UUID|ENUM\(.*\)|INTERVAL|BIT|\"NULL\"|NULL")
-_NESTED = re.compile(r".*\[\d*\]|MAP\(.*\)|UNION\(.*\)|JSON|VARIANT.*", re.DOTALL)
+_NESTED = re.compile(r".*\[\d*\]|MAP\(.*\)|UNION\(.*\)|VARIANT.*", re.DOTALL)
 _DEEPEST = 8
 
 
@@ -88,6 +88,8 @@ def _plain(path: tuple[str, ...], sql: str, kind: str) -> Typed | None:  # noqa:
         return Typed(path, f"CAST({sql} AS TIMESTAMP)", "datetime")
     if kind.startswith("TIME"):
         return Typed(path, f"CAST({sql} AS TIME)", "time")
+    if kind == "JSON":  # a text without its quotes, anything else as it stands
+        return Typed(path, f"json_extract_string({sql}, '$')", "text")
     if _NESTED.fullmatch(kind) or kind.startswith("STRUCT("):
         return Typed(path, f"CAST(to_json({sql}) AS VARCHAR)", "text")
     return Typed(path, f"CAST({sql} AS VARCHAR)", None if _TEXTS.fullmatch(kind) else "text")

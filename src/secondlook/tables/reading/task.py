@@ -6,12 +6,12 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secondlook.errors import LimitExceeded, NoText, TableError
+from secondlook.errors import Damaged, LimitExceeded, NoText, TableError
 from secondlook.tables.reading.converting import Converted, convert
 from secondlook.tables.reading.delimited import delimited_part
 from secondlook.tables.reading.json_files import json_part
 from secondlook.tables.reading.kinds import kind_of, suffix_of, unpacked
-from secondlook.tables.reading.parquet_files import parquet_part
+from secondlook.tables.reading.parquet_files import first_line, parquet_part
 from secondlook.tables.reading.rows import rows_part
 from secondlook.tables.reading.sqlite_files import sqlite_parts
 from secondlook.tables.reading.workbooks import workbook_parts
@@ -34,8 +34,12 @@ def read(
     path, folder = Path(source), Path(stage)
     before = path.stat()
     digest = _sha256(path)
-    parts = _parts(connection, path, folder, most_bytes=most_bytes)
-    tables = list(_converted(connection, parts, folder, report or _nobody))
+    progress = _forward(report) if report else _nobody
+    progress(0.0)
+    parts = _parts(connection, path, folder, most_bytes=most_bytes, report=progress)
+    # Of several tables nobody knows how many are to come.
+    heard = progress if isinstance(parts, list) else _nobody
+    tables = list(_converted(connection, parts, folder, heard))
     after = path.stat()
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise TableError("the file changed while it was read", hint="try again when it is complete")
@@ -58,6 +62,18 @@ def _nobody(_: float) -> None:
     """Nobody listens."""
 
 
+def _forward(report: Report) -> Report:
+    """Never backwards, also where a file has to be read a second time."""
+    reached = 0.0
+
+    def further(share: float) -> None:
+        nonlocal reached
+        reached = max(reached, share)
+        report(reached)
+
+    return further
+
+
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as stream:
@@ -66,7 +82,9 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _parts(connection: Any, path: Path, stage: Path, *, most_bytes: int) -> Iterable[Part]:
+def _parts(
+    connection: Any, path: Path, stage: Path, *, most_bytes: int, report: Report
+) -> Iterable[Part]:
     suffix = suffix_of(path.name)
     inside = unpacked(path, stage, most_bytes=most_bytes)
     kind = kind_of(inside, suffix)
@@ -78,7 +96,7 @@ def _parts(connection: Any, path: Path, stage: Path, *, most_bytes: int) -> Iter
         return workbook_parts(inside, stage)
     if kind == "sqlite":
         return sqlite_parts(inside, stage)
-    return [delimited_part(inside, stage, suffix=suffix)]
+    return [delimited_part(inside, stage, suffix=suffix, report=report)]
 
 
 def _converted(
@@ -108,8 +126,7 @@ def _convert(connection: Any, part: Part, target: Path, report: Report) -> tuple
         return convert(connection, part.relation, part.columns, str(target), report=report), part
     except duckdb.OutOfMemoryException:
         raise
-    except duckdb.Error:
+    except duckdb.Error as error:
         if part.otherwise is None:
-            raise
-    slower = part.otherwise()
-    return convert(connection, slower.relation, slower.columns, str(target), report=report), slower
+            raise Damaged(f"its contents are damaged: {first_line(error)}") from error
+    return _convert(connection, part.otherwise(), target, report)

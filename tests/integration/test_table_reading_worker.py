@@ -1,0 +1,313 @@
+"""The process that works on tables: bounded, replaced when it dies, gone when it is closed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import psutil  # type: ignore[import-untyped,unused-ignore]
+import pytest
+
+from secondlook.errors import Damaged, ExtractionError, NoText, TableError
+from secondlook.tables.reading import STAGE_PREFIX, read_tables, table_from_rows
+from secondlook.tables.worker import Worker, WorkerLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ENDLESS = (
+    "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"
+)
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker() as shared:
+        yield shared
+
+
+def select(worker: Worker, sql: str, *, seconds: float | None = 30, **more: Any) -> Any:
+    return worker.call("worker_tasks:select", seconds=seconds, sql=sql, **more)
+
+
+def process_of(worker: Worker) -> psutil.Process:
+    assert worker._process is not None
+    return psutil.Process(worker._process._process.pid)
+
+
+def test_a_task_gives_its_value(worker: Worker) -> None:
+    assert select(worker, "SELECT 1 AS a, 'x' AS b") == {
+        "columns": ["a", "b"],
+        "rows": [["1", "x"]],
+    }
+
+
+def test_only_given_files_can_be_opened(worker: Worker, tmp_path: Path) -> None:
+    given, other = tmp_path / "it's given.csv", tmp_path / "other.csv"
+    given.write_text("a\n1\n")
+    other.write_text("a\n2\n")
+    sql = "SELECT * FROM read_csv(?)"
+    with pytest.raises(TableError, match="disabled by configuration"):
+        select(worker, sql, parameters=[str(other)])
+    assert select(worker, sql, parameters=[given])["rows"] == [["1"]]
+    with pytest.raises(TableError, match="disabled by configuration"):
+        select(worker, "SELECT content FROM read_text('/etc/hostname')", parameters=[])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SET memory_limit = '10GB'",
+        "SET enable_external_access = true",
+        "INSTALL spatial",
+        "LOAD httpfs",
+        "ATTACH 'x.db'",
+        "COPY (SELECT 1) TO 'x.csv'",
+        "SELECT * FROM sql",
+        "SELECT * FROM 'https://example.org/x.parquet'",
+    ],
+)
+def test_nothing_outside_can_be_reached(worker: Worker, sql: str) -> None:
+    with pytest.raises(TableError):
+        select(worker, sql)
+
+
+def test_unknown_tasks_are_refused(worker: Worker) -> None:
+    with pytest.raises(TableError, match="no task"):
+        worker.call("os:system", seconds=5)
+
+
+def test_a_task_that_overruns_is_killed_and_the_next_one_runs() -> None:
+    with Worker() as worker:
+        select(worker, "SELECT 1")
+        first = process_of(worker)
+        with pytest.raises(TableError, match=r"longer than 0\.3 s"):
+            select(worker, ENDLESS, seconds=0.3)
+        assert not first.is_running()
+        assert select(worker, "SELECT 2")["rows"] == [["2"]]
+
+
+def test_a_process_that_dies_is_replaced() -> None:
+    with Worker() as worker:
+        select(worker, "SELECT 1")
+        process_of(worker).kill()
+        process_of(worker).wait(10)
+        assert select(worker, "SELECT 2")["rows"] == [["2"]]
+
+
+def test_a_death_at_work_is_told() -> None:
+    with Worker() as worker:
+        select(worker, "SELECT 1")
+        victim = process_of(worker)
+        killer = threading.Timer(0.2, victim.kill)
+        killer.start()
+        with pytest.raises(TableError, match="died"):
+            select(worker, ENDLESS)
+        killer.join()
+        assert select(worker, "SELECT 2")["rows"] == [["2"]]
+
+
+def test_memory_is_bounded() -> None:
+    with Worker(WorkerLimits(memory=64 << 20, spill_bytes=1 << 20)) as worker:
+        with pytest.raises(TableError, match="memory"):
+            select(
+                worker, "SELECT max(len(l)) FROM (SELECT list(i) AS l FROM range(50000000) t(i))"
+            )
+        assert select(worker, "SELECT 2")["rows"] == [["2"]]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
+def test_the_whole_process_is_bounded() -> None:
+    import resource
+
+    with Worker(WorkerLimits(address_space=5 << 30)) as worker:
+        select(worker, "SELECT 1")
+        pid = process_of(worker).pid
+        assert resource.prlimit(pid, resource.RLIMIT_AS)[0] == 5 << 30  # type: ignore[attr-defined,unused-ignore]
+        assert resource.prlimit(pid, resource.RLIMIT_CORE)[0] == 0  # type: ignore[attr-defined,unused-ignore]
+
+
+def test_closing_ends_a_busy_worker() -> None:
+    worker = Worker()
+    select(worker, "SELECT 1")
+    process = process_of(worker)
+    closer = threading.Timer(0.2, worker.close)
+    closer.start()
+    with pytest.raises(TableError):
+        select(worker, ENDLESS)
+    closer.join()
+    assert not process.is_running()
+    worker.close()
+    with pytest.raises(TableError, match="closed"):
+        select(worker, "SELECT 1")
+
+
+def test_threads_share_a_worker(worker: Worker) -> None:
+    found: list[str] = []
+
+    def ask(number: int) -> None:
+        found.append(select(worker, f"SELECT {number}")["rows"][0][0])
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found, key=int) == [str(number) for number in range(8)]
+
+
+def test_progress_is_told(worker: Worker, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    # Rows of uneven length are copied first, which takes long enough to be told about.
+    path.write_text("a,b,c\n1\n" + "\n".join(f"{n},{n}.5,x{n}" for n in range(60_000)))
+    told: list[float] = []
+    read_tables(path, tmp_path / "out", worker=worker, on_progress=told.append)
+    assert told[0] == 0
+    assert len(told) > 1
+    assert told == sorted(told)
+    assert told[-1] <= 1
+
+
+SCRIPT = """
+    import os, sys
+    from pathlib import Path
+    from secondlook.tables.worker import Worker
+    with Worker() as worker:
+        worker.call("worker_tasks:select", seconds=60, sql="SELECT 1")
+        print(worker._process._process.pid, worker._process._spill, flush=True)
+        worker.call("worker_tasks:select", seconds=None, sql={sql!r})
+"""
+
+
+def started(sql: str) -> tuple[subprocess.Popen[str], psutil.Process, str]:
+    script = textwrap.dedent(SCRIPT.format(sql=sql))
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdout is not None
+    pid, spill = parent.stdout.readline().split(maxsplit=1)
+    return parent, psutil.Process(int(pid)), spill.strip()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
+def test_no_process_outlives_its_parent(number: str) -> None:
+    parent, child, spill = started(ENDLESS)
+    with parent:
+        parent.send_signal(getattr(signal, number))
+        _, said = parent.communicate(timeout=30)
+    if number == "SIGINT":
+        assert "KeyboardInterrupt" in said
+    with contextlib.suppress(psutil.NoSuchProcess):
+        child.wait(timeout=20)
+    assert not os.path.exists(spill)  # noqa: PTH110 - printed as text
+
+
+def test_a_finished_script_leaves_nothing() -> None:
+    parent, child, spill = started("SELECT 1")
+    with parent:
+        parent.communicate(timeout=30)
+    assert parent.returncode == 0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        child.wait(timeout=20)
+    assert not os.path.exists(spill)  # noqa: PTH110 - printed as text
+
+
+def test_a_table_lies_under_its_id_and_nothing_else_does(worker: Worker, tmp_path: Path) -> None:
+    source, into = tmp_path / "Sales 2020.csv", tmp_path / "tables"
+    source.write_text("a,b\n1,x\n2,y\n")
+    (read,) = read_tables(source, into, worker=worker)
+    assert read.file == into / f"{read.table.id}.parquet"
+    assert list(into.iterdir()) == [read.file]
+    assert (read.table.name, read.table.title) == ("sales_2020", "Sales 2020.csv")
+    assert read.table.path == str(source)
+    assert [(one.name, one.type) for one in read.table.columns] == [("a", "integer"), ("b", "text")]
+    (again,) = read_tables(source, into, worker=worker, name="other")
+    assert again.table.id == read.table.id
+    assert again.table.name == "other"
+    assert again.file.read_bytes()
+
+
+def test_sheets_have_names_of_their_own(worker: Worker, tmp_path: Path) -> None:
+    import xlsxwriter  # type: ignore[import-untyped]
+
+    path = tmp_path / "book.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    for name in ("Q 1", "Q-1"):
+        book.add_worksheet(name).write_column(0, 0, ["x", 1, 2])
+    book.close()
+    first, second = read_tables(path, tmp_path / "out", worker=worker)
+    assert (first.table.name, second.table.name) == ("book_q_1", "book_q_1_2")
+    assert (first.table.title, second.table.title) == ("book.xlsx, Q 1", "book.xlsx, Q-1")
+    assert first.table.id != second.table.id
+    assert first.table.sha256 == second.table.sha256
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [("empty.csv", b"", NoText), ("t.parquet", b"PAR1xxxxPAR1", Damaged)],
+)
+def test_nothing_half_written_remains(
+    worker: Worker, tmp_path: Path, name: str, data: bytes, kind: type[Exception]
+) -> None:
+    source, into = tmp_path / name, tmp_path / "tables"
+    source.write_bytes(data)
+    with pytest.raises(kind):
+        read_tables(source, into, worker=worker)
+    assert list(into.iterdir()) == []
+
+
+def test_a_read_that_overruns_leaves_nothing(tmp_path: Path) -> None:
+    source, into = tmp_path / "t.csv", tmp_path / "tables"
+    source.write_text("a,b\n" + "1,x\n" * 300_000)
+    with Worker() as worker:
+        select(worker, "SELECT 1")
+        with pytest.raises(TableError, match="longer than"):
+            read_tables(source, into, worker=worker, seconds=0.01)
+    assert list(into.iterdir()) == []
+    assert STAGE_PREFIX.startswith(".")
+
+
+def test_files_that_are_none(worker: Worker, tmp_path: Path) -> None:
+    with pytest.raises(ExtractionError, match="there is no file"):
+        read_tables(tmp_path / "missing.csv", tmp_path / "out", worker=worker)
+    with pytest.raises(ExtractionError, match="is no file"):
+        read_tables(tmp_path, tmp_path / "out", worker=worker)
+    assert not (tmp_path / "out").exists()
+
+
+def test_rows_at_hand_become_a_table(worker: Worker, tmp_path: Path) -> None:
+    header, rows = ["Year", "", "Year"], [["2019", "1,200", "-"], ["2020", "950", "3"]]
+    read = table_from_rows("nu-1", header, rows, tmp_path, worker)
+    assert [(one.name, one.type) for one in read.table.columns] == [
+        ("Year", "integer"), ("Unnamed: 1", "integer"), ("Year.1", "integer"),
+    ]  # fmt: skip
+    assert (read.table.name, read.table.title, read.table.rows) == ("nu_1", "nu-1", 2)
+    again = table_from_rows("other", header, rows, tmp_path, worker)
+    assert again.table.id == read.table.id
+    with pytest.raises(TableError, match="has no columns"):
+        table_from_rows("x", [], rows, tmp_path, worker)
+    with pytest.raises(TableError, match="has no rows"):
+        table_from_rows("x", header, [], tmp_path, worker)
+
+
+def test_a_call_is_quick(worker: Worker) -> None:
+    """Not a benchmark: a call that starts a process each time would take far longer."""
+    select(worker, "SELECT 1")
+    first = process_of(worker).pid
+    begin = time.monotonic()
+    for _ in range(20):
+        select(worker, "SELECT 1")
+    assert process_of(worker).pid == first
+    assert time.monotonic() - begin < 10

@@ -1,0 +1,166 @@
+"""What is no table is refused in words that help; nothing half-written remains."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import zipfile
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import xlsxwriter  # type: ignore[import-untyped]
+
+from secondlook.errors import (
+    Damaged,
+    Encrypted,
+    LimitExceeded,
+    NoText,
+    SecondlookError,
+    TableError,
+    Unsupported,
+)
+from secondlook.tables.reading import converting, kinds, task
+from tests.support.tables import read_all, read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOISE = random.Random(5).randbytes(5000)
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+LOCKED = OLE + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind", "said"),
+    [
+        ("t.csv", b"", NoText, "empty"),
+        ("t.csv", b"\n\n  \n", NoText, "empty"),
+        ("t.csv", b"a,b,c\n", NoText, "a header and no rows"),
+        ("t.csv", NOISE, Unsupported, "binary"),
+        ("t.csv", b"%PDF-1.7", Unsupported, "PDF"),
+        ("t.xlsx", b"a,b\n1,2\n", Damaged, "something else"),
+        ("t.xlsx", b"PK\x03\x04 and nothing more", Damaged, "zip"),
+        ("t.xlsx", LOCKED, Encrypted, "password"),
+        ("t.xls", OLE + b"\0" * 600, Damaged, "spreadsheet"),
+        ("t.parquet", b"PAR1 nonsense PAR1", Damaged, "Parquet"),
+        ("t.sqlite", b"SQLite format 3\x00 and no more", Damaged, "SQLite"),
+        ("t.csv.gz", gzip.compress(b"a,b\n" * 10_000)[:-30], Damaged, "cut off"),
+        ("t.csv.gz", b"\x1f\x8bnonsense", Damaged, "gzip"),
+        ("t.jsonl", b'{"a": 1}\n{"a":\n', Damaged, "JSON"),
+        ("t.jsonl", b"hello\n", TableError, "no list of objects"),
+        ("t.json", b"[1, 2, 3]", TableError, "no list of objects"),
+        ("t.csv", b"x" * (17 << 20), LimitExceeded, "a line of more than"),
+    ],
+)  # fmt: skip
+def test_no_table(
+    tmp_path: Path, name: str, data: bytes, kind: type[SecondlookError], said: str
+) -> None:
+    with pytest.raises(kind, match=said) as caught:
+        read_text(tmp_path, data, name)
+    assert str(tmp_path) not in caught.value.message
+
+
+def test_truncated_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": list(range(1000))}), path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(Damaged, match="Parquet"):
+        read_all(path)
+
+
+def test_parquet_damaged_in_the_middle(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [str(one) * 9 for one in range(5000)]}), path)
+    data = bytearray(path.read_bytes())
+    data[100:1500] = NOISE[:1400]
+    path.write_bytes(data)
+    with pytest.raises(Damaged, match="damaged"):
+        read_all(path)
+
+
+def test_truncated_workbook(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    book.add_worksheet().write(0, 0, "x")
+    book.close()
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(Damaged):
+        read_all(path)
+
+
+def test_a_workbook_without_cells(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    book.add_worksheet()
+    book.close()
+    with pytest.raises(NoText, match="none of its sheets"):
+        read_all(path)
+
+
+def test_a_zip_that_claims_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"0" * 2_000_000)
+    monkeypatch.setattr("secondlook.tables.reading.workbooks._MOST_EXPANDED", 1_000_000)
+    with pytest.raises(LimitExceeded, match="expands"):
+        read_all(path)
+
+
+def test_a_gzip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"0" * 20_000_000))
+    monkeypatch.setattr(kinds, "_ALWAYS_ALLOWED", 1_000_000)
+    with pytest.raises(LimitExceeded, match="expands"):
+        read_all(path)
+
+
+def test_disk_is_bounded_whatever_the_ratio(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + NOISE))
+    with pytest.raises(LimitExceeded, match="expands"):
+        read_all(path, most_bytes=1000)
+
+
+def test_a_database_without_tables(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = tmp_path / "t.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE VIEW v AS SELECT 1")
+    database.close()
+    with pytest.raises(NoText, match="without tables"):
+        read_all(path)
+
+
+def test_too_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converting, "MOST_COLUMNS", 2)
+    with pytest.raises(TableError, match="3 columns"):
+        read_text(tmp_path, "a,b,c\n1,2,3\n")
+
+
+def test_too_many_sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.xlsx"
+    book = xlsxwriter.Workbook(str(path))
+    for _ in range(3):
+        book.add_worksheet().write_column(0, 0, ["x", 1])
+    book.close()
+    monkeypatch.setattr(task, "_MOST_PARTS", 2)
+    with pytest.raises(LimitExceeded, match="more than 2 tables"):
+        read_all(path)
+
+
+def test_a_file_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+    unpacked = kinds.unpacked
+
+    def slow(source: Path, stage: Path, *, most_bytes: int) -> Path:
+        os.utime(source, (1, 1))
+        return unpacked(source, stage, most_bytes=most_bytes)
+
+    monkeypatch.setattr(task, "unpacked", slow)
+    with pytest.raises(TableError, match="changed while"):
+        read_all(path)
