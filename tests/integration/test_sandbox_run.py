@@ -1,4 +1,4 @@
-"""Real jobs in the real sandbox, in every backend that this machine can run."""
+"""Real jobs in the real sandbox, in every backend of ours that this machine can run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from secondlook.errors import SandboxError, UsageError
 from secondlook.sandbox import Limits, Supplied, open_sandbox
-from tests.support.sandbox import ROWS, sales, usable
+from tests.support.sandbox import ROWS, forking, sales
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SMALL = Limits(seconds=20, resident=300 << 20)
 
 
-@pytest.fixture(scope="module", params=usable())
+@pytest.fixture(scope="module", params=forking())
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PLANTED", "s3cret")

@@ -24,6 +24,13 @@ def usable() -> list[str]:
     return names
 
 
+def forking() -> list[str]:
+    """Those that fork a server, which are quick enough for many jobs."""
+    names = [name for name in usable() if name in ("namespaces", "plain")]
+    assert names, available()
+    return names
+
+
 def sales(folder: Path, name: str = "sales") -> Supplied:
     start = dt.datetime(2024, 1, 1, 8)  # noqa: DTZ001 - tables hold times without a zone
     table = pa.table(

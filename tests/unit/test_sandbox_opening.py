@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import SandboxError, UsageError
-from secondlook.sandbox import Limits, Supplied, available, limits_for, open_sandbox, probing
+from secondlook.sandbox import (
+    Limits,
+    Supplied,
+    available,
+    bubblewrap,
+    limits_for,
+    open_sandbox,
+    probing,
+)
 from secondlook.sandbox.confining import landlock, namespaces, system
 from secondlook.sandbox.requesting import new_request, opened, request_file
 from secondlook.sandbox.serving import import_paths, server_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -25,12 +34,17 @@ def other_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is no Linux."""
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(landlock, "supported", lambda: False)
-    probing._of_the_machine.cache_clear()
 
 
 @pytest.fixture(autouse=True)
-def _forget_trials() -> None:
-    probing._of_the_machine.cache_clear()
+def _forget_trials() -> Iterator[None]:
+    """Before, and after: other tests must not hear of machines that were made up here."""
+    remembering = (probing._of_the_machine, bubblewrap._of_the_machine)
+    for remembered in remembering:
+        remembered.cache_clear()
+    yield
+    for remembered in remembering:
+        remembered.cache_clear()
 
 
 @pytest.mark.usefixtures("other_machine")

@@ -67,7 +67,7 @@ class _Server:
     def end_all(self) -> None:
         for job in set(self._jobs.values()):
             signal.pidfd_send_signal(job.handle, signal.SIGKILL)
-            os.waitpid(job.pid, 0)
+            self._ended(job)
 
     def _accept(self) -> bool:
         packet, descriptors, _, _ = socket.recv_fds(self._control, _PACKET, MOST_DESCRIPTORS)
@@ -156,6 +156,7 @@ def main(kind: Kind, control_file: int) -> None:
         how, home = _settle(kind, control)
     except Exception as error:  # noqa: BLE001 - the other side turns it into one that a person reads
         control.send(f"failed {type(error).__name__}: {error}".encode()[:_PACKET])
+        control.close()
         sys.exit(1)
     socket.send_fds(control, [b"ready"], [os.pidfd_open(os.getpid())])
     server = _Server(control, how, home)
@@ -163,6 +164,7 @@ def main(kind: Kind, control_file: int) -> None:
         server.work()
     finally:
         server.end_all()
+        control.close()
         os._exit(0)
 
 
