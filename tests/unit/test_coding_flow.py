@@ -111,7 +111,7 @@ def depends(code: str) -> bool:
     return "result" in flow.names.dependent
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(programs, name)
 def test_what_the_tables_change_depends_on_them(program: str, answer: str) -> None:
     code = f"{START}{program}\nresult = {answer}"
