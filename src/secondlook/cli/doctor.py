@@ -75,7 +75,7 @@ def _findings(call: Call) -> Iterator[Finding]:
     yield from _models(settings)
     yield from _extras()
     yield from _ocr(settings)
-    yield _sandbox(settings)
+    yield _sandbox(call, settings)
     yield from _within_reach()
 
 
@@ -204,7 +204,7 @@ def _tesseract_command() -> str:
     return "apt-get install tesseract-ocr"
 
 
-def _sandbox(settings: Settings) -> Finding:
+def _sandbox(call: Call, settings: Settings) -> Finding:
     """Whether generated code would be confined, found out by attacking what would confine it."""
     from secondlook.sandbox.opening import available
 
@@ -217,7 +217,7 @@ def _sandbox(settings: Settings) -> Finding:
     from secondlook.sandbox.self_check import quick_check
 
     try:
-        report = quick_check(chosen)
+        report = quick_check(chosen, when_made=lambda: call.say("Attacking the sandbox ..."))
     except SecondlookError as error:
         return Finding("sandbox", chosen, "broken", error.message, error.hint, needed=True)
     made = counted(len(report.attacks), "attack")
