@@ -109,6 +109,11 @@ class Worker:
             raise _raised(outcome["error"])
         return outcome["value"]
 
+    @property
+    def pid(self) -> int | None:
+        """Of its process; None while there is none."""
+        return self._process.pid if self._process is not None else None
+
     def close(self) -> None:
         """Ends the process, busy or not. Safe to call twice and from another thread."""
         self._closed.set()
@@ -169,6 +174,10 @@ class _Process:
                 "spill": self._spill,
             }
         )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def is_alive(self) -> bool:
         return not self._killed and self._process.poll() is None

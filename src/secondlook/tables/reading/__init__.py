@@ -185,4 +185,9 @@ def _settle(written: Path, target: Path) -> None:
     """On disk before it has its name: a name that is there stands for a whole table."""
     with written.open("rb+") as stream:
         os.fsync(stream.fileno())
-    written.replace(target)
+    try:
+        written.replace(target)
+    except PermissionError:
+        # Windows, while somebody reads it: the same id means the same contents.
+        if not target.exists():
+            raise

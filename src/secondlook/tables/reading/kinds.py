@@ -21,7 +21,9 @@ SUFFIXES: dict[str, Kind] = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".db3": "sqlite",
 }  # fmt: skip
-TABLE_SUFFIXES = frozenset({*SUFFIXES, *(f"{suffix}.gz" for suffix in SUFFIXES)} - {".json"})
+TABLE_SUFFIXES = frozenset(
+    f"{suffix}{packed}" for suffix in SUFFIXES if suffix != ".json" for packed in ("", ".gz")
+)
 """Files that are tables by their name. `.json` may hold anything, so it is read only on request."""
 _GZIP = b"\x1f\x8b"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
