@@ -216,3 +216,23 @@ def test_tables_of_the_library_lie_beside_those_handed_over_where_they_are_named
     both = desk_for(held, some, handed).tables()
     assert [(table.name, table.rows) for table in both] == [("sales", 1), ("sales_2", 3)]
     assert [table.rows for table in desk_for(held, everything, None).tables()] == [3]
+
+
+def test_a_run_over_tables_is_taken_up_though_its_library_is_gone(
+    sales: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from secondlook.library.passing import passing_library
+
+    with (
+        passing_library(load().settings, recorded=True) as library,
+        secondlook.Secondlook(library) as engine,
+    ):
+        events = engine.stream("what is the mean price", tables={"sales": sales})
+        assert next(events).type == "run_started"
+        events.close()
+    code, out, err = run(capsys, "runs", "resume", "last")
+    assert code == 0, err
+    assert out.startswith("20\n")
+    code, _, err = run(capsys, "runs", "remove", "last", "--yes")
+    assert code == 0
+    assert list(tables_folder(load().settings.runs.path).iterdir()) == []

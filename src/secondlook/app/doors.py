@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from secondlook.app.requests import chosen_settings
 from secondlook.app.secondlook import Secondlook, last_answer
-from secondlook.errors import LibraryMissing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
@@ -87,15 +86,9 @@ def _opened(
     library: str | Path | None, *, over_tables: bool, **options: Any
 ) -> Iterator[Secondlook]:
     """An engine; who asks over tables of their own and has no library gets a passing one."""
-    from secondlook.library import Library
-    from secondlook.library.passing import passing_library
+    from secondlook.library.passing import library_or_passing
 
     settings = chosen_settings(library, **options)
-    with ExitStack() as held:
-        try:
-            opened = Library.open(library, create=False, settings=settings)
-        except LibraryMissing:
-            if library is not None or not over_tables:
-                raise
-            opened = held.enter_context(passing_library(settings, recorded=True))
+    may_pass = over_tables and library is None
+    with library_or_passing(settings, library, may_pass=may_pass) as opened:
         yield Secondlook(opened, settings=opened.settings)

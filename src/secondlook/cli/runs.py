@@ -138,7 +138,9 @@ def show(
 def resume(call: Call, *, run: RunArgument) -> int:
     """Take up a run that was stopped, where it stopped."""
     from secondlook.app import Secondlook
+    from secondlook.app.tables import handed_to
     from secondlook.cli.ask import show_answer
+    from secondlook.library.passing import library_or_passing
     from secondlook.settings import Settings
 
     with _opened(call) as store:
@@ -150,7 +152,11 @@ def resume(call: Call, *, run: RunArgument) -> int:
     settings = Settings.model_validate_json(json.dumps(found.request.get("settings", {})))
     settings = settings.model_copy(update={"runs": call.load().settings.runs})
     call.say(f"{_local(found.created)}  {one_line(found.question)}\n")
-    with Secondlook.open(settings=settings) as engine:
+    may_pass = handed_to(found.run, settings.runs) is not None
+    with (
+        library_or_passing(settings, may_pass=may_pass) as library,
+        Secondlook(library, settings=library.settings) as engine,
+    ):
         answer = engine.resume(found.run)
     show_answer(call, answer)
     return answer.exit_code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +11,11 @@ import typer
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.runs import unless_named
 from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
-from secondlook.errors import LibraryMissing, UsageError
+from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from secondlook.library import Library
     from secondlook.settings import Loaded
@@ -158,19 +158,15 @@ def parse_tables(given: Sequence[str] | None) -> dict[str, Path] | None:
     return found or None
 
 
-@contextmanager
-def library_for(call: Call, loaded: Loaded, *, over_tables: bool) -> Iterator[Library]:
+def library_for(
+    call: Call, loaded: Loaded, *, over_tables: bool
+) -> AbstractContextManager[Library]:
     """The library; who asks about files of their own and has none gets a passing one."""
-    with ExitStack() as held:
-        try:
-            library = held.enter_context(call.open(loaded))
-        except LibraryMissing:
-            if call.library is not None or not over_tables:
-                raise
-            from secondlook.library.passing import passing_library
+    from secondlook.library.passing import library_or_passing
 
-            library = held.enter_context(passing_library(loaded.settings, recorded=True))
-        yield library
+    settings = loaded.settings
+    may_pass = over_tables and call.library is None
+    return library_or_passing(settings, settings.library.path, may_pass=may_pass)
 
 
 def _print_list(tables: Sequence[Table]) -> None:

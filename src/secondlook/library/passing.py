@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from secondlook.errors import LibraryMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.library import Library
     from secondlook.settings import Settings
+
+
+@contextmanager
+def library_or_passing(
+    settings: Settings, path: str | Path | None = None, *, may_pass: bool
+) -> Iterator[Library]:
+    """The library at that path, or the configured one. Where there is none, a question over tables
+    that came with it gets a passing one."""
+    from secondlook.library import Library
+
+    with ExitStack() as held:
+        try:
+            library = held.enter_context(Library.open(path, create=False, settings=settings))
+        except LibraryMissing:
+            if not may_pass:
+                raise
+            library = held.enter_context(passing_library(settings, recorded=True))
+        yield library
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -26,19 +26,29 @@ if TYPE_CHECKING:
 
 FOLDER = "tables"
 _RECORDS = "records"
+_DAMAGED = "its record is damaged"
+_Said: TypeAlias = "tuple[tuple[Table, ...], str | None]"
 
 
 class TableStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._seen: dict[Path, tuple[int, _Said]] = {}
+        """Records that were read, with the time of each: they change rarely."""
 
     def has(self, document: str, reader: str) -> bool:
-        """Whether this version of the reader has looked at the document."""
-        return self._record(document, reader).exists()
+        """Whether this version of the reader has looked at the document, and what it found is
+        there."""
+        file = self._record(document, reader)
+        return file.exists() and self._is_whole(file)
 
     def known(self, reader: str) -> set[str]:
         """Every document that this version of the reader has looked at."""
-        return {document for document, version, _ in self._records() if version == reader}
+        return {
+            document
+            for document, version, file in self._records()
+            if version == reader and self._is_whole(file)
+        }
 
     def tables(self, document: str) -> tuple[Table, ...]:
         """Those of a document whose files are there, as the latest reader found them."""
@@ -76,7 +86,7 @@ class TableStore:
 
     def delete(self, document: str) -> None:
         """Forget the tables of a document. Doing it twice does no harm."""
-        held = {table.id for file in self._records_of(document) for table in _parsed(file)[0]}
+        held = {table.id for file in self._records_of(document) for table in self._said(file)[0]}
         for file in self._records_of(document):
             file.unlink(missing_ok=True)
         self._delete_files(held)
@@ -87,19 +97,30 @@ class TableStore:
         for document, _, file in list(self._records()):
             if document not in wanted:
                 file.unlink(missing_ok=True)
-        held = {table.id for _, _, file in self._records() for table in _parsed(file)[0]}
+        held = {table.id for _, _, file in self._records() for table in self._said(file)[0]}
         self._delete_files({_id(file.name) for file in self._files()} - held)
         for stage in self.folder.glob(f"{STAGE_PREFIX}*"):
             shutil.rmtree(stage, ignore_errors=True)
 
-    def _read(self, document: str) -> tuple[tuple[Table, ...], str | None]:
+    def _read(self, document: str) -> _Said:
         """The newest record counts: a document is read again only while its file is there."""
         for file in sorted(self._records_of(document), key=_time, reverse=True):
-            tables, problem = _parsed(file)
+            tables, problem = self._said(file)
             there = tuple(table for table in tables if self.file(table.id).exists())
             if there or not tables:
                 return there, problem
         return (), None
+
+    def _is_whole(self, file: Path) -> bool:
+        tables, problem = self._said(file)
+        return problem != _DAMAGED and all(self.file(table.id).exists() for table in tables)
+
+    def _said(self, file: Path) -> _Said:
+        time = _time(file)
+        known = self._seen.get(file)
+        if known is None or known[0] != time:
+            known = self._seen[file] = (time, _parsed(file))
+        return known[1]
 
     def _delete_files(self, tables: Collection[str]) -> None:
         for file in self._files():
@@ -132,13 +153,13 @@ def not_writable(target: Path, error: OSError) -> LibraryError:
     )
 
 
-def _parsed(file: Path) -> tuple[tuple[Table, ...], str | None]:
-    """A damaged record names no table: its document is read again with `--force`."""
+def _parsed(file: Path) -> _Said:
+    """A damaged record names no table: its document is read again."""
     try:
         said: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return tuple(Table.model_validate(item) for item in said["tables"]), said["problem"]
     except (OSError, ValueError, LookupError, TypeError, ValidationError):
-        return (), "its record is damaged"
+        return (), _DAMAGED
 
 
 def _id(name: str) -> str:
