@@ -59,15 +59,15 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         graph.add_node("understand", understand)
         graph.add_node("retrieve", retrieve)
         graph.add_node("rerank", rerank)
-        graph.add_node("look_up", answer)
+        graph.add_node("answer", answer)
         graph.add_node("explain_concept", explain_concept)
         graph.add_conditional_edges(
             "understand", decided, {"data": "requirements", "concept": "retrieve"}
         )
         graph.add_edge("retrieve", "rerank")
-        graph.add_edge("rerank", "look_up")
+        graph.add_edge("rerank", "answer")
         graph.add_conditional_edges(
-            "look_up", is_found, {"found": "finish", "not found": "explain_concept"}
+            "answer", is_found, {"found": "finish", "not found": "explain_concept"}
         )
         graph.add_edge("explain_concept", "finish")
     if on.compute:

@@ -28,7 +28,7 @@ def most_by_node(settings: Settings) -> dict[str, int]:
         "understand": int(on.understand),
         "retrieve": int(on.understand),
         "rerank": int(on.understand),
-        "look_up": int(on.understand),
+        "answer": int(on.understand),
         "explain_concept": int(on.understand),
         "requirements": alignments,
         "profile": alignments,
@@ -59,7 +59,7 @@ def _asked_at(node: str, settings: Settings) -> int:
     chosen = settings.analyst
     return {
         "understand": 1,
-        "look_up": 1,
+        "answer": 1,
         "explain_concept": 1,
         "requirements": 1,
         "code": 1,
