@@ -19,6 +19,7 @@ from secondlook.sandbox import (
     limits_for,
     open_sandbox,
     probing,
+    serving,
 )
 from secondlook.sandbox.confining import landlock, namespaces, system
 from secondlook.sandbox.requesting import new_request, opened, request_file
@@ -116,6 +117,22 @@ def test_server_inherits_nothing_of_the_environment(monkeypatch: pytest.MonkeyPa
     assert given["MPLCONFIGDIR"].startswith("/somewhere/secondlook")
     assert "" not in import_paths()
     assert str(os.getcwd()) not in import_paths()  # noqa: PTH109
+
+
+def test_fonts_are_remembered_where_there_is_a_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kept = serving._FontFolder()
+    kept.close()
+    assert kept.path == tmp_path / "secondlook" / "matplotlib"
+    assert kept.path.is_dir()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    own = serving._FontFolder()
+    assert own.path.is_dir()
+    own.close()
+    assert not own.path.exists()
 
 
 def test_requests_that_no_job_can_take(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from secondlook.sandbox import Frame, Limits
 from secondlook.sandbox import replies as replies_module
+from secondlook.sandbox.outcomes import outcome_of
 from secondlook.sandbox.protocol import LENGTH, encode_reply
-from secondlook.sandbox.replies import Unreadable, read_reply
+from secondlook.sandbox.replies import TooMuch, Unreadable, read_reply
+from secondlook.sandbox.watching import Witnessed
 
 TOKEN = "token-of-this-job"  # noqa: S105 - of no job at all
 LIMITS = Limits(frame_rows=3)
@@ -139,5 +141,8 @@ def test_figures_that_are_none(kind: str, content: bytes) -> None:
 def test_more_values_than_memory_should_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replies_module, "_MOST_CONTAINERS", 10)
     assert read(document(result=[[]] * 5)).result == [[]] * 5
-    with pytest.raises(Unreadable):
+    with pytest.raises(TooMuch):
         read(document(result=[[]] * 20))
+    seen = Witnessed(reply=bytearray(encode_reply(document(result=[[]] * 20), ())))
+    outcome = outcome_of(seen, token=TOKEN, limits=LIMITS, ended=lambda: None)
+    assert outcome.status == "output"

@@ -87,7 +87,13 @@ def test_replies_and_output_beyond_the_limit() -> None:
 
 @pytest.mark.parametrize(
     ("ended", "told"),
-    [((3, 5), "exit code 3"), ((-11, 5), "SIGSEGV"), ((-63, 5), "signal 63"), (None, "closed")],
+    [
+        ((3, 5), "exit code 3"),
+        ((-11, 5), "SIGSEGV"),
+        ((-9, 5), "killed"),
+        ((-63, 5), "signal 63"),
+        (None, "closed"),
+    ],
 )
 def test_job_without_a_reply(ended: tuple[int, int] | None, told: str) -> None:
     outcome = outcome_of(Witnessed(), token=TOKEN, limits=Limits(), ended=lambda: ended)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from secondlook.sandbox.port import Failure, Outcome
-from secondlook.sandbox.replies import Unreadable, read_reply
+from secondlook.sandbox.replies import TooMuch, Unreadable, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +36,8 @@ def _judged(
     if seen.stopped is None and seen.reply:
         try:
             return read_reply(bytes(seen.reply), token=token, limits=limits)
+        except TooMuch as problem:
+            return Outcome("output", failure=Failure("OutputLimit", str(problem)))
         except Unreadable as problem:
             return Outcome("crashed", failure=Failure("UnreadableReply", str(problem)))
     end = ended()
@@ -59,6 +61,8 @@ def _crashed(code: int | None) -> Failure:
         return Failure("Crashed", "The sandbox was closed or ended while it ran.")
     if code >= 0:
         return Failure("Crashed", f"It ended without a reply (exit code {code}).")
+    if code == -signal.SIGKILL:
+        return Failure("Crashed", "It was killed; the machine may be out of memory.")
     try:
         name = signal.Signals(-code).name
     except ValueError:

@@ -30,6 +30,10 @@ class Unreadable(Exception):
     """The reply is not one of ours."""
 
 
+class TooMuch(Unreadable):
+    """It may be one, but of more values than are read."""
+
+
 def read_reply(data: bytes, *, token: str, limits: Limits) -> Outcome:
     """The outcome without what only the watcher knows: output, seconds. Raises Unreadable."""
     try:
@@ -60,7 +64,7 @@ def _parts(data: bytes) -> list[bytes]:
 def _parsed(data: bytes, *, no_constants: bool = False) -> Any:
     """JSON, if it is small enough to be worth reading."""
     if data.count(b"[") + data.count(b"{") > _MOST_CONTAINERS or data.count(b",") > _MOST_VALUES:
-        raise ValueError("too many values")
+        raise TooMuch("The reply holds more values than are read.")
     text = data.decode("utf-8")
     return json.loads(text, parse_constant=lambda _: None) if no_constants else json.loads(text)
 

@@ -8,6 +8,7 @@ import select
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +93,7 @@ class ServerProcess:
     def __init__(self, kind: Kind) -> None:
         self._ready = threading.Lock()
         self._baseline: int | None = None
+        self._fonts = _FontFolder()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         with theirs:
@@ -110,7 +112,7 @@ class ServerProcess:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env=server_environment(),
+                env={**server_environment(), "MPLCONFIGDIR": str(self._fonts.path)},
                 cwd="/",
                 **APART,
             )
@@ -168,6 +170,7 @@ class ServerProcess:
             self._process.kill()
             self._process.wait()
         self._control.close()
+        self._fonts.close()
 
 
 def _received(connection: socket.socket, seconds: float) -> tuple[bytes, list[int]]:
@@ -208,13 +211,33 @@ def server_environment() -> dict[str, str]:
         "ARROW_DEFAULT_MEMORY_POOL": "system",
         "MALLOC_ARENA_MAX": "2",
         "MPLBACKEND": "Agg",
-        "MPLCONFIGDIR": _font_cache(),
+        "MPLCONFIGDIR": str(_font_cache()),
         "PYTHONHASHSEED": "0",
         "PYTHONUTF8": "1",
     }
 
 
-def _font_cache() -> str:
+def _font_cache() -> Path:
     """matplotlib looks through all fonts of the machine once, and remembers them here."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
-    return str(Path(base) / "secondlook" / "matplotlib")
+    return Path(base) / "secondlook" / "matplotlib"
+
+
+class _FontFolder:
+    """The cache, or a folder for this server alone where there can be no cache."""
+
+    def __init__(self) -> None:
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        self.path = _font_cache()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            writable = os.access(self.path, os.W_OK)
+        except OSError:
+            writable = False
+        if not writable:
+            self._own = tempfile.TemporaryDirectory(prefix="secondlook-")
+            self.path = Path(self._own.name)
+
+    def close(self) -> None:
+        if self._own is not None:
+            self._own.cleanup()

@@ -43,8 +43,7 @@ def serve(
             _send(reply_file, _encoded(request, _not_confined(error), []))
             raise
         reply = answered(request, table_files)
-        with contextlib.suppress(Exception):  # the code may have put anything in its place
-            sys.stdout.flush()
+        _end_output()
         _send(reply_file, reply)
         code = 0
     finally:
@@ -174,6 +173,14 @@ def prepare_streams(output_file: int) -> None:
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(raw), "utf-8", errors="replace", line_buffering=True
     )
+
+
+def _end_output() -> None:
+    """Before the reply: the reader then need not wait until the kernel has cleared us away."""
+    with contextlib.suppress(Exception):  # the code may have put anything in its place
+        sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        os.close(1)
 
 
 def clean_environment(scratch: str | None) -> None:
