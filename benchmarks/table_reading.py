@@ -1,15 +1,16 @@
 """Does our reader of tables agree with pandas, and what does it cost?
 
     export SECONDLOOK_DATA=FOLDER             # for the agreement; holds dabench/tables
-    python -m benchmarks.table_reading [--rows 1000000] [--memory-mb 300] [--output FILE]
+    python -m benchmarks.table_reading [--rows 1000000 10000000] [--memory-mb 300] [--output FILE]
 
 The agreement: every CSV file of InfiAgent-DABench (evaluate only; nothing of it is kept here) is
 read by pandas.read_csv with its defaults and by us: number of rows, names of columns, which
 columns are numbers, their sums to one part in a thousand million, missing cells. Where we
 understand more than pandas the reason is counted: a percent sign, a code with leading zeros.
 
-The cost: a CSV file of that many rows (seeded; integers, numbers, texts, dates) is read within the
-given limit of memory, in a process of its own whose peak is measured. Needs the extra `analyst`.
+The cost: CSV files of that many rows (seeded; integers, numbers, texts, dates) are read within the
+given limit of memory, each in a process of its own whose peak is measured. Needs the extra
+`analyst`.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ def measured(options: argparse.Namespace) -> Iterator[tuple[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000])
+    parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 10_000_000])
     parser.add_argument("--memory-mb", type=int, default=300)
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()

@@ -22,7 +22,7 @@ from secondlook.errors import (
     TableError,
     Unsupported,
 )
-from secondlook.tables.reading import converting, kinds, task
+from secondlook.tables.reading import converting, dialects, kinds, task
 from tests.support.tables import read_all, read_text
 
 if TYPE_CHECKING:
@@ -164,3 +164,25 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(task, "unpacked", slow)
     with pytest.raises(TableError, match="changed while"):
         read_all(path)
+
+
+def test_a_quote_that_swallows_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cell would grow beyond every bound; so quotes are taken for ordinary characters."""
+    monkeypatch.setattr(dialects, "LONGEST_LINE", 1000)
+    table = read_text(tmp_path, 'a,b\n1,2\n"3,4\n' + "5,6\n" * 1000)
+    assert len(table.rows) == 1002
+    assert table.rows[1] == ('"3', 4)
+    assert any("quotes do not pair up" in warning for warning in table.warnings)
+
+
+def test_a_cell_beyond_every_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialects, "LONGEST_LINE", 1000)
+    with pytest.raises(LimitExceeded, match="no readable table"):
+        read_text(tmp_path, "a,b\n1\n2," + "x" * 5000 + "\n")
+
+
+def test_characters_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
+    broken = "name,x\ncafé au lait,1\n".encode("utf-16") + b"\x00\xd8\n\x00"
+    table = read_text(tmp_path, broken)
+    assert table.rows[0] == ("café au lait", 1)
+    assert any("could not be decoded" in warning for warning in table.warnings)

@@ -11,6 +11,7 @@ import pytest
 from secondlook.tables.reading.dialects import detect
 from secondlook.tables.reading.encodings import encoding_of
 from secondlook.tables.reading.headers import identifier_of, is_header, named
+from secondlook.tables.reading.kinds import stem_of
 from tests.support.tables import read_text
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def test_a_foreign_byte_far_down_is_found(tmp_path: Path) -> None:
         (("名前",), "table"),
         (("a" * 200,), "a" * 60),
         (("book", "Q1"), "book_q1"),
+        (("class",), "table_class"),
     ],
 )
 def test_tables_have_names_that_are_identifiers(parts: tuple[str, ...], expected: str) -> None:
@@ -178,3 +180,11 @@ def test_tables_have_names_that_are_identifiers(parts: tuple[str, ...], expected
     assert name.isidentifier()
     assert name.strip("_") == name
     assert name == expected.replace("__", "_")
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [("a.csv", "a"), ("v1.2 data.CSV.GZ", "v1.2 data"), ("plain", "plain"), (".csv", ".csv")],
+)
+def test_a_table_is_called_as_its_file(name: str, stem: str) -> None:
+    assert stem_of(name) == stem

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import ExtractionError, TableError
 from secondlook.tables.reading.headers import identifier_of, named
-from secondlook.tables.reading.kinds import TABLE_SUFFIXES
+from secondlook.tables.reading.kinds import TABLE_SUFFIXES, stem_of
 from secondlook.tables.reading.port import READER_VERSION, Read
 from secondlook.tables.table import Column, Table
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from secondlook.tables.worker import Worker
 
 __all__ = [
+    "MOST_SECONDS",
     "READER_VERSION",
     "STAGE_PREFIX",
     "TABLE_SUFFIXES",
@@ -35,6 +36,8 @@ __all__ = [
 
 STAGE_PREFIX = ".reading-"
 """Folders of work in progress; one that outlives its process may be deleted."""
+MOST_SECONDS = 3600.0
+"""No file may keep the worker busy for longer, unless the caller says so."""
 _MOST_UNPACKED = 64 << 30
 
 
@@ -45,7 +48,7 @@ def read_tables(
     worker: Worker,
     name: str | None = None,
     on_progress: Callable[[float], None] | None = None,
-    seconds: float | None = None,
+    seconds: float | None = MOST_SECONDS,
 ) -> list[Read]:
     """Every table in a file: one of a CSV file, one a sheet of a workbook.
 
@@ -63,7 +66,7 @@ def read_tables(
             stage=stage,
             most_bytes=_MOST_UNPACKED,
         )
-        names = _Names(name or source.name.partition(".")[0])
+        names = _Names(name or stem_of(source.name))
         is_single = len(found["tables"]) == 1 and not found["tables"][0]["sheet"]
         return [
             _kept(
@@ -95,7 +98,11 @@ def table_from_rows(
     digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
     with _stage(into) as stage:
         found = worker.call(
-            "reading.task:read_rows", seconds=None, names=named(header), rows=plain, stage=stage
+            "reading.task:read_rows",
+            seconds=MOST_SECONDS,
+            names=named(header),
+            rows=plain,
+            stage=stage,
         )
         return _kept(
             found, into, sha256=digest, name=identifier_of(name), title=title or name, path=None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Report = Callable[[float], None]
 
 MOST_COLUMNS = 20_000
-_SAMPLED_CELLS = 400_000
+_SAMPLED_CELLS = 200_000
 _SAMPLED_ROWS = (200, 20_000)
 _GATHERED = 50
 """Misfits of a column that are looked at before its form is chosen anew."""

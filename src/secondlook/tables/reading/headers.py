@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,8 @@ def identifier_of(*parts: str) -> str:
     joined = "_".join(part for part in parts if part)
     plain = re.sub(r"[^0-9a-zA-Z_]+", "_", _without_accents(joined)).strip("_").lower()
     plain = re.sub("_+", "_", plain)[:60].strip("_")
-    return plain if plain and not plain[0].isdigit() else f"table_{plain}".rstrip("_")
+    is_name = plain.isidentifier() and not keyword.iskeyword(plain)
+    return plain if is_name else f"table_{plain}".rstrip("_")
 
 
 def _without_accents(text: str) -> str:

@@ -39,6 +39,12 @@ def suffix_of(name: str) -> str:
     return lowered[dot:] if dot > 0 else ""
 
 
+def stem_of(name: str) -> str:
+    """Without what tells its kind."""
+    bare = name[: -len(".gz")] if name.lower().endswith(".gz") else name
+    return bare.removesuffix(bare[len(bare) - len(suffix_of(bare)) :])
+
+
 def kind_of(path: Path, suffix: str) -> Kind:
     with path.open("rb") as stream:
         head = stream.read(4096)
