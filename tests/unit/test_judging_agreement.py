@@ -48,6 +48,8 @@ AGREE: list[tuple[Any, Any, dict[str, Any]]] = [
     (1309, "1,309", {"statistic": "count"}),
     (22607406.19, 22607406, {}),
     (0.00004, 0.0, {"decimals": 2}),
+    (0.99839, 1.0, {"statistic": "correlation"}),
+    (34.6512345, 35, {"decimals": 0}),
     (42.13, 0.4213, {"statistic": "share"}),
     (42.13, 42.1, {"statistic": "share"}),
     (42.13, "42.13%", {"statistic": "share"}),
@@ -114,6 +116,12 @@ def test_several_values_are_compared_by_name() -> None:
     assert verdict(query, ours, outcome({"mean_fare": 34.65, "std_fare": 40.0})) is False
     assert verdict(query, ours, outcome({"mean_fare": 34.65})) is True
     assert verdict(query, ours, outcome([34.65, 49.7])) is None
+    assert verdict(query, ours, outcome({"avg": 34.65, "fare_deviation": 49.7})) is True
+    assert verdict(query, ours, outcome({"avg": 34.65, "fare_deviation": 1.5})) is False
+    assert verdict(query, ours, outcome({"avg a": 34.65, "avg b": 1.5})) is None
+    twice = Query(table="t", measures=(measure(), measure(name="mean_age")))
+    both = computed(("mean_fare", "mean_age"), (34.65, 29.8))
+    assert verdict(twice, both, outcome({"avg": 12.5, "n": 3})) is None
 
 
 def test_nothing_to_compare() -> None:

@@ -31,8 +31,21 @@ _DISPUTED: Final = frozenset(
     | {"slope", "correlation_p"}
 )
 """With more than one definition in use: agreement says something, disagreement does not."""
+_CALLED: Final[dict[str, frozenset[str]]] = {
+    "mean": frozenset({"mean", "average", "avg"}),
+    "std": frozenset({"std", "stdev", "deviation", "sd"}),
+    "variance": frozenset({"variance", "var"}),
+    "min": frozenset({"min", "minimum", "lowest"}),
+    "max": frozenset({"max", "maximum", "highest"}),
+    "sum": frozenset({"sum", "total"}),
+    "skewness": frozenset({"skewness", "skew"}),
+    "kurtosis": frozenset({"kurtosis", "kurt"}),
+    "correlation": frozenset({"correlation", "corr", "pearson", "r"}),
+}
+"""What a statistic is called in the names of values; by its own name where it is not here."""
 _EXACT = 1e-6
 _ROUGHLY_WHOLE = 100
+_COMMON_PLACES: Final = frozenset({1, 2, 3, 4})
 _MOST_CELLS = 6
 """Cells of a row among which its key is looked for."""
 _MOST_DECIMALS = 9
@@ -81,7 +94,7 @@ def _paired(
         if (key := "".join(words_of(measure.name))) in by_name
     ]
     if named or len(ours) != 1:
-        yield from named
+        yield from named or _by_statistic(ours, theirs)
         return
     measure, value = ours[0]
     is_number = _as_number(value) is not None
@@ -90,6 +103,18 @@ def _paired(
         yield measure, value, alike[0]
         return
     yield from ((measure, value, one) for one in alike if _same(measure, value, one.value, None))
+
+
+def _by_statistic(
+    ours: Sequence[tuple[Measure, Scalar]], theirs: Sequence[Named]
+) -> Iterator[tuple[Measure, Scalar, Named]]:
+    """`avg_fare` is the mean where there is one mean on either side."""
+    for measure, value in ours:
+        words = _CALLED.get(measure.statistic, frozenset({measure.statistic}))
+        like = [one for one in theirs if words & set(words_of(one.name))]
+        alone = sum(one.statistic == measure.statistic for one, _ in ours) == 1
+        if alone and len(like) == 1:
+            yield measure, value, like[0]
 
 
 def _same(measure: Measure, ours: Scalar, theirs: Scalar, used: int | None) -> bool:
@@ -124,12 +149,12 @@ def _equal(theirs: float, ours: float, *, decimals: int | None) -> bool:
     shown_decimals = decimals_of(theirs)
     if shown_decimals > _MOST_DECIMALS:
         return False
+    asked_places = frozenset() if decimals is None else frozenset({decimals})
+    places = asked_places | {shown_decimals}
     if shown_decimals == 0 and decimals != 0 and abs(theirs) < _ROUGHLY_WHOLE:
-        # 35 is no rounding of 34.65 that anybody asked for; 0.0 of 0.00004 to two places is
-        return decimals is not None and _within(theirs, ours, decimals)
-    return _within(theirs, ours, min(shown_decimals, decimals or shown_decimals)) or (
-        decimals is not None and _within(theirs, ours, decimals)
-    )
+        # 35 is no rounding of 34.65 that anybody asked for; 1.0 of 0.998 to two places is
+        places = asked_places or _COMMON_PLACES
+    return any(_within(theirs, ours, one) for one in places)
 
 
 def _within(theirs: float, ours: float, decimals: int) -> bool:
