@@ -17,6 +17,7 @@ from secondlook.nodes.analysing.requiring import wants_chart
 from secondlook.nodes.analysing.showing import shared_by
 from secondlook.nodes.coding.guard import check
 from secondlook.nodes.coding.reply import code_of
+from secondlook.nodes.coding.telling import harmless
 from secondlook.nodes.coding.traceback import guidance_for
 from secondlook.prompts import load
 from secondlook.sandbox import Failure, Limits, Outcome, Supplied
@@ -91,7 +92,7 @@ async def _attempted(
         return _refused(code, SAME)
     if context.settings.analyst.enable_code_check:
         names = {one.table.name: [c.name for c in one.table.columns] for one in tables}
-        if (refusal := check(code, names)) is not None:
+        if (refusal := check(code, names, question=state["question"])) is not None:
             return _refused(code, refusal.message, refusal.line)
     elif not code.strip():
         return _refused(code, "the reply holds no code")
@@ -100,7 +101,7 @@ async def _attempted(
     return AttemptData(
         code=code,
         status=outcome.status,
-        error=f"{failure.kind}: {failure.message}" if failure else None,
+        error=harmless(f"{failure.kind}: {failure.message}") if failure else None,
         line=failure.line if failure else None,
         kept=keep(context, code, outcome),
     )

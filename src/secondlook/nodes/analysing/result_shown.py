@@ -6,6 +6,8 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from secondlook.nodes.coding.telling import WITHHELD, is_order
+
 if TYPE_CHECKING:
     from secondlook.sandbox import Frame, Outcome, Plain
 
@@ -17,20 +19,33 @@ _WHOLE = 1e15
 
 
 def result_shown(outcome: Outcome) -> str:
-    """For a model: JSON, or the first rows of a frame."""
+    """For a model: JSON, or the first rows of a frame, without cells that give it orders."""
     if outcome.frame is not None and not outcome.has_result:
         return frame_shown(outcome.frame)
-    parts = [json.dumps(outcome.result, ensure_ascii=False, default=str)[:_LONGEST]]
+    plain = _without_orders(outcome.result)
+    parts = [json.dumps(plain, ensure_ascii=False, default=str)[:_LONGEST]]
     parts += [frame_shown(outcome.frame)] if outcome.frame is not None else []
     return "\n".join(part for part in parts if part != "null") or "null"
 
 
 def frame_shown(frame: Frame) -> str:
-    lines = [", ".join(frame.columns)]
-    lines += [", ".join(map(value_shown, row)) for row in frame.rows[:_ROWS]]
+    lines = [", ".join(map(_said, frame.columns))]
+    lines += [", ".join(map(_said, map(value_shown, row))) for row in frame.rows[:_ROWS]]
     if frame.total_rows > _ROWS:
         lines.append(f"... {frame.total_rows} rows")
     return "\n".join(lines)[:_LONGEST]
+
+
+def _without_orders(value: Plain) -> Plain:
+    if isinstance(value, dict):
+        return {_said(name): _without_orders(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_orders(one) for one in value]
+    return _said(value) if isinstance(value, str) else value
+
+
+def _said(text: str) -> str:
+    return WITHHELD if is_order(text) else text
 
 
 def value_shown(value: Plain) -> str:  # noqa: PLR0911 - one line a kind

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.nodes.analysing.at_hand import asked_tables, desk_of
 from secondlook.nodes.analysing.requiring import RULES
-from secondlook.nodes.screening import screened
+from secondlook.nodes.coding.telling import WITHHELD, is_order
 from secondlook.prompts import evidence_marks
 from secondlook.state import LookedAt, Question, Required
 from secondlook.tables.profiling import profile_text
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
 
 _NOT_SHOWN = frozenset({"by", "wanted"})
-_WITHHELD = "(withheld: reads like an order to a model)"
 
 
 class ToShow(Question, Required, LookedAt):
@@ -83,7 +82,7 @@ def _looked(looked: Sequence[Mapping[str, Any]]) -> str:
         f"- {one['column']}: {sentence}"
         for one in looked
         for sentence in one["said"]
-        if not _is_order(sentence)
+        if not is_order(sentence)
     ]
     return "\nA closer look at the data:\n" + "\n".join(said) if said else ""
 
@@ -92,37 +91,31 @@ def harmless(table: Table, profile: TableProfile) -> tuple[Table, TableProfile]:
     """Without names and values that give a model orders: a column so named is shown by its place,
     which is how code can still reach it."""
     columns = tuple(_harmless(at, column) for at, column in enumerate(profile.columns))
-    title = _WITHHELD if _is_order(table.title) else table.title
+    title = WITHHELD if is_order(table.title) else table.title
     return (
         table.model_copy(update={"title": title, "path": None}),
         profile.model_copy(
             update={
                 "columns": columns,
-                "warnings": tuple(one for one in profile.warnings if not _is_order(one)),
+                "warnings": tuple(one for one in profile.warnings if not is_order(one)),
             }
         ),
     )
 
 
 def _harmless(at: int, column: ColumnProfile) -> ColumnProfile:
-    name = f"df.columns[{at}]" if _is_order(column.name) else column.name
+    name = f"df.columns[{at}]" if is_order(column.name) else column.name
     return column.model_copy(
         update={
             "name": name,
-            "top": tuple(one for one in column.top if not _is_order(one.value)),
-            "examples": tuple(one for one in column.examples if not _is_order(one)),
+            "top": tuple(one for one in column.top if not is_order(one.value)),
+            "examples": tuple(one for one in column.examples if not is_order(one)),
             "minimum": _value(column.minimum),
             "maximum": _value(column.maximum),
-            "warnings": tuple(one for one in column.warnings if not _is_order(one)),
+            "warnings": tuple(one for one in column.warnings if not is_order(one)),
         }
     )
 
 
 def _value(value: Any) -> Any:
-    return None if isinstance(value, str) and _is_order(value) else value
-
-
-def _is_order(text: str) -> bool:
-    """Names are written with underscores: an order may be, too."""
-    spoken = text.replace("_", " ")
-    return screened(spoken, kind="passage").verdict != "safe"
+    return None if isinstance(value, str) and is_order(value) else value
