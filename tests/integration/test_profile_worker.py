@@ -20,7 +20,7 @@ from secondlook.tables.profiling import (
     profile_table,
 )
 from secondlook.tables.worker import Worker, WorkerLimits
-from tests.support.profiled import Made, make_table
+from tests.support.profiled import Here, Made, make_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from secondlook.tables.table import Table, TableProfile
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker(WorkerLimits(threads=1)) as started:
+@pytest.fixture(scope="module", params=["in the worker", "here"])
+def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    limits = WorkerLimits(threads=1)
+    with Worker(limits) if request.param == "in the worker" else Here(limits) as started:
         yield started
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 EXACT_CELLS = 4_000_000
 """Up to so many cells distinct values are counted, not estimated."""
+LISTED_ROWS = 10_000
+"""Up to so many rows distinct values of many columns are counted at once."""
 QUANTILE_VALUES = 2_000_000
 """So many values are held at once to find quantiles: 16 MB."""
 PROBED_ROWS = 5_000
@@ -89,6 +91,10 @@ class Passed:
 
 def counts_exactly(source: Source) -> bool:
     return source.rows * len(source.types) <= EXACT_CELLS
+
+
+def counts_by_lists(source: Source) -> bool:
+    return counts_exactly(source) and source.rows <= LISTED_ROWS
 
 
 def sample_share(source: Source) -> int:

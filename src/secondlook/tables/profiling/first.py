@@ -7,7 +7,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from secondlook.tables.profiling.facts import Facts, counts_exactly, probe_share, sample_share
+from secondlook.tables.profiling.facts import (
+    Facts,
+    counts_by_lists,
+    counts_exactly,
+    probe_share,
+    sample_share,
+)
 from secondlook.tables.profiling.placeholders import PLACEHOLDER_TEXTS
 from secondlook.tables.table import NUMERIC
 
@@ -31,8 +37,18 @@ def first_pass(source: Source) -> list[Facts]:
         for name, sql in _asked(source, place, type_).items()
     }
     drawn = f"hash(r) % {sample_share(source)} = 0 AS drawn"
-    found = source.ask(asked, given=drawn) | _probe(source) | _ends(source)
+    found = source.ask(asked, given=drawn) | _distinct(source) | _probe(source) | _ends(source)
     return [_facts(source, place, found) for place in range(len(source.types))]
+
+
+def _distinct(source: Source) -> dict[Fact, Any]:
+    """Column by column: DuckDB takes long to prepare a query with many counts of this kind."""
+    if counts_by_lists(source) or not counts_exactly(source):
+        return {}
+    return {
+        (place, "distinct"): source.rows_of(f"count(DISTINCT {source.value(place)})")[0][0]
+        for place in range(len(source.types))
+    }
 
 
 def _probe(source: Source) -> dict[Fact, Any]:
@@ -69,8 +85,11 @@ def carried(type_: ColumnType, sql: str) -> str:
 
 def _asked(source: Source, place: int, type_: ColumnType) -> dict[str, str]:
     column, value = f"c{place}", source.value(place)
-    distinct = "count(DISTINCT {})" if counts_exactly(source) else "approx_count_distinct({})"
-    asked = {"stored": f"count({column})", "distinct": distinct.format(value)}
+    asked = {"stored": f"count({column})"}
+    if counts_by_lists(source):
+        asked["distinct"] = f"list_unique(list({value}))"
+    elif not counts_exactly(source):
+        asked["distinct"] = f"approx_count_distinct({value})"
     if type_ in NUMERIC:
         drawn = " FILTER (drawn)" if sample_share(source) > 1 else ""
         asked |= {
@@ -105,7 +124,7 @@ def _facts(source: Source, place: int, found: dict[Fact, Any]) -> Facts:
         rows=source.rows,
         stored=of("stored"),
         present=of("present", of("stored")),
-        distinct=min(of("distinct"), of("stored")),
+        distinct=min(of("distinct") or 0, of("stored")),
         exact=counts_exactly(source),
         mean=steady(of("mean")),
         std=steady(of("std")),

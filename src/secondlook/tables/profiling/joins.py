@@ -47,10 +47,9 @@ class Side:
     file: Path
     place: int
     column: ColumnProfile
-
-    @property
-    def words(self) -> frozenset[str]:
-        return frozenset(map(singular, name_words(self.column.name)))
+    words: frozenset[str]
+    """Of its name."""
+    table_words: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +119,16 @@ def _candidates(tables: Sequence[Profiled]) -> Iterable[Candidate]:
 
 def joinable_sides(profiled: Profiled) -> list[Side]:
     table, profile, file = profiled
+    names = _name_parts(table.name)
     return [
-        Side(table, file, place, column)
+        Side(table, file, place, column, _name_parts(column.name), names)
         for place, column in enumerate(profile.columns)
         if column.type in JOINABLE and column.distinct > 1 and not _NAMELESS.match(column.name)
     ]
+
+
+def _name_parts(name: str) -> frozenset[str]:
+    return frozenset(map(singular, name_words(name)))
 
 
 def pair_up(one: Side, other: Side) -> Candidate | None:
@@ -172,9 +176,8 @@ def likeness(one: Side, other: Side) -> float:
 def _names_the_other(one: Side, other: Side) -> bool:
     if not other.words or not other.words <= NAMING_WORDS:
         return False
-    names = frozenset(map(singular, name_words(other.table.name)))
     meant = one.words - NAMING_WORDS
-    return bool(meant) and meant <= names
+    return bool(meant) and meant <= other.table_words
 
 
 def singular(word: str) -> str:

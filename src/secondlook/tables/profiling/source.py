@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Fact: TypeAlias = tuple[int, str]
 """Something about the column at that place."""
-COLUMNS_AT_ONCE = 200
+COLUMNS_AT_ONCE = 100
 """Parquet lies in columns, so a table of 5,000 is read in batches at no further cost."""
 NATIVE_NUMBERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE"})
 """Whose sums cannot overflow; others are turned into DOUBLE first."""
