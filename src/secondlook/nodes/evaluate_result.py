@@ -38,6 +38,9 @@ from secondlook.tables.asking import queries, understand
 if TYPE_CHECKING:
     from secondlook.sandbox import Outcome
 
+_TOO_SLOW = 10.0
+"""Seconds of a run that is not made again on other rows."""
+
 
 class ToEvaluate(Question, Required, LookedAt, Coding, Remedies):
     pass
@@ -132,6 +135,8 @@ async def _by_variation(
     context: Context, state: ToEvaluate, outcome: Outcome
 ) -> list[AnalysisCheckData]:
     question, code = state["question"], state["attempts"][-1]["code"]
+    if outcome.seconds > _TOO_SLOW:
+        return []
     varied: list[Outcome] = []
     try:
         for at, vary in enumerate(wanted := variations(question, code)):

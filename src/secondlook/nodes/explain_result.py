@@ -16,7 +16,7 @@ from secondlook.nodes.analysing.result_shown import result_shown, value_shown
 from secondlook.nodes.analysing.showing import shared_by
 from secondlook.nodes.analysing.stopping import given_up, tried
 from secondlook.nodes.claims import sentences_were
-from secondlook.nodes.coding.numbers_said import stray_numbers
+from secondlook.nodes.coding.numbers_said import stray_numbers, values_of
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.sentences import review
 from secondlook.prompts import load
@@ -166,9 +166,7 @@ def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence
     """The sentences that say no number of their own."""
     if not context.settings.analyst.enable_number_check:
         return list(said)
-    values: list[Plain] = [outcome.result]
-    if outcome.frame is not None:
-        values += [cell for row in outcome.frame.rows for cell in row]
+    values = values_of(outcome)
     allowed = [state["question"], *(one["column"] for one in state["resolved"])]
     return [one for one in said if not stray_numbers(one, values, allowed=allowed)]
 
