@@ -206,9 +206,16 @@ def _dates(asked: Sentence) -> Iterator[Slot]:
             if column.kind == "date":
                 conditions = _date_conditions(column, match)
                 said = f"{column.name}: {match[0]}"
-                score = 1.5 - 0.05 * column.place
+                score = _sureness(match) - 0.05 * column.place
                 choices.append(Choice(conditions, column.name, places, score, "date", said))
         yield Slot(places, tuple(choices[:MOST_CHOICES]))
+
+
+def _sureness(match: re.Match[str]) -> float:
+    """A date with its year that rows are compared with is hardly anything else."""
+    if match["sign"] in {"in", "on", "of", "during"}:
+        return 2.1 if match["y"] and not (match["d"] or match["e"]) else 1.5
+    return 2.6
 
 
 def _date_conditions(column: ColumnFacts, match: re.Match[str]) -> tuple[Condition, ...]:

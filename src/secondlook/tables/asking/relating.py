@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from secondlook.tables.asking.filters import ConditionSet, slots
+from secondlook.tables.asking.filters import slots
 from secondlook.tables.asking.rows_drafting import Draft, Parsed, Target, places_of
 from secondlook.tables.asking.rows_vocabulary import NUMBER_WORDS
 from secondlook.tables.query import Comparison, Filter, Key, Measure, Query, Term
@@ -16,6 +16,7 @@ from secondlook.tables.query import Comparison, Filter, Key, Measure, Query, Ter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from secondlook.tables.asking.filters import ConditionSet
     from secondlook.tables.asking.filters_slots import Choice
     from secondlook.tables.asking.rows_columns import ColumnFacts
 
@@ -136,7 +137,7 @@ def _rows_beside(
             Filter(column=other.column, comparison="!=", value=one)
             for one in (other.values if sign == "=" else ())
         ),
-        *ConditionSet().conditions,
+        *parsed.sets[-1].conditions,
     )
     said = f"where {column.name} {sign} {value:g}, that of {other.values[0]!r}"
     wh = parsed.wh[1] if parsed.wh else None

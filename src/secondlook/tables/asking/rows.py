@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from secondlook.errors import TableError
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from secondlook.tables.resolving.port import AskedTable
 
 FAMILIES = (lookups, counting, superlatives, neighbours, yes_no, relating)
-MOST_COMPUTED = 60
+MOST_COMPUTED = 24
 """Drafts of a question that are computed to see what they come to, the likeliest first."""
+MANY_ROWS, FEW_COMPUTED = 50_000, 12
+"""Of a table with more rows fewer are computed: each takes longer."""
 MOST_KEPT = 5
 MOST_TABLES = 3
 LONGEST_QUESTION = 60
@@ -60,17 +62,22 @@ def read(
     del resolver
     if wanted.names:
         return []
-    parsed = [_parsed(question, table) for table in tables]
+    parsed = [parse(question, table) for table in tables]
     parsed = sorted(parsed, key=lambda one: -_mentioned(one))[:MOST_TABLES]
     if not parsed or len(parsed[0].asked.words) > LONGEST_QUESTION:
         return []
-    ranked = [one for each in parsed for one in ranked_drafts(each)]
+    ranked = [one for each in parsed for one in ranked_drafts(each, most=_most(each))]
     scores = [score(of_nothing(parsed[0])), *(score(one.features) for one in ranked)]
     return _readings(ranked, shares(scores)[1:])
 
 
-def _parsed(question: str, table: AskedTable) -> Parsed:
+def parse(question: str, table: AskedTable) -> Parsed:
     return Parsed(sentence(html.unescape(question), index(table)))
+
+
+def _most(parsed: Parsed) -> int:
+    rows = parsed.asked.table.asked.table.rows
+    return MOST_COMPUTED if rows <= MANY_ROWS else FEW_COMPUTED
 
 
 def _mentioned(parsed: Parsed) -> float:
@@ -80,8 +87,8 @@ def _mentioned(parsed: Parsed) -> float:
     return len(values | columns)
 
 
-def ranked_drafts(parsed: Parsed) -> list[Ranked]:
-    """All that a question may mean over one table; what matches nothing says so in its features."""
+def ranked_drafts(parsed: Parsed, *, most: int = MOST_COMPUTED) -> list[Ranked]:
+    """What a question may mean over one table; the `most` likeliest of it is computed."""
     drafts = _different(draft for family in FAMILIES for draft in family.drafts(parsed))
     compute = parsed.asked.table.asked.compute
     if compute is None:
@@ -89,7 +96,7 @@ def ranked_drafts(parsed: Parsed) -> list[Ranked]:
     drafts.sort(key=lambda one: -score(features(one, parsed, None)))
     return [
         ranked
-        for draft in drafts[:MOST_COMPUTED]
+        for draft in drafts[:most]
         if (ranked := _computed(draft, parsed, compute)) is not None
     ]
 
@@ -106,8 +113,17 @@ def _computed(draft: Draft, parsed: Parsed, compute: Callable[[Query], Computed]
         computed = [compute(query) for query in (draft.query, *draft.more)]
     except TableError:
         return None
+    if draft.operation == "difference" and _is_less(*computed):
+        draft = replace(draft, query=draft.more[0], more=(draft.query,))
     found = features(draft, parsed, computed[0])
     return Ranked(draft, parsed, found, outcome(draft, computed))
+
+
+def _is_less(one: Computed, other: Computed) -> bool:
+    """A difference is told from the larger to the smaller."""
+    first, second = (each.rows[0][0] if each.rows else None for each in (one, other))
+    numbers = isinstance(first, int | float) and isinstance(second, int | float)
+    return numbers and first < second  # type: ignore[operator]
 
 
 def outcome(draft: Draft, computed: Sequence[Computed]) -> Outcome:

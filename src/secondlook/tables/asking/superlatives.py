@@ -22,7 +22,7 @@ _UP: dict[str, str] = {
     "largest": "area size population capacity",
     "biggest": "area size population capacity",
     "greatest": "",
-    "longest": "length duration distance time year",
+    "longest": "length duration distance time",
     "tallest": "height",
     "heaviest": "weight",
     "oldest": "age",
@@ -84,6 +84,8 @@ _TIMES = re.compile(
     r"|\bmore than once\b"
 )
 _GOOD = frozenset({"highest", "best", "lowest", "worst", "greatest"})
+REACH = 5
+"""Words after an extreme within which what it is one of is named."""
 _PLACE_WORDS = frozenset({"first", "last", "final", "latest", "earliest", "top", "most recent"})
 
 
@@ -101,15 +103,19 @@ class Extreme:
 
 def extremes(parsed: Parsed) -> list[Extreme]:
     found = []
-    for match, used in parsed.asked.finditer(_SUPERLATIVE):
+    for match, places in parsed.asked.finditer(_SUPERLATIVE):
         word = match["word"] or "top"
         limit = int(NUMBER_WORDS.get(match["n"], 0) or match["n"]) if match["n"] else 1
         nth = match["nth"]
+        itself = parsed.asked.places(match.start(), match.end("n" if match["n"] else "word"))
+        place = max(itself)
+        named = any(one.how == "exact" and one.places <= places for one in parsed.asked.mentions)
+        used = itself if named else places
         offset = (ORDINALS.get(nth) or int(nth[:-2])) - 1 if nth else 0
         for descending, words in ((True, _UP), (False, _DOWN)):
             if word in words:
                 hints = frozenset(words[word].split())
-                found.append(Extreme(word, descending, hints, used, max(used), limit, offset))
+                found.append(Extreme(word, descending, hints, used, place, limit, offset))
     return found
 
 
@@ -128,7 +134,7 @@ def drafts(parsed: Parsed) -> list[Draft]:
 def _ordering(parsed: Parsed, extreme: Extreme) -> list[tuple[ColumnFacts, frozenset[int], str]]:
     """Columns that the extreme may be one of: named after it, hinted at by it, or the only one."""
     found: dict[str, tuple[ColumnFacts, frozenset[int], str]] = {}
-    for mention in parsed.asked.mention_within(extreme.place + 1, extreme.place + 4):
+    for mention in parsed.asked.mention_within(extreme.place + 1, extreme.place + REACH):
         if mention.column.measurable:
             found.setdefault(
                 mention.column.name, (mention.column, mention.places, f"after:{mention.how}")
@@ -136,7 +142,7 @@ def _ordering(parsed: Parsed, extreme: Extreme) -> list[tuple[ColumnFacts, froze
     for column in parsed.asked.table.columns:
         if column.measurable and set(column.words) & extreme.hints:
             found.setdefault(column.name, (column, frozenset(), "hint"))
-    if not found and parsed.is_row(extreme.place + 1):
+    if not found and parsed.is_row(max(extreme.used) + 1):
         return []
     for mention in parsed.asked.mentions:
         if mention.column.kind == "number" and mention.score >= 0.5:  # noqa: PLR2004
@@ -159,11 +165,8 @@ def _by_columns(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -> I
         ranks = bool(set(column.words) & RANKS) and extreme.word in _GOOD
         for descending in (True, False) if ranks else (extreme.descending,):
             order = Order(by=column.name, descending=descending, transform=column.transform)
-            by = (
-                f"rank:{'turned' if descending != extreme.descending else 'plain'}"
-                if ranks
-                else how
-            )
+            turned = "turned" if descending != extreme.descending else "plain"
+            by = f"{how}:{turned}" if ranks else how
             for target in [*parsed.targets[:4], itself]:
                 if target.column is not column or target is itself:
                     yield _ordered(parsed, extreme, conditions, target, order, by=(used, by))
@@ -178,7 +181,7 @@ def _ordered(
     *,
     by: tuple[frozenset[int], str],
 ) -> Draft:
-    direction = "highest" if extreme.descending else "lowest"
+    direction = "highest" if order.descending else "lowest"
     where = f" where {conditions.said}" if conditions.choices else ""
     kind = "extreme" if target.how == "value" else "argmax"
     if not order.by:
@@ -206,12 +209,19 @@ def _ordered(
         conditions=conditions,
         target=target,
         traits=(
-            f"by:{by[1]}",
+            *_by_traits(by[1]),
             f"{kind}:{extreme.word}:{'down' if order.descending else 'up'}",
             f"{kind}:{adjacent}",
             f"{kind}:{parsed.wh[0] if parsed.wh else 'none'}",
         ),
     )
+
+
+def _by_traits(by: str) -> tuple[str, ...]:
+    how, _, turned = by.rpartition(":")
+    if turned not in {"turned", "plain"}:
+        return (f"by:{by}",)
+    return (f"by:{how}", f"rank:{turned}")
 
 
 def _adjacent(parsed: Parsed, extreme: Extreme) -> str:
@@ -240,7 +250,8 @@ def _most_frequent(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -
     for target in parsed.targets[:3]:
         if target.column.distinct == 1:
             continue
-        noun = frozenset({extreme.place + 1} if extreme.place + 1 < len(parsed.asked.words) else ())
+        after = max(extreme.used) + 1
+        noun = frozenset({after} if after < len(parsed.asked.words) else ())
         yield Draft(
             kind="frequent",
             family="superlatives",
@@ -277,5 +288,5 @@ def _most_frequent(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -
 def _named_number(parsed: Parsed, extreme: Extreme) -> bool:
     return any(
         mention.column.measurable
-        for mention in parsed.asked.mention_within(extreme.place + 1, extreme.place + 3)
+        for mention in parsed.asked.mention_within(extreme.place + 1, extreme.place + REACH)
     )
