@@ -1,0 +1,162 @@
+"""What holds for `analyst` under every combination of its flags: each node can be reached and
+reaches the end, the channels are the declared ones, and the bounds are of these nodes. And what its
+prompts share, which a provider's cache lives on."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import pytest
+
+from secondlook.graphs.analyst import build
+from secondlook.graphs.analyst_bounds import most_asked, most_by_node, most_calls, most_visits
+from secondlook.graphs.analyst_steps import Steps
+from secondlook.graphs.registry import WORKFLOWS
+from secondlook.prompts import evidence_marks, load, names
+from tests.support.engine import settings_of
+
+if TYPE_CHECKING:
+    from langgraph.graph import StateGraph
+
+    from secondlook.settings import Settings
+
+FLAGS = tuple(flag.removeprefix("analyst.") for flag in WORKFLOWS["analyst"].flags)
+SHAPING = ("enable_understanding", "enable_grammar", "enable_alignment", "enable_remediation")
+"""Flags that change the graph; the others change what a node does."""
+PROMPTS = [name for name in names() if name.startswith("analyst_")]
+
+
+def with_flags(values: dict[str, bool], **more: Any) -> Settings:
+    return settings_of(analyst={**values, **more})
+
+
+@cache
+def shapes() -> dict[Steps, Settings]:
+    """One of the settings for each graph that they can make."""
+    found: dict[Steps, Settings] = {}
+    for values in itertools.product([False, True], repeat=len(SHAPING)):
+        for attempts, remedies in itertools.product((1, 2), (0, 3)):
+            flags = dict(zip(SHAPING, values, strict=True))
+            settings = with_flags(flags, max_code_attempts=attempts, max_remediations=remedies)
+            found.setdefault(Steps.of(settings), settings)
+    return found
+
+
+def edges(graph: StateGraph[Any, Any]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Where each node leads, and where it is reached from."""
+    forward: dict[str, set[str]] = {}
+    for source, target in graph.edges:
+        forward.setdefault(source, set()).add(target)
+    for source, branches in graph.branches.items():
+        for branch in branches.values():
+            forward.setdefault(source, set()).update((branch.ends or {}).values())
+    backward: dict[str, set[str]] = {}
+    for source, targets in forward.items():
+        for target in targets:
+            backward.setdefault(target, set()).add(source)
+    return forward, backward
+
+
+def reached(start: str, ways: dict[str, set[str]]) -> set[str]:
+    seen, todo = {start}, [start]
+    while todo:
+        for node in ways.get(todo.pop(), set()) - seen:
+            seen.add(node)
+            todo.append(node)
+    return seen
+
+
+def test_every_step_can_be_there_and_not_be_there() -> None:
+    assert len(shapes()) == 2 ** len(fields(Steps))
+    for step in fields(Steps):
+        assert {getattr(one, step.name) for one in shapes()} == {False, True}
+
+
+def test_no_other_flag_changes_the_graph() -> None:
+    assert set(SHAPING) <= set(FLAGS)
+    usual = Steps.of(settings_of())
+    for flag in set(FLAGS) - set(SHAPING):
+        for value in (False, True):
+            assert Steps.of(with_flags({flag: value})) == usual
+
+
+def test_no_combination_of_flags_breaks_a_bound_or_a_channel() -> None:
+    for settings in shapes().values():
+        graph = build(settings)
+        nodes = {*graph.nodes, "__start__", "__end__"}
+        forward, backward = edges(graph)
+        assert reached("__start__", forward) == nodes
+        assert reached("__end__", backward) == nodes
+        assert set(most_by_node(settings)) == set(graph.nodes)
+        assert set(graph.channels) == set(get_type_hints(graph.state_schema))
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_all_off_and_all_on_compile(*, on: bool) -> None:
+    settings = with_flags(dict.fromkeys(FLAGS, on))
+    drawn = build(settings).compile().get_graph()
+    assert set(most_by_node(settings)) == set(drawn.nodes) - {"__start__", "__end__"}
+
+
+def test_only_what_stands_in_a_loop_is_visited_twice() -> None:
+    """Our own reading of a question is computed once: what it came to does not change."""
+    for settings in shapes().values():
+        forward, _ = edges(build(settings))
+        loop = {node for node in most_by_node(settings) if node in _onward(node, forward)}
+        often = {node for node, most in most_by_node(settings).items() if most > 1}
+        assert often == loop - {"compute"}
+
+
+def _onward(node: str, forward: dict[str, set[str]]) -> set[str]:
+    """All that can come after a node, itself among them where it stands in a loop."""
+    return {later for target in forward.get(node, set()) for later in reached(target, forward)}
+
+
+def test_a_flag_that_is_off_never_raises_a_bound() -> None:
+    pick = random.Random(7)
+    for _ in range(200):
+        values = {flag: pick.random() < 0.7 for flag in FLAGS}
+        limits = {"max_alignments": pick.randint(1, 5), "max_remediations": pick.randrange(4)}
+        off = with_flags({**values, pick.choice(FLAGS): False}, **limits)
+        on = with_flags(values, **limits)
+        assert most_visits(off) <= most_visits(on)
+        assert most_asked(off) <= most_asked(on)
+        assert most_calls(off) <= most_calls(on)
+
+
+def test_the_bound_grows_by_one_round_with_each_remedy() -> None:
+    """Two alignments of three nodes, code twice, an evaluation and the remedy itself."""
+    turns = [most_visits(with_flags({}, max_remediations=most)) for most in range(1, 7)]
+    assert {later - earlier for earlier, later in itertools.pairwise(turns)} == {10}
+
+
+def filled(name: str) -> tuple[str, str]:
+    """A prompt with every hole filled by its own name."""
+    prompt = load(name)
+    values = {hole: f"({hole})" for hole in prompt.holes}
+    system, user = prompt.render(**{**values, "tables": evidence_marks("run").wrap(["TABLES"])})
+    return system.content, user.content
+
+
+def test_all_prompts_begin_with_the_same_words_and_the_same_tables() -> None:
+    """A cache knows a prompt by its beginning: what differs comes last."""
+    assert len(PROMPTS) == 7
+    begun = set()
+    for name in PROMPTS:
+        system, user = filled(name)
+        head, _, rest = user.partition("(question)")
+        begun.add((system, head))
+        assert "TABLES" in head
+        assert "TABLES" not in rest
+    assert len(begun) == 1
+
+
+def test_what_is_known_of_the_analysis_stands_before_a_prompts_own_words() -> None:
+    for name in PROMPTS:
+        later = [hole for hole in ("requirements", "looked") if hole in load(name).holes]
+        known = "".join(f"({hole})" for hole in later)
+        assert f"Question: (question){known}" in filled(name)[1]
