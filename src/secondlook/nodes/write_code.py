@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -20,7 +19,7 @@ from secondlook.nodes.coding.reply import code_of
 from secondlook.nodes.coding.telling import harmless
 from secondlook.nodes.coding.traceback import guidance_for
 from secondlook.prompts import load
-from secondlook.sandbox import Failure, Limits, Outcome, Supplied
+from secondlook.sandbox import Failure, Outcome, Supplied, limits_for
 from secondlook.state import (
     Alignment,
     AttemptData,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from secondlook.sandbox import Variation
     from secondlook.tables.resolving import AskedTable
 
-MEGABYTE = 1024 * 1024
 STOPPED = "stopped"
 """Status of an attempt for which no model or no sandbox was to be had."""
 SAME = "the same code was written again"
@@ -176,7 +174,7 @@ def run_code(
     supplied = [
         Supplied(table.name, desk.file(table.id)) for table in meant(desk.tables(), question)
     ]
-    limits = replace(Limits(), seconds=chosen.seconds, resident=chosen.memory * MEGABYTE)
+    limits = limits_for(seconds=chosen.seconds, megabytes=chosen.memory)
     return context.sandbox().run(code, supplied, limits=limits, vary=vary, seed=seed)
 
 
