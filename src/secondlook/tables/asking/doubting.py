@@ -27,9 +27,10 @@ QUOTED_NOTHING = 0.4
 DROPPED_GROUP = 0.5
 """A grouping that is not understood makes every number wrong."""
 EACH = re.compile(
-    r"\b(?:each|every|per|grouped by|broken down by) (?:of the )?(\w+)", re.IGNORECASE
+    r"\b(?:each|every|per|grouped by|broken down by) (?:of the )?[\"']?(\w+)", re.IGNORECASE
 )
 _ROWS = "pair row record value observation point data entry variable column one of case sample item"
+GROUP_WORDS = frozenset(stem(one) for one in ("group", "category", "class", "interval", "bin"))
 ROWS = frozenset(stem(one) for one in _ROWS.split())
 """What a row or a column may be called: these group nothing."""
 DROPPED_CONDITION = 0.4
@@ -102,14 +103,17 @@ def _chooses(word: str) -> bool:
 
 def _group_unknown(asked: Asked) -> bool:
     """`for each ...` of something that is no column."""
-    known = spans_of(asked.groups, asked.mentions)
-    known += [
-        (one.start - len("per each "), one.end) for one in asked.mentions if _is_a_row(asked, one)
-    ]
+    known = spans_of(asked.groups)
+    if any(one.kind in {"mean", "median"} for one in asked.said):
+        lead = len("per each ")
+        rows = [one for one in asked.mentions if _is_a_row(asked, one)]
+        known += [(one.start - lead, one.end) for one in rows]
     keys = "".join(squeezed(one.key.column) for one in asked.groups)
     for match in EACH.finditer(asked.text[: asked.question]):
         covered = any(low <= match.start() < high for low, high in known)
-        if not covered and stem(match[1].lower()) not in ROWS and match[1].lower() not in keys:
+        word = match[1].lower()
+        told = stem(word) in GROUP_WORDS and (asked.groups or asked.intervals)
+        if not (covered or told or stem(word) in ROWS or word in keys):
             return True
     return False
 

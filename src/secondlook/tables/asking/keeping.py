@@ -20,6 +20,7 @@ def reading_data(reading: Reading) -> dict[str, Any]:
         "outputs": [_as_lists(asdict(one)) for one in reading.outputs],
         "more": [one.model_dump(mode="json") for one in reading.more],
         "operation": reading.operation,
+        "rows": reading.rows,
         "choices": list(reading.choices),
     }
 
@@ -44,6 +45,7 @@ def reading_from(data: dict[str, Any]) -> Reading:
         outputs=tuple(_output(one) for one in data["outputs"]),
         more=tuple(Query.model_validate(one) for one in data["more"]),
         operation=data["operation"],
+        rows=data["rows"],
         choices=tuple(data["choices"]),
     )
 

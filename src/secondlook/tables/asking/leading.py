@@ -12,7 +12,7 @@ from secondlook.tables.asking.lexicon import other_work
 from secondlook.tables.asking.options import spans_of
 from secondlook.tables.asking.planning import Plan, Sheet
 from secondlook.tables.asking.port import Output, Reading
-from secondlook.tables.asking.targets import numeric_targets
+from secondlook.tables.asking.targets import is_a_label, numeric_targets
 from secondlook.tables.query import Key, Order, Query
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ ROWS = re.compile(
     re.IGNORECASE,
 )
 MOST = re.compile(
-    r"\b(?:highest|largest|greatest|biggest|maximum|top|most(?! (?:common|frequent|popular)))\b",
+    r"\b(?:highest|largest|greatest|biggest|maximum|top|(?<!at )most(?! (?:common|frequent|popular)))\b",
     re.IGNORECASE,
 )
-LEAST = re.compile(r"\b(?:lowest|smallest|least|fewest|minimum|bottom)\b", re.IGNORECASE)
+LEAST = re.compile(r"\b(?:lowest|smallest|(?<!at )least|fewest|minimum|bottom)\b", re.IGNORECASE)
 GROUPED = frozenset(
     {"sum", "mean", "median", "std", "variance", "missing", "count", "distinct", "range"}
 )
@@ -95,6 +95,7 @@ def _read(asked: Asked) -> Reading | None:
         doubt=doubt_of(asked, resolved, _cues(asked.text)),
         resolved=resolved,
         family=FAMILY,
+        rows=asked.table.table.rows,
         answer="list" if leading.count > 1 else "value",
         outputs=outputs,
     )
@@ -122,6 +123,7 @@ def _first_rows(asked: Asked) -> Reading | None:
         doubt=doubt_of(asked, (by[0].resolved,), [match.span()]),
         resolved=(by[0].resolved,),
         family=FAMILY,
+        rows=asked.table.table.rows,
         answer="rows",
     )
 
@@ -171,11 +173,12 @@ def _count(numbered: re.Match[str] | None) -> int:
 
 
 def _groups(asked: Asked, column: str) -> bool:
-    """Text, or numbers that repeat: a class, a year."""
+    """Texts or numbers that repeat: a class, a year."""
     profile = asked.table.profile.column(column)
     if profile is None:
         return False
-    return not asked.is_number(column) or 0 < profile.distinct * 3 <= profile.rows
+    few = 2 if not asked.is_number(column) else 3
+    return 0 < profile.distinct * few <= profile.rows
 
 
 def _plan(asked: Asked, leading: _Asked) -> Plan | None:
@@ -201,7 +204,16 @@ def _by_rows(asked: Asked, columns: list[Target]) -> Plan | None:
     """`which region has the most orders`: the number of rows, if no column is measured."""
     question = asked.text[: asked.question]
     counted = re.search(r"\b(?:most|fewest|least)\b", question, re.IGNORECASE)
-    return Plan("count", ()) if counted and not columns else None
+    others = [
+        one for one in asked.mentions if counted and counted.end() <= one.start < asked.question
+    ]
+    of_rows = all(is_a_label(asked, one.resolved.column) and _is_key(asked, one) for one in others)
+    return Plan("count", ()) if counted and not columns and of_rows else None
+
+
+def _is_key(asked: Asked, mention: Mention) -> bool:
+    profile = asked.table.profile.column(mention.resolved.column)
+    return profile is not None and profile.distinct == profile.rows
 
 
 def _by_statistic(said: Said, columns: list[Target]) -> Plan | None:

@@ -54,6 +54,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
         "missing",
         rf"\b(?:(?:number|count) of |how many )?{_GONE}(?: (?:values?|entries|data|cells))",
     ),
+    ("missing", rf"\b(?:is|are|were|was) {_GONE}\b"),
     ("distinct", r"\b(?:(?:number|count) of |how many )?(?:unique|distinct|different)\b"),
     ("mode", r"\bmode\b|\bmost (?:common|frequent|popular|frequently occurring)\b"),
     ("median", r"\bmedians?\b"),
@@ -62,7 +63,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
         "range",
         r"(?<!in the )(?<!within the )(?<!date )\branges?\b(?! (?:between|from|of -?\d|-?\d))",
     ),
-    ("min", r"\b(?:minimums?|min|lowest|smallest|least)\b"),
+    ("min", r"\b(?:minimums?|min|lowest|smallest|(?<!at )least)\b"),
     ("max", r"\b(?:maximums?|max|highest|largest|greatest|biggest)\b"),
     ("share", rf"\b{_SHARE} of\b|\bwhat (?:percent|percentage|share|proportion|fraction)\b"),
     ("sum", r"\b(?:total|sum|altogether|combined|summed)\b(?: (?:number|amount|sum) of)?"),
@@ -109,7 +110,7 @@ difference terms term note applying assume consider considered detect detection 
 conclusion briefly findings brief pair pairs rate level levels using via decimal decimals places
 round rounded rounding digit digits new feature called created create creates engineering per
 differ among those total present corresponding respective strong moderate weak significantly
-mean count number maximum minimum value's provided specific"""
+threshold mean count number maximum minimum value's provided specific"""
 FILLER = frozenset(_FILLER.split())
 """Words that ask, order or speak of tables as such."""
 

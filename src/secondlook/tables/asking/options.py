@@ -178,8 +178,9 @@ def _outliers(
     by_iqr, by_z = notes.find(IQR, text), notes.find(ZSCORE, text)
     deviations = notes.find(LIMIT_DEVIATIONS, text)
     if by_z or (deviations and not by_iqr):
-        where = text[by_z.start() if by_z else 0 :]
-        found = deviations or LIMIT_Z.search(where)
+        found = deviations or LIMIT_Z.search(text, by_z.start() if by_z else 0)
+        if found is not None:
+            notes.spans.append(found.span())
         return "outliers_z", _number(found[1]) if found else None
     if by_iqr:
         found = notes.find(LIMIT_IQR, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.lexicon import Said
@@ -11,6 +12,7 @@ from secondlook.tables.asking.targets import (
     by_phrase,
     is_a_label,
     numeric_targets,
+    of_derived,
     of_mention,
     targets,
 )
@@ -29,8 +31,14 @@ OVERRULED: frozenset[Kind] = frozenset({"min", "max", "count", "sum", "mean", "s
 """Words that are no statistic of their own beside a correlation or outliers."""
 
 
+NAMES_A_THING = re.compile(
+    r"\s*(?:(?:from|in|at|on) )?(?:which|who|whom|where|when)\b", re.IGNORECASE
+)
+"""Asks for what has the most, not how much it is."""
+
+
 def plain_plans(asked: Asked) -> list[Plan]:
-    said = [one for one in asked.said if asked.in_question(one.start)]
+    said = _joined([one for one in asked.said if asked.in_question(one.start)])
     kinds = {one.kind for one in said}
     if kinds & {"correlation", "covariance"}:
         return _of_pair(asked, [one for one in said if one.kind not in OVERRULED])
@@ -38,6 +46,11 @@ def plain_plans(asked: Asked) -> list[Plan]:
         said = [one for one in said if one.kind not in OVERRULED]
     if "share" in kinds:
         said = [one for one in said if one.kind == "share"]
+    if kinds and kinds <= {"min", "max"} and NAMES_A_THING.match(asked.text):
+        return []
+    made = of_derived(asked)
+    if made is not None:
+        return [Plan(one.kind, (made,), at=one.at) for one in said if one.kind not in PAIRED]
     if "slope" in kinds:
         return _of_trend(asked)
     plans: list[Plan] = []
@@ -50,6 +63,16 @@ def plain_plans(asked: Asked) -> list[Plan]:
                     return []
                 plans.append(plan)
     return plans
+
+
+def _joined(said: list[Said]) -> list[Said]:
+    """`what percentage of X is missing` names one statistic with two words."""
+    kinds = {one.kind for one in said}
+    if not {"share", "missing"} <= kinds:
+        return said
+    rest = [one for one in said if one.kind not in {"share", "missing"}]
+    first = next(one for one in said if one.kind in {"share", "missing"})
+    return [replace(first, kind="missing_share"), *rest]
 
 
 def _plan(asked: Asked, said: Said, target: Target | None) -> Plan | None:

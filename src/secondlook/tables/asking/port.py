@@ -125,6 +125,8 @@ class Reading:
     """Further queries: what `operation` combines with the first, or outputs refer to."""
     operation: Operation | None = None
     """Over the single values of `query` and `more`, in that order."""
+    rows: int = 0
+    """Of the table."""
     choices: tuple[str, ...] = ()
     """What `query` and each of `more` stand for."""
 

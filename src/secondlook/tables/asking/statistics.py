@@ -69,6 +69,7 @@ def _read(asked: Asked) -> Reading | None:
         doubt=doubt_of(asked, resolved),
         resolved=resolved,
         family=FAMILY,
+        rows=asked.table.table.rows,
         answer="words" if any(plan.words for plan in plans) else "value",
         outputs=tuple(one for one in outputs if one) if named else _plainly(sheet, query),
     )
@@ -128,7 +129,7 @@ def _query(asked: Asked, sheet: Sheet) -> Query:
     return Query(
         table=asked.table.table.id,
         where=() if of_rows else _where(asked, sheet),
-        group_by=() if by_name else (*(one.key for one in asked.groups), *_compared(asked)),
+        group_by=() if by_name else (*(one.key for one in asked.groups), *_compared(asked, sheet)),
         measures=tuple(sheet.measures),
     )
 
@@ -144,8 +145,10 @@ def _where(asked: Asked, sheet: Sheet) -> tuple[Condition, ...]:
     return tuple(one.condition for one in asked.clauses if not columns_of(one) & apart)
 
 
-def _compared(asked: Asked) -> list[Key]:
-    """`the mean of chairs and desks` is told for each of them."""
+def _compared(asked: Asked, sheet: Sheet) -> list[Key]:
+    """`the mean of chairs and desks` is told for each of them; their number or total is one."""
+    if any(one.statistic in {"sum", "count"} for one in sheet.measures):
+        return []
     values = [
         one.condition.column
         for one in asked.clauses

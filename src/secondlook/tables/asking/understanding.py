@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from secondlook.tables.asking.doubting import DROPPED_GROUP, EACH
 from secondlook.tables.asking.families import FAMILIES
 from secondlook.tables.asking.wanted import wanted_of
 from secondlook.tables.resolving import Resolver
@@ -21,6 +22,9 @@ MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "gaps": 0.4}
 MOST_OF_ROWS = 0.5
 """The same for questions about rows, whose doubt is one less the share of such readings that are
 right (`benchmarks/analyst_wikitables.py`)."""
+SHORT_TABLE = 100
+"""Rows."""
+SURE = 0.05
 SAME_DOUBT = 0.02
 """Two readings this close are as likely as each other."""
 
@@ -47,22 +51,65 @@ def understand(
         return Understanding(None, (), "There is nothing to ask, or no table to ask it of.")
     resolver = Resolver(tables, embed=embed)
     wanted = wanted if wanted is not None else wanted_of(question)
-    readings = [one for family in families for one in family(question, tables, resolver, wanted)]
-    readings.sort(key=lambda one: one.doubt)
+    readings: list[Reading] = []
+    for family in families:
+        readings += [_guarded(one, question) for one in family(question, tables, resolver, wanted)]
+        readings.sort(key=lambda one: one.doubt)
+        if readings and _is_plain(readings[0]):
+            break
     return _chosen(readings)
+
+
+def _is_plain(reading: Reading) -> bool:
+    """A statistic that accounts for nearly every word: nothing else need be looked at."""
+    return (
+        reading.family in MOST_DOUBT
+        and reading.doubt <= SURE
+        and not (reading.rows <= SHORT_TABLE and _counts(reading))
+    )
+
+
+def _guarded(reading: Reading, question: str) -> Reading:
+    """One number for `each ...` is a grouping that was dropped."""
+    dropped = reading.query.measures and not reading.query.group_by and not reading.outputs
+    if reading.family in MOST_DOUBT or not dropped or EACH.search(question) is None:
+        return reading
+    return replace(reading, doubt=min(1.0, reading.doubt + DROPPED_GROUP))
 
 
 def _chosen(readings: list[Reading]) -> Understanding:
     if not readings:
         return Understanding(None, (), "No way was found to read the question over these tables.")
-    best, *others = readings
+    best, *others = _facts_first(readings)
     if best.doubt > MOST_DOUBT.get(best.family, MOST_OF_ROWS):
         share = f"{best.doubt:.0%}"
         return Understanding(None, tuple(readings), f"Too unsure ({share}): {best.said}.")
-    rival = next((one for one in others if one.doubt <= best.doubt + SAME_DOUBT), None)
+    # The doubts of rows and of statistics are not of one scale: only like is compared with like.
+    alike = [one for one in others if (one.family in MOST_DOUBT) == (best.family in MOST_DOUBT)]
+    rival = next((one for one in alike if one.doubt <= best.doubt + SAME_DOUBT), None)
     if rival is not None and _differs(best, rival):
         return Understanding(None, tuple(readings), f"Either {best.said}, or {rival.said}.")
     return Understanding(best, tuple(others), f"Read as: {best.said}.")
+
+
+def _facts_first(readings: list[Reading]) -> list[Reading]:
+    """Counts and totals over a short table are asked about its rows, in words of their own.
+
+    There a reading of rows is taken, or one of statistics that leaves next to nothing open.
+    """
+    best = readings[0]
+    if best.rows > SHORT_TABLE or best.outputs or best.family not in MOST_DOUBT:
+        return readings
+    if not _counts(best):
+        return readings
+    of_rows = [one for one in readings if one.family not in MOST_DOUBT]
+    if of_rows and (of_rows[0].doubt <= MOST_OF_ROWS or best.doubt > SURE):
+        return [of_rows[0], *(one for one in readings if one is not of_rows[0])]
+    return readings
+
+
+def _counts(reading: Reading) -> bool:
+    return {one.statistic for one in reading.query.measures} <= {"count", "sum"}
 
 
 def _differs(one: Reading, other: Reading) -> bool:

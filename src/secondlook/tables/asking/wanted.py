@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAMED = re.compile(r"@(\w+)\s*\[([^\]\n]*)\]?")
+WRAPPED = re.compile(r"(?<=[a-z,]) *\n *(?=[\"'\u201c][a-zA-Z])")
+"""A line that goes on with a quoted word."""
 INSTEAD = re.compile(r"[\"'](?:\w+ ){2,}\w+[.!]?[\"']")
 """A sentence to be said in place of the values."""
 TEXT = re.compile(
@@ -58,7 +60,7 @@ class Parts:
 
 def parts(question: str) -> Parts:
     """The form begins with the line, or sentence, that holds the first `@name[`."""
-    question = question.replace("\\n", "\n")
+    question = WRAPPED.sub(" ", question.replace("\\n", "\n"))
     first = NAMED.search(question)
     if first is None:
         return Parts(question, "")

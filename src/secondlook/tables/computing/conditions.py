@@ -99,9 +99,8 @@ def _compared_text(writing: Writing, column: str, sign: str, value: Scalar) -> s
     """A text against a number: by the first number in it, but equality may be of the text."""
     if isinstance(value, str):
         return f"{_text(column)} {sign} {_text(writing.value(value))}"
-    by_number = f"{number_in_text(column)} {sign} {writing.value(value)}"
     if sign != "=":
-        return by_number
+        return f"{number_in_text(column)} {sign} {writing.value(value)}"
     return f"TRY_CAST(trim(CAST({column} AS VARCHAR)) AS DOUBLE) = {writing.value(value)}"
 
 

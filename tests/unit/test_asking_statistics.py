@@ -1,0 +1,211 @@
+"""Questions about measures of columns, read and computed without a model, against pandas."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from scipy import stats
+
+from tests.support.shop import orders, read, value, values
+
+
+def _rated() -> pd.DataFrame:
+    return orders().dropna(subset=["rating"])
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the average unit price?", orders().unit_price.mean()),
+        ("mean unit price for lamps", orders()[orders()["product"] == "lamp"].unit_price.mean()),
+        ("How many orders are there?", 300),
+        ("How many orders have a rating above 4?", int((orders().rating > 4).sum())),
+        (
+            "How many orders were made in the East region with more than 10 units?",
+            int(((orders().region == "East") & (orders().units > 10)).sum()),
+        ),
+        (
+            "What is the total number of units sold in the North region?",
+            int(orders()[orders().region == "North"].units.sum()),
+        ),
+        ("What percentage of orders were returned?", 100 * orders().returned.mean()),
+        ("What share of rows is in the West region?", 100 * (orders().region == "West").mean()),
+        ("How many missing values are in the rating column?", int(orders().rating.isna().sum())),
+        ("What percentage of the rating values is missing?", 100 * orders().rating.isna().mean()),
+        ("Are units and unit price correlated?", orders().units.corr(orders().unit_price)),
+        ("What is the 90th percentile of unit_price?", orders().unit_price.quantile(0.9)),
+        ("How many different products are there?", 4),
+        ("What is the most common product?", "lamp"),
+        ("How skewed is the discount?", orders().discountPct.skew()),
+        ("Average rating of returned orders", orders()[orders().returned].rating.mean()),
+        (
+            "What is the mean rating of orders that were not returned?",
+            orders()[~orders().returned].rating.mean(),
+        ),
+        ("How many lamps were returned?", 33),
+        ("What is the highest unit price?", orders().unit_price.max()),
+        (
+            "average units for orders with rating between 2 and 4",
+            orders()[orders().rating.between(2, 4)].units.mean(),
+        ),
+        (
+            "What was the total number of units in 2023?",
+            int(orders()[orders().date.dt.year == 2023].units.sum()),
+        ),
+        ("mean units since 2024", orders()[orders().date.dt.year >= 2024].units.mean()),
+        (
+            "median unit price in the West region after march 2023",
+            orders()[
+                (orders().region == "West") & (orders().date >= "2023-04-01")
+            ].unit_price.median(),
+        ),
+        (
+            "What is the correlation between discount and rating in the South region?",
+            orders()[orders().region == "South"].discountPct.corr(
+                orders()[orders().region == "South"].rating
+            ),
+        ),
+        (
+            "What is the covariance of units and unit_price?",
+            orders().units.cov(orders().unit_price),
+        ),
+        ("What is the interquartile range of units?", 10.0),
+        ("What is the kurtosis of unit_price?", orders().unit_price.kurt()),
+    ],
+)
+def test_single_value(question: str, expected: object) -> None:
+    assert value(question) == pytest.approx(expected)
+
+
+def test_several_measures_and_columns() -> None:
+    assert values("median and standard deviation of rating") == pytest.approx(
+        {
+            "median of rating": orders().rating.median(),
+            "standard deviation of rating": orders().rating.std(),
+        }
+    )
+    assert values("What is the sum of units and the average rating?") == pytest.approx(
+        {"total of units": orders().units.sum(), "mean of rating": orders().rating.mean()}
+    )
+    assert values("Give the minimum, maximum and range of units") == {
+        "minimum of units": 1,
+        "maximum of units": 19,
+        "range of units": 18,
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Average units for each region", orders().groupby("region").units.mean()),
+        (
+            "Number of returned orders by region",
+            orders()[orders().returned].groupby("region").size(),
+        ),
+        (
+            "Compare the mean rating of chairs and desks",
+            orders()[orders()["product"].isin(["chair", "desk"])].groupby("product").rating.mean(),
+        ),
+        ("Top 3 products by total units", orders().groupby("product").units.sum().nlargest(3)),
+    ],
+)
+def test_groups(question: str, expected: pd.Series) -> None:
+    assert value(question) == pytest.approx(expected.to_dict())
+
+
+def test_groups_of_time() -> None:
+    by_month = orders().groupby(orders().date.dt.month).units.sum()
+    expected = {str(month): total for month, total in by_month.items()}
+    assert value("total units for each month") == expected
+    assert value("What is the monthly total of units?") == expected
+
+
+def test_first_groups() -> None:
+    totals = orders().groupby("region").units.sum()
+    assert values("Which region has the highest total units?") == {
+        "region": totals.idxmax(),
+        "total of units": totals.max(),
+    }
+    assert values("Which region has the lowest total units?")["region"] == totals.idxmin()
+    assert values("Which product has the most orders?")["product"] == "lamp"
+    rows = value("top 3 rows by unit_price")
+    assert isinstance(rows, list)
+    best = orders().nlargest(3, "unit_price").order_id
+    assert [row["order_id"] for row in rows if isinstance(row, dict)] == list(best)
+
+
+def test_missing_values_of_the_table() -> None:
+    assert value("Which column has the most missing values?") == "rating"
+    assert value("How many missing values are there in the dataset?") == 34
+    assert value("Which columns have missing values?") == ["discountPct", "rating"]
+    each = values("How many missing values are there in each column?")
+    assert each["number of missing values of rating"] == 28
+    assert len(each) == 9
+
+
+def test_outliers_by_either_method() -> None:
+    price = orders().unit_price
+    low, high = price.quantile(0.25), price.quantile(0.75)
+    reach = 1.5 * (high - low)
+    expected = int(((price < low - reach) | (price > high + reach)).sum())
+    assert value("Are there any outliers in the unit prices?") == expected
+    away = ((price - price.mean()).abs() > 2 * price.std()).sum()
+    asked = "How many outliers does unit_price have by the z-score with a threshold of 2?"
+    assert value(asked) == away
+
+
+def test_normality_is_yes_or_no() -> None:
+    found = values("is unit_price normally distributed?")
+    assert found["normally distributed"] == "no"
+    p = found["p-value of a test of normality of unit_price"]
+    assert p == pytest.approx(stats.shapiro(orders().unit_price).pvalue)
+
+
+def test_trend_is_a_slope_per_day() -> None:
+    days = (orders().date - pd.Timestamp("2023-01-01")).dt.days
+    slope = stats.linregress(days, orders().units).slope
+    assert value("What is the trend of units over time?") == pytest.approx(slope, abs=1e-9)
+
+
+def test_derived_column() -> None:
+    asked = "Create a new column 'gross' as units multiplied by unit_price. What is its mean?"
+    assert value(asked) == pytest.approx((orders().units * orders().unit_price).mean())
+    asked = (
+        "Add a new feature called 'net' that is the difference between unit_price and discountPct."
+        " What is the median of net?"
+    )
+    assert value(asked) == pytest.approx((orders().unit_price - orders().discountPct).median())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the mean revenue per order?",
+        "What is the average salary of managers?",
+        "average rating of orders over 500 dollars",
+        "total units between March and May 2023",
+        "How many rows and columns are there?",
+        "Train a model that predicts the rating and report its accuracy",
+        "What is the mean of units after normalizing the column?",
+        "average units for each 'warehouse'",
+        "mean units of the 'Premium' customers",
+        "What is the weighted average of unit_price?",
+        "",
+        "?",
+    ],
+)
+def test_abstains(question: str) -> None:
+    understood = read(question)
+    assert understood.best is None
+    assert understood.why
+
+
+def test_says_how_it_read() -> None:
+    understood = read("Average units for each region")
+    assert understood.best is not None
+    assert understood.best.said == "mean of units for each region over all rows"
+    assert understood.best.resolved[0].column == "units"
+    assert understood.why == "Read as: mean of units for each region over all rows."
+    share = read("What share of rows is in the West region?").best
+    assert share is not None
+    assert share.said == "percentage of rows where region is 'West'"
