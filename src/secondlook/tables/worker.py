@@ -17,6 +17,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook import errors
@@ -158,7 +159,8 @@ class _Process:
     """One process. A thread of its own starts it and reads what it says."""
 
     def __init__(self, limits: WorkerLimits) -> None:
-        self._spill = tempfile.mkdtemp(prefix="secondlook-tables-")
+        # Made by the process itself, once it listens: so it is never there without its keeper.
+        self._spill = str(Path(tempfile.gettempdir()) / f"secondlook-tables-{token_hex(8)}")
         self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._killed = False
         self._is_ready = False

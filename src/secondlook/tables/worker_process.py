@@ -129,6 +129,7 @@ def open_database(files: tuple[str, ...], limits: dict[str, Any]) -> duckdb.Duck
     """In memory, bounded, without extensions from outside, and blind to all but `files`."""
     import duckdb
 
+    os.makedirs(limits["spill"], mode=0o700, exist_ok=True)  # noqa: PTH103 - closing removes it
     database = duckdb.connect(
         ":memory:",
         config={
