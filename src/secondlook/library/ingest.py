@@ -197,7 +197,7 @@ class Ingest:
         item = _Item(read=len(source.files))
         for parsed in source.parsed:
             document, problem = self._document(item, parsed)
-            if document is not None and holds_tables(source.place, parsed, len(source.parsed)):
+            if document is not None and holds_tables(source.place, parsed):
                 self._tabulate(document, source)
             for number, file in enumerate(source.files):
                 self._place(item, file, parsed, document, problem, copy=number > 0)

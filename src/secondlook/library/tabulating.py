@@ -94,16 +94,16 @@ class Tabulator:
             return self._worker
 
 
-def holds_tables(place: Path | None, parsed: Parsed, parts: int) -> bool:
-    """Whether tables can be read out of the file itself. What lies in an archive with others has no
-    file of its own."""
+def holds_tables(place: Path | None, parsed: Parsed) -> bool:
+    """Whether tables can be read out of the file itself, or it is one that is compressed. What lies
+    in an archive has no file of its own."""
     extracted = parsed.extracted
     if place is None or extracted is None:
         return False
-    is_array = extracted.kind == "json" and (extracted.card or extracted.text.startswith("["))
-    if extracted.kind not in TABLE_KINDS and not is_array:
+    if parsed.member and f"{parsed.member}{_COMPRESSED}" != place.name:
         return False
-    return not parsed.member or (parts == 1 and place.suffix.lower() == _COMPRESSED)
+    is_array = extracted.kind == "json" and (extracted.card or extracted.text.startswith("["))
+    return extracted.kind in TABLE_KINDS or is_array
 
 
 def not_looked_at(rows: Iterable[DocumentRow], store: TableStore) -> frozenset[str]:

@@ -1,0 +1,111 @@
+"""Reading the tables of a document: what is on record afterwards, and what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from secondlook.document import Extracted
+from secondlook.errors import LibraryError, TableError
+from secondlook.library.tables import TableStore
+from secondlook.library.tabulating import Tabulator, holds_tables
+from secondlook.retrieval.parse import Parsed
+from secondlook.tables.reading import READER_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TableStore:
+    return TableStore(tmp_path / "tables")
+
+
+@pytest.fixture
+def tabulator(store: TableStore) -> Iterator[Tabulator]:
+    made = Tabulator(store)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
+    file = tmp_path / "sales.csv"
+    file.write_text("region,price\nnorth,10\n", encoding="utf-8")
+    return file
+
+
+def test_a_table_is_read_and_profiled(store: TableStore, tabulator: Tabulator, sales: Path) -> None:
+    tabulator.take_in("d1", sales)
+    [table] = store.tables("d1")
+    assert (table.name, table.rows) == ("sales", 1)
+    assert (store.folder / f"{table.id}.profile.json").is_file()
+
+
+def test_a_file_that_is_no_table_is_on_record(
+    store: TableStore, tabulator: Tabulator, tmp_path: Path
+) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 not really")
+    tabulator.take_in("d1", tmp_path / "a.parquet")
+    assert store.has("d1", READER_VERSION)
+    assert store.problem("d1")
+
+
+def test_a_profile_that_fails_costs_no_table(
+    store: TableStore, tabulator: Tabulator, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> NoReturn:
+        raise TableError("it took too long")
+
+    monkeypatch.setattr("secondlook.tables.profiling.cached_profile", fails)
+    tabulator.take_in("d1", sales)
+    assert [table.name for table in store.tables("d1")] == ["sales"]
+
+
+def test_what_was_stopped_is_not_on_record(
+    store: TableStore, tabulator: Tabulator, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> NoReturn:
+        tabulator.close()
+        raise TableError("work on a table was stopped")
+
+    monkeypatch.setattr("secondlook.tables.profiling.cached_profile", stopped)
+    for _ in range(2):  # while it works, and before it begins
+        with pytest.raises(TableError, match="stopped"):
+            tabulator.take_in("d1", sales)
+    assert not store.has("d1", READER_VERSION)
+
+
+def test_a_full_disk_is_told(
+    tabulator: Tabulator, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("secondlook.tables.reading.read_tables", full)
+    with pytest.raises(LibraryError, match="No space left"):
+        tabulator.take_in("d1", sales)
+
+
+@pytest.mark.parametrize(
+    ("place", "member", "extracted", "holds"),
+    [
+        ("a.csv", "", Extracted("a", kind="csv"), True),
+        (None, "", Extracted("a", kind="csv"), False),
+        ("a.csv", "", None, False),
+        ("a.txt", "", Extracted("a", kind="text"), False),
+        ("a.json", "", Extracted("[1]", kind="json"), True),
+        ("a.json", "", Extracted("A table", kind="json", card=True), True),
+        ("a.json", "", Extracted("{}", kind="json"), False),
+        ("a.csv.gz", "a.csv", Extracted("a", kind="csv"), True),
+        ("a.zip", "a.csv", Extracted("a", kind="csv"), False),
+        ("all.tar.gz", "a.csv", Extracted("a", kind="csv"), False),
+    ],
+)
+def test_which_files_hold_tables(
+    place: str | None, member: str, extracted: Extracted | None, holds: bool
+) -> None:
+    parsed = Parsed(member, "f" * 64, 1, extracted)
+    assert holds_tables(Path(place) if place else None, parsed) is holds
