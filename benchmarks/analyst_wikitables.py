@@ -80,7 +80,7 @@ def _evaluate(asked: Sequence[Asked], tables: Tables, first: int) -> None:
         "accuracy": round(correct / len(found), 3),
         "wrong_among_answered": round(wrong / max(1, len(answered)), 3),
     }
-    low, high = wilson(wrong, max(1, len(answered)))
+    low, high = wilson(wrong / max(1, len(answered)), max(1, len(answered)))
     families = _by_family(answered)
     print(json.dumps(figures | {"interval": [round(low, 3), round(high, 3)]}, indent=1))
     for name, row in families.items():
