@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.sandbox.attacks import ATTACKS, Attack
+from secondlook.errors import SandboxError
+from secondlook.sandbox import Failure, Figure, Outcome
+from secondlook.sandbox.attacks import ATTACKS, Attack, remembered
 from secondlook.sandbox.attacks.world import World
-from secondlook.sandbox.self_check import judged
+from secondlook.sandbox.self_check import Attacked, attacked, judged, self_check
 from tests.support.unconfined import Unconfined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sandboxes are for Linux")
 MEGABYTE = 1_048_576
@@ -56,3 +59,140 @@ def test_an_attack_succeeds_where_nothing_confines_it(
     assert not verdict.blocked, verdict
     assert "it has a mistake" not in verdict.how
     assert "could not be tried" not in verdict.how
+
+
+class Told:
+    """A sandbox that says the same of every script, or breaks."""
+
+    name = "told"
+
+    def __init__(self, outcome: Outcome | Exception) -> None:
+        self.outcome = outcome
+
+    def run(self, *_: object, **__: object) -> Outcome:
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
+
+    def close(self) -> None:
+        pass
+
+
+def named(name: str) -> Attack:
+    return next(attack for attack in ATTACKS if attack.name == name)
+
+
+def verdict_on(world: World, name: str, outcome: Outcome | Exception) -> Attacked:
+    if isinstance(outcome, Outcome):
+        outcome = replace(outcome, stdout=outcome.stdout.replace("MARK", world.mark))
+    return judged(world.attack(Told(outcome), named(name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "how"),
+    [
+        ("tcp", Outcome("crashed"), "it could not be tried: crashed"),
+        ("tcp", ValueError("no"), "the sandbox itself broke: ValueError: no"),
+        (
+            "tcp",
+            Outcome("ok", stdout="MARK begun\nMARK refused a: NameError: x"),
+            "it has a mistake",
+        ),
+        ("sleep", Outcome("ok", stdout="MARK begun"), "it ran to its end"),
+        (
+            "huge figure",
+            Outcome("ok", stdout="MARK begun", figures=(Figure("plotly", "x" * 5_000_000),)),
+            "a reply above the limit came back",
+        ),
+        (
+            "long error",
+            Outcome("error", stdout="MARK begun", failure=Failure("E", "x" * 2_000_000)),
+            "its error has 2,000,000 characters",
+        ),
+    ],
+)
+def test_what_does_not_count_as_blocked(
+    world: World, name: str, outcome: Outcome | Exception, how: str
+) -> None:
+    verdict = verdict_on(world, name, outcome)
+    assert not verdict.blocked
+    assert verdict.how.startswith(how)
+
+
+def test_a_reply_that_the_code_forged_is_not_blocked(world: World) -> None:
+    outcome = Outcome("ok", stdout="MARK begun", result=f"forged {world.mark}")
+    assert "taken for the sandbox's" in verdict_on(world, "forged reply", outcome).how
+
+
+@pytest.mark.parametrize(
+    ("outcome", "how"),
+    [
+        (Outcome("ok", stdout="MARK begun\nMARK refused to connect: OSError: no"), "OSError: no"),
+        (Outcome("ok", stdout="MARK begun"), "it ran to its end and achieved nothing"),
+        (Outcome("timeout", stdout="MARK begun"), "timeout"),
+        (Outcome("error", stdout="MARK begun", failure=Failure("E", "x" * 900)), "E: xxx"),
+        (Outcome("memory", stdout="MARK begun", failure=Failure("E", "y")), "memory: E: y"),
+    ],
+)
+def test_how_it_was_blocked_fits_on_a_line(world: World, outcome: Outcome, how: str) -> None:
+    verdict = verdict_on(world, "tcp", outcome)
+    assert verdict.blocked
+    assert verdict.how.startswith(how)
+    assert len(verdict.how) <= 160
+
+
+def test_what_took_too_long_or_too_much_is_not_blocked(world: World) -> None:
+    seen = world.attack(Told(Outcome("ok", stdout=f"{world.mark} begun")), named("tcp"))
+    assert "ran for" in judged(replace(seen, seconds=99.0)).how
+    assert "held" in judged(replace(seen, peak_bytes=9 << 30)).how
+    grown = replace(seen, attack=named("2 GB of output"), parent_bytes=1 << 30)
+    assert "our own process grew" in judged(grown).how
+
+
+def test_a_sandbox_that_runs_nothing_holds_nothing(world: World) -> None:
+    with pytest.raises(SandboxError, match="does not run honest code"):
+        attacked(Told(Outcome("crashed")), world)
+
+
+def test_a_backend_that_is_not_there_is_refused_before_anything_is_planted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("secondlook.sandbox.attacks.world.World", pytest.fail)
+    with pytest.raises(SandboxError, match="none"):
+        self_check("none")  # type: ignore[arg-type]
+
+
+def test_every_attack_has_a_name_of_its_own_and_each_kind_is_in_the_short_check() -> None:
+    names = [attack.name for attack in ATTACKS]
+    assert len(set(names)) == len(names)
+    assert {attack.group for attack in ATTACKS} == {
+        attack.group for attack in ATTACKS if attack.quick
+    }
+
+
+def test_a_verdict_is_remembered_until_something_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert remembered.recall("x") is None
+    remembered.remember("x", {"a": 1})
+    assert remembered.recall("x") == {"a": 1}
+    monkeypatch.setattr(remembered, "state_of_machine", lambda: "another")
+    assert remembered.recall("x") is None
+
+
+def test_a_folder_that_others_can_write_to_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    remembered.remember("x", 1)
+    folder = next(tmp_path.iterdir())
+    folder.chmod(0o777)
+    assert remembered.recall("x") is None
+    remembered.remember("x", 2)
+    folder.chmod(0o700)
+    assert remembered.recall("x") == 1
+    (folder / "x.json").write_text("[", "utf-8")
+    assert remembered.recall("x") is None
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "none"))
+    assert remembered.recall("x") is None

@@ -44,12 +44,12 @@ def descendants() -> set[int]:
 
 
 def left_over(before: set[int], *, within: float = _GONE_WITHIN_SECONDS) -> set[int]:
-    """Processes that are there beyond those of before, after a moment in which to go."""
+    """Processes that were not there before, after a moment in which to go."""
     until = time.monotonic() + within
     while True:
-        now = descendants()
-        if len(now) <= len(before) or time.monotonic() > until:
-            return now - before if len(now) > len(before) else set()
+        stayed = descendants() - before
+        if not stayed or time.monotonic() > until:
+            return stayed
         time.sleep(_PAUSE_SECONDS)
 
 
