@@ -15,6 +15,7 @@ from secondlook.app.kept import RunKept
 from secondlook.app.last_result import last_result
 from secondlook.app.loop import LoopThread
 from secondlook.app.memory import own_memory
+from secondlook.app.over_tables import over_tables
 from secondlook.app.pages import RunPages
 from secondlook.app.requests import (
     SUMMARY,
@@ -31,7 +32,7 @@ from secondlook.app.requests import (
 from secondlook.app.run import Run, first_state, interrupted
 from secondlook.app.running import Watched
 from secondlook.app.sandboxes import OneSandbox
-from secondlook.app.tables import desk_of, handed_over, workflow_for
+from secondlook.app.tables import ANALYST, desk_of, handed_over, workflow_for
 from secondlook.context import Context
 from secondlook.errors import RunError
 from secondlook.events import Answered, Event, RunStarted
@@ -219,6 +220,11 @@ class Secondlook:
             if summed is not None:
                 workflow, scope = SUMMARY, summed
                 worked_on = worked_on if risk is None else summed_up_without_risk(worked_on)
+        if workflow is None and usual_workflow(self.settings) == "linear":
+            held = await asyncio.to_thread(self.library.tables, where=where)
+            if (meant := over_tables(worked_on.asked, held)) is not None:
+                workflow = ANALYST
+                worked_on = replace(worked_on, steps=(*worked_on.steps, meant))
         name = run or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}"
         begun = Run(
             id=name,
