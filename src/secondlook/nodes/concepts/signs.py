@@ -28,7 +28,8 @@ _TERM = re.compile(
     re.IGNORECASE,
 )
 _DATA = re.compile(
-    r"\b(?:average|mean of|the mean \w+|mean \w+ (?:of|by|for|per|in|at|over)|median|total|sum of|count|how many|how much|number of|"
+    r"\b(?:average|mean of|the mean \w+|mean \w+ (?:of|by|for|per|in|at|over)|median|total|"
+    r"sum of|count|how many|how much|number of|"
     r"percentage of|share of|proportion of|top \d+|highest|lowest|largest|smallest|most|least|"
     r"maximum|minimum|correlation between|distribution of|trend|outliers|missing values|"
     r"calculate|compute|plot|show|list|per|for each|group(?:ed)? by|compare|forecast|predict|"
