@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
 from secondlook.context import Context  # noqa: TC001
-from secondlook.errors import BudgetExceeded, ModelError, SandboxError
+from secondlook.errors import BudgetExceeded, ModelError, ModelUnavailable, SandboxError
 from secondlook.nodes.analysing.again import after_remedy, fenced
 from secondlook.nodes.analysing.at_hand import asked_tables, desk_of, meant
 from secondlook.nodes.analysing.outcomes import keep, kept
@@ -35,6 +35,7 @@ from secondlook.state import (
 )
 
 if TYPE_CHECKING:
+    from secondlook.answer import StopReason
     from secondlook.sandbox import Variation
     from secondlook.tables.resolving import AskedTable
 
@@ -183,7 +184,15 @@ def _refused(code: str, why: str, line: int | None = None) -> AttemptData:
 
 
 def _stopped(error: Exception) -> AttemptData:
-    return AttemptData(code="", status=STOPPED, error=str(error), line=None, kept=None)
+    return AttemptData(
+        code="", status=STOPPED, error=str(error), line=None, kept=None, stop=_reason(error)
+    )
+
+
+def _reason(error: Exception) -> StopReason:
+    if isinstance(error, BudgetExceeded):
+        return error.reason
+    return "model_unavailable" if isinstance(error, ModelUnavailable) else "cannot_proceed"
 
 
 def _said(attempt: AttemptData) -> str:

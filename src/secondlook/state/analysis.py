@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from secondlook.answer import Remedy, ResolvedHow  # noqa: TC001  # langgraph reads annotations
+from secondlook.answer import (  # noqa: TC001  # langgraph reads annotations
+    Remedy,
+    ResolvedHow,
+    StopReason,
+)
 from secondlook.state.evidence import Question
 
 Work = Literal["data", "concept"]
@@ -77,6 +81,8 @@ class AttemptData(TypedDict):
     line: int | None
     kept: str | None
     """Under which name its outcome is kept; None where it did not run."""
+    stop: NotRequired[StopReason]
+    """Where no model or no sandbox was to be had: why."""
 
 
 class Coding(TypedDict):

@@ -9,7 +9,7 @@ from secondlook.nodes.write_code import SAME, STOPPED
 if TYPE_CHECKING:
     from secondlook.answer import StopReason
     from secondlook.context import Context
-    from secondlook.state import Analysed
+    from secondlook.state import Analysed, AttemptData
 
 _TRIES = {1: "once", 2: "twice", 3: "three times"}
 
@@ -18,7 +18,7 @@ def given_up(context: Context, state: Analysed) -> tuple[StopReason, str | None]
     """Why it ended, and what to ask the person."""
     last = state["attempts"][-1] if state["attempts"] else None
     if last is not None and last["status"] == STOPPED:
-        return _stopped(context), None
+        return _stopped(context, last), None
     if state["remedies"] and state["remedies"][-1]["action"] == "cannot_proceed":
         return "cannot_proceed", _question_back(state)
     if last is not None and last["error"] == SAME:
@@ -26,10 +26,10 @@ def given_up(context: Context, state: Analysed) -> tuple[StopReason, str | None]
     return "attempts_exhausted", _question_back(state)
 
 
-def _stopped(context: Context) -> StopReason:
+def _stopped(context: Context, last: AttemptData) -> StopReason:
     if not context.models.serves("code"):
         return "model_unavailable"
-    return "cannot_proceed"
+    return last.get("stop", "cannot_proceed")
 
 
 def tried(state: Analysed) -> str:
