@@ -81,7 +81,8 @@ async def _drafted(
     context: Context, state: Analysed, outcome: Outcome
 ) -> tuple[DraftData, list[dict[str, Any]]]:
     values = named_values(outcome, wanted_of(state["question"]))
-    plain = _by_template(state, outcome, values)
+    columns = [one["column"] for one in state["resolved"]]
+    plain = told_by_code(state["reading"], columns, outcome, values)
     told, note, warnings, model = plain, None, [], None
     if context.settings.analyst.explain == "model" and context.models.serves("explain"):
         try:
@@ -98,7 +99,7 @@ async def _drafted(
         method="computed",
         model=model,
         sentences=[_sentence(text) for text in told],
-        short=_short(values),
+        short=short_form(values),
         stop="answered",
         confidence=sure,
         reasons=reasons,
@@ -111,7 +112,10 @@ def _cut(count: int) -> str:
     return f"({count} more {sentences_were(count)} cut: a number in it is not in the result.)"
 
 
-def _by_template(state: Analysed, outcome: Outcome, values: dict[str, Plain]) -> list[str]:
+def told_by_code(
+    reading: str, columns: Sequence[str], outcome: Outcome, values: dict[str, Plain]
+) -> list[str]:
+    """What code says of a result, without any model."""
     if not values and outcome.frame is None and outcome.figures:
         return ["The chart shows what was asked for."]
     if not values and outcome.frame is not None:
@@ -119,24 +123,23 @@ def _by_template(state: Analysed, outcome: Outcome, values: dict[str, Plain]) ->
         return [f"The result is a table of {rows} {'row' if rows == 1 else 'rows'}."]
     if len(values) == 1:
         name, value = next(iter(values.items()))
-        return [_single(state, name, value)]
+        return [_single(reading, columns, name, value)]
     listed = [f"{name}: {value_shown(value)}" for name, value in list(values.items())[:_LISTED]]
     more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
     return [f"{'; '.join(listed)}{more}."]
 
 
-def _single(state: Analysed, name: str, value: Plain) -> str:
+def _single(reading: str, columns: Sequence[str], name: str, value: Plain) -> str:
     if isinstance(value, list | dict) and not value:
         return "There is none."
-    subject = state["reading"] or (name.replace("_", " ") if name != RESULT else "")
+    subject = reading or (name.replace("_", " ") if name != RESULT else "")
     if subject:
         return f"{subject[:1].upper()}{subject[1:]}: {value_shown(value)}."
-    columns = list(dict.fromkeys(one["column"] for one in state["resolved"]))
-    source = f", computed from {', '.join(columns)}" if columns else ""
+    source = f", computed from {', '.join(dict.fromkeys(columns))}" if columns else ""
     return f"{value_shown(value)}{source}."
 
 
-def _short(values: dict[str, Plain]) -> str | None:
+def short_form(values: dict[str, Plain]) -> str | None:
     if not values or len(values) > _LISTED:
         return None
     if len(values) == 1:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
@@ -11,19 +10,19 @@ from secondlook.answer import (
     Analysis,
     AnalysisAttempt,
     AnalysisCheck,
-    AnalysisFigure,
     AnalysisRemedy,
     Answer,
     Confidence,
     InputTable,
     Requirements,
     ResolvedColumn,
-    ResultTable,
 )
 from secondlook.context import Context  # noqa: TC001
+from secondlook.errors import SandboxError
 from secondlook.nodes.analysing.answering import named_values
 from secondlook.nodes.analysing.at_hand import meant, tables_of
 from secondlook.nodes.analysing.outcomes import last_outcome
+from secondlook.nodes.analysing.presenting import as_json, figures_of, result_table
 from secondlook.nodes.explain_concept import GENERAL
 from secondlook.nodes.finish import Finished, assembled, finished
 from secondlook.state import Analysed, Finishing, Readings
@@ -62,7 +61,7 @@ async def analysed(state: Analysing, context: Context) -> Answer:
     return plain.model_copy(
         update={
             "analysis": analysis,
-            "values": _plain(values),
+            "values": as_json(values),
             "text": _text(plain, analysis, state["draft"]["note"]),
             "status": _status(plain),
             "asks_back": state.get("asks_back"),
@@ -137,13 +136,13 @@ def _analysis(
         if requirements
         else None,
         columns=tuple(ResolvedColumn.model_validate(one) for one in state.get("resolved", [])),
-        query=_plain(state.get("query")),
+        query=as_json(state.get("query")),
         sql=ran if kind == "computed" else None,
         code=ran if kind != "computed" else None,
-        result=_plain(outcome.result) if outcome else None,
+        result=as_json(outcome.result) if outcome else None,
         stdout=shown.stdout if shown else "",
-        table=_table(shown),
-        figures=_figures(shown),
+        table=result_table(shown),
+        figures=figures_of(shown),
         checks=tuple(AnalysisCheck.model_validate(one) for one in state.get("checks", [])),
         attempts=tuple(
             AnalysisAttempt(code=one["code"], status=one["status"], error=one["error"])
@@ -170,33 +169,8 @@ def _inputs(context: Context, question: str) -> tuple[InputTable, ...]:
 
 
 def _backend(context: Context) -> str | None:
-    return context.sandbox().name if context.sandbox is not None else None
-
-
-def _plain(value: Any) -> Any:
-    """Numbers that JSON has no word for are said in words."""
-    return json.loads(json.dumps(value, default=str), parse_constant=str)
-
-
-def _table(outcome: Outcome | None) -> ResultTable | None:
-    if outcome is None or outcome.frame is None:
+    """None also where it broke since: the result that it gave stands."""
+    try:
+        return context.sandbox().name if context.sandbox is not None else None
+    except SandboxError:
         return None
-    frame = outcome.frame
-    rows = tuple(
-        tuple(cell if not isinstance(cell, list | dict) else str(cell) for cell in row)
-        for row in frame.rows
-    )
-    return ResultTable(columns=frame.columns, rows=rows, total_rows=frame.total_rows)
-
-
-def _figures(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
-    found: list[AnalysisFigure] = []
-    for figure in outcome.figures if outcome else ():
-        if figure.kind == "png":
-            found.append(AnalysisFigure(kind="png", data=figure.data))
-            continue
-        data = json.loads(figure.data, parse_constant=lambda _: None)
-        title = data.get("layout", {}).get("title", {}) if isinstance(data, dict) else {}
-        name = title.get("text", "") if isinstance(title, dict) else ""
-        found.append(AnalysisFigure(kind="plotly", title=str(name), data=data))
-    return tuple(found)
