@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from secondlook.sandbox import Limits, Supplied
+    from secondlook.sandbox import Limits, Plain, Supplied
 
     Run = Callable[..., tuple[int, str, str]]
 
@@ -111,7 +111,7 @@ def test_what_came_out_is_shown_and_cannot_command_the_terminal(
 def test_numbers_that_json_does_not_know_are_texts(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = {"a": float("nan"), "b": [float("inf"), 1.5]}
+    result: Plain = {"a": float("nan"), "b": [float("inf"), 1.5]}
     png = Figure("png", "iVBORw0KGgo=")
     scripted(monkeypatch, Outcome("ok", result=result, has_result=True, figures=(png,)))
     (tmp_path / "s.py").write_text("1", "utf-8")
