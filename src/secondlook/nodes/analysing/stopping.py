@@ -39,11 +39,14 @@ def tried(state: Analysed) -> str:
         return last["error"] or "Nothing could be run."
     parts = []
     codes = [one for one in state["attempts"] if one["code"]]
-    if codes:
+    if state["reading"]:
+        parts.append(f"It was read as: {state['reading']}.")
+    elif codes:
         count = len(codes)
         parts.append(f"Code was written {_TRIES.get(count, f'{count} times')}.")
     if state["issues"]:
-        parts.append(f"The last result could not stand: {'; '.join(state['issues'])}.")
+        told = "; ".join(issue.rstrip(".") for issue in state["issues"])
+        parts.append(f"The last result could not stand: {told}.")
     if state["remedies"]:
         causes = list(dict.fromkeys(one["cause"] for one in state["remedies"]))
         parts.append(f"Tried to mend: {'; '.join(causes)}.")
