@@ -196,17 +196,13 @@ def test_alpha(text: str, level: float) -> None:
     assert alpha(text) == level
 
 
-RULES = [
+RULES = (
     "Strong if |r| >= 0.7, moderate if 0.3 <= |r| < 0.7, weak if |r| < 0.3.",
-    (
-        "If the absolute value of r is at least 0.7, call it strong. If it is between 0.3 and 0.7, call"
-        " it moderate. Otherwise it is weak."
-    ),
-    (
-        "An r below -0.7 or above +0.7 indicates a strong correlation, between -0.7 and -0.3 or between"
-        " +0.3 and +0.7 a moderate one, -0.3 to +0.3 a weak one."
-    ),
-]
+    """If the absolute value of r is at least 0.7, call it strong. If it is between 0.3 and 0.7,
+    call it moderate. Otherwise it is weak.""".replace("\n    ", " "),
+    """An r below -0.7 or above +0.7 indicates a strong correlation, between -0.7 and -0.3 or
+    between +0.3 and +0.7 a moderate one, -0.3 to +0.3 a weak one.""".replace("\n    ", " "),
+)
 
 
 @pytest.mark.parametrize("text", RULES)
@@ -234,3 +230,80 @@ def test_rules_with_two_numbers() -> None:
 def test_no_rule_no_words() -> None:
     assert cases_in("Nothing is said.", ("strong", "weak"), {"r": "r"}) == ()
     assert cases_in("Strong if r > 0.5.", ("strong", "weak", "none"), {"r": "r"}) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many rows have no rating?\n@missing_count[n]", None),
+        ("What is the number of missing values in rating?\n@missing_count[n]", 28),
+        ("How many outliers are in unit_price by the IQR method?\n@number_of_outliers[n]", 5),
+        ("What share of the orders is from the East?\n@share[x] rounded to 1 decimal", 23.3),
+        ("How many missing values are there in the dataset?\n@total_missing[n]", 34),
+        ("Which column has the most missing values?\n@column_name[name]", "rating"),
+        ("Which columns have missing values?\n@columns[list of names]", None),
+        ("What is the average of unit_price?\n@result[x] rounded to 1 decimal", 64.4),
+        ("How many different regions are there?\n@count[n]", 4),
+        ("What is the 75th percentile of units?\n@q3_units[x]", 15.0),
+        ("Tell about units and rating.\n@result[x]", None),
+        ("What is the maximum and mean of units?\n@result[x]", None),
+        ("What are the top 2 regions by total units?\n@top_regions[list of names]", None),
+    ],
+)
+def test_single_names(question: str, expected: object) -> None:
+    if expected is None:
+        understood = read(question)
+        if understood.best is None:
+            return
+        assert understood.best.family == "leading"
+        assert value(question) == ["South", "West"]
+        return
+    assert value(question) == expected
+
+
+def test_names_choose_pairs_of_columns() -> None:
+    found = values(
+        "Compute the correlation of units, unit_price and rating with each other.\n"
+        "@units_rating_correlation[r] @units_price_correlation[r] rounded to 3 decimals"
+    )
+    frame = orders()
+    assert found == {
+        "units_rating_correlation": round(frame.units.corr(frame.rating), 3),
+        "units_price_correlation": round(frame.units.corr(frame.unit_price), 3),
+    }
+
+
+def test_new_columns_by_other_words() -> None:
+    frame = orders()
+    for said, expected in (
+        ("by subtracting discountPct from unit_price", frame.unit_price - frame.discountPct),
+        ("as the ratio of unit_price to units", frame.unit_price / frame.units),
+        ("as the product of units and unit_price", frame.units * frame.unit_price),
+        (
+            "as the sum of units, rating and discountPct",
+            frame.units + frame.rating + frame.discountPct,
+        ),
+    ):
+        asked = f"Create a new column called 'made' {said}. What is the mean of it?\n@mean_made[x]"
+        assert value(asked) == pytest.approx(expected.mean())
+
+
+def test_a_new_column_beside_another() -> None:
+    frame = orders()
+    asked = (
+        "Create a new column 'gross' as units times unit_price. What is the correlation between"
+        " gross and rating?\n@correlation[r] rounded to 4 decimals"
+    )
+    assert value(asked) == round((frame.units * frame.unit_price).corr(frame.rating), 4)
+
+
+def test_words_of_another_column_forbid_the_reading() -> None:
+    assert read("What is the average price of a unit?\n@mean[x] to 1 decimal").best is None
+
+
+def test_the_column_beside_its_statistic() -> None:
+    found = values(
+        "Compute the correlation between units and rating. Also find the outliers of units by the"
+        " IQR method.\n@correlation[r] @outlier_count[n] r rounded to 3 decimals"
+    )
+    assert found["outlier_count"] == 0

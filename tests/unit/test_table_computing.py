@@ -196,7 +196,7 @@ def test_intervals_having_limit_and_ties() -> None:
     count = Measure(name="n", statistic="count")
     found = run(shop(), group_by=(key,), measures=(count,), order=(Order(by="n", descending=True),))
     cut = pd.cut(orders().units, [0, 5, 10, 20], labels=["few", "some", "many"]).value_counts()
-    assert dict(found.rows) == cut.to_dict()
+    assert {row[0]: row[1] for row in found.rows} == cut.to_dict()
     first = run(shop(), group_by=(key,), measures=(count,), order=(Order(by="n"),), limit=1)
     assert first.total_rows == 3
     assert len(first.rows) == 1
@@ -204,10 +204,38 @@ def test_intervals_having_limit_and_ties() -> None:
     assert run(shop(), group_by=(key,), measures=(count,), having=(big,)).total_rows == 1
 
 
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [
+        (Filter(column="n", comparison="missing"), 0),
+        (Filter(column="n", comparison="present"), 4),
+        (Filter(column="region", comparison="in", values=("East", "West")), 2),
+        (Filter(column="region", comparison="=", value="East", negated=True), 3),
+        (
+            AnyOf(
+                filters=(
+                    Filter(column="region", comparison="=", value="East"),
+                    Filter(column="n", comparison=">", value=1000),
+                )
+            ),
+            1,
+        ),
+    ],
+)
+def test_groups_that_are_left(condition: Any, left: int) -> None:
+    count = Measure(name="n", statistic="count")
+    found = run(shop(), group_by=(Key(column="region"),), measures=(count,), having=(condition,))
+    assert found.total_rows == left
+    wrong = Filter(column="region", comparison="starts", value="E")
+    with pytest.raises(TableError, match="cannot be compared"):
+        run(shop(), group_by=(Key(column="region"),), measures=(count,), having=(wrong,))
+
+
 def test_unlabelled_intervals_name_their_bounds() -> None:
     key = Key(column="units", bins=(float("-inf"), 10, float("inf")), right=False)
     count = Measure(name="n", statistic="count")
-    found = dict(run(shop(), group_by=(key,), measures=(count,)).rows)
+    rows = run(shop(), group_by=(key,), measures=(count,)).rows
+    found = {row[0]: row[1] for row in rows}
     assert found["[-inf, 10)"] == (orders().units < 10).sum()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +12,9 @@ from secondlook.tables.resolving.meaning import SURE
 from secondlook.tables.resolving.port import AskedTable
 from secondlook.tables.resolving.words import atoms, stem
 from secondlook.tables.table import Column, ColumnProfile, Table, TableProfile, ValueCount
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NAMES = {
     "Pclass": "integer",
@@ -97,7 +101,7 @@ def test_nothing_alike_is_offered() -> None:
 
 
 def test_meaning_finds_what_letters_do_not() -> None:
-    def embed(texts: list[str] | tuple[str, ...]) -> list[list[float]]:
+    def embed(texts: Sequence[str]) -> list[list[float]]:
         """Breeze and wind lie together, all else apart."""
         return [
             [1.0, 0.0] if "wind" in text.lower() or "breeze" in text else [0.7, 0.714]

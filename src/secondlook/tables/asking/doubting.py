@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from secondlook.tables.asking.asked import SURE
 from secondlook.tables.asking.lexicon import FILLER
 from secondlook.tables.asking.options import sentences, spans_of
+from secondlook.tables.asking.targets import is_a_label
 from secondlook.tables.asking.wanted import QUOTED
 from secondlook.tables.resolving.likeness import same_word
 from secondlook.tables.resolving.words import STOP_WORDS, atoms, squeezed, stem
+from secondlook.tables.table import NUMERIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,10 +31,13 @@ DROPPED_GROUP = 0.5
 EACH = re.compile(
     r"\b(?:each|every|per|grouped by|broken down by) (?:of the )?[\"']?(\w+)", re.IGNORECASE
 )
-_ROWS = "pair row record value observation point data entry variable column one of case sample item"
+_ROWS = """pair row record value observation point data entry variable column one of case sample
+item other"""
 GROUP_WORDS = frozenset(stem(one) for one in ("group", "category", "class", "interval", "bin"))
 ROWS = frozenset(stem(one) for one in _ROWS.split())
 """What a row or a column may be called: these group nothing."""
+OTHER_COLUMN = 0.2
+"""A word of another column: that one may have been meant."""
 DROPPED_CONDITION = 0.4
 """A number or a month that no part accounts for is a condition that was missed."""
 _MONTHS = """january february march april june july august september october november december
@@ -52,7 +57,8 @@ def doubt_of(
     if not words:
         return 1.0
     spans = [*_understood(asked), *also]
-    names = _names(asked)
+    resolved = list(resolved)
+    names = _names(asked, {one.column for one in resolved})
     open_words: list[str] = [
         text
         for start, text in words
@@ -63,6 +69,8 @@ def doubt_of(
     share = len(open_words) / len(words)
     share += QUOTED_NOTHING * _quoted_unknown(asked, spans, names)
     share += DROPPED_CONDITION * sum(1 for text in open_words if _chooses(text))
+    others = _other_columns(asked, {one.column for one in resolved})
+    share += OTHER_COLUMN * sum(1 for text in open_words if stem(text) in others)
     share += DROPPED_GROUP * _group_unknown(asked)
     if _restated(asked, {one.column for one in resolved}):
         share *= RESTATED
@@ -88,6 +96,16 @@ def _quoted_unknown(asked: Asked, spans: list[tuple[int, int]], names: set[str])
         if not known and not all(stem(one.text) in names for one in words):
             unknown += 1
     return unknown
+
+
+def _other_columns(asked: Asked, columns: set[str]) -> set[str]:
+    """Words of the columns of numbers that the reading does not use."""
+    return {
+        stem(atom.text)
+        for one in asked.table.table.columns
+        if one.type in NUMERIC and one.name not in columns and not is_a_label(asked, one.name)
+        for atom in atoms(one.name)
+    }
 
 
 def _is_a_row(asked: Asked, mention: Mention) -> bool:
@@ -140,8 +158,13 @@ def _understood(asked: Asked) -> list[tuple[int, int]]:
     return [*placed, *asked.options.understood, *(asked.derived.spans if asked.derived else ())]
 
 
-def _names(asked: Asked) -> set[str]:
-    """Words of the table's own names, and of the names that are wanted: rows are called so."""
-    texts = [one.name for one in asked.table.table.columns]
+def _names(asked: Asked, columns: set[str]) -> set[str]:
+    """Words of the columns in use, of keys and of the table's title, by which rows are called, and
+    of the names that are wanted. Those of other columns may ask for other columns."""
+    texts = [
+        one.name
+        for one in asked.table.table.columns
+        if one.name in columns or is_a_label(asked, one.name)
+    ]
     texts += [asked.table.table.title, *asked.wanted.names]
     return {stem(atom.text) for text in texts for atom in atoms(text)}

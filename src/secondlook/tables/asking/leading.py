@@ -38,7 +38,8 @@ ROWS = re.compile(
     re.IGNORECASE,
 )
 MOST = re.compile(
-    r"\b(?:highest|largest|greatest|biggest|maximum|top|(?<!at )most(?! (?:common|frequent|popular)))\b",
+    r"\b(?:highest|largest|greatest|biggest|maximum|top)\b"
+    r"|\b(?<!at )most\b(?! (?:common|frequent|popular))",
     re.IGNORECASE,
 )
 LEAST = re.compile(r"\b(?:lowest|smallest|(?<!at )least|fewest|minimum|bottom)\b", re.IGNORECASE)

@@ -31,7 +31,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("iqr", r"inter-?\s?quartile ranges?|\biqr\b"),
     ("quantile", r"\b(?P<at>\d{1,2}(?:\.\d+)?)(?:st|nd|rd|th)? (?:percentiles?|quantiles?)"),
     ("quantile", r"\b(?:(?P<low>first|lower|1st)|(?P<high>third|upper|3rd)) quartiles?"),
-    ("quantile", r"\bq(?P<quarter>[13])\b"),
+    ("quantile", r"\bq ?(?P<quarter>[13])\b"),
     ("std", r"(?:standard|std)\.? ?dev(?:iation)?s?\b|\bstd\b|\bst(?:d?)dev\b|\bsd\b"),
     ("variance", r"\bvariances?\b|\bvar\b"),
     ("skewness", r"\bskew(?:ness|ed)?\b"),
@@ -120,7 +120,8 @@ OTHER_WORK = re.compile(
     |decision\ tree|neural|split\w*|(?:min-?max|feature)\ scal\w*|scal(?:e|ed|ing)|standardi[sz]\w*
     |normali[sz](?:e|ed|ing|ation)|encod(?:e|ed|ing)\w*|one-hot|imput\w*|interpolat\w*|resampl\w*
     |rolling|moving\ average|cumulative|weighted|lag(?:ged)?|pivot\w*|merge\w*|join\w*|t-?tests?
-    |anova|chi-squared?|confidence\ intervals?|(?<!null\ )(?<!alternative\ )hypothes\w*|bootstrap\w*|pca|duplicat\w*|dedup\w*
+    |anova|chi-squared?|confidence\ intervals?|(?<!null\ )(?<!alternative\ )hypothes\w*
+    |bootstrap\w*|pca|duplicat\w*|dedup\w*
     |replac(?:e|ed|ing)|percentage\ change|growth\ rate|remov(?:e|es|ed|ing|al)|drop(?:s|ped|ping)?
     |exclud(?:e|es|ed|ing)|filter\w*|except|categori[sz]\w*|bin(?:s|ned|ning)|log(?:arithm\w*)?
     |transform\w*|z-?scores?|convert\w*|preprocess\w*|clean(?:ed|ing)?|consecutive|previous

@@ -138,6 +138,8 @@ def _columns(asked: Asked, kind: Kind, left: list[str]) -> tuple[list[Target] | 
     if wanted == ONE and len(named) > 1:
         first, second = (share_of_words(left, one) for one in named[:2])
         named = named[:1] if first > second else []
+    if wanted == TWO and len(named) > TWO:
+        named = _clearest(left, named)
     if len(named) == wanted:
         return named, [word for word in left if not any(_names([word], one) for one in named)]
     if kind in {"count", "share"}:
@@ -149,6 +151,17 @@ def _columns(asked: Asked, kind: Kind, left: list[str]) -> tuple[list[Target] | 
         usual = _paired(asked, named[0], known)
         left = [word for word in left if not _names([word], named[0])]
     return (usual or None), left
+
+
+def _clearest(left: Sequence[str], named: Sequence[Target]) -> list[Target]:
+    """The two whose whole names stand in the name, or that share the most words with it."""
+
+    def share(one: Target) -> int:
+        whole = squeezed(one.term.column)
+        return share_of_words(left, one) + 2 * (whole in left or whole in "".join(left))
+
+    first, second, third, *_ = sorted(named, key=share, reverse=True)
+    return [first, second] if share(second) > share(third) else []
 
 
 def _known(asked: Asked, *, any_type: bool) -> list[Target]:

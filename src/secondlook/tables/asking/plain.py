@@ -42,27 +42,32 @@ def plain_plans(asked: Asked) -> list[Plan]:
     kinds = {one.kind for one in said}
     if kinds & {"correlation", "covariance"}:
         return _of_pair(asked, [one for one in said if one.kind not in OVERRULED])
-    if "outliers" in kinds or {"missing", "missing_share"} & kinds:
-        said = [one for one in said if one.kind not in OVERRULED]
-    if "share" in kinds:
-        said = [one for one in said if one.kind == "share"]
     if kinds and kinds <= {"min", "max"} and NAMES_A_THING.match(asked.text):
         return []
+    said = _not_overruled(said)
     made = of_derived(asked)
     if made is not None:
         return [Plan(one.kind, (made,), at=one.at) for one in said if one.kind not in PAIRED]
-    if "slope" in kinds:
-        return _of_trend(asked)
-    plans: list[Plan] = []
-    for statistics, columns in _segments(asked, said):
-        several: list[Target | None] = [*columns] or [None]
-        for column in several:
-            for one in statistics:
-                plan = _plan(asked, one, column)
-                if plan is None:
-                    return []
-                plans.append(plan)
-    return plans
+    return _of_trend(asked) if "slope" in kinds else _by_segments(asked, said)
+
+
+def _not_overruled(said: list[Said]) -> list[Said]:
+    """`the number of outliers` is no count of rows."""
+    kinds = {one.kind for one in said}
+    if kinds & {"outliers", "missing", "missing_share"}:
+        return [one for one in said if one.kind not in OVERRULED]
+    return [one for one in said if one.kind == "share"] if "share" in kinds else said
+
+
+def _by_segments(asked: Asked, said: list[Said]) -> list[Plan]:
+    """Nothing where one of the statistics has no column."""
+    plans = [
+        _plan(asked, one, column)
+        for statistics, columns in _segments(asked, said)
+        for column in ([*columns] or [None])
+        for one in statistics
+    ]
+    return [plan for plan in plans if plan is not None] if all(plans) else []
 
 
 def _joined(said: list[Said]) -> list[Said]:
