@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import AnalysisFigure, ResultTable
 
 if TYPE_CHECKING:
-    from secondlook.sandbox import Outcome
+    from secondlook.answer import Scalar
+    from secondlook.sandbox import Outcome, Plain
 
 
 def as_json(value: Any) -> Any:
@@ -20,11 +22,17 @@ def result_table(outcome: Outcome | None) -> ResultTable | None:
     if outcome is None or outcome.frame is None:
         return None
     frame = outcome.frame
-    rows = tuple(
-        tuple(cell if not isinstance(cell, list | dict) else str(cell) for cell in row)
-        for row in frame.rows
-    )
+    rows = tuple(tuple(_cell(cell) for cell in row) for row in frame.rows)
     return ResultTable(columns=frame.columns, rows=rows, total_rows=frame.total_rows)
+
+
+def _cell(value: Plain) -> Scalar:
+    """A cell without a number is empty; JSON has no word for infinity either."""
+    if isinstance(value, list | dict):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
 
 
 def figures_of(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
