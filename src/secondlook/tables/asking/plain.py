@@ -64,10 +64,14 @@ def _by_segments(asked: Asked, said: list[Said]) -> list[Plan]:
     plans = [
         _plan(asked, one, column)
         for statistics, columns in _segments(asked, said)
-        for column in ([*columns] or [None])
+        for column in _or_none(columns)
         for one in statistics
     ]
     return [plan for plan in plans if plan is not None] if all(plans) else []
+
+
+def _or_none(columns: list[Target]) -> list[Target | None]:
+    return [*columns] if columns else [None]
 
 
 def _joined(said: list[Said]) -> list[Said]:
