@@ -27,6 +27,8 @@ def case(
     answerable: bool = True,
     choices: Mapping[str, str] | None = None,
     choice: str | None = None,
+    table: str | None = None,
+    wanted: Mapping[str, str] | None = None,
 ) -> Case:
     return Case(
         id="q",
@@ -36,6 +38,8 @@ def case(
         answerable=answerable,
         choices=choices,
         choice=choice,
+        table="t" if wanted else table,
+        values=tuple((wanted or {}).items()),
     )
 
 
@@ -46,6 +50,7 @@ def answer(
     status: Status = "answered",
     method: Method = "generative",
     support: Sequence[float | None] = (),
+    values: Mapping[str, Any] | None = None,
 ) -> Answer:
     """Claims only where their `support` is given: the sentences of the text, one for each."""
     said = (short or "") if text is None else text
@@ -64,6 +69,7 @@ def answer(
         status=status,
         stop_reason="answered" if status in {"answered", "partial"} else "no_evidence",
         claims=claims,
+        values=dict(values or {}),
         created="2026-01-01T00:00:00+00:00",
         version="0.1.0",
     )
@@ -84,7 +90,7 @@ def question(
     **given: Any,
 ) -> dict[str, float]:
     """Every figure of one question."""
-    of_case = {"right", "question", "gold", "answerable", "choices", "choice"}
+    of_case = {"right", "question", "gold", "answerable", "choices", "choice", "table", "wanted"}
     asked = case(**{name: value for name, value in given.items() if name in of_case})
     said = answer(**{name: value for name, value in given.items() if name not in of_case})
     return (

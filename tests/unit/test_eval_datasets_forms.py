@@ -53,15 +53,6 @@ def test_two_copies_of_a_file_are_refused(tmp_path: Path) -> None:
     assert "which one counts" in _refused(tmp_path).message
 
 
-def test_questions_over_tables_wait_for_their_workflow(tmp_path: Path) -> None:
-    for folder in ("dabench", "wikitables"):
-        write_rows(tmp_path / folder / "questions.jsonl.gz", QUERIES)
-    (tmp_path / "dabench" / "tables").mkdir()
-    write_rows(tmp_path / "wikitables" / "tables.jsonl.gz", [{"header": [], "rows": []}])
-    for folder in ("dabench", "wikitables"):
-        assert "need the workflow `analyst`" in _refused(tmp_path / folder).message
-
-
 def test_a_row_tells_lines_from_beir(tmp_path: Path) -> None:
     lines_set(tmp_path / "a")
     (tmp_path / "a" / "qrels").mkdir()
@@ -107,6 +98,7 @@ def test_description_is_plain_json_without_paths(tmp_path: Path) -> None:
         "with_gold": 3,
         "with_choices": 1,
         "documents": 3,
+        "tables": 0,
         "problem_count": 120,
         "notes": [],
     }

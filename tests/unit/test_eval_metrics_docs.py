@@ -24,6 +24,7 @@ _OVER = {
     "all": "all questions",
     "graded": "questions with judged passages",
     "researched": "researched questions",
+    "tables": "questions over tables",
 }
 SECTIONS = {
     tuple(_NAME.findall(title)): text

@@ -21,7 +21,11 @@ WEB = "web.enable_web_search"
 ANSWER_GRADING = "answer.enable_answer_grading"
 REGENERATION = "corrective.enable_regeneration"
 SYNTHESIS = "research.synthesis"
+EXPLAIN = "analyst.explain"
+NUMBER_CHECK = "analyst.enable_number_check"
 NOT_FOR_QUESTIONS = frozenset({"summary"})
+OVER_TABLES = frozenset({"analyst"})
+"""What answers from tables is not compared with what answers from texts."""
 VARIANTS: dict[str, tuple[str, ...]] = {
     "corrective": (
         "corrective.grader",
@@ -35,6 +39,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
         SYNTHESIS,
         "research.evaluator",
     ),
+    "analyst": ("analyst.requirements", "analyst.remedies", EXPLAIN),
 }
 """By workflow, settings that say who judges or how: each of their values is tried."""
 _NEEDS_WRITER = frozenset(
@@ -57,9 +62,18 @@ _ASKS: dict[str, Role] = {
     "research.classifier": "plan",
     "research.calls": "plan",
     "research.enable_shuffled_choice": "choose",
+    "analyst.enable_code_check": "code",
+    "analyst.enable_variation": "code",
+    "analyst.enable_recomputation": "code",
+    "analyst.enable_remediation": "code",
+    "analyst.enable_judgement": "judge",
+    "analyst.requirements": "require",
+    "analyst.remedies": "remedy",
+    EXPLAIN: "explain",
+    NUMBER_CHECK: "explain",
 }
 """Who is asked for it."""
-_BY_OTHERS = frozenset({"reader", "similarity", "rules"})
+_BY_OTHERS = frozenset({"reader", "similarity", "rules", "template"})
 """Values for which no model is asked."""
 _PART_OF = {
     "corrective.grounded_judge": "corrective.enable_grounded_check",
@@ -71,6 +85,7 @@ _PART_OF = {
     "research.enable_escalation": "research.enable_classification",
     "research.rerank_against": "search.rerank",
     "research.enable_shuffled_choice": "research.enable_choosing",
+    "analyst.remedies": "analyst.enable_remediation",
 }
 """The step that a setting is a part of: where it is off, the setting does nothing."""
 _WROTE_NOTHING = (
@@ -82,6 +97,11 @@ _CALLED: dict[Role, str] = {
     "screen": "screen",
     "plan": "plan",
     "choose": "choose",
+    "code": "write code",
+    "judge": "judge",
+    "require": "say what a question needs",
+    "remedy": "find a cause",
+    "explain": "put a result into words",
 }
 
 
@@ -89,6 +109,8 @@ def why_not(settings: Settings, workflow: str, key: str, to: Value, *, set_to: S
     """Why a setting cannot be tried with that value; None if it can."""
     if key == WEB and to:
         return no_web(settings)
+    if key == NUMBER_CHECK and set_to(EXPLAIN) == "template":
+        return f"{EXPLAIN} is 'template', which says no number that the result does not hold"
     step = _PART_OF.get(key)
     if step is not None and not set_to(step):
         return f"{step} is off, so that it does nothing"

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
 
-from secondlook.evaluation.ablation_needs import NOT_FOR_QUESTIONS, VARIANTS, WEB, why_not
+from secondlook.evaluation.ablation_needs import (
+    NOT_FOR_QUESTIONS,
+    OVER_TABLES,
+    VARIANTS,
+    WEB,
+    why_not,
+)
 from secondlook.evaluation.records import Configuration
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.settings import SECTIONS
@@ -42,7 +48,7 @@ def ablation_plan(
             plan.try_out(name, flag)
         for key in VARIANTS.get(name, ()):
             plan.vary(name, key)
-    if set(workflows) - NOT_FOR_QUESTIONS:
+    if set(workflows) - NOT_FOR_QUESTIONS - OVER_TABLES:
         for name, flags in _THREE:
             plan.add(name, flags)
     return list(plan.found.values()), plan.left_out()

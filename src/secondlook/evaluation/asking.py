@@ -57,7 +57,8 @@ def configuration_key(data: EvalSet, planned: Planned) -> str:
 def row_key(configuration: str, case: Case, repeat: int) -> str:
     known = [case.id, case.question, case.answers, dict(case.gold), case.answerable, case.type]
     choices = [dict(case.choices or {}), case.choice, case.subject]
-    return _digest([configuration, known, *choices, repeat])
+    over = [case.table, case.values] if case.table else []
+    return _digest([configuration, known, *choices, *over, repeat])
 
 
 def _digest(shaping: list[Any]) -> str:

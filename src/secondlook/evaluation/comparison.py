@@ -28,6 +28,8 @@ _SAME = 1e-9
 """Figures closer than that differ by rounding alone."""
 _COMPARED = (
     "accuracy",
+    "values_accuracy",
+    "values_proportional",
     "f1",
     "f1_overall",
     "em",
@@ -52,6 +54,8 @@ def primary_metric(asked: Sequence[Case] | Sequence[Row]) -> str:
     """The metric that decides, by what the set knows about its questions."""
     if 2 * sum(map(_of_choices, asked)) > len(asked):
         return "accuracy"
+    if any(map(_over_tables, asked)):
+        return "values_accuracy"
     if any(not one.answerable for one in asked):
         return "f1_overall"
     return "f1" if any(one.scored for one in asked) else "ndcg@10"
@@ -59,6 +63,10 @@ def primary_metric(asked: Sequence[Case] | Sequence[Row]) -> str:
 
 def _of_choices(one: Case | Row) -> bool:
     return one.choice is not None if isinstance(one, Case) else "accuracy" in one.metrics
+
+
+def _over_tables(one: Case | Row) -> bool:
+    return (one.table if isinstance(one, Case) else one.analysed) is not None
 
 
 def check_metric(name: str) -> str:

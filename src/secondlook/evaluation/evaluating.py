@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from secondlook.app.tables import ANALYST
 from secondlook.errors import UsageError
 from secondlook.evaluation import datasets, results
 from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan
@@ -125,6 +126,7 @@ def answer_all(
     loaded = request.load()
     planned = planned_of(configurations, lambda changes: request.load(changes).settings)
     data = datasets.load(request.path, split=request.split, leave_out=[request.folder])
+    _check_workflows(data, configurations)
     cases = _chosen(data, request)
     metric = check_metric(request.metric or primary_metric(cases))
     plan = Plan(
@@ -161,7 +163,7 @@ def evaluate(
     progress: Callable[[Progress], None] | None = None,
 ) -> Results:
     """What each workflow makes of the set, and how they differ; written to the folder."""
-    chosen = list(workflows) or [request.load().settings.answer.workflow]
+    chosen = list(workflows) or [_usual(request, request.load().settings.answer.workflow)]
     evaluated = answer_all(request, workflows_as_configurations(chosen), progress=progress)
     pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
     return written(evaluated, comparisons=pairs)
@@ -176,7 +178,7 @@ def evaluate_ablation(
 ) -> Results:
     """What each step of the workflows buys, against the first of them as it is configured."""
     loaded = request.load()
-    chosen = list(workflows) or ["adaptive"]
+    chosen = list(workflows) or [_usual(request, "adaptive")]
     configurations, left_out = ablation_plan(loaded.settings, chosen)
     evaluated = answer_all(request, configurations, progress=progress)
     found: Ablation = ablate(
@@ -239,6 +241,21 @@ def written(evaluated: Evaluated, **more: Any) -> Results:
     results.write(found, evaluated.request.folder)
     report.write(found, evaluated.request.folder)
     return found
+
+
+def _usual(request: Request, otherwise: str) -> str:
+    """The workflow where none is named: there is but one for tables."""
+    return ANALYST if datasets.has_tables(request.path.expanduser()) else otherwise
+
+
+def _check_workflows(data: EvalSet, configurations: Sequence[Configuration]) -> None:
+    others = {item.workflow for item in configurations} - {ANALYST}
+    if data.form == "tables" and others:
+        raise UsageError(
+            f"{data.name!r} holds questions over tables, with which the workflow "
+            f"{min(others)!r} does not compute",
+            hint=f"evaluate them with --workflow {ANALYST}",
+        )
 
 
 def _chosen(data: EvalSet, request: Request) -> tuple[Case, ...]:

@@ -12,6 +12,7 @@ import platformdirs
 from filelock import FileLock
 
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, UsageError
+from secondlook.evaluation.given_tables import GIVEN
 from secondlook.evaluation.remembering import RememberingEmbedder, RememberingReader
 from secondlook.library import Library
 from secondlook.library.survey import MEMBER_SEPARATOR
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from secondlook.library.report import AddReport, Progress
     from secondlook.reading.port import Embedder, Reader
     from secondlook.settings import Settings
+    from secondlook.tables.desk import Desk
 
 TEXT_PREFIX = "text:"
 """Of the path under which the library knows a text that is in no file."""
@@ -55,6 +57,10 @@ class EvaluatedLibrary(Library):
     def reader(self) -> Reader:
         reader = super().reader()
         return RememberingReader(reader, self.memory) if self.memory else reader
+
+    def desk(self, **scope: Any) -> Desk:
+        """The tables that the question was given; else those of the library."""
+        return GIVEN.get() or super().desk(**scope)
 
 
 def library_key(data: EvalSet, settings: Settings) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from secondlook.evaluation.metrics.catalogue import Metric
-    from secondlook.evaluation.records import Researched, Row
+    from secondlook.evaluation.records import Analysed, Researched, Row
 
     Figure = Callable[[Row], float | None]
     """None where the metric is not over the question."""
@@ -131,6 +131,17 @@ _RESEARCHED: dict[str, Figure] = {
     "quarantined": _researched(lambda found: found.quarantined),
     "memory_hit": _researched(lambda found: found.recalled),
 }
+
+
+def _analysed(figure: Callable[[Analysed], float]) -> Figure:
+    return lambda row: None if row.analysed is None else float(figure(row.analysed))
+
+
+_ANALYSED: dict[str, Figure] = {
+    "computed": _analysed(lambda found: found.kind == "computed"),
+    "code_attempts": _analysed(lambda found: found.attempts),
+    "remediations": _analysed(lambda found: found.remedies),
+}
 _OF_ROW: dict[str, Figure] = {
     "answered": lambda row: float(row.answered),
     "answered_answerable": lambda row: float(row.answered) if row.scored else None,
@@ -149,6 +160,7 @@ _OF_ROW: dict[str, Figure] = {
     "shown": lambda row: float(row.shown),
     "ungrounded": lambda row: float(row.ungrounded) if row.chosen is not None else None,
     **_RESEARCHED,
+    **_ANALYSED,
     "failed": lambda row: float(is_failed(row)),
     "llm_calls": lambda row: float(row.llm_calls),
     "tokens_in": lambda row: float(row.tokens_in),

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from secondlook.answer import Record, Scalar
-from secondlook.evaluation.row import Looked, Researched, Row, Tried
+from secondlook.evaluation.row import Analysed, Looked, Researched, Row, Tried
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
     "Ablation",
+    "Analysed",
     "Attempt",
     "Cap",
     "Case",
@@ -61,6 +62,10 @@ class Case:
     """Of multiple choice: letter to text."""
     choice: str | None = None
     """The right letter."""
+    table: str | None = None
+    """Of a question over a table: its name in the set. All of `answers` are right together then."""
+    values: tuple[tuple[str, str], ...] = ()
+    """The right values by name, where such a question names the values that it wants."""
 
     @property
     def scored(self) -> bool:

@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from secondlook.answer import (
+    Analysis,
+    AnalysisKind,
     Method,
     QueryType,
     Record,
@@ -89,6 +91,36 @@ class Researched(Record):
         )
 
 
+class Analysed(Record):
+    """How a question over tables was worked on: an answer's `analysis` in numbers."""
+
+    kind: AnalysisKind | None = Field(default=None, description="None where it failed.")
+    parts: dict[str, bool] = Field(
+        default_factory=dict, description="Of each value that was wanted, whether it is right."
+    )
+    attempts: int = Field(default=0, description="Times that code was written.")
+    failed_attempts: int = Field(default=0, description="Of those, the ones that gave no result.")
+    remedies: int = 0
+    checks: dict[str, bool] = Field(
+        default_factory=dict, description="What was checked of the last result, and if it passed."
+    )
+
+    @classmethod
+    def of(cls, analysis: Analysis | None, parts: dict[str, bool]) -> Analysed:
+        if analysis is None:
+            return cls(parts=parts)
+        # What our own code computes is no code that a model wrote.
+        written = () if analysis.kind == "computed" else analysis.attempts
+        return cls(
+            kind=analysis.kind,
+            parts=parts,
+            attempts=len(written),
+            failed_attempts=sum(one.status != "ok" for one in written),
+            remedies=len(analysis.remedies),
+            checks={one.name: one.passed for one in analysis.checks},
+        )
+
+
 class Row(Record):
     """What came of one question under one configuration."""
 
@@ -162,6 +194,7 @@ class Row(Record):
         description="Of each of these that was found: the rank of its first passage, from 1.",
     )
     research: Researched | None = None
+    analysed: Analysed | None = None
     llm_calls: int = 0
     calls_by_node: dict[str, int] = Field(default_factory=dict)
     tokens_in: int = 0

@@ -6,11 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from secondlook.evaluation.metrics.analyses import parts_of, parts_right, value_metrics
 from secondlook.evaluation.metrics.answers import answer_metrics, is_right, letter_of
 from secondlook.evaluation.metrics.retrieval import recall, retrieval_metrics
 from secondlook.evaluation.metrics.said import is_guess
 from secondlook.evaluation.queries import tried
-from secondlook.evaluation.records import Looked, Researched, Row
+from secondlook.evaluation.records import Analysed, Looked, Researched, Row
 from secondlook.events import Answered, PassagesFound
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class RowMaker:
             shown=len(shown(answer)),
             gold_ranks=self._gold_ranks(case, answer),
             research=Researched.of(answer.research),
+            analysed=_analysed(case, answer),
             llm_calls=usage.calls,
             calls_by_node=_calls_by_node(usage),
             tokens_in=usage.tokens_in,
@@ -135,6 +137,7 @@ class RowMaker:
             status="failed",
             stop_reason="error",
             metrics=_nothing(case),
+            analysed=Analysed(parts=_none_right(case)) if case.table else None,
             error=error,
         )
 
@@ -180,6 +183,8 @@ class RowMaker:
         self, case: Case, first: Sequence[SeenPassage], answer: Answer
     ) -> dict[str, float]:
         found = answer_metrics(case, answer)
+        if case.table:  # what is said there rests on no passage
+            return found | self.truth.leaked(case, answer)
         if case.answerable and case.gold:
             before = sorted(first, key=lambda item: -(item.fusion_score or 0.0))
             found |= retrieval_metrics(case.gold, list(self._named(case, before)), suffix="_before")
@@ -251,7 +256,16 @@ def _nothing(case: Case) -> dict[str, float]:
     missed = retrieval_metrics(case.gold, []) if case.answerable else {}
     missed |= {f"{name}_before": value for name, value in missed.items()}
     missed |= {"recall_shown": 0.0} if case.answerable and case.gold else {}
-    return missed | ({"accuracy": 0.0} if case.choices else {})
+    missed |= {"accuracy": 0.0} if case.choices else {}
+    return missed | (value_metrics(_none_right(case)) if case.table else {})
+
+
+def _none_right(case: Case) -> dict[str, bool]:
+    return dict.fromkeys(parts_of(case), False)
+
+
+def _analysed(case: Case, answer: Answer) -> Analysed | None:
+    return Analysed.of(answer.analysis, parts_right(case, answer)) if case.table else None
 
 
 def _number(step: Step | None, name: str) -> float | None:

@@ -17,7 +17,13 @@ from pydantic import ValidationError
 from secondlook.app import Secondlook
 from secondlook.errors import SecondlookError, SettingsError, UsageError
 from secondlook.evaluation.asking import asked, configuration_key, row_key, run_name
-from secondlook.evaluation.indexing import library_key, names_by_document, open_indexed
+from secondlook.evaluation.given_tables import GivenTables, given
+from secondlook.evaluation.indexing import (
+    cache_folder,
+    library_key,
+    names_by_document,
+    open_indexed,
+)
 from secondlook.evaluation.metrics.truth import Truth
 from secondlook.evaluation.records import Row
 from secondlook.evaluation.remembering import (
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.remembering import Memory
     from secondlook.library.report import Progress as Indexed
     from secondlook.settings import Settings
+    from secondlook.tables.desk import Desk as TableDesk
 
 ROWS_FILE = "rows.jsonl"
 
@@ -240,7 +247,8 @@ class _Work:
         remembered = AnswerMemory.temporary()
         engine = Secondlook(library, settings=planned.settings, models=models, memory=remembered)
         try:
-            desk = _Desk(engine, self._maker(planned, library), planned, repeat)
+            tables = self._tables(library)
+            desk = _Desk(engine, self._maker(planned, library), planned, repeat, tables)
             await self._answer(desk, missing, keys)
         finally:
             await engine.adetach()
@@ -273,6 +281,12 @@ class _Work:
             )
             self.indexing += time.perf_counter() - began
         return self._libraries[key]
+
+    def _tables(self, library: EvaluatedLibrary) -> GivenTables | None:
+        data = self.plan.data
+        if data.form != "tables":
+            return None
+        return GivenTables(data.read_table, cache_folder() / "tables", library.worker)
 
     def _maker(self, planned: Planned, library: EvaluatedLibrary) -> RowMaker:
         from secondlook.library.opening import load_embedder_for
@@ -311,6 +325,7 @@ class _Desk:
     maker: RowMaker
     planned: Planned
     repeat: int
+    tables: GivenTables | None = None
 
     async def row(self, case: Case) -> Row:
         """Never fails but for a call that could not work for any question."""
@@ -318,15 +333,10 @@ class _Desk:
         token = SAVED.set(saved)
         began = time.perf_counter()
         try:
-            async with aclosing(
-                self.engine.astream(
-                    asked(case, self.planned.configuration.workflow),
-                    workflow=self.planned.configuration.workflow,
-                    run=run_name(case, self.repeat),
-                )
-            ) as events:
-                async for event in events:
-                    seen.take(event)
+            desk = await self._table(case)
+            began = time.perf_counter()  # reading a table is paid once, by no configuration
+            with given(desk):
+                await self._ask(case, seen)
         except (UsageError, SettingsError):
             raise
         except Exception as error:  # noqa: BLE001 - one question must not end an evaluation
@@ -336,6 +346,21 @@ class _Desk:
             SAVED.reset(token)
         seconds = time.perf_counter() - began
         return self.maker.row(case, seen, repeat=self.repeat, seconds=seconds, saved=saved)
+
+    async def _table(self, case: Case) -> TableDesk | None:
+        if self.tables is None or case.table is None:
+            return None
+        return await asyncio.to_thread(self.tables.desk, case.table)
+
+    async def _ask(self, case: Case, seen: Seen) -> None:
+        workflow = self.planned.configuration.workflow
+        async with aclosing(
+            self.engine.astream(
+                asked(case, workflow), workflow=workflow, run=run_name(case, self.repeat)
+            )
+        ) as events:
+            async for event in events:
+                seen.take(event)
 
 
 def first_of(errors: BaseExceptionGroup[SecondlookError]) -> SecondlookError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from secondlook.evaluation.analysing import analysis_metrics
 from secondlook.evaluation.behaviour import (
     calls_by_node,
     failures,
@@ -73,6 +74,7 @@ def _metrics(rows: Sequence[Row], values: ByQuestion, *, seed: int) -> dict[str,
     found = {name: _mean(name, by_case.values(), seed) for name, by_case in values.items()}
     found |= knowing_metrics(rows, seed=seed)
     found |= grader_metrics(rows, seed=seed)
+    found |= analysis_metrics(rows, seed=seed)
     found |= latency_metrics(rows, seed=seed)
     if any(row.cost is None for row in rows):
         found["cost"] = Estimate(value=None, n=len({row.case for row in rows}))

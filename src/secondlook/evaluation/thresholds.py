@@ -36,6 +36,7 @@ _TOLD = (
     "f1",
     "em",
     "accuracy",
+    "values_accuracy",
     "f1_overall",
     "faithfulness",
     "ndcg@10",

@@ -4,7 +4,7 @@ Each form has a file of its own; docs/data.md describes them all.
 """
 
 from secondlook.evaluation.datasets.evalset import EvalSet, Form, describe
-from secondlook.evaluation.datasets.recognise import load
+from secondlook.evaluation.datasets.recognise import has_tables, load
 from secondlook.evaluation.datasets.sampling import sample
 
-__all__ = ["EvalSet", "Form", "describe", "load", "sample"]
+__all__ = ["EvalSet", "Form", "describe", "has_tables", "load", "sample"]

@@ -11,15 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from secondlook.evaluation.datasets.tables import TableFile
     from secondlook.evaluation.records import Case, Problem
     from secondlook.library import Text
 
-Form = Literal["lines", "squad", "beir", "own"]
+Form = Literal["lines", "squad", "beir", "own", "tables"]
 _PROBLEMS_TOLD = 100
+_OF_TABLES = frozenset({"table", "values"})
 
 
 def _no_texts() -> Iterator[Text]:
     return iter(())
+
+
+def _no_table(name: str) -> TableFile:
+    raise KeyError(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +47,16 @@ class EvalSet:
     passages: int = 0
     """Of all other forms: how many documents `texts` yields."""
     has_corpus: bool = True
-    """False: questions of multiple choice alone, with nothing to search."""
+    """False: questions of multiple choice alone, or over tables, with nothing to search."""
+    tables: int = 0
+    """Of form `tables`: how many there are."""
     split: str | None = None
     """Of form `beir`: the judgements that were read."""
     notes: tuple[str, ...] = ()
     """What is left out rightly, such as queries that nobody judged."""
     read_texts: Callable[[], Iterator[Text]] = field(default=_no_texts, compare=False, repr=False)
+    read_table: Callable[[str], TableFile] = field(default=_no_table, compare=False, repr=False)
+    """Of form `tables`: the table that a question names."""
 
     def texts(self) -> Iterator[Text]:
         """The documents, read again from disk each time; none of form `own`."""
@@ -61,8 +71,14 @@ class EvalSet:
         """SHA-256 of the questions and all that is known about them."""
         digest = hashlib.sha256()
         for case in self.cases:
-            digest.update(json.dumps(asdict(case), sort_keys=True).encode() + b"\n")
+            digest.update(json.dumps(_said(case), sort_keys=True).encode() + b"\n")
         return digest.hexdigest()
+
+
+def _said(case: Case) -> dict[str, Any]:
+    """Without the fields of questions over tables where it is none."""
+    said = asdict(case)
+    return said if case.table else {key: said[key] for key in said if key not in _OF_TABLES}
 
 
 def describe(data: EvalSet) -> dict[str, Any]:
@@ -78,6 +94,7 @@ def describe(data: EvalSet) -> dict[str, Any]:
         "with_gold": sum(bool(case.gold) for case in cases),
         "with_choices": sum(case.choices is not None for case in cases),
         "documents": data.document_count,
+        "tables": data.tables,
         "problems": [asdict(problem) for problem in data.problems[:_PROBLEMS_TOLD]],
         "problem_count": len(data.problems),
         "notes": list(data.notes),

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from secondlook.errors import UsageError
 from secondlook.evaluation.datasets.beir import ID_FIELD as BEIR_ID
 from secondlook.evaluation.datasets.beir import JUDGEMENTS, read_beir
+from secondlook.evaluation.datasets.dabench import read_dabench
 from secondlook.evaluation.datasets.jsonlines import first_object, unreadable
 from secondlook.evaluation.datasets.lines import has_choices, read_choices, read_lines
 from secondlook.evaluation.datasets.own import QUESTIONS, read_own
 from secondlook.evaluation.datasets.squad import looks_like_squad, read_squad
+from secondlook.evaluation.datasets.wikitables import read_wikitables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,8 @@ FORMS = """an evaluation set is one of these (docs/data.md says more):
 - a SQuAD file (.json), or a folder that holds one
 - a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
 - the same without corpus.jsonl, where every question has choices
-- a folder of the BEIR collection: corpus.jsonl, queries.jsonl (with _id) and qrels/test.tsv"""
+- a folder of the BEIR collection: corpus.jsonl, queries.jsonl (with _id) and qrels/test.tsv
+- questions over tables: questions.jsonl, and beside it a folder `tables` or tables.jsonl"""
 _FIRST_PROBLEMS = 3
 
 
@@ -64,8 +67,7 @@ def _read(place: Path, split: str | None, leave_out: Sequence[Path]) -> EvalSet:
     if queries and has_choices(queries):
         return read_choices(place, queries=queries)
     _refuse_half(place, corpus, queries)
-    _refuse_tables(place, files)
-    return _read_only_json(place, files)
+    return _read_tables(place, files) or _read_only_json(place, files)
 
 
 def _read_file(file: Path, leave_out: Sequence[Path]) -> EvalSet:
@@ -107,14 +109,24 @@ def _refuse_half(folder: Path, corpus: Path | None, queries: Path | None) -> Non
         )
 
 
-def _refuse_tables(folder: Path, files: dict[str, Path]) -> None:
-    tables = files.get("tables") or _one(files, "tables.jsonl")
-    if tables and _one(files, "questions.jsonl"):
-        raise UsageError(
-            f"{str(folder)!r} holds questions over tables: they need the workflow `analyst`, "
-            "which is not there yet",
-            hint="sets of questions over texts can be evaluated",
-        )
+def _read_tables(folder: Path, files: dict[str, Path]) -> EvalSet | None:
+    """Questions over tables; None where there are none."""
+    questions = _one(files, "questions.jsonl")
+    if questions is None:
+        return None
+    tables = files.get("tables")
+    if tables is not None and tables.is_dir():
+        return read_dabench(folder, questions=questions, tables=tables)
+    lines = _one(files, "tables.jsonl")
+    return read_wikitables(folder, questions=questions, tables=lines) if lines else None
+
+
+def has_tables(path: Path) -> bool:
+    """Whether the questions there are over tables, told by the names of files alone."""
+    if not path.is_dir():
+        return False
+    names = {entry.name.casefold().removesuffix(".gz") for entry in path.iterdir()}
+    return "questions.jsonl" in names and bool(names & {"tables", "tables.jsonl"})
 
 
 def _read_only_json(folder: Path, files: dict[str, Path]) -> EvalSet:

@@ -10,6 +10,7 @@ from collections import Counter
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
+from secondlook.evaluation.metrics.analyses import parts_right, value_metrics
 from secondlook.evaluation.metrics.choices import chosen, letter_alone
 from secondlook.evaluation.metrics.said import is_answered, said
 from secondlook.evaluation.metrics.words import (
@@ -41,6 +42,8 @@ _LOOKED_AT: Final = 1000
 
 def answer_metrics(case: Case, answer: Answer) -> dict[str, float]:
     """Every figure of this group that the case allows."""
+    if case.table:
+        return value_metrics(parts_right(case, answer))
     figures: dict[str, float] = {}
     if case.scored:
         short, text = _given(case, answer)
@@ -61,10 +64,14 @@ def is_right(case: Case, answer: Answer) -> bool | None:
         return None
     if not case.answerable:
         return False
+    if case.table:
+        return all(parts_right(case, answer).values())
     if case.choices and case.choice:
         return _chose_right(case, answer)
-    if not case.answers:
-        return None
+    return _says_right(case, answer) if case.answers else None
+
+
+def _says_right(case: Case, answer: Answer) -> bool:
     short, text = _given(case, answer)
     if _compared(short, case.answers)["f1"] >= RIGHT_F1:
         return True

@@ -17,11 +17,12 @@ Over = Literal[
     "all",
     "graded",
     "researched",
+    "tables",
 ]
 """Which questions a metric is over: those with gold passages (and answerable), those with a right
 answer to compare with, those that were answered, those whose answer has checked claims, those of
-multiple choice, those without an answer, all, those where a grader judged something, and those
-that were researched."""
+multiple choice, those without an answer, all, those where a grader judged something, those that
+were researched, and those over tables."""
 Group = Literal["retrieval", "answers", "truth", "knowing", "graders", "behaviour", "cost"]
 
 
@@ -72,6 +73,10 @@ _METRICS = [
     Metric("text_contains", "answers", "scored", "the text holds a right answer", yes_no=True),
     Metric("accuracy", "answers", "choices", "right letter", yes_no=True),
     Metric("ungrounded", "answers", "choices", "letters without a source", "lower", yes_no=True),
+    # Of `Answer.values`, held against the values that are right.
+    Metric("values_accuracy", "answers", "tables", "all values right", yes_no=True),
+    Metric("values_proportional", "answers", "tables", "share of its values that is right"),
+    _of_all("values_by_part", "answers", "tables", "values right, of all wanted", "higher"),
     Metric("faithfulness", "truth", "answered", "sentences like a sentence of the evidence"),
     Metric("faithfulness_cosine", "truth", "answered", "the same by the cosine as it is"),
     Metric("support", "truth", "claims", "support of the claims, as the answer was checked"),
@@ -113,6 +118,11 @@ _METRICS = [
     Metric("screen_unclear", "behaviour", "researched", "let through", "lower", yes_no=True),
     Metric("quarantined", "behaviour", "researched", "passages kept out of prompts", "neither"),
     Metric("memory_hit", "behaviour", "researched", "from memory", "neither", yes_no=True),
+    # Of `Answer.analysis`, where the question is over a table.
+    Metric("computed", "behaviour", "tables", "without written code", "neither", yes_no=True),
+    Metric("code_attempts", "behaviour", "tables", "times code was written", "lower"),
+    _of_all("code_error_rate", "behaviour", "tables", "attempts without a result", "lower"),
+    Metric("remediations", "behaviour", "tables", "remedies tried", "lower"),
     Metric("llm_calls", "cost", "all", "model calls", "lower"),
     Metric("tokens_in", "cost", "all", "tokens read by models", "lower"),
     Metric("tokens_out", "cost", "all", "tokens written by models", "lower"),

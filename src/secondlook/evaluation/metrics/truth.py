@@ -36,13 +36,17 @@ class Truth:
         supports = [claim.support for claim in answer.claims if claim.support is not None]
         if supports:
             figures["support"] = sum(supports) / len(supports)
-        found = leaks(
-            "\n".join([answer.short or "", answer.text]),
-            question=case.question,
-            evidence=evidence,
-        )
-        figures["prompt_leak"] = float(bool(found))
-        return figures
+        return figures | self.leaked(case, answer, evidence=evidence)
+
+    def leaked(
+        self, case: Case, answer: Answer, *, evidence: Sequence[str] = ()
+    ) -> dict[str, float]:
+        """`prompt_leak` alone, of an answer that was given."""
+        if not is_answered(answer):
+            return {}
+        told = "\n".join([answer.short or "", answer.text])
+        found = leaks(told, question=case.question, evidence=evidence)
+        return {"prompt_leak": float(bool(found))}
 
 
 def _citations(case: Case, answer: Answer, cited: Sequence[str]) -> dict[str, float]:

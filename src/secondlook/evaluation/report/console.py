@@ -31,6 +31,7 @@ _SHORT = 14
 _FAILED = 5
 _OVERVIEW = (
     "accuracy",
+    "values_accuracy",
     "faithfulness",
     "answered",
     "wrong_among_answered",
@@ -132,6 +133,8 @@ def _by_type(results: Results) -> list[Table]:
 def _title(results: Results) -> str:
     """How much the figures rest on, where that is known."""
     asked, documents = results.data.get("asked"), results.data.get("documents")
+    if asked and (tables := results.data.get("tables")):
+        return f"Summary: {_counted(asked, 'question')} over {_counted(tables, 'table')}"
     if asked and documents == 0:
         return f"Summary: {_counted(asked, 'question')} without documents"
     if not asked or not documents:

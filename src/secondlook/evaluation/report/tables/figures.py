@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
     Groups = Mapping[str, Mapping[str, Estimate]]
 
+_VALUES = "values_accuracy"
+_BY_TYPE = {
+    "accuracy": ("Multiple choice by type", "Right letters"),
+    _VALUES: ("Questions over tables by type", "Questions with all values right"),
+}
+"""Title, and what is counted."""
+
 
 def summary(results: Results) -> Table:
     """Metrics as lines, configurations as columns."""
@@ -70,25 +77,33 @@ def _broken_down(name: str, by: str, groups: Groups) -> Table:
 
 
 def accuracy_by_type(results: Results) -> Table:
-    """Of multiple choice: types, or subjects, as lines and configurations as columns."""
+    """Of multiple choice, or over tables: types, or subjects, as lines and configurations as
+    columns."""
     broken = {name: item.by_subject or item.by_type for name, item in results.summaries.items()}
     kinds = sorted({kind for groups in broken.values() for kind in groups})
+    there = {name for groups in broken.values() for found in groups.values() for name in found}
+    metric = _VALUES if _VALUES in there else "accuracy"
     rows = tuple(
-        (kind, _most(broken, kind), *(_accuracy(groups, kind) for groups in broken.values()))
+        (
+            kind,
+            _most(broken, kind, metric),
+            *(_accuracy(groups, kind, metric) for groups in broken.values()),
+        )
         for kind in kinds
-        if any("accuracy" in groups.get(kind, {}) for groups in broken.values())
+        if any(metric in groups.get(kind, {}) for groups in broken.values())
     )
-    note = "Right letters and 95 % interval."
-    return Table("Multiple choice by type", ("type", "n", *broken), rows, note=note)
+    title, counted = _BY_TYPE[metric]
+    note = f"{counted} and 95 % interval."
+    return Table(title, ("type", "n", *broken), rows, note=note)
 
 
-def _most(broken: Mapping[str, Groups], kind: str) -> str:
-    found = (groups.get(kind, {}).get("accuracy") for groups in broken.values())
+def _most(broken: Mapping[str, Groups], kind: str, metric: str) -> str:
+    found = (groups.get(kind, {}).get(metric) for groups in broken.values())
     return numbers.count(max(item.n for item in found if item))
 
 
-def _accuracy(groups: Groups, kind: str) -> str:
-    return numbers.estimate(groups.get(kind, {}).get("accuracy"), "accuracy")
+def _accuracy(groups: Groups, kind: str, metric: str) -> str:
+    return numbers.estimate(groups.get(kind, {}).get(metric), metric)
 
 
 def rerank_scores(results: Results) -> Table:

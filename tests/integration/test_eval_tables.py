@@ -1,0 +1,78 @@
+"""`secondlook eval` over tables as a person uses it, without a model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.cli.main import main
+from secondlook.evaluation.report import plots
+from tests.support.table_sets import dabench_set, wikitables_set
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _here(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECONDLOOK_CACHE", str(tmp_path_factory.getbasetemp() / "table-cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(plots, "can_draw", lambda: False)
+    monkeypatch.chdir(tmp_path)
+
+
+def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["eval", *arguments, "--json", "-q", "--model", "none"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_named_values_are_compared_and_what_is_withheld_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(dabench_set(tmp_path / "da"))
+    found = evaluated(capsys, folder, "--out", "out", "--workflow", "analyst")
+    metrics = found["summaries"]["analyst"]["metrics"]
+    assert metrics["values_accuracy"]["value"] == 0.5
+    assert metrics["answered"]["value"] == 0.5
+    assert metrics["wrong_among_answered"]["value"] == 0.0
+    assert metrics["computed"]["value"] == 0.5
+    assert "f1" not in metrics
+    assert "faithfulness" not in metrics
+    assert set(found["summaries"]["analyst"]["by_type"]) == {"easy", "hard"}
+    assert found["data"]["tables"] == 1
+    rows = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))["rows"]
+    assert [row["analysed"]["parts"] for row in rows] == [{"mean_depth": True}, {"poem": False}]
+
+
+def test_questions_about_rows_are_compared_as_sets_and_asked_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(wikitables_set(tmp_path / "wt"))
+    first = evaluated(capsys, folder, "--out", "out")
+    assert first["summaries"]["analyst"]["metrics"]["values_accuracy"]["value"] == 1.0
+    ask = "secondlook.app.Secondlook.astream"
+    monkeypatch.setattr(ask, lambda *_, **__: pytest.fail("asked again"))
+    again = evaluated(capsys, folder, "--out", "out")
+    assert again["summaries"] == first["summaries"]
+
+
+def test_each_step_that_needs_no_model_is_tried_without_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = evaluated(capsys, str(dabench_set(tmp_path / "da")), "--ablate", "--margin", "0.9")
+    assert found["ablation"]["reference"] == "analyst"
+    assert found["ablation"]["metric"] == "values_accuracy"
+    without = found["summaries"]["analyst without grammar"]["metrics"]
+    assert without["values_accuracy"]["value"] == 0.0
+    assert "analyst.enable_variation" in found["ablation"]["left_out"]
+
+
+def test_texts_are_not_asked_over_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", str(dabench_set(tmp_path / "da")), "--workflow", "linear"]) == 2
+    assert "--workflow analyst" in capsys.readouterr().err

@@ -1,0 +1,236 @@
+"""Sets of questions over tables: how they are read, and when an answer to one is right."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import Analysis, AnalysisAttempt, AnalysisCheck, AnalysisRemedy
+from secondlook.errors import UsageError
+from secondlook.evaluation.ablation import ablation_plan
+from secondlook.evaluation.comparison import primary_metric
+from secondlook.evaluation.datasets import describe, has_tables, load
+from secondlook.evaluation.evaluating import Request, answer_all, workflows_as_configurations
+from secondlook.evaluation.metrics.answers import answer_metrics, is_right
+from secondlook.evaluation.metrics.denotations import cells, denoted, right, same
+from secondlook.evaluation.metrics.values import value_right, values_right
+from secondlook.evaluation.records import Analysed, Row
+from secondlook.evaluation.row import Analysed as OfRow
+from secondlook.settings import load as settings_of
+from tests.support.eval_questions import answer, case
+from tests.support.table_sets import dabench_set, wikitables_set
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HARBOURS = {"id": 2, "question": "How many?", "file_name": "ports.csv", "answers": [["n", "2"]]}
+
+
+def test_questions_of_dabench_carry_constraints_and_the_wanted_form(tmp_path: Path) -> None:
+    data = load(dabench_set(tmp_path / "da"))
+    assert (data.form, data.tables, data.has_corpus) == ("tables", 1, False)
+    first = data.cases[0]
+    assert first.question.splitlines()[0] == "What is the mean depth?"
+    assert first.question.splitlines()[-1].startswith("@mean_depth[")
+    assert (first.table, first.type) == ("ports.csv", "easy")
+    assert first.values == (("mean_depth", "10.5"),)
+    assert first.answers == ("@mean_depth[10.5]",)
+    assert data.read_table("ports.csv").content.startswith(b"port,depth")
+    assert describe(data)["tables"] == 1
+
+
+def test_a_packed_table_is_the_same_set(tmp_path: Path) -> None:
+    plain = load(dabench_set(tmp_path / "da"))
+    file = tmp_path / "da" / "tables" / "ports.csv"
+    (tmp_path / "da" / "tables" / "ports.csv.gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+    assert load(tmp_path / "da").fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({**HARBOURS, "file_name": "gone.csv"}, "its table 'gone.csv' is not in the folder"),
+        ({**HARBOURS, "answers": []}, "answers are missing"),
+        ({**HARBOURS, "answers": ["2"]}, "not a name and its value"),
+        ({**HARBOURS, "question": " "}, "question is empty"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_told(
+    tmp_path: Path, row: dict[str, Any], reason: str
+) -> None:
+    folder = dabench_set(tmp_path / "da", row)
+    data = load(folder)
+    assert len(data.cases) == 2
+    assert reason in data.problems[0].reason
+
+
+def test_wikitables_become_csv_files(tmp_path: Path) -> None:
+    data = load(wikitables_set(tmp_path / "wt"))
+    assert data.cases[0].table == "csv/1-csv/7.csv"
+    assert data.cases[0].values == ()
+    table = data.read_table("csv/1-csv/7.csv")
+    assert table.file == "csv_1_csv_7.csv"
+    assert table.content == b'port,"owner, since"\r\nOslo,city\r\nRome,state\r\n'
+
+
+def test_a_broken_table_costs_its_questions(tmp_path: Path) -> None:
+    folder = wikitables_set(tmp_path / "wt")
+    lines = (folder / "tables.jsonl").read_text("utf-8").splitlines()
+    (folder / "tables.jsonl").write_text(f'{lines[0]}\n{{"table": "b", "rows": [1]}}\n', "utf-8")
+    with (folder / "questions.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "x", "question": "?", "table": "b", "answers": ["1"]}) + "\n")
+    data = load(folder)
+    assert [problem.reason for problem in data.problems] == [
+        "a table has a header and rows, each a list",
+        "its table 'b' is not among the tables",
+    ]
+
+
+def test_sets_over_tables_are_told_by_their_files(tmp_path: Path) -> None:
+    assert has_tables(dabench_set(tmp_path / "da"))
+    assert has_tables(wikitables_set(tmp_path / "wt"))
+    (tmp_path / "no").mkdir()
+    assert not has_tables(tmp_path / "no")
+    assert not has_tables(tmp_path / "nowhere")
+
+
+def test_only_analyst_computes_with_tables(tmp_path: Path) -> None:
+    request = Request(dabench_set(tmp_path / "da"), out=tmp_path / "out")
+    with pytest.raises(UsageError, match="the workflow 'linear' does not compute") as told:
+        answer_all(request, workflows_as_configurations(["linear"]))
+    assert told.value.hint == "evaluate them with --workflow analyst"
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "is_so"),
+    [
+        ("34.65", 34.65, True),
+        ("34.65", "34.65", True),
+        ("34.65", 34.6500002, True),
+        ("34.65", 34.66, False),
+        ("Normal", "Normal", True),
+        ("Normal", "normal", False),
+        ("True", True, True),
+        ("1", True, False),
+        ("[1, 2.5]", [1.0, 2.5], True),
+        ("[1, 2.5]", [2.5, 1.0], False),
+        ("[1, 2.5]", [1.0], False),
+        ("{'a': 1}", {"a": 1.0}, True),
+        ("{'a': 1}", {"b": 1.0}, False),
+        ("a, b", ["a", "b"], True),
+        ("[1, 2", [1, 2], False),
+    ],
+)
+def test_a_value_is_right_by_dabench(expected: str, value: object, is_so: bool) -> None:
+    assert value_right(expected, value) is is_so
+
+
+def test_values_go_by_name_and_the_later_counts() -> None:
+    found = values_right([("a", "1"), ("b", "2"), ("a", "3")], {"a": 3, "c": 2})
+    assert found == {"a": True, "b": False}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("South Korea", "south korea"),
+        ("São Paulo", "Sao Paulo"),
+        ("Rome[1]", "Rome"),
+        ("Rome (Italy)", "Rome"),
+        ('"Help!"', "help!"),
+        ("1,000", "1000.0"),
+        ("2010-06-01", "June 1, 2010"),
+        ("1 June 2010", "Jun 1, 2010"),
+        ("\u2212 3", "- 3"),
+    ],
+)
+def test_denotations_are_the_same_however_written(one: str, other: str) -> None:
+    assert same(one, other)
+    assert same(other, one)
+
+
+def test_denotations_are_sets() -> None:
+    assert right(["b", "A", "a"], ["a", "b"])
+    assert not right(["a"], ["a", "b"])
+    assert not right(["a", "b", "c"], ["a", "b"])
+    assert not right(["x"] * 100, ["x"])
+    assert not same("June 1, 2010", "June 2, 2010")
+
+
+def test_a_mapping_stands_for_its_names_unless_they_count_rows() -> None:
+    assert denoted({"x": {"Oslo": 3}}) == ["Oslo"]
+    assert denoted({"x": {"0": "Oslo", "1": 2.50}}) == ["Oslo", "2.5"]
+    assert denoted({"x": [True, None], "y": 3}) == ["yes", "3"]
+    assert cells(None) == []
+
+
+def test_nothing_answered_is_wrong_in_every_part() -> None:
+    asked = case(wanted={"a": "1", "b": "2"}, right=["@a[1]", "@b[2]"])
+    said = answer(status="abstained", values={"a": 1, "b": 2})
+    assert answer_metrics(asked, said) == {"values_accuracy": 0.0, "values_proportional": 0.0}
+    assert is_right(asked, said) is None
+    assert is_right(asked, answer("1", values={"a": 1, "b": 2})) is True
+    assert is_right(asked, answer("1", values={"a": 1})) is False
+
+
+def test_the_metric_that_decides_is_that_of_values() -> None:
+    asked = case(table="t", right=["Oslo"])
+    row = Row(
+        configuration="c", case="q", status="failed", stop_reason="error", analysed=Analysed()
+    )
+    assert primary_metric([asked]) == "values_accuracy"
+    assert primary_metric([row]) == "values_accuracy"
+
+
+def test_what_our_own_code_computes_is_no_attempt() -> None:
+    tried = [AnalysisAttempt(code="c", status="error"), AnalysisAttempt(code="c", status="ok")]
+    remedy = AnalysisRemedy(cause="c", action="rewrite_code", guidance="g")
+    check = AnalysisCheck(name="range", passed=True, said="")
+    made = Analysis(kind="generated", attempts=tuple(tried), remedies=(remedy,), checks=(check,))
+    found = OfRow.of(made, {"a": True})
+    assert (found.attempts, found.failed_attempts, found.remedies) == (2, 1, 1)
+    assert found.checks == {"range": True}
+    computed = OfRow.of(made.model_copy(update={"kind": "computed"}), {"a": True})
+    assert (computed.kind, computed.attempts) == ("computed", 0)
+    assert OfRow.of(None, {"a": False}).kind is None
+
+
+def test_an_ablation_without_a_model_tries_what_needs_none() -> None:
+    settings = settings_of({"models.default": "none"}).settings
+    plan, left_out = ablation_plan(settings, ["analyst"])
+    assert [item.name for item in plan] == [
+        "analyst",
+        "analyst without understanding",
+        "analyst without grammar",
+        "analyst without alignment",
+        "analyst without arithmetic",
+    ]
+    assert "write code" in left_out["analyst.enable_variation"]
+    assert "judge" in left_out["analyst.enable_judgement"]
+    assert "'template'" in left_out["analyst.enable_number_check"]
+
+
+def test_an_ablation_with_a_model_tries_every_step() -> None:
+    given = {"models.default": "openai:gpt-5", "analyst.explain": "model"}
+    plan, left_out = ablation_plan(settings_of(given).settings, ["analyst"])
+    tried = {flag for item in plan for flag in item.changes}
+    assert {
+        "analyst.enable_understanding",
+        "analyst.enable_alignment",
+        "analyst.enable_code_check",
+        "analyst.enable_variation",
+        "analyst.enable_arithmetic",
+        "analyst.enable_recomputation",
+        "analyst.enable_judgement",
+        "analyst.enable_remediation",
+        "analyst.enable_number_check",
+        "analyst.requirements",
+        "analyst.remedies",
+        "analyst.explain",
+    } <= tried
+    assert left_out == {}
+    assert {item.workflow for item in plan} == {"analyst"}
