@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,10 +13,14 @@ import typer
 from secondlook.cli.call import Call, command
 from secondlook.cli.failure import FAILED
 from secondlook.cli.terminal import counted, one_line, print_json
-from secondlook.errors import RunMissing, UsageError
+from secondlook.errors import LibraryMissing, RunMissing, UsageError
 
 if TYPE_CHECKING:
-    from secondlook.answer import Answer
+    from collections.abc import Iterator
+
+    from secondlook.answer import Analysis, Answer
+    from secondlook.library import Library
+    from secondlook.settings import Loaded
     from secondlook.verify import Problem, Report
 
 EXAMPLES = """\
@@ -24,6 +29,8 @@ Examples:
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json
   secondlook verify last                the latest answer of all
+  secondlook ask "mean price by region" --table sales.csv --json > sales.json
+  secondlook verify sales.json          computes it again, or runs its code again
   secondlook ask "how deep is berth 4" --json | secondlook verify -
   secondlook verify answer.json --json | jq -r ".problems[].message"
 
@@ -56,7 +63,7 @@ def verify(
         ),
     ] = None,
 ) -> int:
-    """Check an answer against the documents it cites."""
+    """Check an answer against the documents it cites; compute one over tables again."""
     answer = _read(call, file)
     report = _examined(call, answer, judge)
     if call.as_json:
@@ -91,15 +98,34 @@ def _stored(call: Call, run: str) -> Answer:
 
 def _examined(call: Call, answer: Answer, judge: str | None) -> Report:
     from secondlook.reading.support import load_support
-    from secondlook.verify import examine, needs_library
+    from secondlook.verify import examine
 
     loaded = call.load()
     chosen = loaded.settings.answer
     support = load_support(judge or chosen.judge)
-    if not needs_library(answer):
-        return examine(answer, None, min_support=chosen.min_support, support=support)
-    with call.open(loaded) as library:
-        return examine(answer, library, min_support=chosen.min_support, support=support)
+    with _library_for(call, loaded, answer) as library:
+        return examine(
+            answer,
+            library,
+            min_support=chosen.min_support,
+            support=support,
+            settings=loaded.settings,
+        )
+
+
+@contextmanager
+def _library_for(call: Call, loaded: Loaded, answer: Answer) -> Iterator[Library | None]:
+    """None where the answer needs none: tables may also lie with the run, or in their files."""
+    from secondlook.verify import needs_library, needs_tables
+
+    with ExitStack() as held:
+        library: Library | None = None
+        if needs_library(answer) or call.library is not None:
+            library = held.enter_context(call.open(loaded))
+        elif needs_tables(answer):
+            with suppress(LibraryMissing):
+                library = held.enter_context(call.open(loaded))
+        yield library
 
 
 def _print(call: Call, answer: Answer, report: Report) -> None:
@@ -115,7 +141,16 @@ def _stands(answer: Answer) -> str:
     if not answer.claims:
         return f"Nothing to check: the answer is {answer.status} and claims nothing."
     claims, citations = len(answer.claims), len(answer.citations)
+    if answer.analysis is not None and not citations:
+        return f"It stands: {counted(claims, 'claim')}, {_done_again(answer.analysis)}."
     return f"It stands: {counted(claims, 'claim')}, {counted(citations, 'citation')}, all in place."
+
+
+def _done_again(analysis: Analysis) -> str:
+    if analysis.kind == "concept":
+        return "from general knowledge and marked as such"
+    how = "computed again" if analysis.kind == "computed" else "its code run again"
+    return f"{how} over {counted(len(analysis.inputs), 'table')} with the same result"
 
 
 def _form(answer: Answer, report: Report) -> dict[str, object]:

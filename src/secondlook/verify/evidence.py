@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from secondlook.reading.numbers import missing_numbers
 from secondlook.reading.support import joined_evidence, without_marks
 from secondlook.verify.report import Report, shown
+from secondlook.verify.standing import rests_on
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer, Claim
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 def check_evidence(answer: Answer, report: Report, *, support: Support, min_support: float) -> None:
     """What code computed is done again instead, which is more than a judge can do."""
+    if rests_on(answer) != "sources":
+        return
     said = [(at, claim) for at, claim in enumerate(answer.claims, 1) if claim.computation is None]
     pairs = [(claim.text, evidence_of(claim, answer)) for _, claim in said]
     judged = zip(said, pairs, support.support(pairs) if pairs else (), strict=True)

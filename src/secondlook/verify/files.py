@@ -21,7 +21,7 @@ def check_file(citation: Citation, where: str, held: Held, report: Report) -> No
     if path is None or path.startswith(_IN_NO_FILE) or _INSIDE_ANOTHER in path:
         return  # what lies in an archive was hashed by itself
     if path not in held.hashes:
-        held.hashes[path] = _sha256(Path(path))
+        held.hashes[path] = sha256_of(Path(path))
     found = held.hashes[path]
     if found is None:
         report.note(
@@ -37,7 +37,8 @@ def _now(citation: Citation, held: Held) -> str:
     return f"; a copy is at {shown(others[0], width=200)}" if others else ""
 
 
-def _sha256(path: Path) -> str | None:
+def sha256_of(path: Path) -> str | None:
+    """Of the file there; None where there is none to read."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

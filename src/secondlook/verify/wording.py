@@ -7,8 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes.choosing.telling import choice_text
+from secondlook.nodes.explain_concept import GENERAL
 from secondlook.verify.report import Report, shown
 from secondlook.verify.research import headings
+from secondlook.verify.standing import rests_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 _WITH_CLAIMS: Final[frozenset[Status]] = frozenset({"answered", "partial"})
 _ALWAYS_TOGETHER: Final[dict[Status, StopReason]] = {"answered": "answered", "refused": "refused"}
 _MARK = re.compile(r"\[(\d{1,6}(?:\s?[,;]\s?\d{1,6})*)\]")
+_CUT = re.compile(r"\(\d{1,4} (?:more )?sentences? (?:was|were) cut: [a-z ]+\.\)")
 _REMARK = re.compile(r"\([^()]*\)")
 _SPEAKS_IN_CLAIMS: Final = frozenset({"extractive", "generative", "computed"})
 """Methods whose text is claims and nothing between them; an outline has headings too."""
@@ -33,8 +36,11 @@ def check_wording(answer: Answer, report: Report) -> None:
 
 def _check_status(answer: Answer, report: Report) -> None:
     status, reason = answer.status, answer.stop_reason
-    if status in _WITH_CLAIMS and not any(claim.citations for claim in answer.claims):
-        report.wrong("status", "answer", f"it is {status}, but no claim has a citation")
+    if status in _WITH_CLAIMS and rests_on(answer) == "sources":
+        if not any(claim.citations for claim in answer.claims):
+            report.wrong("status", "answer", f"it is {status}, but no claim has a citation")
+    elif status in _WITH_CLAIMS and not answer.claims:
+        report.wrong("status", "answer", f"it is {status}, but it claims nothing")
     if status not in _WITH_CLAIMS and answer.claims:
         report.wrong("status", "answer", f"it is {status}, but it makes claims")
     if _ALWAYS_TOGETHER.get(status, reason) != reason or (
@@ -52,6 +58,9 @@ def _check_numbering(answer: Answer, report: Report) -> None:
         report.wrong("numbering", "answer", f"citations are numbered {shown_numbers}, not 1, 2, 3")
     for at, claim in enumerate(answer.claims, 1):
         _check_cited(claim, f"claim {at}", set(given), report)
+        if not claim.citations and rests_on(answer) == "sources":
+            tell = report.note if claim.supported is False else report.wrong
+            tell("numbering", f"claim {at}", "it cites nothing")
     used = {number for claim in answer.claims for number in claim.citations}
     for number in sorted(set(given) - used):
         report.wrong("numbering", f"citation [{number}]", "no claim rests on it")
@@ -64,9 +73,6 @@ def _check_cited(claim: Claim, where: str, given: set[int], report: Report) -> N
     for number, times in Counter(claim.citations).items():
         if times > 1:
             report.wrong("numbering", where, f"it cites [{number}] {times} times")
-    if not claim.citations:
-        tell = report.note if claim.supported is False else report.wrong
-        tell("numbering", where, "it cites nothing")
 
 
 def _check_text(answer: Answer, report: Report) -> None:
@@ -125,11 +131,25 @@ def _check_rest(answer: Answer, rest: str, marks: Sequence[int], report: Report)
         # The choice is checked by itself; it follows right upon the last claim.
         before, _, rest = rest.partition(_flat(choice_text(answer.choice)))
         _check_between(answer, before, "", report)
-    if answer.claims and _says_something(rest):
+    if rests_on(answer) != "sources":
+        _check_own_words(answer, rest, report)
+    elif answer.claims and _says_something(rest):
         report.note("text", "answer", f"not checked, for it is no claim: {shown(rest)}")
 
 
+def _check_own_words(answer: Answer, rest: str, report: Report) -> None:
+    """How it was read, that it is general knowledge, that sentences were cut: nothing else."""
+    reading = answer.analysis.reading if answer.analysis else ""
+    for own in (f"Read as: {_flat(reading)}.", GENERAL):
+        rest = rest.replace(own, "", 1)
+    rest = _CUT.sub("", rest, count=1)
+    if _says_something(rest):
+        report.wrong("text", "answer", f"{shown(rest)} is in the text, but in no claim")
+
+
 def _check_short(answer: Answer, report: Report) -> None:
+    if rests_on(answer) == "tables":
+        return  # it is compared with what the result says
     if answer.short is None or (answer.choice and answer.choice.letter == answer.short):
         return
     wanted = _flat(answer.short).casefold()
