@@ -286,7 +286,9 @@ def test_code_that_invents_its_data_is_not_run() -> None:
 
 
 def test_a_library_that_explains_a_concept_is_cited() -> None:
-    text = "What a p-value is: the probability of data at least this extreme when there is no effect."
+    text = (
+        "What a p-value is: the probability of data at least this extreme when there is no effect."
+    )
     ran = run("What is a p-value?", shelf=WordShelf(passages_of([("statistics", text)])))
     assert "explain_concept" not in ran.nodes
     assert [citation.title for citation in ran.answer.citations] == ["Statistics"]

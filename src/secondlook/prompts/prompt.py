@@ -22,8 +22,8 @@ TEXT = "text"
 EVIDENCE = "evidence"
 """The hole for text between evidence marks: it ends the prompt and keeps its marks."""
 TABLES = "tables"
-"""The same for what tables hold: it begins the last message, so that every step over the same tables
-shares what a provider may cache."""
+"""The same for what tables hold: it begins the last message, so that every step over the same
+tables shares what a provider may cache."""
 MARKED = (EVIDENCE, TABLES)
 Speaker = Literal["system", "user", "assistant"]
 
