@@ -81,6 +81,7 @@ _ANALYSING = (
     "analyst.enable_judgement",
     "analyst.enable_remediation",
     "analyst.enable_number_check",
+    "analyst.enable_charts",
 )
 _SEARCHING_ON = ("adaptive.enable_adaptive_retrieval", "web.enable_web_search")
 
