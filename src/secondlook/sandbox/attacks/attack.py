@@ -25,7 +25,7 @@ CHECK_LIMITS = Limits(
 )
 """Small, so that what must be bounded reaches its bound soon."""
 SHORT_LIMITS = Limits(
-    seconds=1.0,
+    seconds=0.7,
     address_space=CHECK_LIMITS.address_space,
     resident=CHECK_LIMITS.resident,
     scratch_bytes=CHECK_LIMITS.scratch_bytes,

@@ -184,11 +184,11 @@ OUTPUT = (
     Attack(
         "many figures",
         "output",
-        "draws thousands of charts",
+        "draws hundreds of charts",
         _FIGURES,
         judges=(too_much_said,),
         provable=False,
-        sizes={"figures": 2_000},
+        sizes={"figures": 500},
     ),
     Attack(
         "long error",
