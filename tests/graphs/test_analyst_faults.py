@@ -1,0 +1,252 @@
+"""`analyst` where something breaks: models that say nothing of use, sandboxes that die, time that
+runs out, runs that are stopped and taken up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.errors import ModelUnavailable
+from secondlook.memory.runs import RunStore
+from tests.support.analyst import CUSTOMERS, Script, desk_of, run, sandbox
+from tests.support.analyst_engine import MEAN_AGE, Watched, engine_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.answer import Answer
+    from secondlook.app import Secondlook
+
+QUESTION = "What's the average customer age?"
+MEAN = "result = df['age'].mean()"
+BY_MODEL: dict[str, Any] = {
+    "enable_grammar": False,
+    "requirements": "model",
+    "remedies": "model",
+    "explain": "model",
+    "enable_judgement": True,
+}
+USELESS = {
+    "empty": "",
+    "refusal": "I'm sorry, but I cannot help with that.",
+    "cut JSON": '{"variables": ["age"',
+    "other JSON": '[{"variables": {"age": 1}, "action": 7, "valid": "perhaps", "work": "both"}]',
+}
+
+
+def gone(_: str) -> str:
+    raise ModelUnavailable("it went away")
+
+
+@pytest.mark.parametrize("reply", [*USELESS, "gone"])
+@pytest.mark.parametrize("step", ["require", "judge", "explain"])
+def test_a_model_that_is_of_no_use_costs_a_step_and_not_the_answer(step: str, reply: str) -> None:
+    script = Script(
+        **{"code": MEAN, "require": '{"variables": ["age"]}', step: USELESS.get(reply, gone)}
+    )
+    ran = run(QUESTION, script, opened=Watched(), **BY_MODEL)
+    assert ran.answer.status in {"answered", "partial"}
+    assert ran.answer.values == {"result": MEAN_AGE}
+    assert all(check.passed for check in ran.answer.analysis.checks)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("reply", USELESS)
+def test_a_model_that_writes_no_code_is_told_so_and_then_the_person_is(reply: str) -> None:
+    script = Script(code=[USELESS[reply], USELESS[reply] + " "])
+    ran = run(QUESTION, script, opened=Watched(), enable_grammar=False, enable_remediation=False)
+    assert ran.answer.status == "abstained"
+    assert ran.answer.values == {}
+    statuses = [one.status for one in ran.answer.analysis.attempts]  # type: ignore[union-attr]
+    assert set(statuses) <= {"refused", "error", "stopped"}
+
+
+def test_a_model_that_goes_away_is_said_to_be_away() -> None:
+    ran = run(QUESTION, Script(code=gone), opened=Watched(), enable_grammar=False)
+    assert (ran.answer.status, ran.answer.stop_reason) == ("failed", "model_unavailable")
+    assert "it went away" in ran.answer.text
+    assert [one.node for one in ran.answer.warnings] == ["code"]
+
+
+def test_a_remedy_that_nobody_can_name_is_found_by_rules() -> None:
+    script = Script(code=["result = df['age'].mean() * 0 - 5", MEAN], remedy="I don't know.")
+    ran = run(QUESTION, script, remedies="model", enable_grammar=False)
+    assert ran.answer.status == "answered"
+    assert len(ran.answer.analysis.remedies) == 1  # type: ignore[union-attr]
+
+
+# Sandboxes that die
+
+
+def test_a_sandbox_that_breaks_before_any_result_ends_the_analysis() -> None:
+    ran = run(QUESTION, Script(code=MEAN), opened=Watched(sandbox, most=0), enable_grammar=False)
+    assert (ran.answer.status, ran.answer.stop_reason) == ("abstained", "cannot_proceed")
+    assert "the server of the sandbox died" in ran.answer.text
+    assert ran.nodes.count("code") == 1
+
+
+def test_a_sandbox_that_breaks_after_a_result_leaves_it_standing_without_its_second_look() -> None:
+    watched = Watched(sandbox, most=2)
+    ran = run(QUESTION, Script(code=MEAN), opened=watched, enable_grammar=False)
+    assert ran.answer.status == "answered"
+    checks = {one.name for one in ran.answer.analysis.checks}  # type: ignore[union-attr]
+    assert "present" in checks
+    assert not checks & {"same_in_any_order", "follows_the_data"}
+
+
+def test_a_sandbox_that_breaks_in_the_middle_of_a_remedy_ends_the_analysis() -> None:
+    script = Script(code=["result = df['age'].mean() * 0 - 5", MEAN])
+    ran = run(QUESTION, script, opened=Watched(sandbox, most=1), enable_grammar=False)
+    assert ran.nodes.count("remediate") == 1
+    assert (ran.answer.status, ran.answer.stop_reason) == ("abstained", "cannot_proceed")
+    assert ran.answer.values == {}
+
+
+def test_a_table_whose_file_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
+    desk = desk_of({"customers": CUSTOMERS}, tmp_path)
+    for file in tmp_path.rglob("*.parquet"):
+        file.unlink()
+    with engine_of(Script(code=MEAN), desk, Watched()) as engine:
+        answer = engine.ask(QUESTION, workflow="analyst")
+    assert (answer.status, answer.stop_reason) == ("failed", "error")
+    assert answer.warnings[-1].error == "TableError"
+
+
+# Time
+
+
+def never(_: Any) -> Any:
+    return asyncio.Event().wait()
+
+
+def test_a_model_that_never_answers_ends_at_the_deadline() -> None:
+    with engine_of(
+        never, desk_of({"customers": CUSTOMERS}), Watched(), seconds=1.5, **BY_MODEL
+    ) as engine:
+        answer = engine.ask(QUESTION, workflow="analyst")
+    assert (answer.status, answer.stop_reason) == ("failed", "deadline")
+    assert answer.values == {}
+    assert answer.analysis is not None
+
+
+def test_a_job_that_outlives_the_deadline_does_not_hold_the_answer_up() -> None:
+    released = threading.Event()
+    watched = Watched(waits=released)
+    with engine_of(
+        Script(code=MEAN),
+        desk_of({"customers": CUSTOMERS}),
+        watched,
+        seconds=3.0,
+        enable_grammar=False,
+    ) as engine:
+        answer = engine.ask(QUESTION, workflow="analyst")
+        released.set()
+    assert watched.jobs == [f"None: {MEAN}"]
+    assert (answer.status, answer.stop_reason) == ("failed", "deadline")
+    assert answer.steps[-1].node != "finish"
+
+
+# Runs that are stopped
+
+
+def asked(engine: Secondlook) -> Answer:
+    return engine.ask(QUESTION, workflow="analyst")
+
+
+def stopped_before(engine: Secondlook, node: str) -> str:
+    events = engine.stream(QUESTION, workflow="analyst")
+    for event in events:
+        if event.type == "node_started" and event.node == node:
+            events.close()
+            return event.run
+    raise AssertionError(f"{node} never began")
+
+
+def told(answer: Answer) -> dict[str, Any]:
+    """All that must be the same of two runs."""
+    analysis = answer.analysis
+    assert analysis is not None
+    return {
+        "text": answer.text,
+        "values": answer.values,
+        "analysis": analysis.model_dump(),
+        "nodes": [step.node for step in answer.steps],
+        "status": answer.status,
+    }
+
+
+def test_a_run_stopped_before_any_node_is_taken_up_to_the_same_answer(tmp_path: Path) -> None:
+    """What was written and what it came to is not written or run again."""
+    desk = desk_of({"customers": CUSTOMERS})
+    options: dict[str, Any] = {"runs": tmp_path / "runs.db", "enable_grammar": False}
+    script = Script(code=MEAN)
+    first = Watched()
+    with engine_of(script, desk, first, **options) as engine:
+        whole = asked(engine)
+    assert whole.status == "answered"
+    for node in [step.node for step in whole.steps][1:]:
+        with engine_of(script, desk, Watched(), **options) as engine:
+            run_id = stopped_before(engine, node)
+        paid, again = len(script.prompts), Watched()
+        with (
+            engine_of(script, desk, again, **options) as engine,
+            RunStore.open(engine.settings.runs.path) as store,
+        ):
+            resumed = store.get(run_id).answer or engine.resume(run_id)
+        assert told(resumed) == told(whole), node
+        if node in {"evaluate", "explain", "finish"}:
+            assert len(script.prompts) == paid, node
+            assert f"None: {MEAN}" not in again.jobs, node
+
+
+KILLED = """
+    import os, signal, sys
+    from pathlib import Path
+    from tests.support.analyst import CUSTOMERS, Script, desk_of
+    from tests.support.analyst_engine import Watched, engine_of
+
+    def dies(prompt):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    folder = Path(sys.argv[1])
+    script = Script(code=sys.argv[2], explain=dies)
+    engine = engine_of(script, desk_of({"customers": CUSTOMERS}, folder), Watched(),
+                       runs=folder / "runs.db", enable_grammar=False, explain="model")
+    engine.ask(sys.argv[3], workflow="analyst", run="killed-run")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+def test_a_run_whose_process_was_killed_is_taken_up_with_what_its_code_came_to(
+    tmp_path: Path,
+) -> None:
+    dead = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path), MEAN, QUESTION],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["src", "."])},
+        check=False,
+        capture_output=True,
+        timeout=300,
+    )
+    assert dead.returncode == -9, dead.stderr.decode()
+    script, watched = Script(code="result = 0", explain="It is 42.33."), Watched()
+    with engine_of(
+        script,
+        desk_of({"customers": CUSTOMERS}, tmp_path),
+        watched,
+        runs=tmp_path / "runs.db",
+        enable_grammar=False,
+        explain="model",
+    ) as engine:
+        answer = engine.resume("killed-run")
+    assert answer.values == {"result": MEAN_AGE}
+    assert [claim.text for claim in answer.claims] == ["It is 42.33."]
+    assert [name for name, _ in script.prompts] == ["explain"]
+    assert watched.jobs == []
+    assert json.dumps(answer.model_dump(mode="json"))
