@@ -7,6 +7,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from secondlook.cli.analysis import made_how, print_analysis
 from secondlook.cli.corrections import (
     print_assumed,
     print_made_of,
@@ -35,9 +36,14 @@ _METHODS = {
 
 
 def print_answer(
-    answer: Answer, *, quiet: bool = False, search: str | None = "secondlook search"
+    answer: Answer,
+    *,
+    quiet: bool = False,
+    search: str | None = "secondlook search",
+    code: bool = False,
 ) -> None:
-    """`search` is the command that shows the passages of a withheld answer, if there is one."""
+    """`search` is the command that shows the passages of a withheld answer, if there is one.
+    `code` shows that of an analysis."""
     from rich.text import Text
 
     console = output()
@@ -50,6 +56,7 @@ def print_answer(
     else:
         console.print(Text(answer.text))
     print_made_of(console, answer)
+    print_analysis(console, answer, quiet=quiet, code=code)
     if answer.method == "outline":  # its lines are the quotes
         _print_sources(console, answer)
     else:
@@ -138,7 +145,8 @@ def _print_sources(console: Console, answer: Answer) -> None:
 
 def _confidence(answer: Answer) -> str:
     confidence = answer.confidence
-    how = _METHODS.get(answer.method, answer.model or "")
+    how = made_how(answer)
+    how = _METHODS.get(answer.method, answer.model or "") if how is None else how
     # Nothing is 0, from whichever side it came.
     reasons = [reason.replace("(-0.0)", "(0.0)") for reason in confidence.reasons[:1]]
     failed = answer.research is not None and not answer.claims and confidence.value is None

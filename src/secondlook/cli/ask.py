@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from secondlook.cli.analysis import (
+    ChartOption,
+    ExportTableOption,
+    ShowCodeOption,
+    check_names,
+    save_parts,
+)
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.nearest import held_back, show_nearest
 from secondlook.cli.search import explain_nothing
@@ -32,7 +39,8 @@ Examples:
   secondlook ask "when did she leave" --workflow corrective
   secondlook ask "may he claim? (A) Yes. (B) No." --workflow research
   secondlook ask "may he claim? (A) Yes. (B) No." --profile law --guess
-  secondlook ask "mean price by region" --table sales.csv
+  secondlook ask "mean price by region" --table sales.csv --show-code
+  secondlook ask "plot the mean price by region" --table sales.csv --chart c.html
   secondlook ask "how deep is berth 4" --max-risk 0.05
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json             check it again, offline
@@ -144,6 +152,9 @@ def ask(  # one parameter per flag
     guess: GuessOption = None,
     fresh: FreshOption = False,
     set_: SetOption = None,
+    chart: ChartOption = None,
+    export_table: ExportTableOption = None,
+    show_code: ShowCodeOption = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown with references.")
     ] = False,
@@ -153,6 +164,7 @@ def ask(  # one parameter per flag
 ) -> int:
     """Answer a question from your documents, with its evidence."""
     filters = parse_pairs(filter_, "--filter")
+    check_names(chart, export_table)
     loaded = load_for_asking(
         call,
         preset=preset_of(preset, profile),
@@ -186,7 +198,8 @@ def ask(  # one parameter per flag
             documents=documents,
         )
         nearest = held_back(engine, answer) and not (call.quiet or call.as_json or markdown)
-        show_answer(call, answer, markdown=markdown, passing=nearest)
+        show_answer(call, answer, markdown=markdown, passing=nearest, code=show_code)
+        save_parts(call, answer, chart=chart, table=export_table)
         if nearest:
             show_nearest(engine, answer)
         if not answer.passages and answer.analysis is None:
@@ -299,7 +312,12 @@ def answer_live(
 
 
 def show_answer(
-    call: Call, answer: Answer, *, markdown: bool = False, passing: bool = False
+    call: Call,
+    answer: Answer,
+    *,
+    markdown: bool = False,
+    passing: bool = False,
+    code: bool = False,
 ) -> None:
     """`passing`: the library is gone when this command has ended, or the passages are shown."""
     if call.as_json:
@@ -313,4 +331,4 @@ def show_answer(
 
         library = f" --library {shlex.quote(str(call.library))}" if call.library else ""
         search = None if passing else f"secondlook search{library}"
-        print_answer(answer, quiet=call.quiet, search=search)
+        print_answer(answer, quiet=call.quiet, search=search, code=code)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from secondlook.cli.analysis import save_parts
 from secondlook.cli.ask import (
     DocOption,
     FilterOption,
@@ -62,6 +64,9 @@ HELP = """\
 Type a question, or
   /new      forget the questions so far
   /sources  show where the last answer stands, with all of its quotes
+  /code     show the SQL or the code that computed the last answer
+  /chart F  save its chart as F: .html, .json or .png
+  /table F  save its result as F: .csv, .parquet or .json
   /help     this
   /quit     leave (or Ctrl-D)
 Ctrl-C stops an answer that is being worked on."""
@@ -169,6 +174,8 @@ class _Chat:
             self.call.say("Forgotten. The next question stands alone.")
         elif order == "/sources":
             self._show_sources()
+        elif order in {"/code", "/chart", "/table"}:
+            self._show_analysis(order, said.partition(" ")[2].strip())
         elif order == "/help":
             typer.echo(HELP)
         else:
@@ -234,6 +241,23 @@ class _Chat:
             if place := citation.url or citation.path:
                 typer.echo(f"    {place}")
             typer.echo(f'    "{one_line(citation.quote)}"')
+
+    def _show_analysis(self, order: str, name: str) -> None:
+        """Of the last answer, where that was computed from tables."""
+        analysis = self.last.analysis if self.last is not None else None
+        if self.last is None or analysis is None:
+            self.call.say("The last answer was not computed from a table.")
+        elif order == "/code":
+            typer.echo(analysis.sql or analysis.code or "There is no code.")
+        elif not name:
+            self.call.say(f"Name a file: {order} FILE")
+        else:
+            path = Path(name).expanduser()
+            chart, table = (path, None) if order == "/chart" else (None, path)
+            try:
+                save_parts(self.call, self.last, chart=chart, table=table)
+            except SecondlookError as error:
+                self._show_error(error)
 
     def _show_error(self, error: SecondlookError) -> None:
         sys.stderr.write(f"error: {one_line(error.message)}\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from secondlook.export.analysis import analysed
 from secondlook.export.markdown import code, flat, link, quoted, words
 from secondlook.export.research import by_step, chosen, recalled, scoped_marks, steps_tried
 
@@ -51,6 +52,7 @@ def to_markdown(answer: Answer) -> str:
         chosen(answer),
         _parts(answer),
         steps_tried(answer),
+        analysed(answer),
         _warnings(answer),
         _references(answer),
         _footer(answer),
