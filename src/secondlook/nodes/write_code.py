@@ -14,7 +14,9 @@ from secondlook.nodes.analysing.at_hand import asked_tables, desk_of, meant
 from secondlook.nodes.analysing.outcomes import keep, kept
 from secondlook.nodes.analysing.requiring import wants_chart
 from secondlook.nodes.analysing.showing import shared_by
+from secondlook.nodes.checking.attempts import hotter
 from secondlook.nodes.coding.guard import check
+from secondlook.nodes.coding.mending import with_real_names
 from secondlook.nodes.coding.reply import code_of
 from secondlook.nodes.coding.telling import harmless
 from secondlook.nodes.coding.traceback import guidance_for
@@ -86,11 +88,11 @@ def _way(attempt: AttemptData, tries: int, *, most: int) -> tuple[str, str]:
 async def _attempted(
     context: Context, state: ToCode, tables: tuple[AskedTable, ...]
 ) -> AttemptData:
-    code = await _written(context, state, tables)
+    names = {one.table.name: [c.name for c in one.table.columns] for one in tables}
+    code = with_real_names(await _written(context, state, tables), names)
     if any(code == one["code"] for one in state["attempts"]):
         return _refused(code, SAME)
     if context.settings.analyst.enable_code_check:
-        names = {one.table.name: [c.name for c in one.table.columns] for one in tables}
         if (refusal := check(code, names, question=state["question"])) is not None:
             return _refused(code, refusal.message, refusal.line)
     elif not code.strip():
@@ -121,6 +123,8 @@ async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ..
         ),
         node="code",
         max_tokens=prompt.max_tokens,
+        # As cold as before it would say the same again.
+        temperature=hotter(context.models.temperature("code"), len(state["attempts"])),
     )
     return code_of(reply.text)
 
