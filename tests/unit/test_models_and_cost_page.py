@@ -1,4 +1,4 @@
-"""docs/models-and-cost.md: its profile can be used, and its figures are those that were measured."""
+"""docs/models-and-cost.md: its profile can be used, and its figures are as they were measured."""
 
 from __future__ import annotations
 
