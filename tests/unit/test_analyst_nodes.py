@@ -1,0 +1,195 @@
+"""Nodes of `analyst` alone: what each makes of the slice of the state that it is given."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.nodes.align import align
+from secondlook.nodes.explain_result import explain_result
+from secondlook.nodes.lay_out import lay_out
+from secondlook.nodes.limit import limit
+from secondlook.nodes.look import look
+from secondlook.nodes.remediate import remediate
+from secondlook.nodes.require import require
+from secondlook.nodes.understand import understand
+from tests.support.analyst import CUSTOMERS, Kept, Script, desk_of
+from tests.support.engine import context_of, settings_of
+from tests.support.function_model import FunctionModel
+
+if TYPE_CHECKING:
+    from secondlook.context import Context
+
+QUESTION = "What's the average customer age?"
+FEW = {"few": {"a": [1.0, 2.0], "b": ["x", "y"]}}
+
+
+def context(model: Script | None = None, tables: Any = None, **analyst: Any) -> Context:
+    made = context_of(
+        model=FunctionModel(model) if model else None,
+        settings=settings_of(analyst=analyst),
+        question=QUESTION,
+        workflow="analyst",
+    )
+    desk = desk_of({"customers": CUSTOMERS} if tables is None else tables)
+    return replace(made, desk=desk, kept=Kept())
+
+
+def visited(node: Any, about: Context, question: str = QUESTION, **state: Any) -> dict[str, Any]:
+    """What a node says of a state that has just been laid out, with some of it changed."""
+    runtime: Any = SimpleNamespace(context=about, stream_writer=lambda _: None)
+
+    async def go() -> dict[str, Any]:
+        begun: Any = {"question": question, "scope": {"documents": None, "labels": []}}
+        laid: Any = await lay_out(begun, runtime)
+        found: dict[str, Any] = await node({**laid, **state}, runtime)
+        return found
+
+    return asyncio.run(go())
+
+
+def found(column: str, about: Context) -> dict[str, Any]:
+    table = about.desk.tables()[0].id if about.desk else ""
+    return {"asked": column, "table": table, "column": column, "score": 1.0, "how": "exact"}
+
+
+def needs(analysis: str, *variables: str) -> dict[str, Any]:
+    return {
+        "variables": list(variables),
+        "constraints": [],
+        "analysis": analysis,
+        "success": "",
+        "wanted": [],
+        "by": "rules",
+    }
+
+
+def test_the_tables_at_hand_are_counted() -> None:
+    told = visited(lay_out, context())["steps"][0]
+    assert told["numbers"] == {"tables": 1, "rows": 12}
+    assert "There are no tables" in visited(lay_out, context(tables={}))["steps"][0]["said"]
+
+
+@pytest.mark.parametrize(
+    ("question", "work"),
+    [
+        (QUESTION, "data"),
+        ("What is a p-value?", "concept"),
+        ("What is a high income?", "data"),
+        ("Explain what correlation means", "concept"),
+        ("Compare the sales of the regions", "data"),
+    ],
+)
+def test_concepts_and_data_are_told_apart_by_their_words(question: str, work: str) -> None:
+    script = Script(understand='{"work": "data"}')
+    assert visited(understand, context(script), question)["work"] == work
+
+
+def test_a_model_is_asked_only_where_the_words_are_silent() -> None:
+    script = Script(understand='{"work": "concept"}')
+    assert visited(understand, context(script), QUESTION)["understood_by"] == "rules"
+    assert script.prompts == []
+    unclear = visited(understand, context(script), "Tell me more about it")
+    assert (unclear["work"], len(script.prompts)) == ("concept", 1)
+
+
+def test_what_the_grammar_reads_needs_no_model() -> None:
+    script = Script()
+    read = visited(require, context(script), "What is the mean age?")
+    assert read["query"] is not None
+    assert read["reading"]
+    assert script.prompts == []
+
+
+def test_columns_that_rules_name_are_resolved_with_their_score() -> None:
+    read = visited(
+        require,
+        context(enable_grammar=False),
+        "Calculate the correlation between age and Incomes",
+    )
+    assert [one["column"] for one in read["resolved"]] == ["age", "income"]
+    assert read["resolved"][0]["score"] == 1.0
+    assert 0.8 <= read["resolved"][1]["score"] < 1.0
+
+
+def test_a_variable_without_a_column_goes_back_to_the_requirements_and_then_ends() -> None:
+    about = context(Script())
+    given = {"requirements": needs("descriptive", "turnover"), "unresolved": ["turnover"]}
+    first = visited(align, about, **given)
+    assert (first["route"], first["alignments"]) == ("requirements", 1)
+    assert first["gaps"][0]["said"].startswith("No column is called 'turnover'")
+    assert visited(align, about, alignments=1, **given)["route"] == "limitation"
+
+
+def test_a_type_that_does_not_fit_is_looked_at_once_and_then_left_to_the_code() -> None:
+    about = context(Script())
+    given = {
+        "requirements": needs("correlation", "region"),
+        "resolved": [found("region", about), found("age", about)],
+    }
+    first = visited(align, about, **given)
+    assert first["route"] == "profile"
+    closer = visited(look, about, gaps=first["gaps"], **given)
+    assert {one["column"] for one in closer["looked"]} == {"region"}
+    assert visited(align, about, looked=closer["looked"], alignments=1, **given)["route"] == "code"
+
+
+def test_too_few_rows_are_a_gap_that_nothing_closes() -> None:
+    about = context(Script(), FEW)
+    given = {"requirements": needs("regression", "a"), "resolved": [found("a", about)]}
+    told = visited(align, about, **given)
+    assert told["route"] == "limitation"
+    assert "There are 2 rows, and it takes at least 5" in told["gaps"][0]["said"]
+
+
+def test_code_is_not_asked_for_where_nobody_can_write_it() -> None:
+    given = {"requirements": needs("descriptive", "age")}
+    assert visited(align, context(), **given)["route"] == "limitation"
+    assert visited(align, context(Script()), **given)["route"] == "code"
+
+
+def test_a_first_look_at_the_data_is_its_profile() -> None:
+    about = context()
+    told = visited(look, about, resolved=[found("age", about)])
+    assert told["looked"] == []
+    again = {"remedies": [{"cause": "c", "action": "reexamine_data", "guidance": "g"}]}
+    closer = visited(look, about, resolved=[found("age", about)], **again)
+    assert closer["looked"][0]["column"] == "age"
+    same = visited(look, about, resolved=[found("age", about)], looked=closer["looked"], **again)
+    assert same["looked"] == closer["looked"]
+    assert "nothing more to find out" in same["steps"][0]["said"]
+
+
+@pytest.mark.parametrize(
+    ("issue", "action", "way"),
+    [
+        ("KeyError: 'turnover'", "revise_requirements", "requirements"),
+        ("ValueError: could not convert string to float: '1,5'", "reexamine_data", "profile"),
+        ("The correlation 1.2 is not within -1 and 1.", "rewrite_code", "code"),
+    ],
+)
+def test_rules_find_who_can_mend_a_failure(issue: str, action: str, way: str) -> None:
+    planned = visited(remediate, context(), issues=[issue], tries=2, alignments=2, query={"a": 1})
+    assert (planned["remedies"][-1]["action"], planned["route"]) == (action, way)
+    assert (planned["tries"], planned["alignments"], planned["query"]) == (0, 0, None)
+    assert planned["remedies"][-1]["cause"] == issue
+
+
+def test_a_limitation_says_what_is_missing_and_what_could_be_asked() -> None:
+    gap = {"kind": "nothing", "variable": "margin", "said": "No column is called 'margin'."}
+    told = visited(limit, context(), gaps=[gap])["draft"]
+    assert "No column is called 'margin'." in told["note"]
+    assert "You could ask for the mean of age, the mean of income" in told["note"]
+    assert "the mean of age for each region" in told["note"]
+    assert "secondlook add" in visited(limit, context(tables={}))["draft"]["note"]
+
+
+def test_without_an_attempt_nothing_is_explained() -> None:
+    told = visited(explain_result, context())
+    assert told["draft"]["sentences"] == []
+    assert told["draft"]["stop"] == "attempts_exhausted"
+    assert told["asks_back"]
