@@ -120,7 +120,7 @@ if "bubblewrap" in usable():  # a test that is not there is not skipped
         shuffled = sandbox.run(code, [sales(tmp_path)], vary="shuffled").result
         assert isinstance(shuffled, list)
         assert shuffled != sorted(shuffled, key=str)
-        assert set(shuffled) == set(range(1, ROWS + 1))  # type: ignore[arg-type]
+        assert set(shuffled) == set(range(1, ROWS + 1))
 
     def test_errors_have_their_line(sandbox: Sandbox) -> None:
         failure = sandbox.run("x = 1\nresult = x / 0").failure
