@@ -29,7 +29,7 @@ imports: $(VENV)/.dev
 suite: $(VENV)/.dev
 	$(BIN)/python scripts/fetch_test_model.py smollm2
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest $(SPREAD)
+	$(BIN)/coverage run -m pytest $(SPREAD) --durations=25
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
