@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.analyst_wikitables_scoring import right as same_denotation
-from benchmarks.analyst_wikitables_scoring import said
 from benchmarks.eval_sets import data_folder
 from secondlook.app import Secondlook
+from secondlook.evaluation.metrics.denotations import denoted, right
 from secondlook.evaluation.metrics.values import values_right
 from secondlook.evaluation.remembering import Memory, RememberingModels
 from secondlook.evaluation.statistics import mcnemar
@@ -208,14 +207,7 @@ def _parts(one: Asked, answer: Answer) -> dict[str, bool]:
     """By wanted name; of an answer without names, whether it is the right set."""
     if one.expected and one.expected[0][0]:
         return values_right(one.expected, answer.values)
-    values = [said(cell) for value in answer.values.values() for cell in _cells(value)]
-    return {"": same_denotation(values, [value for _, value in one.expected])}
-
-
-def _cells(value: object) -> list[object]:
-    if isinstance(value, list):
-        return value
-    return list(value.values()) if isinstance(value, dict) else [value]
+    return {"": right(denoted(answer.values), [value for _, value in one.expected])}
 
 
 def _summary(asked: Sequence[Asked], rows: _Rows, options: argparse.Namespace) -> dict[str, Any]:

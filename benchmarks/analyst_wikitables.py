@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.analyst_wikitables_data import Tables, questions
-from benchmarks.analyst_wikitables_scoring import right, said
 from benchmarks.eval_runs import RESULTS, write_results
 from secondlook.evaluation.intervals import wilson
+from secondlook.evaluation.metrics.denotations import denoted, right
 from secondlook.tables import asking
 from secondlook.tables.worker import Worker
 
@@ -100,18 +100,10 @@ def _answered(one: Asked, tables: Tables) -> Outcome:
         return Outcome("", 1.0, right=False)
     computed = [table.compute(query) for query in asking.queries(best)]
     values = asking.values_of(best, computed)
-    flat = [said(cell) for value in values.values() for cell in _cells(value)]
+    flat = denoted(values)
     if not flat:
         return Outcome("", 1.0, right=False)
     return Outcome(best.family, best.doubt, right(flat, one.answers))
-
-
-def _cells(value: object) -> Iterable[object]:
-    if isinstance(value, list):
-        return [cell for one in value for cell in _cells(one)]
-    if isinstance(value, dict):
-        return list(value)
-    return [] if value is None else [value]
 
 
 def _by_family(answered: Sequence[Outcome]) -> dict[str, dict[str, int]]:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.analyst_wikitables_scoring import right, said
+from secondlook.evaluation.metrics.denotations import right, said
 from secondlook.tables.asking.rows import parse, ranked_drafts
 from secondlook.tables.asking.rows_features import of_nothing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.analyst_wikitables_scoring import right, said
+from secondlook.evaluation.metrics.denotations import right, said
 
 
 @pytest.mark.parametrize(
