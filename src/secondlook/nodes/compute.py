@@ -26,7 +26,13 @@ async def compute(state: ToCompute, runtime: Runtime[Context]) -> Ran:
     context = runtime.context
     reading = reading_from(state["query"] or {})
     desk = desk_of(context)
-    outcome, sql = await asyncio.to_thread(computed_outcome, desk, state["question"], reading)
+    outcome, sql = await asyncio.to_thread(
+        computed_outcome,
+        desk,
+        state["question"],
+        reading,
+        charts=context.settings.analyst.enable_charts,
+    )
     failure = outcome.failure
     attempt = AttemptData(
         code=sql,

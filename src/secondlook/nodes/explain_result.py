@@ -3,6 +3,7 @@ or a model whose every number must be in the result."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from secondlook.sandbox import Outcome, Plain
 
 _LISTED = 8
+_MOST_SAID = 24
+"""Of one value: rows or groups that a sentence lists."""
 
 
 class Explained(Draft, Readings, Trace):
@@ -133,14 +136,31 @@ def _single(reading: str, columns: Sequence[str], name: str, value: Plain) -> st
     if isinstance(value, list | dict) and not value:
         return "There is none."
     subject = reading or (name.replace("_", " ") if name != RESULT else "")
+    said = value_shown(value) if _is_short(value) else _summed_up(value)
     if subject:
-        return f"{subject[:1].upper()}{subject[1:]}: {value_shown(value)}."
+        return f"{subject[:1].upper()}{subject[1:]}: {said}."
     source = f", computed from {', '.join(dict.fromkeys(columns))}" if columns else ""
-    return f"{value_shown(value)}{source}."
+    return f"{said}{source}."
+
+
+def _is_short(value: Plain) -> bool:
+    return not isinstance(value, list | dict) or len(value) <= _MOST_SAID
+
+
+def _summed_up(value: Plain) -> str:
+    """Of more values than anybody reads in a sentence: how many, and between which they lie."""
+    several = value.values() if isinstance(value, dict) else value
+    assert isinstance(several, Collection)  # noqa: S101 - others are short
+    numbers = [one for one in several if isinstance(one, int | float)]
+    if not numbers or len(numbers) < len(several):
+        return f"{len(several)} values, which the table lists"
+    return f"{len(several)} values from {value_shown(min(numbers))} to {value_shown(max(numbers))}"
 
 
 def short_form(values: dict[str, Plain]) -> str | None:
     if not values or len(values) > _LISTED:
+        return None
+    if not all(map(_is_short, values.values())):
         return None
     if len(values) == 1:
         return value_shown(next(iter(values.values()))) or None

@@ -46,7 +46,9 @@ def _computed(answer: Answer, analysis: Analysis, found: Found, report: Report) 
         report.wrong("code", "analysis", message)
     if not _is_at_hand({one.table for one in queries(reading)}, found, report):
         return None
-    outcome, sql = computed_outcome(found.desk, answer.asked, reading)
+    outcome, sql = computed_outcome(
+        found.desk, answer.asked, reading, charts=bool(analysis.figures)
+    )
     if outcome.status == "ok" and sql != analysis.sql:
         report.wrong("code", "analysis", "the SQL that it shows is not what is computed")
     return outcome

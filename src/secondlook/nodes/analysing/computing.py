@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import TableError
+from secondlook.nodes.charting import chart_of
 from secondlook.sandbox import Failure, Frame, Outcome
 from secondlook.tables.asking import queries, values_of, wanted_of
 
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
     from secondlook.tables.query import Computed
 
 
-def computed_outcome(desk: Desk, question: str, reading: Reading) -> tuple[Outcome, str]:
-    """What it came to, and the SQL behind it. Never raises for what the tables cannot do."""
+def computed_outcome(
+    desk: Desk, question: str, reading: Reading, *, charts: bool = True
+) -> tuple[Outcome, str]:
+    """What it came to, with a chart where one is asked for, and the SQL behind it. Never raises for
+    what the tables cannot do."""
     try:
         computed = [desk.compute(one) for one in queries(reading)]
     except TableError as error:
@@ -25,7 +29,15 @@ def computed_outcome(desk: Desk, question: str, reading: Reading) -> tuple[Outco
         return Outcome("error", failure=failure), reading.said
     values: dict[str, Any] = values_of(reading, computed, wanted_of(question))
     sql = ";\n".join(one.sql for one in computed)
-    return Outcome("ok", result=values, has_result=True, frame=_frame(computed)), sql
+    drawn = chart_of(question, reading, computed, desk) if charts else None
+    outcome = Outcome(
+        "ok",
+        result=values,
+        has_result=True,
+        frame=_frame(computed),
+        figures=() if drawn is None else (drawn,),
+    )
+    return outcome, sql
 
 
 def _frame(computed: Sequence[Computed]) -> Frame | None:

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import AnalysisFigure, ResultTable
+from secondlook.nodes.charting import polished
 
 if TYPE_CHECKING:
     from secondlook.answer import Scalar
@@ -41,7 +42,7 @@ def figures_of(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
         if figure.kind == "png":
             found.append(AnalysisFigure(kind="png", data=figure.data))
             continue
-        data = json.loads(figure.data, parse_constant=lambda _: None)
+        data = polished(json.loads(figure.data, parse_constant=lambda _: None))
         found.append(AnalysisFigure(kind="plotly", title=_title(data), data=data))
     return tuple(found)
 

@@ -1,0 +1,256 @@
+"""Charts: which question asks for one, what it is read as, and what is drawn."""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from secondlook.answer import Analysis, AnalysisFigure, Answer, ResultTable
+from secondlook.errors import UsageError
+from secondlook.export.analysis_files import chart_bytes, write_charts, write_table
+from secondlook.export.chart_page import in_script
+from secondlook.nodes.analysing.computing import computed_outcome
+from secondlook.nodes.charting import polished
+from secondlook.nodes.charting.manners import OKABE_ITO
+from secondlook.nodes.explain_result import short_form, told_by_code
+from secondlook.sandbox import Outcome
+from secondlook.tables.asking import understand
+from secondlook.tables.asking.charts import bin_edges
+from secondlook.tables.resolving import AskedTable
+from secondlook.tables.table import ColumnProfile
+from tests.support.analyst import desk_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from secondlook.tables.desk import Desk
+
+SALES: dict[str, list[Any]] = {
+    "region": ["north", "south", "east"] * 10,
+    "units": [(at * 7) % 41 for at in range(30)],
+    "price": [2.5 + (at % 9) * 0.75 for at in range(30)],
+    "day": [f"2024-{at % 12 + 1:02d}-{at % 28 + 1:02d}" for at in range(30)],
+}
+
+
+@cache
+def desk() -> Desk:
+    import datetime as dt
+
+    days = [dt.date.fromisoformat(day) for day in SALES["day"]]
+    return desk_of({"sales": {**SALES, "day": days}})
+
+
+def drawn(question: str) -> dict[str, Any] | None:
+    """The figure that a question comes to; None where it is not read or draws nothing."""
+    table = desk().tables()[0]
+    asked = AskedTable(table, desk().profile(table.id), lambda name: SALES[name])
+    best = understand(question, [asked]).best
+    if best is None:
+        return None
+    outcome, _ = computed_outcome(desk(), question, best)
+    assert outcome.status == "ok"
+    return json.loads(outcome.figures[0].data) if outcome.figures else None
+
+
+def test_groups_are_bars() -> None:
+    figure = drawn("Plot the mean price by region")
+    assert figure is not None
+    trace = figure["data"][0]
+    assert (trace["type"], trace["x"]) == ("bar", ["east", "north", "south"])
+    means = {
+        name: sum(p for p, r in zip(SALES["price"], SALES["region"], strict=True) if r == name) / 10
+        for name in trace["x"]
+    }
+    assert trace["y"] == pytest.approx(list(means.values()))
+    layout = figure["layout"]
+    assert layout["title"]["text"] == "Mean of price by region"
+    assert layout["xaxis"]["title"]["text"] == "region"
+    assert layout["yaxis"]["title"]["text"] == "mean of price"
+    assert layout["colorway"] == list(OKABE_ITO)
+
+
+def test_time_is_a_line() -> None:
+    figure = drawn("draw the total units over time")
+    assert figure is not None
+    trace = figure["data"][0]
+    assert trace["mode"] == "lines+markers"
+    assert trace["x"] == sorted(trace["x"])
+    assert sum(trace["y"]) == sum(SALES["units"])
+    monthly = drawn("plot units by month")
+    assert monthly is not None
+    assert monthly["data"][0]["x"] == list(range(1, 13))
+
+
+def test_a_distribution_is_a_histogram() -> None:
+    for question in ("histogram of units", "Show the distribution of units"):
+        figure = drawn(question)
+        assert figure is not None
+        assert sum(figure["data"][0]["y"]) == len(SALES["units"])
+        assert figure["data"][0]["x"][0] == "0 to 10"
+    words = drawn("plot the distribution of region")
+    assert words is not None
+    assert words["data"][0]["y"] == [10, 10, 10]
+
+
+def test_two_numbers_are_points() -> None:
+    figure = drawn("scatter plot of price against units")
+    assert figure is not None
+    trace = figure["data"][0]
+    assert trace["mode"] == "markers"
+    assert trace["x"] == SALES["units"]
+    assert trace["y"] == SALES["price"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "plot the mean price by region for Tuesdays only",
+        "plot the seasonally adjusted price over time",
+        "plot everything",
+        "scatter plot of price against region",
+        "histogram of price and units",
+    ],
+)
+def test_what_it_cannot_draw_is_not_drawn_otherwise(question: str) -> None:
+    assert drawn(question) is None
+
+
+def test_no_chart_unasked() -> None:
+    assert drawn("What is the mean price for each region?") is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"), [(0, 1, "number"), (-3.2, 17.9, "number"), (1, 40, "integer")]
+)
+def test_bins_hold_every_value(low: float, high: float, kind: Any) -> None:
+    column = ColumnProfile(name="x", type=kind, rows=1000, minimum=low, maximum=high)
+    edges = bin_edges(column)
+    assert edges[0] <= low
+    assert edges[-1] > high
+    assert 4 <= len(edges) <= 35
+    flat = ColumnProfile(name="x", type="number", rows=10, minimum=1, maximum=1)
+    assert bin_edges(flat) == ()
+
+
+def test_manners_leave_data_and_choices_alone() -> None:
+    figure = {"data": [{"y": [1, 2]}], "layout": {"xaxis": {"title": {"text": "mine"}}}}
+    better = polished(figure, title="Title", axes=("x", "y"))
+    assert better["data"] == figure["data"]
+    assert better["layout"]["xaxis"]["title"]["text"] == "mine"
+    assert better["layout"]["yaxis"]["title"]["text"] == "y"
+    assert better["layout"]["title"]["text"] == "Title"
+    assert better["layout"]["colorway"] == list(OKABE_ITO)
+    assert "plot_bgcolor" not in figure["layout"]
+    chosen = {"data": [], "layout": {"template": {"layout": {"colorway": ["red"]}}}}
+    assert "plot_bgcolor" not in polished(chosen)["layout"]
+    assert polished([1]) == [1]
+
+
+def test_many_values_are_summed_up() -> None:
+    many = {"units": {str(at): at for at in range(60)}}
+    outcome = Outcome("ok", result=many)
+    assert told_by_code("units by day", [], outcome, many) == [
+        "Units by day: 60 values from 0 to 59."
+    ]
+    assert short_form(many) is None
+    names = {"names": ["x"] * 30}
+    assert "30 values, which the table lists" in told_by_code("names", [], outcome, names)[0]
+
+
+# As files
+
+
+def answer_of(**analysis: Any) -> Answer:
+    return Answer(
+        run="20260101-a",
+        question="q",
+        asked="q",
+        workflow="analyst",
+        method="computed",
+        text="t",
+        status="answered",
+        stop_reason="answered",
+        values={"mean": 2.5, "parts": [1, 2]},
+        analysis=Analysis(kind="computed", **analysis),
+        created="2026-01-01T00:00:00+00:00",
+        version="0",
+    )
+
+
+def chart(question: str = "plot the mean price by region") -> AnalysisFigure:
+    return AnalysisFigure(kind="plotly", title="A & B", data=drawn(question))
+
+
+def test_a_page_needs_no_network_and_no_cell_ends_its_script(tmp_path: Path) -> None:
+    evil = {"data": [{"x": ["</script><script>alert(1)</script>"], "y": [1]}], "layout": {}}
+    figure = AnalysisFigure(kind="plotly", title="<b>", data=evil)
+    page = chart_bytes(figure, ".html").decode()
+    assert "alert(1)</script>" not in page
+    assert "<title>&lt;b&gt;</title>" in page
+    assert 'src="http' not in page
+    assert json.loads(in_script(evil)) == evil
+    written = write_charts(answer_of(figures=(chart(), chart())), tmp_path / "c.json")
+    assert [one.name for one in written] == ["c.json", "c-2.json"]
+    assert json.loads(written[0].read_text("utf-8")) == drawn("plot the mean price by region")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "plot the mean price by region",
+        "plot units over time",
+        "scatter plot of price against units",
+    ],
+)
+def test_simple_charts_are_drawn_as_pictures(question: str) -> None:
+    assert chart_bytes(chart(question), ".png").startswith(b"\x89PNG")
+
+
+def test_pictures_stay_what_they_are() -> None:
+    figure = AnalysisFigure(kind="png", data=base64.b64encode(b"\x89PNG...").decode())
+    assert chart_bytes(figure, ".png") == b"\x89PNG..."
+    assert b"data:image/png;base64," in chart_bytes(figure, ".html")
+    with pytest.raises(UsageError, match="no JSON"):
+        chart_bytes(figure, ".json")
+    with pytest.raises(UsageError, match="damaged"):
+        chart_bytes(AnalysisFigure(kind="png", data="!"), ".png")
+
+
+def test_tables_as_files(tmp_path: Path) -> None:
+    rows: Any = (("=1+1", 1.5, None), ("b", 2, "x"))
+    table = ResultTable(columns=("name", "value", "more"), rows=rows, total_rows=2)
+    answer = answer_of(table=table)
+    write_table(answer, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text("utf-8-sig").splitlines() == [
+        "name,value,more",
+        "'=1+1,1.5,",
+        "b,2,x",
+    ]
+    write_table(answer, tmp_path / "t.json")
+    assert json.loads((tmp_path / "t.json").read_text("utf-8"))[1] == {
+        "name": "b",
+        "value": 2,
+        "more": "x",
+    }
+    write_table(answer, tmp_path / "t.parquet")
+    assert pq.read_table(tmp_path / "t.parquet").to_pydict()["value"] == [1.5, 2.0]
+    write_table(answer_of(), tmp_path / "v.csv")
+    assert "mean,2.5" in (tmp_path / "v.csv").read_text("utf-8-sig")
+
+
+def test_names_that_cannot_be_are_told(tmp_path: Path) -> None:
+    for name, words in (("t.xlsx", "must end in"), ("none/t.csv", "no folder")):
+        with pytest.raises(UsageError) as caught:
+            write_table(answer_of(), tmp_path / name)
+        assert words in f"{caught.value.message} {caught.value.hint}"
+    with pytest.raises(UsageError, match="no chart"):
+        write_charts(answer_of(), tmp_path / "c.html")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_table(answer_of(), tmp_path / "folder.csv")
