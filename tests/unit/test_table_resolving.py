@@ -86,7 +86,7 @@ def test_common_words_are_no_columns() -> None:
     ("phrase", "column", "how"),
     [
         ("calls that were abandoned by callers", "num. calls abandoned", "fuzzy"),
-        ("weight", "Weight (kg)", "fuzzy"),
+        ("weight", "Weight (kg)", "case"),
         ("female", "Sex", "value"),
         ("WINDSPEED", "WINDSPEED", "exact"),
     ],

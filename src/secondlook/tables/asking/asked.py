@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from secondlook.tables.resolving.port import Mention
 
 NUMBERED = re.compile(r"^\s*(?:question\s*)?\d+\s*[.:)]\s+", re.IGNORECASE)
+FIRST_DATE = 10_000
+"""As a number, year * 10000 + month * 100 + day: less has no year."""
 SURE = 0.97
 """A mention by the column's own name, up to case and signs."""
 
@@ -102,8 +104,16 @@ def _dated(question: str, table: AskedTable, known: Sequence[tuple[int, int]]) -
         for one in (conditions(question, [table]) if dates else ())
         if isinstance(one.condition, Filter)
         and one.condition.column in dates
+        and not _without_a_year(one.condition)
         and all(one.end <= low or one.start >= high for low, high in known)
     ]
+
+
+def _without_a_year(condition: Filter) -> bool:
+    """`before May` of which year?"""
+    value, signs = condition.value, {"<", "<=", ">", ">="}
+    dated = condition.transform == "date" and isinstance(value, int | float)
+    return dated and condition.comparison in signs and value < FIRST_DATE  # type: ignore[operator]
 
 
 def _end_of_question(text: str, *, has_form: bool) -> int:

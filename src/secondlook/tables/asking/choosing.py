@@ -245,7 +245,7 @@ def _values(
         measured = one.column in named and _type(table, one.column) != "boolean"
         if measured and spells_numbers(table, one.column):
             continue
-        if not _overlaps(one.start, one.end, taken) and _is_a_name(question, table, one):
+        if not _overlaps(one.start, one.end, taken) and is_a_name(question, table, one):
             by_place.setdefault((one.start, one.end), []).append(one)
     found: dict[str, list[Chosen]] = {}
     for (start, end), mentions in by_place.items():
@@ -277,7 +277,7 @@ def _joined(column: str, some: list[Chosen]) -> Chosen:
     return Chosen(some[0].start, some[-1].end, condition, said)
 
 
-def _is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
+def is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
     written = question[one.start : one.end]
     if len(one.value) > LONGEST or written.casefold() in STOP_WORDS | FILLER:
         return False

@@ -42,8 +42,10 @@ DROPPED_CONDITION = 0.4
 """A number or a month that no part accounts for is a condition that was missed."""
 _MONTHS = """january february march april june july august september october november december
 jan feb mar apr jun jul aug sep oct nov dec today yesterday monday tuesday wednesday thursday friday
-saturday sunday"""
-MONTHS = frozenset(_MONTHS.split())
+saturday sunday weekend weekday week morning evening night spring summer autumn winter decade
+century ago recent last previous next current"""
+MONTHS = frozenset(stem(one) for one in _MONTHS.split())
+MAY = re.compile(r"\b(?:in|before|after|since|until|during|of|from|to|and|by|for|between) (May)\b")
 RULE = re.compile(r"\s*(?:if|consider|assume|note|treat|suppose)\b", re.IGNORECASE)
 """Sentences that say how to do what the others ask for."""
 STEMMED_FILLER = frozenset(stem(one) for one in FILLER)
@@ -54,9 +56,9 @@ def doubt_of(
 ) -> float:
     """Share of the question's content words that nothing accounts for, and the columns' own."""
     words = content_words(asked)
-    if not words:
-        return 1.0
     spans = [*_understood(asked), *also]
+    if not words or _may_dropped(asked, spans):
+        return 1.0
     resolved = list(resolved)
     names = _names(asked, {one.column for one in resolved})
     open_words: list[str] = [
@@ -116,7 +118,15 @@ def _is_a_row(asked: Asked, mention: Mention) -> bool:
 
 def _chooses(word: str) -> bool:
     """A number, a month: likely part of a condition."""
-    return word.isdigit() or word in MONTHS
+    return word.isdigit() or stem(word) in MONTHS
+
+
+def _may_dropped(asked: Asked, spans: list[tuple[int, int]]) -> bool:
+    """The one month that is a common word too."""
+    return any(
+        not any(low <= match.start(1) < high for low, high in spans)
+        for match in MAY.finditer(asked.text[: asked.question])
+    )
 
 
 def _group_unknown(asked: Asked) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from secondlook.tables.asking.lexicon import statistics_in
 from secondlook.tables.query import Filter, Key
 from secondlook.tables.resolving.words import STOP_WORDS, atoms
+from secondlook.tables.table import NUMERIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +46,7 @@ LABELLED = re.compile(
     r"|(?:under|below|less than|<)\s*(?P<below>\d+(?:\.\d+)?))[^)\n,;]{0,20}\)?",
     re.IGNORECASE,
 )
+ALSO = re.compile(r"[\"'\u201d]?\s*(?:,|and|&|,\s*and)\s*(?:by |the )?[\"'\u201c]?", re.IGNORECASE)
 NEAR = 25
 SURE_ENOUGH = 0.8
 
@@ -72,6 +74,7 @@ def groups_in(text: str, mentions: Sequence[Mention], table: AskedTable) -> list
         near = _mention_after(text, cue.end(), mentions)
         if near is not None and _can_group(near, table):
             found.append(Group(Key(column=near.resolved.column), cue.start(), near.end))
+            found += _further(text, near, mentions, table)
             continue
         if near is not None:
             continue
@@ -88,11 +91,34 @@ def groups_in(text: str, mentions: Sequence[Mention], table: AskedTable) -> list
     return list(unique.values())
 
 
+def _further(
+    text: str, first: Mention, mentions: Sequence[Mention], table: AskedTable
+) -> list[Group]:
+    """`by region and product`."""
+    found, last = [], first
+    for one in mentions:
+        joined = one.start >= last.end and ALSO.fullmatch(text[last.end : one.start])
+        if joined and _can_group(one, table):
+            found.append(Group(Key(column=one.resolved.column), last.end, one.end))
+            last = one
+    return found
+
+
+def cued(text: str, mentions: Sequence[Mention]) -> list[Mention]:
+    """The columns that stand right after a word for grouping, whether they can group or not."""
+    after = [_mention_after(text, cue.end(), mentions) for cue in EACH.finditer(text)]
+    return [one for one in after if one is not None]
+
+
 def _can_group(mention: Mention, table: AskedTable) -> bool:
-    """Named almost as it is, and with values that repeat."""
-    profile = table.profile.column(mention.resolved.column)
-    repeats = profile is None or not profile.rows or profile.distinct * 2 <= profile.rows
-    return mention.resolved.score >= SURE_ENOUGH and repeats
+    """Named almost as it is; numbers only where their values repeat."""
+    if mention.resolved.score < SURE_ENOUGH:
+        return False
+    column = mention.resolved.column
+    profile = table.profile.column(column)
+    kind = next((one.type for one in table.table.columns if one.name == column), "text")
+    measures = kind in NUMERIC
+    return not measures or profile is None or profile.distinct * 2 <= profile.rows
 
 
 def _adverbs(text: str, table: AskedTable) -> list[Group]:

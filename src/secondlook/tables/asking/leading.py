@@ -174,12 +174,13 @@ def _count(numbered: re.Match[str] | None) -> int:
 
 
 def _groups(asked: Asked, column: str) -> bool:
-    """Texts or numbers that repeat: a class, a year."""
+    """Texts that repeat, more so numbers: a class, a year."""
     profile = asked.table.profile.column(column)
     if profile is None:
         return False
-    few = 2 if not asked.is_number(column) else 3
-    return 0 < profile.distinct * few <= profile.rows
+    if asked.is_number(column):
+        return 0 < profile.distinct * 3 <= profile.rows
+    return 0 < profile.distinct < profile.rows
 
 
 def _plan(asked: Asked, leading: _Asked) -> Plan | None:

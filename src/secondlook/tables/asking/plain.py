@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from secondlook.tables.asking.asked import columns_of
 from secondlook.tables.asking.lexicon import Said
 from secondlook.tables.asking.planning import PAIRED, Plan, statistic_of
 from secondlook.tables.asking.targets import (
@@ -31,6 +33,21 @@ OVERRULED: frozenset[Kind] = frozenset({"min", "max", "count", "sum", "mean", "s
 """Words that are no statistic of their own beside a correlation or outliers."""
 
 
+HAVING = re.compile(r"\b(?:have|has|had|having|with|whose|where)\b", re.IGNORECASE)
+OF_THE = re.compile(r"\s*(?:of )?(?:the )?(?:all )?[\"'\u201c]?", re.IGNORECASE)
+BESIDE = re.compile(
+    r"[\"'\u201d)]?(?:\s*columns?)?\s*(?:,|and|&|or|as well as|to|/|,\s*and)?\s*(?:of )?"
+    r"(?:the )?(?:column )?[(\"'\u201c]?",
+    re.IGNORECASE,
+)
+"""Between two columns of one statistic; anything else makes the second a condition."""
+THAN_A_MEASURE = re.compile(
+    r"\b(?:above|below|over|under|than|exceed\w*|equal to|beyond)\s+(?:or equal to )?"
+    r"(?:the |its |an? )?"
+    r"(?:overall |total )?(?:average|mean|median|maximum|minimum|mode|standard|sum|total)\b",
+    re.IGNORECASE,
+)
+"""A condition that takes a computation of its own."""
 NAMES_A_THING = re.compile(
     r"\s*(?:(?:from|in|at|on) )?(?:which|who|whom|where|when)\b", re.IGNORECASE
 )
@@ -38,6 +55,8 @@ NAMES_A_THING = re.compile(
 
 
 def plain_plans(asked: Asked) -> list[Plan]:
+    if THAN_A_MEASURE.search(asked.text[: asked.question]):
+        return []
     said = _joined([one for one in asked.said if asked.in_question(one.start)])
     kinds = {one.kind for one in said}
     if kinds & {"correlation", "covariance"}:
@@ -60,7 +79,9 @@ def _not_overruled(said: list[Said]) -> list[Said]:
 
 
 def _by_segments(asked: Asked, said: list[Said]) -> list[Plan]:
-    """Nothing where one of the statistics has no column."""
+    """Nothing where one of the statistics has no column, or a column no place beside another."""
+    if _stands_apart(asked, said):
+        return []
     plans = [
         _plan(asked, one, column)
         for statistics, columns in _segments(asked, said)
@@ -88,7 +109,7 @@ def _plan(asked: Asked, said: Said, target: Target | None) -> Plan | None:
     if said.kind == "count" and re.search(r"\bcolumns\b", asked.text[: asked.question]):
         return None
     if said.kind == "count":
-        return _count(asked, target)
+        return _count(asked, said, target)
     if said.kind == "share":
         return share_of_rows(asked)
     if target is None or statistic_of(asked, said.kind) in PAIRED:
@@ -96,11 +117,37 @@ def _plan(asked: Asked, said: Said, target: Target | None) -> Plan | None:
     return Plan(said.kind, (target,), at=said.at)
 
 
-def _count(asked: Asked, target: Target | None) -> Plan:
-    """Rows; but of a column of amounts (`how many units`) their sum."""
-    if target is None or is_a_label(asked, target.term.column):
+def _count(asked: Asked, said: Said, target: Target | None) -> Plan | None:
+    """Rows; but of a column of amounts (`how many units`) their sum, and of one of names that
+    repeat (`how many regions`) the different ones."""
+    if target is not None and not is_a_label(asked, target.term.column):
+        return Plan("sum", (target,)) if _of_what_follows(asked, said, target) else None
+    named = _counted(asked, said)
+    if named is None:
         return Plan("count", ())
-    return Plan("sum", (target,))
+    # Of chosen rows it may mean either.
+    return None if asked.clauses else Plan("distinct", (of_mention(asked, named.resolved),))
+
+
+def _of_what_follows(asked: Asked, said: Said, target: Target) -> bool:
+    """`how many products have a price` does not count the price."""
+    first = next((one for one in asked.mentions if one.start >= said.end), None)
+    if first is None or first.resolved.column != target.term.column:
+        return first is None
+    return HAVING.search(asked.text[said.end : first.start]) is None
+
+
+def _counted(asked: Asked, said: Said) -> Mention | None:
+    """The column right after the count, where its values repeat and are no numbers."""
+    for one in asked.mentions:
+        profile = asked.table.profile.column(one.resolved.column)
+        between = asked.text[said.end : one.start] if one.start >= said.end else "?"
+        away = {each.key.column for each in asked.groups}
+        away |= {column for clause in asked.clauses for column in columns_of(clause)}
+        if OF_THE.fullmatch(between) and profile and one.resolved.column not in away:
+            repeats = profile.distinct < profile.rows
+            return one if repeats and not asked.is_number(one.resolved.column) else None
+    return None
 
 
 def share_of_rows(asked: Asked) -> Plan | None:
@@ -135,6 +182,23 @@ def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Tar
     if segments and not segments[-1][1]:
         segments[-1][1].extend(before or ([] if asked.clauses else by_phrase(asked)))
     return segments
+
+
+def _stands_apart(asked: Asked, said: list[Said]) -> bool:
+    """`the mean of units for orders with a discount` is no mean of the discount."""
+    away = {one.key.column for one in asked.groups}
+    away |= {column for clause in asked.clauses for column in columns_of(clause)}
+    columns = [
+        one
+        for one in asked.mentions
+        if asked.is_number(one.resolved.column) and one.resolved.column not in away
+    ]
+    return any(
+        one.resolved.column != other.resolved.column
+        and not any(one.end <= each.start < other.end for each in said)
+        and BESIDE.fullmatch(asked.text[one.end : other.start]) is None
+        for one, other in pairwise(columns)
+    )
 
 
 def _start(one: Said | Mention) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.asked import columns_of, take_apart
 from secondlook.tables.asking.doubting import doubt_of
+from secondlook.tables.asking.dropping import drops_something
 from secondlook.tables.asking.leading import is_about_the_first
 from secondlook.tables.asking.lexicon import other_work
 from secondlook.tables.asking.naming import plan_for
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from secondlook.tables.resolving import Resolver
 
 LABEL = re.compile(r"[\"'{]*([A-Za-z_ ]+?)\d+[\"']?\s*:")
+COMPARED = re.compile(r"\b(?:compar\w*|versus|vs)\b", re.IGNORECASE)
 YES_NO = ("yes", "no")
 FAMILY = "statistics"
 
@@ -57,6 +59,8 @@ def _read(asked: Asked) -> Reading | None:
     if not outputs:
         return None
     query = _query(asked, sheet)
+    if drops_something(asked, query):
+        return None
     resolved = tuple(
         {
             one.column: one for plan in plans for target in plan.targets for one in target.resolved
@@ -147,7 +151,9 @@ def _where(asked: Asked, sheet: Sheet) -> tuple[Condition, ...]:
 
 def _compared(asked: Asked, sheet: Sheet) -> list[Key]:
     """`the mean of chairs and desks` is told for each of them; their number or total is one."""
-    if any(one.statistic in {"sum", "count"} for one in sheet.measures):
+    if any(one.statistic in {"sum", "count"} for one in sheet.measures) and not (
+        COMPARED.search(asked.text[: asked.question])
+    ):
         return []
     values = [
         one.condition.column

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,10 @@ FEWEST_LETTERS = 0.8
 """Of the letters must agree, in their order, before a name counts as misspelt."""
 SHORTEST_PREFIX = 3
 LEAST_LEFT = 2
+UNIT = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*$")
+"""`Price (USD)`, `Weight [kg]`: a unit is no part of what a column is called."""
+WITHOUT_UNIT = 0.99
+"""What leaving it out keeps of a likeness: a column of just that name comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +35,30 @@ class Name:
     words: tuple[str, ...]
     stems: tuple[str, ...]
     squeezed: str
+    bare: Name | None = None
+    """Without its unit, where it has one."""
 
     @classmethod
     def of(cls, text: str) -> Name:
         words = [atom.text for atom in atoms(text)]
         return cls(text, tuple(words), tuple(content(words) or words), squeezed(text))
 
+    def with_bare(self) -> Name:
+        """That may be called without its unit."""
+        bare = UNIT.sub("", self.text)
+        return replace(self, bare=Name.of(bare)) if bare and bare != self.text else self
+
 
 def likeness(phrase: Name, column: Name, *, whole: bool = False) -> tuple[float, ResolvedHow]:
     """`whole`: words that only one of them has make them different."""
+    found = _likeness(phrase, column, whole=whole)
+    if column.bare is None:
+        return found
+    score, how = _likeness(phrase, column.bare, whole=whole)
+    return max(found, (WITHOUT_UNIT * score, "case" if how == "exact" else how))
+
+
+def _likeness(phrase: Name, column: Name, *, whole: bool) -> tuple[float, ResolvedHow]:
     if phrase.text == column.text:
         return 1.0, "exact"
     if phrase.squeezed and phrase.squeezed == column.squeezed:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from secondlook.tables.resolving.likeness import Name, likeness
@@ -38,6 +39,16 @@ class _Column:
     name: Name
 
 
+def _names(columns: Sequence[str]) -> list[Name]:
+    """Where two differ in their units alone, the units tell them apart."""
+    names = [Name.of(one).with_bare() for one in columns]
+    called = Counter(one.bare.squeezed for one in names if one.bare is not None)
+    return [
+        replace(one, bare=None) if one.bare and called[one.bare.squeezed] > 1 else one
+        for one in names
+    ]
+
+
 class Resolver:
     """Over the tables at hand. Keeps what it has worked out about them."""
 
@@ -45,13 +56,15 @@ class Resolver:
         self.tables = tuple(tables)
         self._embed = embed
         self._columns = [
-            _Column(one.table.id, Name.of(column.name))
+            _Column(one.table.id, name)
             for one in self.tables
-            for column in one.table.columns
+            for name in _names([column.name for column in one.table.columns])
         ]
         self._by_squeezed: dict[str, list[_Column]] = {}
         for column in self._columns:
-            self._by_squeezed.setdefault(column.name.squeezed, []).append(column)
+            for name in (column.name, column.name.bare):
+                if name is not None:
+                    self._by_squeezed.setdefault(name.squeezed, []).append(column)
         profiles = [column for one in self.tables for column in one.profile.columns]
         self._meaning = Meaning(profiles, embed) if embed and profiles else None
         self._values: Values | None = None
