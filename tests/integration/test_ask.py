@@ -229,6 +229,8 @@ def test_leaving_the_stream_early_cancels_the_run(settings: Settings) -> None:
 def quoting(request: ChatRequest) -> str:
     if request.messages[0].content.startswith("You plan research"):
         return json.dumps({"phase": "Thickness", "question": QUESTION, "queries": [QUESTION]})
+    if "Does the question need these tables" in request.messages[-1].content:
+        return json.dumps({"work": "data"})
     return f"The sheet piling is {SHORT} thick [1]."
 
 
