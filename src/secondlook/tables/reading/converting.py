@@ -38,6 +38,9 @@ _MOST_ROUNDS = 8
 _MISFIT = "a cell does not fit the form of its column"
 _ROW_GROUP_CELLS = 4_000_000
 _ROW_GROUP_ROWS = (2_048, 122_880)
+_MOST_IN_DICTIONARY = 1_000
+"""Different values of a column in a group of rows that are written as a dictionary. Looking for
+larger ones costs more than they save."""
 _POLL_SECONDS = 0.25
 _LONGEST_SAMPLED = 200
 """Longer cells are text whatever they hold."""
@@ -135,7 +138,10 @@ def _try_to_write(
     )
     fewest, most = _ROW_GROUP_ROWS
     group = max(fewest, min(most, _ROW_GROUP_CELLS // len(columns)))
-    options = f"FORMAT parquet, USE_TMP_FILE false, ROW_GROUP_SIZE {group}"
+    options = (
+        f"FORMAT parquet, USE_TMP_FILE false, ROW_GROUP_SIZE {group}, "
+        f"DICTIONARY_SIZE_LIMIT {_MOST_IN_DICTIONARY}"
+    )
     statement = f"COPY (SELECT {selected} FROM {relation}) TO {quoted(target)} ({options})"  # noqa: S608
     try:
         with watched(connection, report):

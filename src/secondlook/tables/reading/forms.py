@@ -43,6 +43,9 @@ class Form:
     """Whether blanks around a cell have to be taken off first."""
     has_gaps: bool = False
     """Whether cells of OTHERWISE_MISSING are in it."""
+    plainly: str = ""
+    """In SQL with {x}: where it holds, `value` alone tells whether a cell fits. Cheaper than the
+    pattern, which is tried where it does not hold; "" where there is no such condition."""
 
     def trimmed(self) -> Form:
         return replace(self, is_trimmed=True)
@@ -60,6 +63,8 @@ class Form:
         cell = f"trim({column}, {quoted(BLANKS)})" if self.is_trimmed else column
         value = self.value.format(x=cell)
         matches = f"regexp_full_match({cell}, {quoted(self.pattern)})"
+        if self.plainly:
+            matches = f"({self.plainly.format(x=cell)} OR {matches})"
         return f"CASE WHEN {matches} THEN {value} END"
 
     def misfit(self, column: str) -> str:

@@ -23,6 +23,10 @@ NUMBER = Form(
     r"[+-]?(?:(?:0|[1-9][0-9]*|[0-9]+\.[0-9]*|\.[0-9]+)"
     r"|(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+|[iI]nf(?:inity)?)",
     "TRY_CAST({x} AS DOUBLE)",
+    # It begins with a digit from 1 to 9, or with "0.": so it is no code, no name and not
+    # hexadecimal. DuckDB would read 1_000 as a number; pandas and we do not.
+    plainly="((({x} >= '1' AND {x} < ':') OR ({x} >= '0.' AND {x} < '0/')"
+    " OR ({x} >= '-1' AND {x} < '-:')) AND NOT contains({x}, '_'))",
 )
 _LARGEST = 2**63
 _FRACTIONAL = re.compile("[.eEiI]")
