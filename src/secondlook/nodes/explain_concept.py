@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError, TableError
-from secondlook.nodes.analysing.at_hand import asked_tables
+from secondlook.nodes.analysing.at_hand import asked_tables, measures
 from secondlook.nodes.analysing.showing import shared
 from secondlook.nodes.concepts import entries_in, term_of
 from secondlook.nodes.explain_result import Explained  # noqa: TC001
@@ -18,7 +18,6 @@ from secondlook.nodes.extract import withheld
 from secondlook.nodes.sentences import review
 from secondlook.prompts import load
 from secondlook.state import DraftData, Question, Sentence, step, trouble
-from secondlook.tables.table import NUMERIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,9 +85,7 @@ async def _example(context: Context, example: str, question: str) -> list[str]:
         tables = await asked_tables(context, question)
     except TableError:
         return []
-    numbers = [
-        column.name for one in tables for column in one.profile.columns if column.type in NUMERIC
-    ]
+    numbers = measures(tables)
     return [example.replace("{column}", numbers[0])] if numbers else []
 
 

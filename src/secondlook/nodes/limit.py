@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
 from secondlook.context import Context  # noqa: TC001
-from secondlook.nodes.analysing.at_hand import asked_tables
+from secondlook.nodes.analysing.at_hand import asked_tables, measures, resolver
+from secondlook.nodes.analysing.requiring import LIKELY, matched, measured
 from secondlook.nodes.explain_result import Explained  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.state import Analysed, step
-from secondlook.tables.table import NUMERIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,9 @@ _SUGGESTED = 3
 
 async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
     tables = await asked_tables(runtime.context, state["question"])
-    missing = " ".join(gap["said"] for gap in state["gaps"]) or _unread(runtime.context)
+    missing = " ".join(gap["said"] for gap in state["gaps"]) or await asyncio.to_thread(
+        _unread, runtime.context, state["question"], tables
+    )
     instead = _instead(tables)
     draft = {
         **withheld("no_evidence", reasons=[gap["said"] for gap in state["gaps"]]),
@@ -39,20 +42,24 @@ async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
     }
 
 
-def _unread(context: Context) -> str:
+def _unread(context: Context, question: str, tables: Sequence[AskedTable]) -> str:
+    found = matched(resolver(context, tables), measured(question), least=LIKELY) if tables else None
+    if found is not None and found.unresolved:
+        names = ", ".join(map(repr, found.unresolved))
+        return f"No column is called {names}, or anything like it."
     hint = (
         " Name a model that can write code, such as --model gguf:FILE, to have others answered."
         if not context.models.serves("code")
         else ""
     )
-    return f"The question is none of those that can be computed without a model.{hint}"
+    return f"The question is none of those, in English, that are computed without a model.{hint}"
 
 
 def _instead(tables: Sequence[AskedTable]) -> str:
     if not tables:
         return "Add a table with `secondlook add sales.csv`."
     first = tables[0]
-    numbers = [one.name for one in first.profile.columns if one.type in NUMERIC]
+    numbers = measures(tables[:1])
     groups = [one.name for one in first.profile.columns if one.type == "text" and one.top]
     asked = [f"the mean of {name}" for name in numbers[:_SUGGESTED]]
     if numbers and groups:

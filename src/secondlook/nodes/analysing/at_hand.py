@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import ModelError, TableError
 from secondlook.tables.resolving import AskedTable, Resolver
 from secondlook.tables.resolving.port import MOST_VALUES
+from secondlook.tables.table import NUMERIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from secondlook.tables.resolving.port import Embed
     from secondlook.tables.table import Table
 
+_LABEL = re.compile(
+    r"(?:^|[_\W])(?:id|nr|no|number|code|zip|year|unnamed)(?:$|[_\W])", re.IGNORECASE
+)
 MOST_TABLES = 6
 """Tables that one question is asked over, and that a model is shown."""
 
@@ -73,6 +77,16 @@ def _values(desk: Desk, table: str, column: str) -> Sequence[str]:
     there = Filter(column=column, comparison="present")
     query = Query(table=table, where=(there,), select=(column,), distinct=True, limit=MOST_VALUES)
     return [str(row[0]) for row in desk.compute(query).rows]
+
+
+def measures(tables: Sequence[AskedTable]) -> list[str]:
+    """Columns of numbers that are worth a mean: no keys and no labels."""
+    return [
+        column.name
+        for one in tables
+        for column in one.profile.columns
+        if column.type in NUMERIC and not column.key and not _LABEL.search(column.name)
+    ]
 
 
 def resolver(context: Context, tables: Sequence[AskedTable]) -> Resolver:

@@ -42,6 +42,12 @@ _BETWEEN = re.compile(
     r"(?:the\s+)?(.{2,60}?)\s+and\s+(?:the\s+)?(.{2,60}?)(?=[\s,.;?!]*$|[,.;?!\n]|\s+(?:in|for|of|with)\b)",
     re.IGNORECASE,
 )
+_MEASURED = re.compile(
+    r"\b(?:average|mean|median|total|sum|maximum|minimum)\s+(?:value\s+)?(?:of\s+)?(?:the\s+)?"
+    r"(?!of\b|and\b|number\b|value\b)([^\W\d][\w ]{2,30}?)"
+    r"(?=\s+(?:by|for|per|in|of|from|over|where|between|with|and)\b|\s*[?.!,;:\n]|\s*$)",
+    re.IGNORECASE,
+)
 _FEWEST = {"correlation": 3, "regression": 5, "classification": 5, "test": 3, "trend": 2}
 
 
@@ -92,6 +98,11 @@ def variables_named(question: str) -> list[str]:
     for match in _BETWEEN.finditer(question):
         found += [_bare(match[1]), _bare(match[2])]
     return list(dict.fromkeys(name for name in found if name))
+
+
+def measured(question: str) -> list[str]:
+    """What the question wants a measure of: the profit of "the average profit"."""
+    return list(dict.fromkeys(match[1].strip() for match in _MEASURED.finditer(question)))
 
 
 def _bare(phrase: str) -> str:

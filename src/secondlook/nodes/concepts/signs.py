@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from secondlook.nodes.concepts.glossary import entries_in, entry_for
+
 _CONCEPT = re.compile(
     r"^\W*(?:please\s+|can you\s+|could you\s+)?(?:"
     r"what(?:'s|\u2019s| is| are| does| do)?\s+(?:is\s+|are\s+)?(?:meant by\s+|an?\s+)"
@@ -11,7 +13,7 @@ _CONCEPT = re.compile(
     r"|(?:explain|define|describe)\s+(?:what\s+|how\s+|why\s+|the (?:term|concept|idea|notion|"
     r"difference|meaning)|an?\s+)"
     r"|explain\s+\w+(?:\s+\w+)?\W*$"
-    r"|what(?:'s|\u2019s| is) the (?:difference|meaning|definition|purpose|point)\b"
+    r"|what(?:'s|\u2019s| is) the (?:meaning|definition|purpose|point)\b"
     r"|(?:how|why|when)\s+(?:does|do|is|are|should|would)\s+.{0,40}?\b(?:work|used|useful|use|"
     r"matter|interpreted?)\b"
     r")",
@@ -20,6 +22,7 @@ _CONCEPT = re.compile(
 _BARE = re.compile(
     r"^\W*what(?:'s|\u2019s| is| are)\s+(?P<term>[a-z][\w -]{2,40}?)\W*$", re.IGNORECASE
 )
+_DIFFERENCE = re.compile(r"\bdifference between\b", re.IGNORECASE)
 _TERM = re.compile(
     r"^\W*(?:please\s+|can you\s+|could you\s+)?(?:what(?:'s|\u2019s| is| are| does| do)?|explain|"
     r"define|describe)\s+(?:what\s+|is\s+|are\s+|meant by\s+|the (?:term|concept|idea|notion|"
@@ -43,9 +46,9 @@ def asks_for_concept(question: str) -> bool:
     one_line = " ".join(question.split())
     if _CONCEPT.match(one_line):
         return True
+    if _DIFFERENCE.search(one_line):
+        return len(entries_in(one_line)) > 1
     bare = _BARE.match(one_line)
-    from secondlook.nodes.concepts.glossary import entry_for
-
     return bare is not None and entry_for(bare["term"]) is not None
 
 
