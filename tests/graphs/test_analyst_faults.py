@@ -49,9 +49,8 @@ def gone(_: str) -> str:
 @pytest.mark.parametrize("reply", [*USELESS, "gone"])
 @pytest.mark.parametrize("step", ["require", "judge", "explain"])
 def test_a_model_that_is_of_no_use_costs_a_step_and_not_the_answer(step: str, reply: str) -> None:
-    script = Script(
-        **{"code": MEAN, "require": '{"variables": ["age"]}', step: USELESS.get(reply, gone)}
-    )
+    script = Script(code=MEAN, require='{"variables": ["age"]}')
+    setattr(script, step, USELESS.get(reply, gone))
     ran = run(QUESTION, script, opened=Watched(), **BY_MODEL)
     assert ran.answer.status in {"answered", "partial"}
     assert ran.answer.values == {"result": MEAN_AGE}

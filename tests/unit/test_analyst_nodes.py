@@ -118,7 +118,10 @@ def test_columns_that_rules_name_are_resolved_with_their_score() -> None:
 
 def test_a_variable_without_a_column_goes_back_to_the_requirements_and_then_ends() -> None:
     about = context(Script())
-    given = {"requirements": needs("descriptive", "turnover"), "unresolved": ["turnover"]}
+    given: dict[str, Any] = {
+        "requirements": needs("descriptive", "turnover"),
+        "unresolved": ["turnover"],
+    }
     first = visited(align, about, **given)
     assert (first["route"], first["alignments"]) == ("requirements", 1)
     assert first["gaps"][0]["said"].startswith("No column is called 'turnover'")
@@ -127,7 +130,7 @@ def test_a_variable_without_a_column_goes_back_to_the_requirements_and_then_ends
 
 def test_a_type_that_does_not_fit_is_looked_at_once_and_then_left_to_the_code() -> None:
     about = context(Script())
-    given = {
+    given: dict[str, Any] = {
         "requirements": needs("correlation", "region"),
         "resolved": [found("region", about), found("age", about)],
     }
@@ -140,14 +143,17 @@ def test_a_type_that_does_not_fit_is_looked_at_once_and_then_left_to_the_code() 
 
 def test_too_few_rows_are_a_gap_that_nothing_closes() -> None:
     about = context(Script(), FEW)
-    given = {"requirements": needs("regression", "a"), "resolved": [found("a", about)]}
+    given: dict[str, Any] = {
+        "requirements": needs("regression", "a"),
+        "resolved": [found("a", about)],
+    }
     told = visited(align, about, **given)
     assert told["route"] == "limitation"
     assert "There are 2 rows, and it takes at least 5" in told["gaps"][0]["said"]
 
 
 def test_code_is_not_asked_for_where_nobody_can_write_it() -> None:
-    given = {"requirements": needs("descriptive", "age")}
+    given: dict[str, Any] = {"requirements": needs("descriptive", "age")}
     assert visited(align, context(), **given)["route"] == "limitation"
     assert visited(align, context(Script()), **given)["route"] == "code"
 
@@ -156,7 +162,9 @@ def test_a_first_look_at_the_data_is_its_profile() -> None:
     about = context()
     told = visited(look, about, resolved=[found("age", about)])
     assert told["looked"] == []
-    again = {"remedies": [{"cause": "c", "action": "reexamine_data", "guidance": "g"}]}
+    again: dict[str, Any] = {
+        "remedies": [{"cause": "c", "action": "reexamine_data", "guidance": "g"}]
+    }
     closer = visited(look, about, resolved=[found("age", about)], **again)
     assert closer["looked"][0]["column"] == "age"
     same = visited(look, about, resolved=[found("age", about)], looked=closer["looked"], **again)
