@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from secondlook.context import Context, Desk
     from secondlook.tables.resolving.port import Embed
-    from secondlook.tables.table import Table
+    from secondlook.tables.table import ColumnProfile, Table
 
 _LABEL = re.compile(
     r"(?:^|[_\W])(?:id|nr|no|number|code|zip|year|unnamed)(?:$|[_\W])", re.IGNORECASE
 )
+_NEARLY = 1.5
 MOST_TABLES = 6
 """Tables that one question is asked over, and that a model is shown."""
 
@@ -85,8 +86,18 @@ def measures(tables: Sequence[AskedTable]) -> list[str]:
         column.name
         for one in tables
         for column in one.profile.columns
-        if column.type in NUMERIC and not column.key and not _LABEL.search(column.name)
+        if column.type in NUMERIC and not _is_label(column)
     ]
+
+
+def _is_label(column: ColumnProfile) -> bool:
+    """By its name, or because it counts the rows."""
+    if _LABEL.search(column.name):
+        return True
+    low, high = column.minimum, column.maximum
+    if not column.key or not isinstance(low, int) or not isinstance(high, int):
+        return False
+    return high - low < _NEARLY * column.rows
 
 
 def resolver(context: Context, tables: Sequence[AskedTable]) -> Resolver:
