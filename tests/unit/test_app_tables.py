@@ -165,6 +165,20 @@ def test_a_broken_file_is_told(worker: Worker, runs: RunSettings, tmp_path: Path
         take_over({"a": tmp_path / "a.parquet"}, run="r1", runs=runs, worker=worker)
 
 
+@pytest.mark.parametrize(
+    ("contents", "why"), [(b"", "the file is empty"), (b"a,b\n", "a header and no rows")]
+)
+def test_which_of_several_tables_cannot_be_read(
+    worker: Worker, runs: RunSettings, sales: Path, contents: bytes, why: str
+) -> None:
+    file = sales.with_name("2023.csv")
+    file.write_bytes(contents)
+    with pytest.raises(SecondlookError, match=why) as raised:
+        take_over({"sales": sales, "old": file}, run="r", runs=runs, worker=worker)
+    assert "the table 'old' cannot be read from '2023.csv'" in raised.value.message
+    assert raised.value.hint
+
+
 @pytest.mark.parametrize("given", [ROWS, "sales.csv", {}, {"": ROWS}, {3: ROWS}])
 def test_what_are_no_tables_by_name(given: object) -> None:
     with pytest.raises(UsageError):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from secondlook.errors import UsageError
+from secondlook.errors import ExtractionError, TableError, UsageError
 from secondlook.memory.handed_tables import (
     handed_tables,
     keep_within,
@@ -40,6 +40,7 @@ ANALYST: Final = "analyst"
 """The workflow for questions over tables: who hands tables over and names none means it."""
 _OVER_TABLES: Final = (ANALYST, "auto")
 _MOST_TABLES = 100
+_READABLE: Final = "name a file: CSV, Parquet, Excel, JSON lines or SQLite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +185,14 @@ class _Taking:
             return [self._shared(name, path, table, file) for table, file in known]
         from secondlook.tables.reading import read_tables
 
-        read = read_tables(
-            path, self.folder, worker=self.worker, name=name, on_progress=self.on_progress
-        )
+        try:
+            read = read_tables(
+                path, self.folder, worker=self.worker, name=name, on_progress=self.on_progress
+            )
+        except (ExtractionError, TableError) as error:
+            # Several tables may have been handed over: the reason alone does not say whose it is.
+            said = f"the table {name!r} cannot be read from {path.name!r}: {error.message}"
+            raise type(error)(said, hint=error.hint or _READABLE) from error
         return [(one.table, one.file) for one in read]
 
     def _shared(self, name: str, path: Path, table: Table, file: Path) -> Entry:
@@ -220,7 +226,7 @@ def _path(name: str, given: str | os.PathLike[str]) -> Path:
         what = "is a folder" if path.is_dir() else "does not exist"
         raise UsageError(
             f"the table {name!r} cannot be read: {str(path)!r} {what}",
-            hint="name a file: CSV, Parquet, Excel, JSON lines or SQLite",
+            hint=_READABLE,
         )
     return path.absolute()
 
