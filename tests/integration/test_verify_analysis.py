@@ -15,7 +15,7 @@ from secondlook.memory.handed_tables import run_folder, share, write_names
 from secondlook.sandbox import opening
 from secondlook.settings import Settings, load
 from secondlook.verify import examine, verify
-from tests.support.analyst import CUSTOMERS, Script, desk_of, run
+from tests.support.analyst import CUSTOMERS, Script, desk_of, run, sandbox
 from tests.support.tampering_analysis import analysis_cases
 
 if TYPE_CHECKING:
@@ -109,14 +109,9 @@ def test_unmarked_knowledge_does_not_stand(held: Library, settings: Settings) ->
 
 @pytest.mark.parametrize("kind", ["computed", "generated"])
 def test_every_falsification_is_caught(
-    kind: str,
-    request: pytest.FixtureRequest,
-    held: Library,
-    settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, request: pytest.FixtureRequest, held: Library, settings: Settings
 ) -> None:
     answer: Answer = request.getfixturevalue(kind)
-    monkeypatch.setattr(opening, "open_sandbox", _left_open)
     tried = 0
     for case in analysis_cases(answer):
         kinds = {one.kind for one in verify(case.answer, held, settings=settings)}
@@ -125,10 +120,14 @@ def test_every_falsification_is_caught(
     assert tried >= AT_LEAST
 
 
-def _left_open(backend: str) -> Any:
-    """Opening one takes seconds; dozens of checks may share it."""
-    from tests.support.analyst import sandbox
+@pytest.fixture(autouse=True)
+def _one_sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening one takes seconds: dozens of checks share it, and one test opens its own."""
+    if "opens_its_own" not in request.node.name:
+        monkeypatch.setattr(opening, "open_sandbox", _shared)
 
+
+def _shared(backend: str) -> Any:
     assert backend == "auto"
 
     class Shared:
@@ -138,6 +137,12 @@ def _left_open(backend: str) -> Any:
             pass
 
     return Shared()
+
+
+def test_verification_opens_its_own_sandbox(
+    generated: Answer, held: Library, settings: Settings
+) -> None:
+    assert verify(generated, held, settings=settings) == []
 
 
 def test_numbers_of_a_model_are_in_the_result(held: Library, settings: Settings) -> None:

@@ -1,0 +1,119 @@
+"""An analysis on the screen and as Markdown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from secondlook.answer import (
+    Analysis,
+    AnalysisCheck,
+    AnalysisFigure,
+    AnalysisRemedy,
+    Answer,
+    InputTable,
+    ResolvedColumn,
+    ResultTable,
+)
+from secondlook.cli.analysis import made_how, print_analysis
+from secondlook.export import to_markdown
+from secondlook.export.analysis import fenced
+
+
+def answer_of(**analysis: Any) -> Answer:
+    return Answer(
+        run="20260101-a",
+        question="q",
+        asked="q",
+        workflow="analyst",
+        method="computed",
+        model="m",
+        text="t",
+        status="answered",
+        stop_reason="answered",
+        analysis=Analysis(**{"kind": "computed", **analysis}),
+        created="2026-01-01T00:00:00+00:00",
+        version="0",
+    )
+
+
+WHOLE: dict[str, Any] = {
+    "reading": "mean of price",
+    "sql": 'SELECT avg("price")',
+    "columns": (
+        ResolvedColumn(asked="cost", table="t", column="price", score=0.81, how="fuzzy"),
+        ResolvedColumn(asked="Region", table="t", column="region", score=1.0, how="case"),
+    ),
+    "checks": (
+        AnalysisCheck(name="a", passed=True, said="Fine."),
+        AnalysisCheck(name="b", passed=False, said="Odd."),
+    ),
+    "remedies": (AnalysisRemedy(cause="a typo", action="rewrite_code", guidance="mend"),),
+    "figures": (AnalysisFigure(kind="plotly", title="Bars", data={}),),
+    "inputs": (
+        InputTable(name="s", id="i", title="s.csv", sha256="ab" * 32, rows=3, path="/s.csv"),
+    ),
+    "table": ResultTable(columns=("a|b", "n"), rows=(("<x>", 1), (None, 2.5)), total_rows=2),
+}
+
+
+def printed(answer: Answer, **options: Any) -> str:
+    console = Console(width=120, record=True, file=None, quiet=False)
+    with console.capture() as caught:
+        print_analysis(console, answer, **options)
+    return caught.get()
+
+
+def test_the_screen_shows_how_it_came_about() -> None:
+    shown = printed(answer_of(**WHOLE), code=True)
+    for line in (
+        'SELECT avg("price")',
+        "columns: cost as 'price' (0.81), region (1.00)",
+        "1 check passed · failed: Odd.",
+        "from s.csv (3 rows)",
+        "1 chart (Bars): --chart FILE.html saves it",
+        "remedy 1: a typo",
+    ):
+        assert line in shown
+    assert "columns:" not in printed(answer_of(**WHOLE), quiet=True)
+    assert printed(answer_of().model_copy(update={"analysis": None})) == ""
+
+
+def test_long_and_wide_tables_are_cut_and_say_so() -> None:
+    columns = tuple(f"c{at}" for at in range(15))
+    rows = tuple(tuple("x" * 60 for _ in columns) for _ in range(30))
+    table = ResultTable(columns=columns, rows=rows, total_rows=300)
+    shown = printed(answer_of(table=table), quiet=True)
+    assert "... 280 more rows and 3 more columns" in shown
+
+
+@pytest.mark.parametrize(
+    ("analysis", "said"),
+    [
+        ({}, "computed from the table, no model"),
+        ({"kind": "generated", "sandbox": "plain"}, "by code that m wrote, run in the sandbox"),
+        ({"kind": "concept", "grounded": False}, "m"),
+        ({"kind": "limitation"}, ""),
+    ],
+)
+def test_who_computed_it_is_said(analysis: dict[str, Any], said: str) -> None:
+    assert said in (made_how(answer_of(**analysis)) or "")
+
+
+def test_markdown_holds_all_that_it_takes_to_do_it_again() -> None:
+    page = to_markdown(answer_of(**WHOLE))
+    for line in (
+        "| a\\|b | n |",
+        "| \\<x\\> | 1 |",
+        "Read as: mean of price.",
+        '```sql\nSELECT avg("price")\n```',
+        "- **failed**: Odd.",
+        "- rewrite code: a typo",
+        "- Bars (plotly)",
+        f"SHA-256 `{'ab' * 32}`",
+    ):
+        assert line in page
+    assert "## Analysis" not in to_markdown(answer_of(kind="concept"))
+    assert fenced("a ``` b", "python") == "````python\na ``` b\n````"
