@@ -74,6 +74,7 @@ def test_compared_values_are_told_apart() -> None:
     "question",
     [
         "sum of units by unit_price",
+        "number of orders by product excluding lamps",
         "How many orders have above average unit price?",
         "average units for orders with a discount",
         "average units on weekends",

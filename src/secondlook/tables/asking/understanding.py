@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.doubting import DROPPED_GROUP, EACH
 from secondlook.tables.asking.families import FAMILIES
+from secondlook.tables.asking.grouping import cued
 from secondlook.tables.asking.wanted import wanted_of
+from secondlook.tables.query import Filter
 from secondlook.tables.resolving import Resolver
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "gaps": 0.4}
 MOST_OF_ROWS = 0.5
 """The same for questions about rows, whose doubt is one less the share of such readings that are
 right (`benchmarks/analyst_wikitables.py`)."""
+COUNTED_DOUBT = frozenset({*MOST_DOUBT, "charts"})
+"""Families whose doubt is counted in words; that of the others, about rows, is a likelihood."""
 SHORT_TABLE = 100
 """Rows."""
 SURE = 0.05
@@ -53,34 +57,48 @@ def understand(
     wanted = wanted if wanted is not None else wanted_of(question)
     readings: list[Reading] = []
     for family in families:
-        readings += [_guarded(one, question) for one in family(question, tables, resolver, wanted)]
+        found = family(question, tables, resolver, wanted)
+        readings += [_guarded(one, question, resolver) for one in found]
         readings.sort(key=lambda one: one.doubt)
         if readings and _is_plain(readings[0]):
             break
-    return _chosen(readings)
+    return _chosen(readings if wanted.names else _facts_first(readings))
 
 
 def _is_plain(reading: Reading) -> bool:
     """A statistic that accounts for nearly every word: nothing else need be looked at."""
-    return (
-        reading.family in MOST_DOUBT
-        and reading.doubt <= SURE
-        and not (reading.rows <= SHORT_TABLE and _counts(reading))
-    )
+    return reading.family in MOST_DOUBT and reading.doubt <= SURE and not _asks_for_rows(reading)
 
 
-def _guarded(reading: Reading, question: str) -> Reading:
-    """One number for `each ...` is a grouping that was dropped."""
-    dropped = reading.query.measures and not reading.query.group_by and not reading.outputs
-    if reading.family in MOST_DOUBT or not dropped or EACH.search(question) is None:
+def _guarded(reading: Reading, question: str, resolver: Resolver) -> Reading:
+    """One number for `each ...` or `by region` is a grouping that was dropped."""
+    single = reading.query.measures and not reading.query.group_by and not reading.outputs
+    if reading.family in COUNTED_DOUBT or not single:
+        return reading
+    if EACH.search(question) is None and not _drops_a_group(reading, question, resolver):
         return reading
     return replace(reading, doubt=min(1.0, reading.doubt + DROPPED_GROUP))
+
+
+def _drops_a_group(reading: Reading, question: str, resolver: Resolver) -> bool:
+    """Not in `by player X`, which names one of the column's values."""
+    chosen = {
+        one.column: str(one.value).casefold()
+        for one in reading.query.where
+        if isinstance(one, Filter) and one.value is not None and not one.negated
+    }
+    return any(
+        not question[one.end :].casefold().lstrip(" \"'").startswith(chosen[one.resolved.column])
+        if one.resolved.column in chosen
+        else True
+        for one in cued(question, resolver.mentions(question))
+    )
 
 
 def _chosen(readings: list[Reading]) -> Understanding:
     if not readings:
         return Understanding(None, (), "No way was found to read the question over these tables.")
-    best, *others = _facts_first(readings)
+    best, *others = readings
     if best.doubt > MOST_DOUBT.get(best.family, MOST_OF_ROWS):
         share = f"{best.doubt:.0%}"
         return Understanding(None, tuple(readings), f"Too unsure ({share}): {best.said}.")
@@ -93,23 +111,35 @@ def _chosen(readings: list[Reading]) -> Understanding:
 
 
 def _facts_first(readings: list[Reading]) -> list[Reading]:
-    """Counts and totals over a short table are asked about its rows, in words of their own.
-
-    There a reading of rows is taken, or one of statistics that leaves next to nothing open.
+    """A short table is asked about its rows, in words of their own: there the reading of rows is
+    taken. One of statistics holds where it leaves next to nothing open and rows have no say in it,
+    or come to the same.
     """
+    of_rows = next((one for one in readings if one.family not in COUNTED_DOUBT), None)
+    if not readings or of_rows is None or readings[0].family not in MOST_DOUBT:
+        return readings
     best = readings[0]
-    if best.rows > SHORT_TABLE or best.outputs or best.family not in MOST_DOUBT:
+    sure = best.doubt <= SURE and (not _asks_for_rows(best) or _same_measure(best, of_rows))
+    if best.rows > SHORT_TABLE or sure:
         return readings
-    if not _counts(best):
-        return readings
-    of_rows = [one for one in readings if one.family not in MOST_DOUBT]
-    if of_rows and (of_rows[0].doubt <= MOST_OF_ROWS or best.doubt > SURE):
-        return [of_rows[0], *(one for one in readings if one is not of_rows[0])]
-    return readings
+    return [of_rows, *(one for one in readings if one is not of_rows)]
 
 
-def _counts(reading: Reading) -> bool:
-    return {one.statistic for one in reading.query.measures} <= {"count", "sum"}
+def _asks_for_rows(reading: Reading) -> bool:
+    """How many, how much in all, the most: of a short table, and not for each group."""
+    told = {one.statistic for one in reading.query.measures}
+    short = reading.rows <= SHORT_TABLE and not reading.query.group_by
+    return short and told <= {"count", "sum", "min", "max"}
+
+
+def _same_measure(one: Reading, other: Reading) -> bool:
+    return _compared(one) == _compared(other) and one.operation == other.operation
+
+
+def _compared(reading: Reading) -> object:
+    query = reading.query
+    measures = [(one.statistic, one.of and one.of.column, one.where) for one in query.measures]
+    return sorted(map(repr, query.where)), measures, query.group_by
 
 
 def _differs(one: Reading, other: Reading) -> bool:
