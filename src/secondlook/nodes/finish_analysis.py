@@ -139,7 +139,7 @@ def _analysis(
         query=as_json(state.get("query")),
         sql=ran if kind == "computed" else None,
         code=ran if kind != "computed" else None,
-        result=as_json(outcome.result) if outcome else None,
+        result=as_json(shown.result) if shown else None,
         stdout=shown.stdout if shown else "",
         table=result_table(shown),
         figures=figures_of(shown),
