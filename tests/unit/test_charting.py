@@ -153,13 +153,13 @@ def test_manners_leave_data_and_choices_alone() -> None:
 
 
 def test_many_values_are_summed_up() -> None:
-    many = {"units": {str(at): at for at in range(60)}}
+    many: Any = {"units": {str(at): at for at in range(60)}}
     outcome = Outcome("ok", result=many)
     assert told_by_code("units by day", [], outcome, many) == [
         "Units by day: 60 values from 0 to 59."
     ]
     assert short_form(many) is None
-    names = {"names": ["x"] * 30}
+    names: Any = {"names": ["x"] * 30}
     assert "30 values, which the table lists" in told_by_code("names", [], outcome, names)[0]
 
 
@@ -188,7 +188,7 @@ def chart(question: str = "plot the mean price by region") -> AnalysisFigure:
 
 
 def test_a_page_needs_no_network_and_no_cell_ends_its_script(tmp_path: Path) -> None:
-    evil = {"data": [{"x": ["</script><script>alert(1)</script>"], "y": [1]}], "layout": {}}
+    evil: Any = {"data": [{"x": ["</script><script>alert(1)</script>"], "y": [1]}], "layout": {}}
     figure = AnalysisFigure(kind="plotly", title="<b>", data=evil)
     page = chart_bytes(figure, ".html").decode()
     assert "alert(1)</script>" not in page

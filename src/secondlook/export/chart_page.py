@@ -54,14 +54,11 @@ def in_script(data: object) -> str:
 def _plotly_script() -> str:
     """Out of the installed package, which is not imported for it."""
     found = find_spec("plotly")
-    file = Path(found.origin).parent / "package_data" / "plotly.min.js" if _has(found) else None
+    place = found.origin if found is not None else None
+    file = Path(place).parent / "package_data" / "plotly.min.js" if place else None
     if file is None or not file.is_file():
         raise UsageError(
             "a chart as a page needs Plotly, which is not installed",
             hint="pip install 'secondlook[analyst]', or save the chart as .json",
         )
     return file.read_text("utf-8").replace("</script", "<\\/script")
-
-
-def _has(found: object) -> bool:
-    return getattr(found, "origin", None) is not None

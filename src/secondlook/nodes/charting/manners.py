@@ -39,7 +39,8 @@ def polished(figure: Any, *, title: str = "", axes: tuple[str, str] | None = Non
     if not isinstance(figure, dict) or not isinstance(figure.get("data"), list):
         return figure
     made = copy.deepcopy(figure)
-    layout = made.get("layout") if isinstance(made.get("layout"), dict) else {}
+    chosen = made.get("layout")
+    layout: dict[str, Any] = chosen if isinstance(chosen, dict) else {}
     look = {} if _has_template(layout) else styled()
     look.setdefault("colorway", list(OKABE_ITO))
     if title:
