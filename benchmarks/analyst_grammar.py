@@ -3,6 +3,7 @@
     SECONDLOOK_DATA=... python benchmarks/analyst_grammar.py --set dabench
     SECONDLOOK_DATA=... python benchmarks/analyst_grammar.py --set dabench --sweep
     SECONDLOOK_DATA=... python benchmarks/analyst_grammar.py --set wikitables
+    python benchmarks/analyst_grammar.py --set meaning
 
 `dabench` is InfiAgent-DABench (evaluate only): question, constraints and wanted form are asked as
 one text over one CSV file, read and profiled as any user's is. A question is right when every
@@ -11,6 +12,8 @@ The grammar was developed on the questions with even ids, so both halves are rep
 the data is printed or kept.
 
 `--sweep` reports the same at other limits on doubt. `wikitables` is `analyst_wikitables.py`.
+`meaning` prints how alike the shipped embedder finds names of columns that have nothing to do with
+each other (every pair of `UNRELATED`): what `tables.resolving.meaning` takes for nothing in common.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +46,24 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parent / "results" / "analyst_grammar.json"
 LEVELS = ("easy", "medium", "hard")
 CLOSE = 1e-6
+UNRELATED = (
+    "ticket fare",
+    "wind speed",
+    "blood pressure",
+    "number of goals",
+    "postal code",
+    "loan interest",
+    "species of flower",
+    "engine power",
+    "film director",
+    "soil moisture",
+    "exam grade",
+    "shipping weight",
+    "language spoken",
+    "battery voltage",
+    "date of birth",
+    "crime type",
+)
 LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
 
@@ -59,12 +81,15 @@ class Asked:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--set", choices=("dabench", "wikitables"), default="dabench")
+    parser.add_argument("--set", choices=("dabench", "wikitables", "meaning"), default="dabench")
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--results", type=Path, default=RESULTS)
     chosen = parser.parse_args()
     if chosen.set == "wikitables":
         raise SystemExit("python benchmarks/analyst_wikitables.py reports that set")
+    if chosen.set == "meaning":
+        print(json.dumps(unrelated_cosines(), indent=2))
+        return
     asked = list(ask_all(data_folder() / "dabench"))
     report = {"dabench": report_of(asked)}
     if chosen.sweep:
@@ -72,6 +97,23 @@ def main() -> None:
     chosen.results.parent.mkdir(parents=True, exist_ok=True)
     chosen.results.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=2))
+
+
+def unrelated_cosines() -> dict[str, float]:
+    """Over all pairs of names that share no meaning."""
+    from secondlook.reading import load_embedder
+
+    vectors = [[float(part) for part in one] for one in load_embedder().embed_passages(UNRELATED)]
+    cosines = sorted(
+        sum(a * b for a, b in zip(one, other, strict=True))
+        for one, other in combinations(vectors, 2)
+    )
+    return {
+        "pairs": len(cosines),
+        "mean": round(sum(cosines) / len(cosines), 3),
+        "median": round(cosines[len(cosines) // 2], 3),
+        "highest tenth from": round(cosines[len(cosines) * 9 // 10], 3),
+    }
 
 
 def data_folder() -> Path:

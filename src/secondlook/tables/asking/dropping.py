@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.choosing import is_a_name
 from secondlook.tables.asking.grouping import cued
+from secondlook.tables.asking.options import spans_of
 from secondlook.tables.query import AnyOf
 from secondlook.tables.resolving.words import atoms
 
@@ -69,7 +70,7 @@ def _drops_a_value(asked: Asked, query: Query) -> bool:
     """A cell that is named: its column, or all of its words, must be in use."""
     used = set(columns_used(query))
     names = {atom.text for one in asked.mentions for atom in atoms(one.resolved.asked)}
-    taken = [(one.start, one.end) for one in (*asked.said, *asked.clauses, *asked.groups)]
+    taken = spans_of(asked.said, asked.clauses, asked.groups)
     places: dict[tuple[int, int], set[str]] = {}
     for one in asked.resolver.values(asked.text[: asked.question]):
         if is_a_name(asked.text, asked.table, one):
