@@ -36,7 +36,7 @@ class Numeric:
     low: float | None
     high: float | None
     between: bool = False
-    """The bounds themselves are not allowed."""
+    """A bound itself is not allowed."""
 
 
 def numeric_setting(given: str, settings: Settings) -> Numeric:
@@ -53,7 +53,7 @@ def numeric_setting(given: str, settings: Settings) -> Numeric:
         now=now,
         low=bounds["ge"] if bounds["ge"] is not None else bounds["gt"],
         high=bounds["le"] if bounds["le"] is not None else bounds["lt"],
-        between=bounds["gt"] is not None and bounds["lt"] is not None,
+        between=bounds["gt"] is not None or bounds["lt"] is not None,
     )
 
 
