@@ -55,10 +55,13 @@ def available() -> tuple[Verdict, ...]:
 def open_sandbox(backend: Choice = "auto", *, limits: Limits | None = None) -> Sandbox:
     """A sandbox for many jobs; close it when done. `limits` hold for jobs that name none."""
     from secondlook.sandbox.port import Limits
+    from secondlook.sandbox.probing import missing_packages
 
     candidates = [each for each in BACKENDS if backend in ("auto", each.name)]
     if not candidates:
         raise SandboxError(f"There is no sandbox backend {backend!r}.", hint=_OPTIONS)
+    if lacking := missing_packages():
+        raise SandboxError(f"Generated code cannot be run: {lacking}.")
     refusals = []
     for candidate in candidates:
         verdict = candidate.verdict()

@@ -33,7 +33,7 @@ def missing_packages() -> str:
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if not missing:
         return ""
-    return f"{', '.join(missing)} is not installed; pip install 'secondlook[analyst]'"
+    return f"not installed: {', '.join(missing)}; pip install 'secondlook[analyst]'"
 
 
 @cache
