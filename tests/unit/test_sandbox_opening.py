@@ -69,7 +69,7 @@ def test_missing_libraries_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "statsmodels" else found(name)
     )
-    with pytest.raises(SandboxError, match=r"statsmodels .*secondlook\[analyst\]"):
+    with pytest.raises(SandboxError, match=r"statsmodels.*secondlook\[analyst\]"):
         open_sandbox("plain")
 
 
