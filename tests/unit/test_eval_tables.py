@@ -194,8 +194,8 @@ def test_what_our_own_code_computes_is_no_attempt() -> None:
     found = OfRow.of(made, {"a": True})
     assert (found.attempts, found.failed_attempts, found.remedies) == (2, 1, 1)
     assert found.checks == {"range": True}
-    computed = OfRow.of(made.model_copy(update={"kind": "computed"}), {"a": True})
-    assert (computed.kind, computed.attempts) == ("computed", 0)
+    own = made.model_copy(update={"kind": "limitation", "query": {"query": {}}})
+    assert OfRow.of(own, {"a": False}).attempts == 0
     assert OfRow.of(None, {"a": False}).kind is None
 
 

@@ -109,8 +109,8 @@ class Analysed(Record):
     def of(cls, analysis: Analysis | None, parts: dict[str, bool]) -> Analysed:
         if analysis is None:
             return cls(parts=parts)
-        # What our own code computes is no code that a model wrote.
-        written = () if analysis.kind == "computed" else analysis.attempts
+        # What our own code computes, or fails to, is no code that a model wrote.
+        written = () if analysis.query is not None else analysis.attempts
         return cls(
             kind=analysis.kind,
             parts=parts,
