@@ -208,6 +208,7 @@ def test_an_ablation_without_a_model_tries_what_needs_none() -> None:
         "analyst without grammar",
         "analyst without alignment",
         "analyst without arithmetic",
+        "analyst without charts",
     ]
     assert "write code" in left_out["analyst.enable_variation"]
     assert "judge" in left_out["analyst.enable_judgement"]
