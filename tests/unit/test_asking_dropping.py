@@ -87,3 +87,20 @@ def test_compared_values_are_told_apart() -> None:
 )
 def test_abstains_where_something_would_be_left_out(question: str) -> None:
     assert read(question).best is None
+
+
+def test_a_value_in_capitals_is_no_small_word() -> None:
+    staff = asked_table(
+        pd.DataFrame({"dept": ["IT", "HR", "IT", "US"], "salary": [4.0, 1.0, 6.0, 9.0]})
+    )
+    assert value("what is the average salary in IT", staff) == 5.0
+    assert value("what is the average salary", staff) == 5.0
+
+
+def test_a_name_of_many_rows_is_not_the_one_of_the_highest() -> None:
+    """Whether its total is meant, or its highest row, is not said."""
+    long = asked_table(
+        pd.DataFrame({"region": ["East", "West"] * 80, "revenue": [5, 4] * 79 + [1, 90]})
+    )
+    assert read("which region has the highest revenue", long).best is None
+    assert values("which region has the highest total revenue", long)["region"] == "West"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from secondlook.tables.asking.lexicon import FILLER, statistics_in
 from secondlook.tables.asking.options import NUMBER, options, sentences
 from secondlook.tables.query import Filter
+from secondlook.tables.resolving.values import is_in_capitals
 from secondlook.tables.resolving.words import STOP_WORDS, atoms
 from secondlook.tables.table import NUMERIC, TEMPORAL
 
@@ -279,6 +280,8 @@ def _joined(column: str, some: list[Chosen]) -> Chosen:
 
 def is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
     written = question[one.start : one.end]
+    if written == one.value and is_in_capitals(question, written):
+        return True
     if len(one.value) > LONGEST or written.casefold() in STOP_WORDS | FILLER:
         return False
     before, after = question[max(0, one.start - 1) : one.start], question[one.end : one.end + 1]

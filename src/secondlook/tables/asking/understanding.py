@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from secondlook.tables.asking.answering import queries
 from secondlook.tables.asking.doubting import DROPPED_GROUP, EACH
+from secondlook.tables.asking.dropping import columns_used
 from secondlook.tables.asking.families import FAMILIES
 from secondlook.tables.asking.grouping import cued
 from secondlook.tables.asking.wanted import wanted_of
 from secondlook.tables.query import Filter
 from secondlook.tables.resolving import Resolver
+from secondlook.tables.table import NUMERIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from secondlook.tables.asking.port import AskedTable, Family, Reading, Wanted
     from secondlook.tables.query import Query
     from secondlook.tables.resolving.port import Embed
+    from secondlook.tables.table import TableProfile
 
 MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "gaps": 0.4}
 """Beyond it nothing is computed (`benchmarks/analyst_grammar.py --set dabench --sweep`)."""
@@ -29,6 +33,8 @@ COUNTED_DOUBT = frozenset({*MOST_DOUBT, "charts"})
 SHORT_TABLE = 100
 """Rows."""
 SURE = 0.05
+NAMED = 0.9
+"""Of a column that the question names, and does not merely seem to mean."""
 SAME_DOUBT = 0.02
 """Two readings this close are as likely as each other."""
 
@@ -58,7 +64,7 @@ def understand(
     readings: list[Reading] = []
     for family in families:
         found = family(question, tables, resolver, wanted)
-        readings += [_guarded(one, question, resolver) for one in found]
+        readings += [_guarded(one, question, tables, resolver) for one in found]
         readings.sort(key=lambda one: one.doubt)
         if readings and _is_plain(readings[0]):
             break
@@ -70,14 +76,43 @@ def _is_plain(reading: Reading) -> bool:
     return reading.family in MOST_DOUBT and reading.doubt <= SURE and not _asks_for_rows(reading)
 
 
-def _guarded(reading: Reading, question: str, resolver: Resolver) -> Reading:
-    """One number for `each ...` or `by region` is a grouping that was dropped."""
-    single = reading.query.measures and not reading.query.group_by and not reading.outputs
-    if reading.family in COUNTED_DOUBT or not single:
+def _guarded(
+    reading: Reading, question: str, tables: Sequence[AskedTable], resolver: Resolver
+) -> Reading:
+    """A reading about rows that leaves out a grouping or a number that is named, or takes one row
+    for all that a name has, is doubtful."""
+    if reading.family in COUNTED_DOUBT:
         return reading
-    if EACH.search(question) is None and not _drops_a_group(reading, question, resolver):
+    single = reading.query.measures and not reading.query.group_by and not reading.outputs
+    grouped = EACH.search(question) is not None or _drops_a_group(reading, question, resolver)
+    if not (single and grouped) and not _drops_a_number(reading, question, tables, resolver):
         return reading
     return replace(reading, doubt=min(1.0, reading.doubt + DROPPED_GROUP))
+
+
+def _drops_a_number(
+    reading: Reading, question: str, tables: Sequence[AskedTable], resolver: Resolver
+) -> bool:
+    """`which region has the highest revenue` is not about numbers of rows, nor, in a long table,
+    about the one row in which it is highest."""
+    of_table = (one.profile for one in tables if one.table.id == reading.query.table)
+    profile = next(of_table, None)
+    if profile is None or profile.rows <= SHORT_TABLE:
+        return False
+    used = {column for query in queries(reading) for column in columns_used(query)}
+    named = {
+        one.resolved.column for one in resolver.mentions(question) if one.resolved.score >= NAMED
+    }
+    numbers = {one.name for one in profile.columns if one.type in NUMERIC and one.name in named}
+    return bool(numbers - used) or _one_row_of_many(reading, profile)
+
+
+def _one_row_of_many(reading: Reading, profile: TableProfile) -> bool:
+    query = reading.query
+    if query.measures or not query.order or query.limit != 1 or len(query.select) != 1:
+        return False
+    column = profile.column(query.select[0])
+    return column is not None and column.type == "text" and column.distinct < profile.rows / 2
 
 
 def _drops_a_group(reading: Reading, question: str, resolver: Resolver) -> bool:

@@ -71,5 +71,10 @@ def _could_be_a_name(text: str, start: int, end: int, exact: list[Place]) -> boo
     if text[start - 1 : start] in {'"', "'", "“"} and text[end : end + 1] in {'"', "'", "”"}:
         return True
     if written.casefold() in STOP_WORDS:
-        return False
+        return is_in_capitals(text, written) and any(value == written for *_, value in exact)
     return len(written) > 1 or any(value == written for *_, value in exact)
+
+
+def is_in_capitals(text: str, written: str) -> bool:
+    """`IT` is a department where the rest of the question is not in capitals."""
+    return len(written) > 1 and written.isupper() and not text.isupper()
