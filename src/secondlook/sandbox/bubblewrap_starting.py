@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from secondlook.errors import SandboxError
 from secondlook.processes import APART
+from secondlook.sandbox.inside.preload import SYSTEM_PATHS
 from secondlook.sandbox.memory import used_memory
 from secondlook.sandbox.port import Limits
 from secondlook.sandbox.serving import import_paths, server_environment
@@ -36,19 +37,6 @@ _BOOT = (
 _TRIAL = (
     "import sys; sys.path += sys.argv[1:]; "
     "from secondlook.sandbox.bubblewrap_job import give_up_all_rights; give_up_all_rights()"
-)
-_SYSTEM = (
-    "/lib",
-    "/lib64",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/local/lib",
-    "/nix/store",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/usr/share/fonts",
-    "/usr/share/zoneinfo",
 )
 
 
@@ -195,7 +183,7 @@ def readable() -> tuple[str, ...]:
     standard = Path(sysconfig.get_path("stdlib"))
     environment = [str(Path(sys.executable)), f"{sys.prefix}/pyvenv.cfg"]
     binaries = [os.path.realpath(sys.executable), *_links(sys.executable)]
-    wanted = [*_SYSTEM, str(standard.parent), *import_paths(), *environment, *binaries]
+    wanted = [*SYSTEM_PATHS, str(standard.parent), *import_paths(), *environment, *binaries]
     present = [path for path in dict.fromkeys(wanted) if os.path.lexists(path)]
     return tuple(sorted(_outermost(present), key=len))
 

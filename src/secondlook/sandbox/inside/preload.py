@@ -66,7 +66,7 @@ _BOUND = {
     "smf": ("statsmodels.formula.api", ""),
 }
 """Usual name: module, and what of it."""
-_SYSTEM = (
+SYSTEM_PATHS = (
     "/lib",
     "/lib64",
     "/usr/lib",
@@ -79,6 +79,7 @@ _SYSTEM = (
     "/usr/share/fonts",
     "/usr/share/zoneinfo",
 )
+"""What libraries need of the system, to read."""
 
 
 class _KeepOut(MetaPathFinder):
@@ -113,7 +114,7 @@ def readable() -> tuple[str, ...]:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file:
             folders.append(os.path.dirname(os.path.dirname(file)))  # noqa: PTH120
-    present = [path for path in (*folders, *_SYSTEM) if os.path.exists(path)]  # noqa: PTH110
+    present = [path for path in (*folders, *SYSTEM_PATHS) if os.path.exists(path)]  # noqa: PTH110
     return tuple(dict.fromkeys(present))
 
 
