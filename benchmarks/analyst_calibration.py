@@ -1,5 +1,5 @@
 """What the confidence of an answer over tables is worth: fitted on WikiTableQuestions (Pasupat and
-Liang, ACL 2015; CC BY-SA 4.0), questions 1000 to 2999, and checked on questions 0 to 999.
+Liang, ACL 2015; CC BY-SA 4.0), questions 200 to 699, and checked on questions 700 to 999.
 
     export SECONDLOOK_DATA=FOLDER
     python -m benchmarks.analyst_calibration                  # every question
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 
 KEPT = Path(".cache") / "analyst"
 SHIPPED = Path(confidence.__file__).parent / confidence.FILE
-FIT, CHECK = (1000, 3000), (0, 1000)
+FIT, CHECK = (200, 700), (700, 1000)
+"""Neither fitted nor tuned on: on its own questions the grammar looks too sure of itself."""
 SEED = 4
 KINDS = ("rows", "statistics", "generated")
 FEWEST = 30
