@@ -40,7 +40,7 @@ Examples:
   secondlook ask "may he claim? (A) Yes. (B) No." --workflow research
   secondlook ask "may he claim? (A) Yes. (B) No." --profile law --guess
   secondlook ask "mean price by region" --table sales.csv --show-code
-  secondlook ask "plot the mean price by region" --table sales.csv --chart c.html
+  secondlook ask "plot price by region" --table sales.csv --chart c.html
   secondlook ask "how deep is berth 4" --max-risk 0.05
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json             check it again, offline

@@ -30,7 +30,7 @@ Examples:
   secondlook verify answer.json
   secondlook verify last                the latest answer of all
   secondlook ask "mean price by region" --table sales.csv --json > sales.json
-  secondlook verify sales.json          computes it again, or runs its code again
+  secondlook verify sales.json          computes it, or runs its code, again
   secondlook ask "how deep is berth 4" --json | secondlook verify -
   secondlook verify answer.json --json | jq -r ".problems[].message"
 
