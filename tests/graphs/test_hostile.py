@@ -216,6 +216,12 @@ class _Library:
     def scope(self, **_: Any) -> Filter:
         return EVERYTHING
 
+    def tables(self, **_: Any) -> tuple[Any, ...]:
+        return ()
+
+    def desk(self, **_: Any) -> None:
+        return None
+
     def close(self) -> None:
         pass
 

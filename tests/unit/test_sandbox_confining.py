@@ -235,9 +235,9 @@ def test_scratch_is_in_memory_and_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(os, "chdir", calls.append)
     namespaces.take_own_spaces(4096, 7)
     assert calls[0] & system.CLONE_NEWNET
-    assert calls[1][1:3] == ("/tmp", "tmpfs")  # noqa: S108 - of the job alone
+    assert calls[1][1:3] == ("/scratch", "tmpfs")
     assert "size=4096,nr_inodes=7" in calls[1][4]
-    assert calls[2] == "/tmp"  # noqa: S108 - of the job alone
+    assert calls[2] == "/scratch"
     namespaces.become_nobody_in_particular()
     assert calls[3] == system.CLONE_NEWUSER
 

@@ -120,9 +120,9 @@ def _library_for(call: Call, loaded: Loaded, answer: Answer) -> Iterator[Library
 
     with ExitStack() as held:
         library: Library | None = None
-        if needs_library(answer) or call.library is not None:
+        if needs_library(answer):
             library = held.enter_context(call.open(loaded))
-        elif needs_tables(answer):
+        elif needs_tables(answer) or call.library is not None:
             with suppress(LibraryMissing):
                 library = held.enter_context(call.open(loaded))
         yield library

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from secondlook.events import Event, NodeFinished
 
 DOING = {
+    "lay_out": "laying out the tables",
+    "understand": "telling what is asked",
+    "requirements": "reading the question",
+    "profile": "looking at the columns",
+    "align": "checking that the data fit",
+    "compute": "computing",
+    "code": "writing code and running it",
+    "remediate": "finding out what went wrong",
+    "explain": "putting the result into words",
+    "explain_concept": "explaining",
+    "limitation": "telling what is missing",
     "separate": "telling the question from its options",
     "screen": "looking for orders to a model",
     "recall": "looking for earlier research",

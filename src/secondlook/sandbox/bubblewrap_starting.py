@@ -24,7 +24,8 @@ from secondlook.sandbox.serving import import_paths, server_environment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SCRATCH = "/tmp"  # noqa: S108 - of the job alone, and gone with it
+SCRATCH = "/scratch"
+"""Of the job alone, and gone with it. Not /tmp: what Python needs may lie there."""
 READY = b"r"
 _START_SECONDS = 120.0  # a cold disk under load; a second otherwise
 _END_SECONDS = 10.0

@@ -36,7 +36,8 @@ from secondlook.sandbox.confining.system import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SCRATCH = "/tmp"  # noqa: S108 - of the job alone, and gone with it
+SCRATCH = "/scratch"
+"""Of the job alone, and gone with it. Not /tmp: what Python needs may lie there."""
 _ALL_BUT_USER_AND_PROCESS = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
 _BUILDING_SITE = "/proc"  # exists everywhere, and hides nothing that must be bound
 _MOUNT_SETATTR = 442

@@ -163,6 +163,8 @@ def _facts_first(readings: list[Reading]) -> list[Reading]:
 def _asks_for_rows(reading: Reading) -> bool:
     """How many, how much in all, the most: of a short table, and not for each group."""
     told = {one.statistic for one in reading.query.measures}
+    if told <= {"min", "max"} and not reading.doubt:  # what is the highest price
+        return False
     short = reading.rows <= SHORT_TABLE and not reading.query.group_by
     return short and told <= {"count", "sum", "min", "max"}
 
