@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.answer import ResultTable
 from secondlook.errors import TableError
 from secondlook.tables.desk import Desk
 from secondlook.tables.query import Measure, Query, Term
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
 
 ORDERS = {"customer": [1, 2, 2, 3], "amount": [10.0, 20.0, 30.0, 40.0]}
 CUSTOMERS = {"id": [1, 2, 3], "city": ["Ulm", "Trier", "Ulm"]}
-RESULT = ResultTable(
-    columns=("city", "mean", "mean", ""),
-    rows=(("Ulm", 2.5, 1.0, None), ("Trier", None, 2.0, None)),
-    total_rows=2,
-)
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +77,6 @@ def test_a_second_look_at_a_column(desk: Desk) -> None:
     [found] = desk.examine("customers", ["city"])
     assert (found.table, found.column) == (desk.table("customers").id, "city")
     assert found.said
-
-
-def test_a_result_becomes_a_table(desk: Desk, tmp_path: Path) -> None:
-    more = desk.with_result(RESULT, tmp_path / "results")
-    assert [table.name for table in more.tables()] == ["orders", "customers", "last_result"]
-    last = more.table("last_result")
-    assert [column.name for column in last.columns] == ["city", "mean", "mean_2", "column"]
-    assert total(more, last.id, "mean_2") == 3.0
-    assert len(desk.tables()) == 2
 
 
 def test_tables_laid_beside_others_get_names_of_their_own(desk: Desk, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from secondlook.tables.naming import unlike
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,5 +27,8 @@ def last_result(question: str, earlier: Sequence[Turn]) -> dict[str, Any] | None
     table = next((turn.table for turn in reversed(earlier) if turn.table is not None), None)
     if table is None or not _SPOKEN_OF.search(question):
         return None
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    return {NAME: rows} if rows else None
+    names: list[str] = []
+    for column in table.columns:  # a result may repeat a name
+        names.append(unlike(column or "column", names))
+    columns = zip(names, zip(*table.rows, strict=True), strict=True) if table.rows else ()
+    return {NAME: {name: list(values) for name, values in columns}} if table.rows else None

@@ -6,18 +6,15 @@ import threading
 from typing import TYPE_CHECKING
 
 from secondlook.errors import TableError
-from secondlook.tables.naming import named_apart, unlike
+from secondlook.tables.naming import named_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.answer import ResultTable
     from secondlook.tables.query import Computed, Query
     from secondlook.tables.table import Examination, Join, Table, TableProfile
     from secondlook.tables.worker import Worker
-
-LAST_RESULT = "last_result"
 
 
 class Desk:
@@ -107,23 +104,3 @@ class Desk:
         added = [(table, file) for table, (_, file) in zip(named, new, strict=True)]
         both = [(table, self._files[table.id]) for table in self._tables]
         return Desk([*both, *added], folder=self._folder, worker=self._worker)
-
-    def with_result(self, result: ResultTable, into: Path, *, name: str = LAST_RESULT) -> Desk:
-        """One more desk with the result of an earlier answer as one more table, which is written to
-        the folder `into`."""
-        from secondlook.tables.reading import table_from_frame
-
-        columns = {
-            column: [row[place] for row in result.rows]
-            for place, column in enumerate(_different(result.columns))
-        }
-        read = table_from_frame(name, columns, into)
-        return self.with_tables([(read.table, read.file)])
-
-
-def _different(names: Sequence[str]) -> list[str]:
-    """Names of columns that differ: a result may repeat one."""
-    found: list[str] = []
-    for name in names:
-        found.append(unlike(name or "column", found))
-    return found
