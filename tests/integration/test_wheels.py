@@ -23,7 +23,7 @@ import secondlook_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS_LIMIT = 95_000_000
-MAIN_LIMIT = 2_000_000
+MAIN_LIMIT = 1_600_000
 SEARCH_KEYS = {"id", "document", "title", "page", "start", "end", "text", "score"} | {
     "dense_rank",
     "lexical_rank",
