@@ -63,6 +63,9 @@ class _Library:
             for name, title in titles.items()
         ]
 
+    def tables(self, **_: Any) -> list[Any]:
+        return []
+
     def close(self) -> None:
         pass
 
