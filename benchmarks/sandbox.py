@@ -1,12 +1,13 @@
 """How long a job takes in the sandbox, from the call to its result, beside a bare `fork`.
 
-    python -m benchmarks.sandbox [--jobs 300] [--rounds 10] [--starts 3]
+    python -m benchmarks.sandbox [--jobs 200] [--fresh-jobs 20] [--rounds 10] [--starts 3]
 
 Each backend that this machine can run is started `--starts` times (cold: from `open_sandbox` to the
 first result, imports included) and then given `--jobs` jobs of each kind (warm: the libraries are
-imported, as in use). In the same rounds, by turns, a small Python process forks, ends and is waited
-for as often: once bare, once with the same libraries imported. The ratio of a job to the bare fork
-is what can be compared between machines. Writes `benchmarks/results/sandbox.json`.
+imported, as in use). bubblewrap starts an interpreter for every job, which takes half a second or
+more: it gets `--fresh-jobs` of each kind. In the same rounds, by turns, a small Python process
+forks, ends and is waited for: once bare, once with the same libraries imported. The ratio of a job
+to the bare fork is what can be compared between machines. Writes `benchmarks/results/sandbox.json`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parent / "results" / "sandbox.json"
 TARGET = 0.050
 """Seconds: p50 of a warm job that uses pandas."""
+FRESH = ("bubblewrap",)
+"""Backends that start an interpreter for every job."""
 ROWS = 1_000
 JOBS = {
     "pandas": 'result = pd.DataFrame({"a": [1.0, 2.0]})["a"].mean()',
@@ -62,13 +65,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--jobs", type=int, default=300, help="of each kind, for each backend")
+    parser.add_argument("--jobs", type=int, default=200, help="of each kind, for each backend")
+    parser.add_argument(
+        "--fresh-jobs", type=int, default=20, help="likewise, where each starts an interpreter"
+    )
     parser.add_argument("--rounds", type=int, default=10, help="that the jobs are spread over")
     parser.add_argument("--starts", type=int, default=3, help="of each backend")
     options = parser.parse_args()
     names = [verdict.name for verdict in available() if verdict.usable]
     cold = {name: [started_cold(name) for _ in range(options.starts)] for name in names}
-    warm = measure(names, options.jobs, options.rounds)
+    print(f"started: {', '.join(names)}", file=sys.stderr)
+    warm = measure(names, options)
     write(cold, warm, options)
 
 
@@ -79,7 +86,7 @@ def started_cold(name: Any) -> float:
         return time.perf_counter() - started
 
 
-def measure(names: Sequence[Any], jobs: int, rounds: int) -> dict[str, list[float]]:
+def measure(names: Sequence[Any], options: argparse.Namespace) -> dict[str, list[float]]:
     """By turns, so that other work on the machine slows all alike."""
     seconds: dict[str, list[float]] = defaultdict(list)
     with ExitStack() as stack:
@@ -89,17 +96,23 @@ def measure(names: Sequence[Any], jobs: int, rounds: int) -> dict[str, list[floa
         forkers = {kind: stack.enter_context(Forker(kind)) for kind in ("bare", "loaded")}
         for sandbox in sandboxes:
             checked(sandbox, JOBS["pandas"], ())
-        each = max(1, jobs // rounds)
-        for number in range(rounds):
-            print(f"round {number + 1} of {rounds}", file=sys.stderr)
+        for number in range(options.rounds):
+            print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
             for kind, forker in forkers.items():
-                seconds[f"fork {kind}"] += [forker.fork() for _ in range(each)]
+                forks = range(in_one_round(options.jobs, options))
+                seconds[f"fork {kind}"] += [forker.fork() for _ in forks]
             for sandbox in sandboxes:
+                jobs = options.fresh_jobs if sandbox.name in FRESH else options.jobs
+                each = in_one_round(jobs, options)
                 for kind, code in JOBS.items():
                     tables = () if kind == "pandas" else (table,)
                     took = [checked(sandbox, code, tables) for _ in range(each)]
                     seconds[f"{sandbox.name} {kind}"] += took
     return seconds
+
+
+def in_one_round(jobs: int, options: argparse.Namespace) -> int:
+    return max(1, jobs // options.rounds)
 
 
 def checked(sandbox: Sandbox, code: str, tables: Sequence[Supplied]) -> float:
@@ -159,8 +172,8 @@ def write(
     rows = {name: summary(seconds, bare) for name, seconds in warm.items()}
     pandas = {name: row["p50_ms"] for name, row in rows.items() if name.endswith(" pandas")}
     result = {
-        "command": f"python -m benchmarks.sandbox --jobs {options.jobs} --rounds {options.rounds} "
-        f"--starts {options.starts}",
+        "command": f"python -m benchmarks.sandbox --jobs {options.jobs} "
+        f"--fresh-jobs {options.fresh_jobs} --rounds {options.rounds} --starts {options.starts}",
         "machine": {"system": platform.platform(), "cores": os.cpu_count()},
         "root": os.geteuid() == 0,
         "cold_start_s": {name: round(statistics.median(each), 2) for name, each in cold.items()},
