@@ -59,6 +59,7 @@ def test_an_attack_succeeds_where_nothing_confines_it(
     assert not verdict.blocked, verdict
     assert "it has a mistake" not in verdict.how
     assert "could not be tried" not in verdict.how
+    assert "itself broke" not in verdict.how  # such as by a wait that its time limit ended
 
 
 class Told:

@@ -121,8 +121,9 @@ found = []
 for process in (world["victim"], world["parent"], os.getppid(), 1):
     for name in ("environ", "cmdline", f"fd/{world['victim_descriptor']}", "maps"):
         try:
-            with open(f"/proc/{process}/{name}", "rb") as file:
-                text = file.read(65536).decode("latin-1")
+            # The file of that number may be a pipe of the parent, which nobody will write to.
+            number = os.open(f"/proc/{process}/{name}", os.O_RDONLY | os.O_NONBLOCK)
+            text = os.read(number, 65536).decode("latin-1")
         except OSError as error:
             refusal = error
             continue
