@@ -372,6 +372,9 @@ class Step(Record):
     numbers: dict[str, Scalar] = Field(default_factory=dict)
     route: Route | None = None
     seconds: float = 0.0
+    workflow: str | None = Field(
+        default=None, description="Whose node it is, where a workflow runs another one."
+    )
 
 
 class Trouble(Record):

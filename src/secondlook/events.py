@@ -27,6 +27,9 @@ class RunStarted(_Event):
 class NodeStarted(_Event):
     type: Literal["node_started"] = "node_started"
     node: str
+    workflow: str | None = Field(
+        default=None, description="Whose node it is, where a workflow runs another one."
+    )
 
 
 class NodeFinished(_Event):
@@ -35,6 +38,9 @@ class NodeFinished(_Event):
     said: str
     numbers: dict[str, Scalar] = Field(default_factory=dict)
     seconds: float = 0.0
+    workflow: str | None = Field(
+        default=None, description="Whose node it is, where a workflow runs another one."
+    )
 
 
 class Routed(_Event):
@@ -42,6 +48,9 @@ class Routed(_Event):
     source: str
     to: str
     why: str
+    workflow: str | None = Field(
+        default=None, description="Whose node it is, where a workflow runs another one."
+    )
 
 
 class PassagesFound(_Event):

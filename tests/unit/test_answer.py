@@ -173,8 +173,16 @@ def _types(value: object) -> object:
     "event",
     [
         {"type": "run_started", "run": "r", "at": 0.0, "question": "q", "workflow": "linear"},
-        {"type": "node_started", "run": "r", "at": 0.0, "node": "n"},
-        {"type": "routed", "run": "r", "at": 0.0, "source": "a", "to": "b", "why": "c"},
+        {"type": "node_started", "run": "r", "at": 0.0, "node": "n", "workflow": None},
+        {
+            "type": "routed",
+            "run": "r",
+            "at": 0.0,
+            "source": "a",
+            "to": "b",
+            "why": "c",
+            "workflow": "linear",
+        },
         {"type": "token", "run": "r", "at": 0.0, "text": "Berth"},
         {
             "type": "warned",
