@@ -13,6 +13,8 @@ from secondlook.errors import LibraryError, UsageError
 from secondlook.library import manifest as manifests
 from secondlook.library.lock import writing
 from secondlook.library.tables import FOLDER as TABLES
+from secondlook.library.uploads import FOLDER as UPLOADS
+from secondlook.library.uploads import originals
 from secondlook.reading.calibration import CALIBRATION_FILE
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
                 for name in ("texts", TABLES, CALIBRATION_FILE):  # none is in every library
                     if (library / name).exists():
                         archive.add(library / name, f"{_ROOT}/{name}")
+                for file in originals(library):
+                    archive.add(file, f"{_ROOT}/{UPLOADS}/{file.name}")
         partial.replace(target)
     except OSError as error:
         raise LibraryError(

@@ -100,6 +100,7 @@ class Ingest:
         self._batch_changes: list[FileChange] = []
         self._batch_since = time.monotonic()
         self._commits = 0
+        self._passages_read = 0
         self._done = Progress("reading")
         self._table: tuple[str, float] | None = None
         """The table that is being read, and how much of it is."""
@@ -154,9 +155,10 @@ class Ingest:
 
     def _how_far(self) -> Progress:
         table = self._table
+        done = replace(self._done, passages_read=self._passages_read)
         if table is None:
-            return self._done
-        return replace(self._done, stage="tables", current=table[0], share=table[1])
+            return done
+        return replace(done, stage="tables", current=table[0], share=table[1])
 
     def _end(self) -> None:
         """Nothing new is begun, and a table that takes its time is given up."""
@@ -170,6 +172,7 @@ class Ingest:
             for source in sources:
                 if self._stop.is_set() or (item := self._unless_stopped(source)) is None:
                     break
+                self._passages_read += item.passages
                 self._send(item)
         finally:
             self._send(None)

@@ -36,6 +36,7 @@ from secondlook.library.stores import (
     check_compatible,
     check_embedder,
 )
+from secondlook.library.uploads import delete_originals
 from secondlook.library.views import document_info, hit
 from secondlook.retrieval.index.port import Filter
 
@@ -181,7 +182,9 @@ class Library:
             return self._intake(progress).add_texts(texts)
 
     def remove(self, names_: str | Sequence[str], *, purge: bool = False) -> list[FileChange]:
-        """Forget documents, by id, path, file name or title. Purged: no byte of them stays."""
+        """Forget documents, by id, path, file name or title. Purged: no byte of them stays.
+
+        Uploaded files, which the library keeps itself, go with them; others are not touched."""
         with self._writing():
             listed = self.documents()
             files: dict[str, FileRow] = {}
@@ -190,6 +193,7 @@ class Library:
                     files[file.path] = file
             if files:
                 commit(self._stores, Change(gone_files=sorted(files)))
+                delete_originals(self.path, self._stores.catalog, files.values())
             if purge:
                 self._purge()
         return [FileChange(file.path, "removed", file.document) for file in files.values()]

@@ -32,6 +32,8 @@ class Progress:
     current: str = ""
     share: float = 0.0
     """Of the file that is being read now, where that takes its time."""
+    passages_read: int = 0
+    """Cut so far; `passages` of them are ready to be stored."""
 
 
 @dataclass(slots=True)

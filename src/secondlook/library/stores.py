@@ -12,6 +12,7 @@ from secondlook.library.guarded import REBUILD, GuardedIndex, explained
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.library.tables import TableStore
 from secondlook.library.texts import TextStore
+from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.retrieval.analyse import ANALYSER_VERSION, language_name
 from secondlook.retrieval.chunk import CHUNKER_VERSION, ChunkOptions
 from secondlook.retrieval.index.lance import LanceIndex
@@ -109,6 +110,11 @@ def check_embedder(library: Path, manifest: Manifest, embedder: Embedder) -> Non
 
 
 def _is_ours(name: str) -> bool:
-    return name in {"texts", TABLES, "write.lock", "writer.json", ".DS_Store"} or name.startswith(
-        (f".{manifests.FILE_NAME}", "g1")
-    )
+    return name in {
+        "texts",
+        TABLES,
+        UPLOADS,
+        "write.lock",
+        "writer.json",
+        ".DS_Store",
+    } or name.startswith((f".{manifests.FILE_NAME}", "g1"))

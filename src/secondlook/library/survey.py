@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from secondlook.library.catalog import Catalog, FileRow
 from secondlook.library.prepare import is_made_by
 from secondlook.library.report import FileChange
+from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.retrieval.discover import Found, Skipped, discover
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.library.catalog import DocumentRow
 
@@ -43,7 +44,8 @@ class Request:
     stale: frozenset[str] = frozenset()
     """Documents that must be read again although their files did not change."""
     own_folder: Path | None = None
-    """The library itself, which may lie inside what is added and must not swallow itself."""
+    """The library itself, which may lie inside what is added and must not swallow itself. Its
+    uploads are taken in where they are what was named."""
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ def survey(
     )
     for count, found in enumerate(there, 1):
         looked(count, str(found.path))
-        if request.own_folder in found.path.parents:
+        if _is_own(request, found.path):
             continue
         seen.add(str(found.path))
         if isinstance(found, Skipped):
@@ -83,8 +85,19 @@ def survey(
         else:
             _look(result, catalog, request, found)
     if request.prune:
-        _prune(result, catalog, request.roots, seen)
+        _prune(result, catalog, request, seen)
     return result
+
+
+def _is_own(request: Request, path: Path) -> bool:
+    """Whether it is a part of the library, unless an upload was named outright."""
+    own = request.own_folder
+    if own not in path.parents:
+        return False
+    uploads = own / UPLOADS
+    return not any(
+        uploads in (root, *root.parents) and root in (path, *path.parents) for root in request.roots
+    )
 
 
 def _skip(result: Survey, catalog: Catalog, skipped: Skipped) -> None:
@@ -202,8 +215,9 @@ def _attach(result: Survey, catalog: Catalog, file: FileRow, title: str) -> None
         )
 
 
-def _prune(result: Survey, catalog: Catalog, roots: Iterable[Path], seen: set[str]) -> None:
+def _prune(result: Survey, catalog: Catalog, request: Request, seen: set[str]) -> None:
     # A root that is missing may be a disk that is not mounted: only its own row may go.
+    roots = request.roots
     folders = [root for root in roots if root.is_dir()]
     already = set(result.to_drop)
     for file in catalog.files():
@@ -211,6 +225,8 @@ def _prune(result: Survey, catalog: Catalog, roots: Iterable[Path], seen: set[st
         if anchor in seen and Path(anchor).exists():
             continue
         path = Path(anchor)
+        if _is_own(request, path) and path.exists():
+            continue  # uploads were never part of the folder that is gone through
         below = any(folder in path.parents for folder in folders)
         if (below or path in roots) and file.path not in already:
             result.to_drop.append(file.path)

@@ -1,0 +1,233 @@
+"""Files that were uploaded: the originals that the library itself keeps.
+
+`uploads/NAME` is what a document was read from. `uploads/.incoming-X/` is an upload on its way: its
+files lie there under numbers until all of them have arrived and it is their turn to be taken in. A
+lock in it lives as long as its process, so what a killed one left is told from what another one is
+at work on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from secondlook.library.upload_names import folded, unlike
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from filelock import BaseFileLock
+
+    from secondlook.library.catalog import Catalog, FileRow
+
+FOLDER = "uploads"
+_INCOMING = ".incoming-"
+_LOCK = "lock"
+_SEAL = "names.json"
+_BLOCK = 1 << 20
+_JUST_MADE_SECONDS = 60.0
+"""A folder without a lock may be about to get it."""
+
+
+@dataclass(slots=True)
+class Arriving:
+    """A file that is being written, and hashed on the way."""
+
+    number: int
+    name: str
+    stream: BinaryIO
+    size: int = 0
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+
+    def write(self, data: bytes) -> None:
+        self.stream.write(data)
+        self.digest.update(data)
+        self.size += len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    number: int
+    name: str
+    sha256: str
+
+
+class Staging:
+    """One upload on its way. Whoever holds one either seals or discards it."""
+
+    def __init__(self, folder: Path, lock: BaseFileLock) -> None:
+        self.folder = folder
+        self._lock = lock
+        self._arriving: list[Arriving] = []
+        self._placed: dict[int, Path] = {}
+
+    def begin(self, name: str) -> Arriving:
+        """A new file; its name must be safe already."""
+        number = len(self._arriving)
+        one = Arriving(number, name, (self.folder / str(number)).open("wb"))
+        self._arriving.append(one)
+        return one
+
+    def seal(self) -> list[Entry]:
+        """Everything has arrived: from here on a kill loses nothing.
+
+        Of files with one name each gets a name of its own, but for those that are the same."""
+        taken: dict[str, str] = {}
+        entries: dict[tuple[str, str], Entry] = {}
+        for one in self._arriving:
+            one.stream.flush()
+            os.fsync(one.stream.fileno())
+            one.stream.close()
+            digest = one.digest.hexdigest()
+            if (folded(one.name), digest) in entries:
+                (self.folder / str(one.number)).unlink()
+                continue
+            name = unlike(one.name, taken)
+            taken[folded(name)] = name
+            entries[folded(one.name), digest] = Entry(one.number, name, digest)
+        self._write_seal(list(entries.values()))
+        return list(entries.values())
+
+    def entries(self) -> list[Entry]:
+        said = json.loads((self.folder / _SEAL).read_text(encoding="utf-8"))
+        return [Entry(**item) for item in said]
+
+    def put_in_place(self) -> list[Path]:
+        """Give the files their names. One that takes the place of another keeps that until
+        `settle`; done again after a kill, it goes on where it was."""
+        uploads = self.folder.parent
+        there = {folded(file.name): file for file in uploads.iterdir() if file.is_file()}
+        for entry in self.entries():
+            target = there.get(folded(entry.name), uploads / entry.name)
+            staged = self.folder / str(entry.number)
+            if staged.exists():
+                if target.exists():
+                    target.replace(self._previous(entry.number))
+                staged.replace(target)
+            self._placed[entry.number] = target
+        return list(self._placed.values())
+
+    def settle(self, kept: Collection[Path]) -> list[Path]:
+        """Delete what is not to be kept, and this folder. Returns what is there again as it was
+        before the upload."""
+        restored = []
+        for number, target in self._placed.items():
+            if target in kept:
+                continue
+            previous = self._previous(number)
+            if previous.exists():
+                previous.replace(target)
+                restored.append(target)
+            else:
+                target.unlink(missing_ok=True)
+        self.discard()
+        return restored
+
+    def leave(self) -> None:
+        """Let go of it: whoever sweeps next takes it up."""
+        self._lock.release()
+
+    def discard(self) -> None:
+        for one in self._arriving:
+            one.stream.close()
+        self._lock.release()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _previous(self, number: int) -> Path:
+        return self.folder / f"{number}-previous"
+
+    def _write_seal(self, entries: list[Entry]) -> None:
+        partial = self.folder / f"{_SEAL}.partial"
+        with partial.open("w", encoding="utf-8") as out:
+            json.dump([asdict(entry) for entry in entries], out)
+            out.flush()
+            os.fsync(out.fileno())
+        partial.replace(self.folder / _SEAL)
+
+
+def new_staging(library: Path) -> Staging:
+    """Raises OSError where nothing can be written."""
+    import filelock
+
+    uploads = library / FOLDER
+    uploads.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=uploads))
+    lock = filelock.FileLock(folder / _LOCK)
+    lock.acquire(timeout=0)
+    return Staging(folder, lock)
+
+
+def sweep(library: Path) -> list[Staging]:
+    """Clear away what killed processes left behind. Uploads that had arrived come back, to be
+    taken in."""
+    found = []
+    for folder in sorted((library / FOLDER).glob(f"{_INCOMING}*")):
+        staging = _abandoned(folder)
+        if staging is None:
+            continue
+        if (folder / _SEAL).exists():
+            found.append(staging)
+        else:
+            staging.discard()
+    return found
+
+
+def _abandoned(folder: Path) -> Staging | None:
+    import filelock
+
+    lock = filelock.FileLock(folder / _LOCK)
+    with contextlib.suppress(filelock.Timeout, OSError):
+        if not (folder / _LOCK).exists() and _age(folder) < _JUST_MADE_SECONDS:
+            return None
+        lock.acquire(timeout=0)
+        return Staging(folder, lock)
+    return None
+
+
+def _age(folder: Path) -> float:
+    return time.time() - folder.stat().st_mtime
+
+
+def is_upload(library: Path, path: str | Path) -> bool:
+    """Whether it is a file that the library keeps itself."""
+    return Path(path).parent == library / FOLDER
+
+
+def delete_originals(library: Path, catalog: Catalog, gone: Iterable[FileRow]) -> None:
+    """Delete the stored files of rows that are gone, unless others still stand for them. No file
+    outside of uploads/ is ever touched."""
+    for anchor in {row.container or row.path for row in gone}:
+        if is_upload(library, anchor) and not _is_held(catalog, anchor):
+            with contextlib.suppress(OSError):  # Windows keeps a file that somebody reads
+                Path(anchor).unlink(missing_ok=True)
+            catalog.drop_files([anchor])
+
+
+def _is_held(catalog: Catalog, anchor: str) -> bool:
+    row = catalog.file(anchor)
+    rows = [*([row] if row else []), *catalog.members_of(anchor)]
+    return any(one.document for one in rows)
+
+
+def originals(library: Path) -> Iterator[Path]:
+    """The files that are kept, without what is on its way."""
+    with contextlib.suppress(FileNotFoundError):
+        for file in sorted((library / FOLDER).iterdir()):
+            if file.is_file() and not file.name.startswith("."):
+                yield file
+
+
+def sha256_of(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as source:
+        while block := source.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
