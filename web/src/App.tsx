@@ -1,0 +1,47 @@
+import { useEffect } from "react";
+import { closeSource } from "./actions";
+import { Centre } from "./centre/Centre";
+import { TokenForm } from "./centre/TokenForm";
+import { Library } from "./library/Library";
+import { Panel } from "./panel/Panel";
+import { DropAnywhere } from "./parts/DropAnywhere";
+import { Notice } from "./parts/Notice";
+import { TopBar } from "./parts/TopBar";
+import { dispatch, getState, useSelect } from "./store";
+
+/** Escape closes what lies on top: the sheet first, then the source. */
+function closeTopmost(event: KeyboardEvent): void {
+  if (event.key !== "Escape" || event.defaultPrevented) return;
+  const { sheet, source } = getState();
+  if (source) closeSource();
+  if (sheet) dispatch({ type: "sheet", sheet: null });
+}
+
+export function App() {
+  const tokenWanted = useSelect((state) => state.tokenWanted);
+  const sheet = useSelect((state) => state.sheet);
+  useEffect(() => {
+    window.addEventListener("keydown", closeTopmost);
+    return () => window.removeEventListener("keydown", closeTopmost);
+  }, []);
+  if (tokenWanted) return <TokenForm />;
+  return (
+    <div className="app" data-sheet={sheet ?? undefined}>
+      <button type="button" className="skip" onClick={focusAskBox}>
+        Skip to the question box
+      </button>
+      <Library />
+      <div className="middle">
+        <TopBar />
+        <Centre />
+      </div>
+      <Panel />
+      <DropAnywhere />
+      <Notice />
+    </div>
+  );
+}
+
+function focusAskBox(): void {
+  document.getElementById("ask-box")?.focus();
+}

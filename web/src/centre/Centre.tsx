@@ -1,0 +1,3 @@
+export function Centre() {
+  return <main className="answer" />;
+}

@@ -1,0 +1,19 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./App";
+import { begin, followRoute } from "./actions";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/layout.css";
+import "./styles/centre.css";
+
+const root = document.getElementById("root");
+if (!root) throw new Error("index.html has no #root");
+
+window.addEventListener("hashchange", () => void followRoute());
+void begin();
+createRoot(root).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);
