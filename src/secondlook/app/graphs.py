@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from secondlook.settings import Settings
 
-_SHAPES_NO_GRAPH = {"library", "runs", "budget"}
+_SHAPES_NO_GRAPH = {"library", "runs", "budget", "serve"}
 """Sections that say where things lie and what may be spent: no graph is built by them, so that
 engines over several libraries share one."""
 _COMPILED: dict[tuple[str, str], Any] = {}

@@ -42,6 +42,7 @@ from secondlook.settings.sections import (
     ReaderSettings,
     RunSettings,
     SearchSettings,
+    ServeSettings,
     Settings,
     WebSettings,
     default_library_path,
@@ -68,6 +69,7 @@ __all__ = [
     "RunSettings",
     "SandboxSettings",
     "SearchSettings",
+    "ServeSettings",
     "Settings",
     "WebSettings",
     "default_library_path",
@@ -85,7 +87,7 @@ USER_FILE = "config.toml"
 ENV_PREFIX = "SECONDLOOK_"
 ENV_SHORT_FORMS = {"SECONDLOOK_LIBRARY": "library.path"}
 ENV_RESERVED = frozenset(
-    {"SECONDLOOK_DATA", "SECONDLOOK_CACHE", "SECONDLOOK_SOAK", "SECONDLOOK_DEBUG"}
+    f"{ENV_PREFIX}{name}" for name in ("CACHE", "DATA", "DEBUG", "SOAK", "TOKEN")
 )
 FLAG_NAMES = {
     "library.path": "--library",
@@ -95,10 +97,10 @@ FLAG_NAMES = {
     "budget.seconds": "--timeout",
 }
 _ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
-_LISTS = frozenset({"ingest.exclude", "models.roles", "models.options", "research.structure"})
 _SENDING = frozenset({"embedding", "models", "web"})
 """Sections that say where a person's text may be sent."""
 _OPENING = frozenset({"web.enable_web_search", "web.allow_private"})
+_SERVING = "serve"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -109,6 +111,13 @@ def user_file() -> Path:
 KEYS: tuple[str, ...] = tuple(
     f"{section}.{key}" for section, model in SECTIONS.items() for key in model.model_fields
 )
+_LISTS = frozenset(
+    f"{section}.{name}"
+    for section, model in SECTIONS.items()
+    for name, field in model.model_fields.items()
+    if field.annotation == tuple[str, ...]
+)
+_NAMES_OF_SECRETS = frozenset({"embedding.api_key_env", "serve.token_env"})
 ENV_NAMES: dict[str, str] = {
     f"{ENV_PREFIX}{key.replace('.', '_').upper()}": key for key in KEYS
 } | ENV_SHORT_FORMS
@@ -219,6 +228,10 @@ def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
                 raise _unknown(f"{file}: unknown setting {key!r}", key)
             if section in _SENDING and not trusted:
                 _refuse_foreign_service(file, key, value)
+            if section == _SERVING and not trusted:
+                raise _not_from_a_project(
+                    file, key, value, "may not say how this machine is served"
+                )
             if key in _OPENING and value is True and not trusted:
                 raise _not_from_a_project(file, key, value, "may not open the way to the network")
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
@@ -353,7 +366,7 @@ def _not_allowed(given: _Given, message: str) -> SettingsError:
     allowed = in_plain_words(message)
     # A key pasted where its variable's name belongs must not end up on a screen or in a log.
     subject = given.place if given.place.startswith("--") else f"{given.place}: {given.key}"
-    shown = "that value" if given.key == "embedding.api_key_env" else repr(given.value)
+    shown = "that value" if given.key in _NAMES_OF_SECRETS else repr(given.value)
     return SettingsError(f"{subject} {allowed}, not {shown}", hint=f"{given.key}: {_about(given)}")
 
 

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from secondlook.settings.languages import Language  # noqa: TC001  # pydantic reads it
 from secondlook.settings.section import Section
+from secondlook.settings.serving import ServeSettings
 from secondlook.settings.workflows import (
     AdaptiveSettings,
     AnalystSettings,
@@ -275,6 +276,7 @@ class Settings(Section):
     models: ModelSettings = Field(default_factory=ModelSettings)
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     runs: RunSettings = Field(default_factory=RunSettings)
+    serve: ServeSettings = Field(default_factory=ServeSettings)
 
 
 SECTIONS: dict[str, type[Section]] = {
@@ -294,4 +296,5 @@ SECTIONS: dict[str, type[Section]] = {
     "models": ModelSettings,
     "budget": BudgetSettings,
     "runs": RunSettings,
+    "serve": ServeSettings,
 }

@@ -1,0 +1,225 @@
+"""What every request must pass before anything reads it, mounted apps included.
+
+Listening on this machine alone does not keep hostile web pages out: a browser on it will send what
+a page tells it to. So the name that a request calls the server by must be one of ours (a page can
+make a name of its own point here), its origin must be ours, and what changes something must come in
+a form that no foreign page can send without asking first.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from secondlook.api.problems import Problem, problem_response
+from secondlook.api.tokens import Token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+OWN_HEADER: Final = "x-secondlook"
+"""No form can send it, and no script of a foreign page without being asked for leave."""
+HEADERS: Final = {
+    "content-security-policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITE = frozenset({"", "same-origin", "none"})
+_NO_TOKEN = frozenset({"/api/health", "/api/session"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What this server lets in."""
+
+    host: str = "127.0.0.1"
+    """Where it listens."""
+    hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    token: Token = field(default_factory=Token)
+    guarded: Callable[[str], bool] = bool
+    """Whether a path is more than the page itself, which anybody may load to enter a token."""
+
+    def refuses(self, scope: Scope) -> Problem | None:
+        headers = Headers(scope=scope)
+        return (
+            self._foreign_host(headers)
+            or self._foreign_origin(scope, headers)
+            or _foreign_form(scope["method"], headers)
+            or self._no_token(scope, headers)
+        )
+
+    def knows(self, name: str) -> bool:
+        """Whether the server may be called by that name."""
+        if name in LOOPBACK or name in self.hosts or name == self.host:
+            return True
+        # Listening everywhere, it is called by any address of the machine or by the machine's
+        # name; a page can make a name of its own point here, never an address.
+        return is_everywhere(self.host) and (_is_address(name) or name in _machine_names())
+
+    def _foreign_host(self, headers: Headers) -> Problem | None:
+        given = headers.getlist("host")
+        name = _host_name(given[0]) if len(given) == 1 else None
+        if name is not None and self.knows(name):
+            return None
+        return Problem(
+            421,
+            "host_not_allowed",
+            f"this server does not answer to {', '.join(given)[:200]!r}",
+            hint="use the address that it printed, or allow the name with serve.hosts",
+        )
+
+    def _foreign_origin(self, scope: Scope, headers: Headers) -> Problem | None:
+        origin = headers.get("origin")
+        if origin is not None:
+            if origin in self.origins or _is_same(origin, headers["host"]):
+                return None
+        elif headers.get("sec-fetch-site", "") in _OWN_SITE or self._is_visit(scope, headers):
+            return None
+        return Problem(
+            403,
+            "origin_not_allowed",
+            f"requests from {(origin or 'other sites')[:200]!r} are not taken",
+            hint="use the server's own page, or allow the origin with serve.origins",
+        )
+
+    def _is_visit(self, scope: Scope, headers: Headers) -> bool:
+        """A link on another site that leads to the page."""
+        visits = headers.get("sec-fetch-mode") == "navigate"
+        return visits and scope["method"] in _READING and not self.guarded(scope["path"])
+
+    def _no_token(self, scope: Scope, headers: Headers) -> Problem | None:
+        path = scope["path"]
+        if path in _NO_TOKEN or not self.guarded(path):
+            return None
+        if self.token.admits(headers.get("authorization"), headers.get("cookie")):
+            return None
+        return Problem(
+            401,
+            "token_needed",
+            "this server asks for its token, and none or another was given",
+            hint="send it as Authorization: Bearer TOKEN; the server printed it when it started",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+
+
+def is_loopback(host: str) -> bool:
+    if host in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_everywhere(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+class Security:
+    """The guard at the door, and headers on what goes out."""
+
+    def __init__(self, app: ASGIApp, *, guard: Guard) -> None:
+        self.app = app
+        self.guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._http(scope, receive, _with_headers(scope, send))
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problem = self.guard.refuses(scope)
+        if problem is None:
+            await self.app(scope, receive, send)
+        else:
+            await problem_response(problem, scope["path"])(scope, receive, send)
+
+
+def _with_headers(scope: Scope, send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=_lists(message))
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            if scope["path"].startswith(("/api", "/v1")):
+                headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return sending
+
+
+def _lists(message: Message) -> dict[str, Any]:
+    message["headers"] = list(message.get("headers", []))
+    return dict(message)
+
+
+def _foreign_form(method: str, headers: Headers) -> Problem | None:
+    """Pages of others may post forms and plain text here without being asked for leave."""
+    if method in _READING:
+        return None
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    if not kind and not has_body:
+        return None
+    if kind == "application/json" or (kind == "multipart/form-data" and _is_own(headers)):
+        return None
+    return Problem(
+        415,
+        "content_type_not_allowed",
+        f"a body of the type {kind[:100]!r} is not taken here",
+        hint="send application/json, or an upload as multipart/form-data with X-Secondlook: 1",
+    )
+
+
+def _is_own(headers: Headers) -> bool:
+    # An origin that is there has been looked at before.
+    return OWN_HEADER in headers or "origin" in headers
+
+
+def _host_name(given: str) -> str | None:
+    """`[::1]:8765` and `localhost:8765` without the port."""
+    try:
+        parts = urlsplit(f"//{given}")
+        port = parts.port  # raises where it is none
+    except ValueError:
+        return None
+    odd = parts.username is not None or parts.path or parts.query or parts.fragment
+    return None if odd or port == 0 else parts.hostname
+
+
+def _is_same(origin: str, host: str) -> bool:
+    scheme, _, rest = origin.partition("://")
+    return scheme in {"http", "https"} and rest.lower() == host.lower()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _machine_names() -> frozenset[str]:
+    name = socket.gethostname().lower()
+    return frozenset({name, f"{name}.local"} if name else ())

@@ -1,0 +1,25 @@
+"""What every route may use, made once when the server starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from fastapi import Request  # noqa: TC002  # FastAPI reads it
+
+if TYPE_CHECKING:
+    from secondlook.api.libraries import Libraries
+    from secondlook.api.security import Guard
+    from secondlook.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    settings: Settings
+    libraries: Libraries
+    guard: Guard
+
+
+def served(request: Request) -> Served:
+    """A dependency: `Annotated[Served, Depends(served)]`."""
+    return cast("Served", request.app.state.served)

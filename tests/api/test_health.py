@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx
+
+from secondlook import __version__
+from tests.support.serving import client_of, served
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_health_says_that_it_lives(tmp_path: Path) -> None:
+    with client_of(tmp_path) as client:
+        assert client.get("/api/health").json() == {"status": "ok", "version": __version__}
+
+
+def test_ready_makes_the_library(tmp_path: Path) -> None:
+    with client_of(tmp_path) as client:
+        assert client.get("/api/ready").json() == {"ready": True, "libraries": ["default"]}
+    assert (tmp_path / "library" / "library.json").is_file()
+
+
+def test_not_ready_where_a_library_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "library.json").write_text("{", encoding="utf-8")
+    with client_of(tmp_path) as client:
+        answer = client.get("/api/ready")
+    assert answer.status_code == 503
+    assert answer.json()["code"] == "not_ready"
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_it_answers_on_a_real_port(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        assert httpx.get(f"{server.base_url}/api/health").json()["status"] == "ok"
