@@ -108,11 +108,11 @@ class Staging:
         for entry in self.entries():
             target = there.get(folded(entry.name), uploads / entry.name)
             staged = self.folder / str(entry.number)
+            self._placed[entry.number] = target
             if staged.exists():
                 if target.exists():
                     target.replace(self._previous(entry.number))
                 staged.replace(target)
-            self._placed[entry.number] = target
         return list(self._placed.values())
 
     def settle(self, kept: Collection[Path]) -> list[Path]:

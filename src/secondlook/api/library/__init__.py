@@ -1,0 +1,1 @@
+"""A library over HTTP: its documents, tables, passages, and how files get in."""
