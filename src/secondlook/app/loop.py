@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine, Generator
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 _END = object()
@@ -27,9 +28,13 @@ class LoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin `work`, and do not wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._started())
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`. Ctrl-C cancels it before it is raised."""
-        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        future = self.submit(work)
         try:
             return future.result()
         except BaseException:

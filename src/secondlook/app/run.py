@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from secondlook.app.tables import handed_to
@@ -30,6 +30,8 @@ class Run:
     """Of this question alone; None = as set."""
     handed: Handed | None = None
     """Tables that came with the question."""
+    caller: dict[str, Any] = field(default_factory=dict)
+    """What whoever asks wants recorded with it."""
 
     def let_go(self) -> None:
         if self.handed is not None:

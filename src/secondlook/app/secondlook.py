@@ -187,6 +187,7 @@ class Secondlook:
         earlier: Sequence[Turn] = (),
         max_risk: float | None = None,
         run: str | None = None,
+        caller: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event]:
         """Every event of the run, ending in `Answered`. Leaving early cancels the run.
 
@@ -197,7 +198,8 @@ class Secondlook:
         `workflow` it is `analyst` then. `earlier` turns of a conversation make a follow-up
         stand-alone. Without a `workflow` a request for a summary is recognised as one. `max_risk`
         is the share of answers that may be wrong: one that is less sure is withheld. `run` is the
-        run's id where the same question must make the same prompts; nobody may guess it.
+        run's id where the same question must make the same prompts; nobody may guess it. `caller`
+        is recorded with the run's request, for whoever asks: nothing here reads it.
         """
         question, workflow = with_choices(question, choices, workflow, self.settings)
         leant_on = last_result(question, earlier)
@@ -235,6 +237,7 @@ class Secondlook:
             worked_on=worked_on,
             max_risk=risk,
             handed=await asyncio.to_thread(handed_over, tables, name, self.library, self.settings),
+            caller=dict(caller or {}),
         )
         try:
             async with aclosing(self._run(begun)) as events:
@@ -248,7 +251,14 @@ class Secondlook:
         return self._loop.run(self.aresume(run))
 
     async def aresume(self, run: str) -> Answer:
-        return await last_answer(self._run(interrupted(self.settings.runs, run)))
+        return await last_answer(self.aresume_stream(run))
+
+    async def aresume_stream(self, run: str) -> AsyncGenerator[Event]:
+        """`aresume`, with what happens on the way."""
+        taken_up = await asyncio.to_thread(interrupted, self.settings.runs, run)
+        async with aclosing(self._run(taken_up)) as events:
+            async for event in events:
+                yield event
 
     # How it is done
 
@@ -279,6 +289,7 @@ class Secondlook:
                 "scope": run.scope,
                 "asked": run.worked_on.asked,
                 "max_risk": run.max_risk,
+                "caller": run.caller,
                 "settings": with_risk(self.settings, run.max_risk).model_dump(mode="json"),
             },
         )
