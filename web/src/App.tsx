@@ -12,8 +12,8 @@ import { dispatch, getState, useSelect } from "./store";
 /** Escape closes what lies on top: the sheet first, then the source. */
 function closeTopmost(event: KeyboardEvent): void {
   if (event.key !== "Escape" || event.defaultPrevented) return;
-  const { sheet, source } = getState();
-  if (source) closeSource();
+  const { sheet, source, table } = getState();
+  if (source || table) closeSource();
   if (sheet) dispatch({ type: "sheet", sheet: null });
 }
 

@@ -305,6 +305,12 @@ export function openSource(source: SourceTarget): void {
   dispatch({ type: "sheet", sheet: "panel" });
 }
 
+/** Opens what is known of a table: its columns and first rows. */
+export function openTable(table: string): void {
+  dispatch({ type: "table", table });
+  dispatch({ type: "sheet", sheet: "panel" });
+}
+
 /** Back from the source to how the answer was made. */
 export function closeSource(): void {
   const { run, citation } = parseRoute(location.hash);

@@ -41,6 +41,8 @@ export interface State {
   limitedTo: string[];
   panel: PanelView;
   source: SourceTarget | null;
+  /** Id of the table whose columns and first rows the panel shows in place of a source. */
+  table: string | null;
   /** On a narrow window: what lies over the answer. */
   sheet: Sheet;
   /** Said once, at the foot of the page and to screen readers. */
@@ -61,6 +63,7 @@ export const initialState: State = {
   limitedTo: [],
   panel: "made",
   source: null,
+  table: null,
   sheet: null,
   notice: null,
 };
@@ -81,6 +84,7 @@ export type Action =
   | { type: "limit"; documents: string[] }
   | { type: "panel"; panel: PanelView }
   | { type: "source"; source: SourceTarget | null }
+  | { type: "table"; table: string | null }
   | { type: "sheet"; sheet: Sheet }
   | { type: "notice"; notice: State["notice"] };
 
@@ -105,7 +109,7 @@ export function reduce(state: State, action: Action): State {
     case "suggestions":
       return { ...state, suggestions: action.suggestions };
     case "run":
-      return { ...state, run: action.run, panel: "made", source: null, notice: null };
+      return { ...state, run: action.run, panel: "made", ...nothingOpen, notice: null };
     case "run changed":
       return changeRun(state, action.id, (run) => ({ ...run, ...action.changes }));
     case "events":
@@ -115,12 +119,21 @@ export function reduce(state: State, action: Action): State {
     case "panel":
       return { ...state, panel: action.panel };
     case "source":
-      return { ...state, source: action.source, panel: action.source ? "source" : "made" };
+      return opened(state, { source: action.source, table: null });
+    case "table":
+      return opened(state, { source: null, table: action.table });
     case "sheet":
       return { ...state, sheet: action.sheet };
     case "notice":
       return { ...state, notice: action.notice };
   }
+}
+
+const nothingOpen = { source: null, table: null };
+
+function opened(state: State, what: Pick<State, "source" | "table">): State {
+  const shown = what.source !== null || what.table !== null;
+  return { ...state, ...what, panel: shown ? "source" : "made" };
 }
 
 /** What is said of a run that is no longer the one on the page is let go. */
