@@ -9,8 +9,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from secondlook.tables.reading.forms import MISSING, OTHERWISE_MISSING
+from secondlook.tables.reading.dates import ISO_DATE, ISO_DATETIME
+from secondlook.tables.reading.forms import MISSING, OTHERWISE_MISSING, Form
 from secondlook.tables.reading.inferring import infer
+from secondlook.tables.reading.numbers import BOOLEAN, INTEGER, NUMBER
 
 at = datetime.fromisoformat
 CASES: list[tuple[list[str], str, list[Any]]] = [
@@ -152,3 +154,26 @@ def test_declared_texts_are_searched_for_dates_only() -> None:
 def test_an_empty_column_is_numbers_until_a_cell_shows() -> None:
     (form,) = infer([set()])
     assert form.type == "integer"
+
+
+ODD_CELLS = [
+    "007", "-007", "00", "1_000", "1e3", "1e2", "1.5", ".5", "5.", "0x1F", "0b1", "+5", "-0", "0",
+    "5", "-5", "9223372036854775808", "1e400", "inf", "-inf", "infinity", "nan", "0.5", "00.5",
+    "-0.5", "1abc", "2020-01-05", "2020-1-5", "2020/01/05", "99999-01-01", "epoch", "2020-02-30",
+    "2020-01-05T10:30:00", "20200105", "true", "True", "t", "yes", "1", "f",
+    " 5", "5 ", "2020-01-05 10:30:00", "2020-01-05 10:30:00.5", "2020-01-05 10:30:00+02", "",
+    "2020-01-05 (BC)", "2020-01-05 (BC) 10:30:00", "2020-01-05 10:30", " 2020-01-05", "-infinity",
+    "2020-01-05 24:00:00", "2020-01-05 23:59:60", "\u0665", "\u06f2\u06f0\u06f2\u06f0-01-05",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", [BOOLEAN, INTEGER, NUMBER, ISO_DATE, ISO_DATETIME])
+def test_the_quick_look_takes_nothing_that_the_pattern_refuses(form: Form) -> None:
+    """DuckDB reads more than we do: 1.5 as the integer 2, a date with its time cut off."""
+    given = f"(SELECT x, {form.tried('x')} AS v FROM cells)"  # noqa: S608
+    asked = f"SELECT x FROM {given} WHERE {form.is_plain('x', 'v')}"  # noqa: S608
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE cells AS SELECT unnest(?) AS x", [ODD_CELLS])
+        plain = [cell for (cell,) in connection.execute(asked).fetchall()]
+    assert plain
+    assert [cell for cell in plain if not form.fits(cell.strip())] == []

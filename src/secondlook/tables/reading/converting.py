@@ -133,16 +133,17 @@ def _try_to_write(
 ) -> int | None:
     """How many rows were written; None where a cell did not fit."""
     selected = ", ".join(
-        f"{_value(column.sql, forms.get(at))} AS {identifier(column.name)}"
+        f"{_value(at, forms.get(at))} AS {identifier(column.name)}"
         for at, column in enumerate(columns)
     )
+    given = f"(SELECT {_tried(columns, forms)} FROM {relation})"  # noqa: S608
     fewest, most = _ROW_GROUP_ROWS
     group = max(fewest, min(most, _ROW_GROUP_CELLS // len(columns)))
     options = (
         f"FORMAT parquet, USE_TMP_FILE false, ROW_GROUP_SIZE {group}, "
         f"DICTIONARY_SIZE_LIMIT {_MOST_IN_DICTIONARY}"
     )
-    statement = f"COPY (SELECT {selected} FROM {relation}) TO {quoted(target)} ({options})"  # noqa: S608
+    statement = f"COPY (SELECT {selected} FROM {given}) TO {quoted(target)} ({options})"  # noqa: S608
     try:
         with watched(connection, report):
             (rows,) = connection.execute(statement).fetchone()
@@ -153,14 +154,28 @@ def _try_to_write(
     return int(rows)
 
 
-def _value(cell: str, form: Form | None) -> str:
+def _tried(columns: Sequence[Cells], forms: dict[int, Form]) -> str:
+    """Cells, and beside them the values of those that are likely to be plain: computed once here,
+    they are both compared and written."""
+    cells = [f"{column.sql} AS c{at}" for at, column in enumerate(columns)]
+    values = [
+        f"{form.tried(columns[at].sql)} AS v{at}" for at, form in forms.items() if form.plainly
+    ]
+    return ", ".join(cells + values)
+
+
+def _value(at: int, form: Form | None) -> str:
+    cell = f"c{at}"
     if form is None or not form.pattern:
         return cell
     # The cell is in the message so that it is not worked out before any row is read.
     error = f"error({quoted(_MISFIT)} || left({cell}, 0))"
     if form.has_gaps:
         error = f"CASE WHEN NOT {form.is_gap(cell)} THEN {error} END"
-    return f"CASE WHEN {cell} IS NOT NULL THEN coalesce({form.converted(cell)}, {error}) END"
+    value = f"CASE WHEN {cell} IS NOT NULL THEN coalesce({form.converted(cell)}, {error}) END"
+    if not form.plainly:
+        return value
+    return f"CASE WHEN {form.is_plain(cell, f'v{at}')} THEN v{at} ELSE {value} END"
 
 
 def _gather(

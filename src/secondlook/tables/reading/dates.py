@@ -26,8 +26,22 @@ _MONTH = (
 _ANY_CASE = "(?i:{})"
 _DAY = "(?:0?[1-9]|[12][0-9]|3[01])"
 
-ISO_DATE = Form("date", _ISO_DAY, "TRY_CAST({x} AS DATE)")
-ISO_DATETIME = Form("datetime", f"{_ISO_DAY}(?:[ T]{_TIME})?", "TRY_CAST({x} AS TIMESTAMP)")
+# What is written back the same was no 2020/01/05 and has lost no time or zone; of that length it is
+# also no "infinity", no year before Christ and none of five digits.
+_AS_WRITTEN = "CAST({{v}} AS VARCHAR) = {{x}} AND strlen({{x}}) = {length}"
+
+ISO_DATE = Form(
+    "date",
+    _ISO_DAY,
+    "TRY_CAST({x} AS DATE)",
+    plainly=_AS_WRITTEN.format(length=len("2020-01-05")),
+)
+ISO_DATETIME = Form(
+    "datetime",
+    f"{_ISO_DAY}(?:[ T]{_TIME})?",
+    "TRY_CAST({x} AS TIMESTAMP)",
+    plainly=_AS_WRITTEN.format(length=len("2020-01-05 10:30:00")),
+)
 ISO_WITH_ZONE = Form(
     "datetime",
     f"{_ISO_DAY}[ T]{_TIME}{_ZONE}",

@@ -44,8 +44,9 @@ class Form:
     has_gaps: bool = False
     """Whether cells of OTHERWISE_MISSING are in it."""
     plainly: str = ""
-    """In SQL with {x}: where it holds, `value` alone tells whether a cell fits. Cheaper than the
-    pattern, which is tried where it does not hold; "" where there is no such condition."""
+    """In SQL with {x}, the cell, and {v}, its value: where it holds, the cell fits and has that
+    value. Cheaper than the pattern, which is tried where it does not hold; "" where there is no
+    such condition."""
 
     def trimmed(self) -> Form:
         return replace(self, is_trimmed=True)
@@ -56,28 +57,40 @@ class Form:
     def fits(self, cell: str) -> bool:
         return not self.pattern or _compiled(self.pattern).fullmatch(cell) is not None
 
+    def bare(self, column: str) -> str:
+        """The cell without blanks around it, in SQL."""
+        return f"trim({column}, {quoted(BLANKS)})" if self.is_trimmed else column
+
+    def tried(self, column: str) -> str:
+        """The value in SQL, whether or not the cell fits."""
+        return self.value.format(x=self.bare(column))
+
+    def is_plain(self, column: str, tried: str) -> str:
+        """Whether what was tried is the column's value, in SQL; NULL or no tells nothing."""
+        return self.plainly.format(x=self.bare(column), v=tried)
+
     def converted(self, column: str) -> str:
         """The column's value in SQL: NULL where the cell is missing or does not fit."""
         if not self.pattern:
             return column
-        cell = f"trim({column}, {quoted(BLANKS)})" if self.is_trimmed else column
-        value = self.value.format(x=cell)
-        matches = f"regexp_full_match({cell}, {quoted(self.pattern)})"
-        if self.plainly:
-            matches = f"({self.plainly.format(x=cell)} OR {matches})"
-        return f"CASE WHEN {matches} THEN {value} END"
+        matches = f"regexp_full_match({self.bare(column)}, {quoted(self.pattern)})"
+        return f"CASE WHEN {matches} THEN {self.tried(column)} END"
 
     def misfit(self, column: str) -> str:
         """Whether a cell is there but does not fit, in SQL."""
         misfit = f"{column} IS NOT NULL AND {self.converted(column)} IS NULL"
+        if self.plainly:
+            plain = self.is_plain(column, f"({self.tried(column)})")
+            misfit = f"NOT coalesce({plain}, false) AND {misfit}"
         return f"({misfit} AND NOT {self.is_gap(column)})" if self.has_gaps else f"({misfit})"
 
     def is_gap(self, column: str) -> str:
         """Whether a cell means missing here, in SQL."""
-        gaps = ", ".join(quoted(one) for one in sorted(OTHERWISE_MISSING))
-        return f"(lower(trim({column}, {quoted(BLANKS)})) IN ({gaps}))"
+        # No list: DuckDB makes a join of a long one, and a join does not keep the order of rows.
+        return f"regexp_full_match(lower({self.bare(column)}), {quoted(_GAPS)})"
 
 
+_GAPS = "|".join(map(re.escape, sorted(OTHERWISE_MISSING)))
 TEXT = Form("text")
 
 

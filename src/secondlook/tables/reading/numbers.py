@@ -16,8 +16,20 @@ if TYPE_CHECKING:
 
 Decimal = Literal[".", ","]
 
-BOOLEAN = Form("boolean", "true|false|True|False|TRUE|FALSE", "lower({x}) = 'true'")
-INTEGER = Form("integer", "[+-]?(?:0|[1-9][0-9]*)", "TRY_CAST({x} AS BIGINT)")
+BOOLEAN = Form(
+    "boolean",
+    "true|false|True|False|TRUE|FALSE",
+    "lower({x}) = 'true'",
+    # No longer list: DuckDB makes a join of one, and a join does not keep the order of rows.
+    plainly="({x} = 'true' OR {x} = 'false')",
+)
+INTEGER = Form(
+    "integer",
+    "[+-]?(?:0|[1-9][0-9]*)",
+    "TRY_CAST({x} AS BIGINT)",
+    # Written back it is the same: it was no 007, 1.5, 1e3, 1_000 or 0x1F, which DuckDB takes too.
+    plainly="CAST({v} AS VARCHAR) = {x}",
+)
 NUMBER = Form(
     "number",
     r"[+-]?(?:(?:0|[1-9][0-9]*|[0-9]+\.[0-9]*|\.[0-9]+)"
@@ -25,8 +37,8 @@ NUMBER = Form(
     "TRY_CAST({x} AS DOUBLE)",
     # It begins with a digit from 1 to 9, or with "0.": so it is no code, no name and not
     # hexadecimal. DuckDB would read 1_000 as a number; pandas and we do not.
-    plainly="((({x} >= '1' AND {x} < ':') OR ({x} >= '0.' AND {x} < '0/')"
-    " OR ({x} >= '-1' AND {x} < '-:')) AND NOT contains({x}, '_'))",
+    plainly="{v} IS NOT NULL AND (({x} >= '1' AND {x} < ':') OR ({x} >= '0.' AND {x} < '0/')"
+    " OR ({x} >= '-1' AND {x} < '-:')) AND NOT contains({x}, '_')",
 )
 _LARGEST = 2**63
 _FRACTIONAL = re.compile("[.eEiI]")
