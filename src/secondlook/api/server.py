@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from fastapi import FastAPI
 from secondlook import __version__
 from secondlook.api import problems
 from secondlook.api.libraries import Libraries
+from secondlook.api.library.jobs import Jobs
 from secondlook.api.limits import MEGABYTE, Limits
 from secondlook.api.security import Guard, Security
 from secondlook.api.state import Served
@@ -21,7 +23,16 @@ if TYPE_CHECKING:
 
     from secondlook.settings import Settings
 
-ROUTERS = ("health",)
+ROUTERS = (
+    "health",
+    "library.documents",
+    "library.following",
+    "library.libraries",
+    "library.searching",
+    "library.sources",
+    "library.tables",
+    "library.uploading",
+)
 """Modules of this package, each with a `router`. A new one is a line here."""
 _OPEN = frozenset({"", "assets", "docs"})
 """First parts of the paths that make up the page: they hold nothing of anybody."""
@@ -37,7 +48,8 @@ def create_app(
     """The server as an ASGI app. `token`: what clients must show; `host`: where it listens, if
     not where the settings say."""
     guard = _guard(settings, token=token, host=host)
-    made = Served(settings=settings, libraries=libraries or Libraries(settings), guard=guard)
+    opened = libraries or Libraries(settings)
+    made = Served(settings=settings, libraries=opened, jobs=Jobs(opened), guard=guard)
     app = FastAPI(
         title="Secondlook", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None
     )
@@ -71,4 +83,5 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        await asyncio.to_thread(made.jobs.close)
         await made.libraries.aclose()

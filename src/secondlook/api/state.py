@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, cast
 from fastapi import Request  # noqa: TC002  # FastAPI reads it
 
 if TYPE_CHECKING:
+    from secondlook.api.asking.runs import Runs
     from secondlook.api.libraries import Libraries
+    from secondlook.api.library.jobs import Jobs
     from secondlook.api.security import Guard
     from secondlook.settings import Settings
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 class Served:
     settings: Settings
     libraries: Libraries
+    runs: Runs
+    jobs: Jobs
     guard: Guard
 
 

@@ -368,16 +368,20 @@ class Library:
             )
         return self._stores.texts.read(row.text_key)
 
+    def failed_files(self) -> list[FailedFile]:
+        """What could not be read, with the reason, until it is removed or can be."""
+        failed = self._stores.catalog.failed_files()
+        return [FailedFile(file.path, file.reason or "") for file in failed]
+
     def status(self) -> Status:
         self.refresh()
         stats = self._stores.index.stats()
-        failed = self._stores.catalog.failed_files()
         return Status(
             path=str(self.path),
             documents=self._stores.catalog.count(),
             passages=stats.passages,
             tables=len(self.tables()),
-            failed=tuple(FailedFile(file.path, file.reason or "") for file in failed),
+            failed=tuple(self.failed_files()),
             bytes=_folder_bytes(self.path),
             embedder=self._manifest.embedder,
             language=self._manifest.language,

@@ -194,10 +194,9 @@ def _changed(file: JobFile, change: FileChange) -> JobFile:
         return file.model_copy(
             update={"status": "failed", "share": 1.0, "reason": change.reason or None}
         )
-    status = "unchanged" if change.change == "unchanged" else "ready"
     return JobFile(
         name=file.name,
-        status=status,
+        status="unchanged" if change.change == "unchanged" else "ready",
         share=1.0,
         reason=change.reason or None,
         document=change.document or file.document,

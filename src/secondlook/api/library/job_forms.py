@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict  # noqa: TC002  # of a value that is made here
 
 JobStatus = Literal["queued", "running", "done", "failed", "stopped"]
 FileStatus = Literal["waiting", "indexing", "ready", "failed", "unchanged"]
 Stage = Literal["waiting", "looking", "reading", "tables", "indexing", "finishing"]
 ENDED: Final[frozenset[JobStatus]] = frozenset({"done", "failed", "stopped"})
-_FILE = {
+_FILE: Final[JsonDict] = {
     "name": "report.pdf",
     "status": "ready",
     "share": 1.0,

@@ -1,0 +1,140 @@
+"""Documents over HTTP: what a client sees of a library with a text, a table and a failed file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.library_http import HARBOUR, LIBRARY, SALES, documents, ended, uploaded
+from tests.support.serving import client_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fastapi.testclient import TestClient
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with client_of(tmp_path_factory.mktemp("served")) as client:
+        uploaded(client, ("survey.md", HARBOUR), ("sales.csv", SALES), ("bad.pdf", b"%PDF-1.4"))
+        yield client
+
+
+def test_documents_are_listed_with_what_failed(client: TestClient) -> None:
+    found = documents(client)
+    assert next(iter(found)) == "bad.pdf"
+    assert found["bad.pdf"]["status"] == "failed"
+    assert found["bad.pdf"]["reason"]
+    assert found["bad.pdf"]["id"].startswith("failed:")
+    survey = found["survey.md"]
+    assert survey["title"] == "Harbour survey"
+    assert survey["status"] == "ready"
+    assert survey["has_original"]
+    assert survey["uploaded"]
+    (table,) = found["sales.csv"]["tables"]
+    assert (table["name"], table["rows"], table["columns"]) == ("sales", 60, 3)
+
+
+def test_documents_can_be_looked_for_and_paged(client: TestClient) -> None:
+    assert list(documents(client, q="SALES")) == ["sales.csv"]
+    assert list(documents(client, q="harbour")) == ["survey.md"]
+    assert documents(client, q="nothing of the kind") == {}
+    pages = [documents(client, limit=1, offset=at) for at in range(4)]
+    assert [len(page) for page in pages] == [1, 1, 1, 0]
+    assert client.get(f"{LIBRARY}/documents").json()["total"] == 3
+
+
+def test_one_document_has_its_headings(client: TestClient) -> None:
+    survey = documents(client)["survey.md"]
+    shown = client.get(f"{LIBRARY}/documents/{survey['id']}").json()
+    assert [(one["level"], one["text"]) for one in shown["headings"]] == [
+        (1, "Harbour survey"),
+        (2, "Depths"),
+    ]
+    failed = documents(client)["bad.pdf"]
+    assert client.get(f"{LIBRARY}/documents/{failed['id']}").json()["reason"] == failed["reason"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "documents/0000000000000000",
+        "documents/failed:0000000000000000",
+        "documents/0000000000000000/text",
+        "documents/0000000000000000/original",
+        "passages/0000000000000000.0",
+        "tables/nothing",
+        "jobs/nothing",
+        "jobs/nothing/events",
+    ],
+)
+def test_what_is_not_there_is_a_problem_with_a_code(client: TestClient, path: str) -> None:
+    response = client.get(f"{LIBRARY}/{path}")
+    assert response.status_code == 404
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["code"].endswith("_missing")
+    assert response.json()["hint"]
+
+
+def test_a_library_that_is_not_served_is_missing(client: TestClient) -> None:
+    response = client.get("/api/libraries/other/documents")
+    assert response.status_code == 404
+    assert response.json()["code"] == "library_missing"
+
+
+def test_libraries_are_counted(client: TestClient) -> None:
+    (found,) = client.get("/api/libraries").json()
+    assert (found["name"], found["path"]) == ("default", "library")
+    assert (found["documents"], found["tables"], found["failed"]) == (2, 1, 1)
+    assert found["passages"] > 0
+    assert found["bytes"] > 0
+    assert found["writing"] is False
+
+
+def test_a_table_is_shown_with_its_profile_and_rows(client: TestClient) -> None:
+    (listed,) = client.get(f"{LIBRARY}/tables").json()
+    assert listed["document"] == documents(client)["sales.csv"]["id"]
+    shown = client.get(f"{LIBRARY}/tables/{listed['id']}", params={"rows": 2}).json()
+    assert shown["rows"] == [["North", 10.5, 1], ["South", 11.5, 2]]
+    assert [(one["name"], one["type"]) for one in shown["columns"]] == [
+        ("region", "text"),
+        ("price", "number"),
+        ("units", "integer"),
+    ]
+    assert shown["columns"][0]["about"] == "East (20), North (20), South (20)"
+    assert shown["columns"][1]["about"] == "10.5 to 69.5, mean 40"
+    assert shown["total_rows"] == 60
+    assert client.get(f"{LIBRARY}/tables/sales", params={"rows": 0}).json()["rows"] == []
+    assert client.get(f"{LIBRARY}/tables/sales", params={"rows": 9999}).status_code == 422
+
+
+def test_search_finds_passages_that_can_be_fetched(client: TestClient) -> None:
+    found = client.post(f"{LIBRARY}/search", json={"query": "how deep is berth 4", "k": 1}).json()
+    (hit,) = found["hits"]
+    assert "7.5 metres" in hit["text"]
+    assert hit["heading"] == "Harbour survey \u203a Depths"
+    passage = client.get(f"{LIBRARY}/passages/{hit['passage']}").json()
+    assert passage["text"] == hit["text"]
+    elsewhere = {"query": "how deep is berth 4", "documents": ["sales.csv"]}
+    hits = client.post(f"{LIBRARY}/search", json=elsewhere).json()["hits"]
+    assert {hit["title"] for hit in hits} <= {"sales"}
+    unknown = client.post(f"{LIBRARY}/search", json={"query": "x", "documents": ["nowhere"]})
+    assert (unknown.status_code, unknown.json()["code"]) == (422, "usage_error")
+
+
+def test_a_document_is_read_again(client: TestClient) -> None:
+    survey = documents(client)["survey.md"]
+    started = client.post(f"{LIBRARY}/documents/{survey['id']}/reindex")
+    assert started.status_code == 202
+    job = ended(client, started.json()["id"])
+    assert (job["status"], job["files"][0]["status"]) == ("done", "ready")
+    failed = documents(client)["bad.pdf"]
+    gone = client.post(f"{LIBRARY}/documents/{failed['id']}/reindex")
+    assert (gone.status_code, gone.json()["code"]) == (410, "file_gone")
+    job = ended(client, client.post(f"{LIBRARY}/reindex").json()["id"])
+    assert {file["name"]: file["status"] for file in job["files"]} == {
+        "sales.csv": "ready",
+        "survey.md": "ready",
+    }
