@@ -1,0 +1,84 @@
+import { type RefObject, useId, useRef, useState } from "react";
+import { percent } from "../parts/words";
+import { useSelect } from "../store";
+import { FailedMore, PendingMore, ReadyMore } from "./RowMore";
+import type { Row } from "./rows";
+import { kindLabel, sizeInWords, sizeOf } from "./words";
+
+interface Props {
+  row: Row;
+  /** Takes a file that was turned away off the list. */
+  dismiss: () => void;
+}
+
+/** One line of the library. It opens to what can be done with the document. */
+export function DocumentRow({ row, dismiss }: Props) {
+  const [open, setOpen] = useState(false);
+  const more = useId();
+  const item = useRef<HTMLLIElement>(null);
+  const limited = useSelect((state) => state.limitedTo.includes(row.doc?.id ?? ""));
+  const gone = () => focusNeighbour(item);
+  return (
+    <li ref={item} data-state={row.state} data-limited={limited} data-document={row.doc?.id}>
+      <button
+        type="button"
+        className="file"
+        aria-expanded={open}
+        aria-controls={more}
+        title={row.title}
+        onClick={() => setOpen(!open)}
+      >
+        <span className="kind">{kindLabel(row.kind)}</span>
+        <span className="file-title">{row.title}</span>
+        <Size row={row} />
+        {limited && <span className="sr">, questions are limited to this</span>}
+      </button>
+      {(row.state === "indexing" || row.state === "waiting") && <Bar row={row} />}
+      <div id={more} className="row-more" hidden={!open}>
+        {open && <More row={row} dismiss={dismiss} gone={gone} />}
+      </div>
+    </li>
+  );
+}
+
+function Size({ row }: { row: Row }) {
+  if (row.state === "failed") return <small>failed</small>;
+  if (row.state === "waiting") return <small>waiting</small>;
+  if (row.state === "indexing") return <small>{percent(row.share)}</small>;
+  if (!row.doc) return null;
+  return (
+    <small>
+      <span aria-hidden="true">{sizeOf(row.doc)}</span>
+      <span className="sr">{sizeInWords(row.doc)}</span>
+    </small>
+  );
+}
+
+function Bar({ row }: { row: Row }) {
+  return (
+    <div
+      className="bar"
+      role="progressbar"
+      aria-label={`Adding ${row.title}`}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(row.share * 100)}
+    >
+      <i style={{ width: `${row.share * 100}%` }} />
+    </div>
+  );
+}
+
+function More({ row, dismiss, gone }: Props & { gone: () => void }) {
+  if (row.state === "failed") return <FailedMore row={row} dismiss={dismiss} gone={gone} />;
+  if (row.state === "ready" && row.doc) return <ReadyMore doc={row.doc} gone={gone} />;
+  return <PendingMore row={row} />;
+}
+
+/** Called before a row goes: the focus must not fall back to the top of the page. */
+function focusNeighbour(item: RefObject<HTMLLIElement | null>): void {
+  const next = item.current?.nextElementSibling ?? item.current?.previousElementSibling;
+  const inColumn = item.current?.closest(".library");
+  const place = next?.querySelector(".file") ?? inColumn?.querySelector(".drop");
+  if (place instanceof HTMLElement) place.focus();
+}

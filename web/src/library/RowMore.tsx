@@ -1,0 +1,131 @@
+import { useState } from "react";
+import { limitTo, openSource, reindex, removeDocument, stopJob } from "../actions";
+import { documentTarget, tableTarget } from "../panel/targets";
+import { ago, count } from "../parts/words";
+import { useSelect } from "../store";
+import type { Doc } from "../types";
+import { Confirm } from "./Confirm";
+import type { Row } from "./rows";
+
+interface Leaving {
+  /** Called once the row is about to go. */
+  gone: () => void;
+}
+
+export function ReadyMore({ doc, gone }: { doc: Doc } & Leaving) {
+  return (
+    <>
+      <p>{factsOf(doc)}</p>
+      <div className="row-actions">
+        {doc.tables.map((table) => (
+          <button
+            key={table.id}
+            type="button"
+            onClick={() => openSource(tableTarget({ ...table, title: table.name }, doc.id))}
+          >
+            {doc.tables.length > 1 ? `See table ${table.name}` : "See table"}
+          </button>
+        ))}
+        {doc.characters > 0 && (
+          <button type="button" onClick={() => openSource(documentTarget(doc))}>
+            Read
+          </button>
+        )}
+        <AskOnlyHere doc={doc} />
+        <button type="button" onClick={() => void reindex(doc.id)}>
+          Index again
+        </button>
+        <Delete doc={doc} gone={gone} />
+      </div>
+    </>
+  );
+}
+
+function factsOf(doc: Doc): string {
+  const parts = [
+    doc.author,
+    doc.date,
+    count(doc.passages, "passage"),
+    doc.added && `added ${ago(doc.added)}`,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+function AskOnlyHere({ doc }: { doc: Doc }) {
+  const limitedTo = useSelect((state) => state.limitedTo);
+  const limited = limitedTo.includes(doc.id);
+  const others = limitedTo.filter((id) => id !== doc.id);
+  return (
+    <button
+      type="button"
+      aria-pressed={limited}
+      onClick={() => limitTo(limited ? others : [...others, doc.id])}
+    >
+      {!limited && others.length > 0 ? "Ask in this too" : "Ask only in this"}
+    </button>
+  );
+}
+
+function Delete({ doc, gone }: { doc: Doc } & Leaving) {
+  const [asked, setAsked] = useState(false);
+  const remove = () => {
+    gone();
+    void removeDocument(doc.id);
+  };
+  if (!asked) {
+    return (
+      <button type="button" onClick={() => setAsked(true)}>
+        Delete
+      </button>
+    );
+  }
+  return (
+    <Confirm yes="Delete" no="Keep" onYes={remove} onNo={() => setAsked(false)}>
+      Delete it from the library? Your own file stays where it is.
+    </Confirm>
+  );
+}
+
+export function FailedMore({ row, dismiss, gone }: { row: Row; dismiss: () => void } & Leaving) {
+  const { doc } = row;
+  const forget = async () => {
+    gone();
+    if (doc) await removeDocument(doc.id);
+    else dismiss();
+  };
+  return (
+    <>
+      <p className="reason">{row.reason ?? "It could not be read."}</p>
+      <div className="row-actions">
+        {doc && (
+          <button type="button" onClick={() => void reindex(doc.id)}>
+            Try again
+          </button>
+        )}
+        <button type="button" onClick={() => void forget()}>
+          Take off the list
+        </button>
+      </div>
+    </>
+  );
+}
+
+export function PendingMore({ row }: { row: Row }) {
+  const { job } = row;
+  return (
+    <>
+      <p>
+        {row.state === "waiting"
+          ? "Waits for its turn."
+          : "Is being read. Questions can be asked meanwhile; they do not see it yet."}
+      </p>
+      {job && (
+        <div className="row-actions">
+          <button type="button" onClick={() => void stopJob(job)}>
+            Stop adding
+          </button>
+        </div>
+      )}
+    </>
+  );
+}

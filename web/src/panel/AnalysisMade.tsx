@@ -1,0 +1,68 @@
+import { openSource } from "../actions";
+import { count } from "../parts/words";
+import type { Analysis } from "../types";
+import { columnsUsed } from "./describe";
+import { tableTarget } from "./targets";
+
+/** What an analysis rests on: its tables, which words were taken for which columns, its checks. */
+export function AnalysisMade({ analysis }: { analysis: Analysis }) {
+  return (
+    <section className="analysis-made" aria-label="Tables and checks">
+      {analysis.inputs.length > 0 && <h3>Tables used</h3>}
+      <ul>
+        {analysis.inputs.map((input) => (
+          <li key={input.id}>
+            <button type="button" onClick={() => openSource(tableTarget(input))}>
+              {input.title || input.name}
+            </button>
+            <small>{count(input.rows, "row")}</small>
+            <Columns analysis={analysis} table={input.name} />
+          </li>
+        ))}
+      </ul>
+      <Tries analysis={analysis} />
+      {analysis.checks.length > 0 && <h3>Checks</h3>}
+      <ul>
+        {analysis.checks.map((check) => (
+          <li key={check.name} data-passed={check.passed}>
+            <span aria-hidden="true">{check.passed ? "✓" : "!"}</span>
+            <span>
+              {check.said || check.name}
+              {!check.passed && <em> did not pass</em>}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Columns({ analysis, table }: { analysis: Analysis; table: string }) {
+  return (
+    <ul className="why">
+      {columnsUsed(analysis, table).map(({ column, asked, how }) => (
+        <li key={`${asked} ${column}`}>
+          {`“${asked}” is the column `}
+          <b>{column}</b>
+          {`, ${how}`}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Tries({ analysis }: { analysis: Analysis }) {
+  if (analysis.remedies.length === 0) return null;
+  return (
+    <>
+      <h3>Tried again</h3>
+      <ul className="why">
+        {analysis.remedies.map(({ cause, action, guidance }) => (
+          <li key={`${cause} ${action} ${guidance}`}>
+            {`${cause}: ${action.replaceAll("_", " ")}. ${guidance}`}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

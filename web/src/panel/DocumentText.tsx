@@ -1,0 +1,135 @@
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import * as api from "../api";
+import { Problem } from "../api";
+import { type Marked, markSpan } from "../parts/offsets";
+import { count, pageOf } from "../parts/words";
+import type { SourceTarget } from "../state";
+import type { SourceText } from "../types";
+import { windowOf } from "./windows";
+
+interface Props {
+  source: SourceTarget;
+  library: string;
+  /** The way to the file itself; it is told which page is shown. */
+  children: (page: number | null) => ReactNode;
+}
+
+/** A page of a document, or a part of one that has none, with what is cited marked in it. */
+export function DocumentText({ source, library, children }: Props) {
+  const [where, setWhere] = useState(() => windowOf(source));
+  const read = useText(library, source.document, where);
+  if (read === null) return <p className="panel-empty">Reading the source …</p>;
+  if (read instanceof Problem) return <Unreadable problem={read} source={source} />;
+  const marked = markSpan(read.text, read.start, source.start, source.end);
+  return (
+    <>
+      <p className="source-place">{placeOf(read)}</p>
+      <p className="source-links">{children(read.page)}</p>
+      {isChanged(marked, source) && <Changed source={source} />}
+      <PageText marked={marked} />
+      <Turning read={read} source={source} turn={setWhere} />
+    </>
+  );
+}
+
+type Where = ReturnType<typeof windowOf>;
+
+function useText(library: string, document: string, where: Where): SourceText | Problem | null {
+  const [read, setRead] = useState<SourceText | Problem | null>(null);
+  useEffect(() => {
+    const leaving = new AbortController();
+    api.documentText(library, document, where, leaving.signal).then(setRead, (error: unknown) => {
+      if (error instanceof Problem) setRead(error);
+    });
+    return () => leaving.abort();
+  }, [library, document, where]);
+  return read;
+}
+
+function placeOf(read: SourceText): string {
+  const page = read.page ? `${pageOf(read.page)} of ${read.pages ?? "?"}` : "";
+  return [page, read.heading].filter(Boolean).join(" · ");
+}
+
+/** The words at the place are not the ones that were cited: the document is another one now. */
+function isChanged(marked: Marked, source: SourceTarget): boolean {
+  return source.quote !== null && marked.marked !== "" && !source.quote.startsWith(marked.marked);
+}
+
+function Changed({ source }: { source: SourceTarget }) {
+  return (
+    <p className="note">
+      {`The document was changed since: other words stand at this place now. Quoted was: “${source.quote}”`}
+    </p>
+  );
+}
+
+function Unreadable({ problem, source }: { problem: Problem; source: SourceTarget }) {
+  const missing = problem.status === 404;
+  return (
+    <>
+      <p className="note">
+        {missing ? "This document is no longer in the library." : problem.detail}{" "}
+        {missing ? "Add it again to read it here." : problem.hint}
+      </p>
+      {source.quote && <blockquote className="page-text">{source.quote}</blockquote>}
+    </>
+  );
+}
+
+export function PageText({ marked }: { marked: Marked }) {
+  const mark = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new text is scrolled to anew
+  useEffect(
+    () => mark.current?.scrollIntoView({ block: "center" }),
+    [marked.marked, marked.before],
+  );
+  return (
+    <div className="page-text">
+      {marked.before}
+      {marked.marked && <mark ref={mark}>{marked.marked}</mark>}
+      {marked.after}
+    </div>
+  );
+}
+
+interface TurningProps {
+  read: SourceText;
+  source: SourceTarget;
+  turn: (where: Where) => void;
+}
+
+function Turning({ read, source, turn }: TurningProps) {
+  const cited = windowOf(source);
+  const away = "page" in cited && read.page !== null && read.page !== cited.page;
+  const { previous_page: previous, next_page: next } = read;
+  if (previous === null && next === null) return null;
+  return (
+    <nav
+      className="turning"
+      aria-label={`Pages of ${source.title}, ${count(read.pages ?? 0, "page")}`}
+    >
+      <button
+        type="button"
+        className="pill"
+        disabled={previous === null}
+        onClick={() => turn({ page: previous })}
+      >
+        Previous page
+      </button>
+      {away && source.end > source.start && (
+        <button type="button" className="pill" onClick={() => turn(cited)}>
+          {`To the quote, page ${source.page}`}
+        </button>
+      )}
+      <button
+        type="button"
+        className="pill"
+        disabled={next === null}
+        onClick={() => turn({ page: next })}
+      >
+        Next page
+      </button>
+    </nav>
+  );
+}

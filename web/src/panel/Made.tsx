@@ -1,0 +1,49 @@
+import { isLive, type RunView } from "../run";
+import { AnalysisMade } from "./AnalysisMade";
+import { workflowsDrawn } from "./describe";
+import { GraphDrawing } from "./GraphDrawing";
+import { Passages } from "./Passages";
+import { Steps } from "./Steps";
+import { useGraph } from "./useGraph";
+import "./made.css";
+
+/** How the answer was made: as a graph, as a list, and the passages it was made from. */
+export function Made({ run }: { run: RunView | null }) {
+  if (run === null || run.phase === "lost") {
+    return (
+      <p className="panel-empty">
+        Ask a question, and each step that leads to its answer shows up here: what was searched,
+        what was kept and why, and how the answer was checked.
+      </p>
+    );
+  }
+  const over = !isLive(run);
+  return (
+    <>
+      {run.chosen && (
+        <p className="chosen">
+          <b>{run.chosen.workflow}</b>
+          {`: ${run.chosen.why}`}
+        </p>
+      )}
+      {workflowsDrawn(run).map((name) => (
+        <WorkflowGraph key={name} name={name} run={run} over={over} />
+      ))}
+      <h3 className="sr">Steps</h3>
+      <Steps run={run} over={over} />
+      {run.answer?.analysis && <AnalysisMade analysis={run.answer.analysis} />}
+      <Passages run={run} />
+    </>
+  );
+}
+
+function WorkflowGraph({ name, run, over }: { name: string; run: RunView; over: boolean }) {
+  const graph = useGraph(name);
+  if (graph === null) return <div className="graph" aria-hidden="true" />;
+  if (graph === "missing") {
+    return (
+      <p className="panel-empty">{`The graph of ${name} cannot be drawn; its steps follow.`}</p>
+    );
+  }
+  return <GraphDrawing graph={graph} steps={run.steps} over={over} />;
+}

@@ -1,0 +1,128 @@
+import { useEffect, useState } from "react";
+import * as api from "../api";
+import { Problem } from "../api";
+import { count } from "../parts/words";
+import type { RunView } from "../run";
+import type { Scalar, TableView } from "../types";
+import { columnsUsed, shortNumber } from "./describe";
+import type { TableTarget } from "./targets";
+
+interface Props {
+  target: TableTarget;
+  run: RunView | null;
+  library: string;
+}
+
+/** A table: its columns, what they hold, and its first rows. */
+export function TableSource({ target, run, library }: Props) {
+  const read = useTable(library, target.table);
+  if (read === null) return <p className="panel-empty">Reading the table …</p>;
+  if (read instanceof Problem) {
+    return <p className="note">{[read.detail, read.hint].filter(Boolean).join(" ")}</p>;
+  }
+  const used = new Map(
+    columnsUsed(run?.answer?.analysis, read.name).map(({ column, asked }) => [column, asked]),
+  );
+  return (
+    <>
+      {read.warnings.map((warning) => (
+        <p key={warning} className="note">
+          {warning}
+        </p>
+      ))}
+      <h3>{count(read.columns.length, "column")}</h3>
+      <Columns table={read} used={used} />
+      <h3>{`First ${count(read.rows.length, "row")}`}</h3>
+      <FirstRows table={read} used={used} />
+    </>
+  );
+}
+
+function useTable(library: string, id: string): TableView | Problem | null {
+  const [read, setRead] = useState<TableView | Problem | null>(null);
+  useEffect(() => {
+    let wanted = true;
+    const show = (found: TableView | Problem) => wanted && setRead(found);
+    api.table(library, id).then(show, (error: unknown) => {
+      if (error instanceof Problem) show(error);
+    });
+    return () => {
+      wanted = false;
+    };
+  }, [library, id]);
+  return read;
+}
+
+interface TableProps {
+  table: TableView;
+  /** Columns that the question was about, and its word for each. */
+  used: ReadonlyMap<string, string>;
+}
+
+function Columns({ table, used }: TableProps) {
+  return (
+    <ul className="columns">
+      {table.columns.map((column) => (
+        <li key={column.name} data-used={used.has(column.name)}>
+          <b>{column.name}</b> <span className="column-type">{column.type}</span>
+          <span className="numbers">{aboutColumn(column, used.get(column.name))}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function aboutColumn(column: TableView["columns"][number], asked: string | undefined): string {
+  return [
+    asked && `taken for “${asked}”`,
+    `${column.distinct.toLocaleString("en")} different`,
+    column.missing > 0 && `${column.missing.toLocaleString("en")} missing`,
+    column.about,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function FirstRows({ table, used }: TableProps) {
+  return (
+    <section
+      className="rows"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+      tabIndex={0}
+      aria-label={`First rows of ${table.title || table.name}`}
+    >
+      <table>
+        <thead>
+          <tr>
+            {table.columns.map(({ name }) => (
+              <th key={name} scope="col" data-used={used.has(name)}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
+            <tr key={at}>
+              {row.map((cell, place) => (
+                <td
+                  key={table.columns[place]?.name ?? place}
+                  data-number={typeof cell === "number"}
+                >
+                  {cellText(cell)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function cellText(cell: Scalar): string {
+  if (cell === null) return "–";
+  if (typeof cell === "number") return Number.isInteger(cell) ? String(cell) : shortNumber(cell);
+  return String(cell);
+}
