@@ -28,6 +28,7 @@ class Libraries:
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         self._engines: dict[str, Secondlook] = {}
+        self._without_web: dict[str, Secondlook] = {}
         self._closed = False
 
     def names(self) -> tuple[str, ...]:
@@ -68,13 +69,32 @@ class Libraries:
                 self._engines[name] = self._opening(settings)
             return self._engines[name]
 
-    async def aengine(self, name: str = DEFAULT_LIBRARY) -> Secondlook:
-        opened = self._engines.get(name)
-        return opened or await asyncio.to_thread(self.engine, name)
+    def without_web(self, name: str) -> Secondlook:
+        """The same library asked without the web, where the server would search it."""
+        engine = self.engine(name)
+        if not engine.settings.web.enable_web_search:
+            return engine
+        from secondlook.app import Secondlook
+
+        with self._lock:
+            if name not in self._without_web:
+                web = engine.settings.web.model_copy(update={"enable_web_search": False})
+                settings = engine.settings.model_copy(update={"web": web})
+                self._without_web[name] = Secondlook(engine.library, settings=settings)
+            return self._without_web[name]
+
+    async def aengine(self, name: str = DEFAULT_LIBRARY, *, web: bool | None = None) -> Secondlook:
+        if web is False:
+            return await asyncio.to_thread(self.without_web, name)
+        if name in self._engines:
+            return self._engines[name]
+        return await asyncio.to_thread(self.engine, name)
 
     async def aclose(self) -> None:
         """On the loop that the engines worked on: their models belong to it."""
         self._closed = True
+        for engine in self._without_web.values():
+            await engine.adetach()
         engines, self._engines = list(self._engines.values()), {}
         for engine in engines:
             await engine.aclose()

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from secondlook import __version__
 from secondlook.api import problems
+from secondlook.api.asking.runs import Runs
 from secondlook.api.libraries import Libraries
 from secondlook.api.library.jobs import Jobs
 from secondlook.api.limits import MEGABYTE, Limits
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 ROUTERS = (
+    "asking.ask",
+    "asking.routes",
     "health",
     "library.documents",
     "library.following",
@@ -49,7 +52,13 @@ def create_app(
     not where the settings say."""
     guard = _guard(settings, token=token, host=host)
     opened = libraries or Libraries(settings)
-    made = Served(settings=settings, libraries=opened, jobs=Jobs(opened), guard=guard)
+    made = Served(
+        settings=settings,
+        libraries=opened,
+        runs=Runs(settings, opened),
+        jobs=Jobs(opened),
+        guard=guard,
+    )
     app = FastAPI(
         title="Secondlook", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None
     )
@@ -84,4 +93,4 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
     finally:
         await asyncio.to_thread(made.jobs.close)
-        await made.libraries.aclose()
+        await asyncio.to_thread(made.runs.close)

@@ -63,6 +63,15 @@ class StoredRun(RunSummary):
     """None while it is running, and for good when it was interrupted."""
 
 
+@dataclass(frozen=True, slots=True)
+class ListedRun(RunSummary):
+    short: str | None
+    request: dict[str, Any]
+
+
+ListedRuns = list[ListedRun]
+
+
 class RunStore:
     """Every method may raise `RunError`; `memory.recorder` is the door that never does."""
 
@@ -205,6 +214,22 @@ class RunStore:
             -1 if limit is None else limit,
         )
         return [RunSummary(**_summary(row)) for row in rows]
+
+    def page(self, limit: int, offset: int = 0) -> ListedRuns:
+        """Newest first, with what a person knows them by. No answer is read as a whole."""
+        rows = self._database.select(
+            f"SELECT {_SUMMARY}, request, answer FROM runs {_NEWEST_FIRST} LIMIT ? OFFSET ?",  # noqa: S608
+            limit,
+            offset,
+        )
+        return [
+            ListedRun(
+                **_summary(row),
+                short=json.loads(row["answer"] or "{}").get("short"),
+                request=json.loads(row["request"]),
+            )
+            for row in rows
+        ]
 
     def events(self, run: str) -> Events:
         """In order, ending in `Answered` if the run was finished."""

@@ -1,0 +1,130 @@
+"""What happened in a run, numbered from 1: written once, read by anybody from any number on.
+
+All readers share the one list, so that a slow one costs no memory and loses nothing. Writer and
+readers may be in different threads and event loops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from secondlook.api.asking.events import Queued
+from secondlook.events import Token
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Iterator
+
+    from secondlook.api.asking.events import SeenEvent
+
+_AT_ONCE = 256
+"""Entries a reader takes from the list at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    number: int
+    event: SeenEvent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    loop: asyncio.AbstractEventLoop
+    news: asyncio.Event
+
+    def wake(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the reader's loop has ended meanwhile
+            self.loop.call_soon_threadsafe(self.news.set)
+
+
+class EventLog:
+    def __init__(self, events: Iterable[SeenEvent] = ()) -> None:
+        self._events: list[SeenEvent] = list(events)
+        self._lock = threading.Lock()
+        self._readers: set[_Waiting] = set()
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def last(self) -> SeenEvent | None:
+        return self._events[-1] if self._events else None
+
+    def append(self, event: SeenEvent, *, last: bool = False) -> None:
+        with self._lock:
+            self._events.append(event)
+            self._closed = self._closed or last
+            readers = tuple(self._readers)
+        for reader in readers:
+            reader.wake()
+
+    def reopen(self) -> None:
+        """The run goes on where it stopped."""
+        with self._lock:
+            self._closed = False
+
+    def size(self) -> int:
+        """Bytes of it as they would be sent."""
+        return sum(len(event.model_dump_json()) for event in self._events)
+
+    async def follow(
+        self, after: int = 0, *, idle: float | None = None
+    ) -> AsyncGenerator[Entry | None]:
+        """Entries after that number until the last; None where nothing happened for so long.
+
+        Who lags behind is given text that came in pieces as one piece, and of the places in the
+        queue the latest alone: the number is that of the last of them.
+        """
+        waiting = _Waiting(asyncio.get_running_loop(), asyncio.Event())
+        at = min(max(after, 0), len(self._events))
+        self._readers.add(waiting)
+        try:
+            while True:
+                waiting.news.clear()
+                with self._lock:
+                    new = self._events[at : at + _AT_ONCE]
+                    ended = self._closed and at + len(new) == len(self._events)
+                for entry in merged(Entry(at + n, event) for n, event in enumerate(new, 1)):
+                    yield entry
+                at += len(new)
+                if ended:
+                    return
+                if not new and not await _heard(waiting.news, idle):
+                    yield None
+        finally:
+            self._readers.discard(waiting)
+
+
+def merged(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Neighbours that say the same as one that says it all."""
+    for kind, group in groupby(entries, key=lambda entry: type(entry.event)):
+        together = list(group)
+        if kind is Token and len(together) > 1:
+            yield Entry(together[-1].number, _joined(together))
+        elif kind is Queued:
+            yield together[-1]
+        else:
+            yield from together
+
+
+def _joined(entries: list[Entry]) -> Token:
+    tokens = [entry.event for entry in entries if isinstance(entry.event, Token)]
+    return tokens[0].model_copy(update={"text": "".join(token.text for token in tokens)})
+
+
+async def _heard(news: asyncio.Event, idle: float | None) -> bool:
+    try:
+        async with asyncio.timeout(idle):
+            await news.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,337 @@
+"""The runs of a server: so many at once, the others in the order they came."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import threading
+import time
+from collections import OrderedDict, deque
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from secondlook.api.asking.events import Queued
+from secondlook.api.asking.live import CANCELLED, SERVER_STOPS, Ask, LiveRun
+from secondlook.api.asking.log import EventLog
+from secondlook.api.asking.record import Record
+from secondlook.api.problems import Problem, problem_of
+from secondlook.app.loop import LoopThread
+from secondlook.errors import RunMissing, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator, Mapping
+
+    from secondlook.answer import Answer
+    from secondlook.api.libraries import Libraries
+    from secondlook.events import Event
+    from secondlook.memory.runs import StoredRun
+    from secondlook.settings import Settings
+
+MOST_KEPT: Final = 64
+MOST_KEPT_BYTES: Final = 64 * 1024 * 1024
+"""Of ended runs that are watched without reading the record."""
+_LONGEST_WAIT = 60
+_SHARE_OF_THE_LAST = 0.2
+"""In the running mean of what a run takes."""
+_PATIENCE = 5.0
+"""Seconds that runs may take to put things away once they are stopped."""
+
+
+class Runs:
+    """Threads may share one. The engines work on an event loop of their own, so that nothing they
+    do keeps the server from answering."""
+
+    def __init__(self, settings: Settings, libraries: Libraries) -> None:
+        self.record = Record(settings.runs)
+        self.work = LoopThread()
+        self._settings = settings
+        self._libraries = libraries
+        self._at_once = settings.serve.concurrency or os.cpu_count() or 1
+        self._lock = threading.RLock()
+        self._waiting: deque[LiveRun] = deque()
+        self._running: dict[str, LiveRun] = {}
+        self._kept: OrderedDict[str, tuple[LiveRun, int]] = OrderedDict()
+        self._usual_seconds = 1.0
+        self._stopped = False
+
+    # Asking
+
+    def start(self, ask: Ask) -> LiveRun:
+        """A run of that question, begun or in the queue. Refuses what cannot be carried out."""
+        self.check(ask)
+        name = f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}"
+        return self._enqueued(LiveRun(id=name, ask=ask))
+
+    def check(self, ask: Ask) -> None:
+        most = self._settings.serve.question_characters
+        if len(ask.question) > most:
+            raise UsageError(
+                f"the question has {len(ask.question)} characters, and {most} are taken",
+                hint="ask for one thing at a time; serve.question_characters sets the limit",
+            )
+        if not ask.question.strip():
+            raise UsageError("the question is empty", hint="say what you want to know")
+        self._libraries.settings(ask.library)
+        if ask.web and not self._settings.web.enable_web_search:
+            raise UsageError(
+                "searching the web is switched off on this server",
+                hint="set web.enable_web_search where it runs",
+            )
+
+    def resume(self, run: str) -> LiveRun:
+        """Take up a run that ended without an answer. Reads the record: call it in a thread."""
+        live = self.live(run)
+        if live is not None and (not live.ended or live.answer is not None):
+            raise _not_interrupted(run, live.status)
+        stored = self.record.find(run)
+        if stored is not None and stored.status != "interrupted":
+            raise _not_interrupted(run, stored.status)
+        if live is None and stored is None:
+            raise _missing(run)
+        if live is None:
+            live = self._of_record(stored)  # type: ignore[arg-type]  # one of them is there
+        live.resumed = stored is not None  # it may have been stopped before it was recorded
+        live.status = "queued"
+        live.problem = None
+        live.log.reopen()
+        return self._enqueued(live)
+
+    def _of_record(self, stored: StoredRun) -> LiveRun:
+        caller = stored.request.get("caller") or {}
+        library = self.library_of(stored.request)
+        if library is None:
+            raise Problem(
+                409,
+                "library_not_served",
+                f"the run {stored.run!r} is about a library that is not served here",
+                hint="serve that library, or: secondlook runs resume",
+            )
+        return LiveRun(
+            id=stored.run,
+            ask=Ask(stored.question, library=library, after=caller.get("after")),
+            workflow=stored.workflow,
+            started=stored.created,
+            log=EventLog(self.record.events(stored.run)),
+        )
+
+    def library_of(self, request: Mapping[str, Any]) -> str | None:
+        """What the library of a recorded run is called here. The path decides: a name may have
+        meant another library when the run began."""
+        path = request.get("settings", {}).get("library", {}).get("path", "")
+        return self._libraries.named(path)
+
+    # Looking
+
+    def live(self, run: str) -> LiveRun | None:
+        """A run of this server that is in memory."""
+        with self._lock:
+            kept = self._kept.get(run)
+            return self._running.get(run) or next(
+                (one for one in self._waiting if one.id == run), kept[0] if kept else None
+            )
+
+    def unrecorded(self) -> list[LiveRun]:
+        """Those in memory, newest first."""
+        with self._lock:
+            kept = [run for run, _ in self._kept.values()]
+            return [*kept, *self._running.values(), *self._waiting][::-1]
+
+    def answer(self, run: str) -> Answer:
+        """The answer of a run, in memory or recorded. Reads the record: call it in a thread."""
+        live = self.live(run)
+        answer = live.answer if live is not None else self.record.get(run).answer
+        if answer is not None:
+            return answer
+        raise Problem(
+            409,
+            "run_unfinished",
+            f"the run {run!r} has no answer yet",
+            hint=f"GET /api/runs/{run} says how far it is",
+        )
+
+    def counts(self) -> tuple[int, int]:
+        """How many are worked on, and how many wait."""
+        return len(self._running), len(self._waiting)
+
+    # Stopping
+
+    def cancel(self, run: str, why: str = CANCELLED) -> LiveRun:
+        """Stop a run; one that has ended is left as it is."""
+        with self._lock:
+            live = self.live(run)
+            if live is None:
+                raise _missing(run)
+            if live in self._waiting:
+                self._waiting.remove(live)
+                live.stop(why)
+                self._keep(live)
+                self._tell_positions()
+            elif not live.ended:
+                live.stopping = why
+                self.work.submit(_cancelled(live))
+        return live
+
+    def forget(self, run: str) -> None:
+        """Delete an ended run and every trace of it. Writes the record: call it in a thread."""
+        with self._lock:
+            live = self.live(run)
+            if live is not None and not live.ended:
+                raise Problem(
+                    409,
+                    "run_in_progress",
+                    f"the run {run!r} has not ended",
+                    hint=f"POST /api/runs/{run}/cancel stops it",
+                )
+            self._kept.pop(run, None)
+        stored = self.record.find(run)
+        if stored is not None and stored.status == "running":
+            raise _not_ours(run)
+        if stored is not None:
+            self.record.remove(run)
+        elif live is None:
+            raise _missing(run)
+
+    def stop(self) -> None:
+        """The server ends: what is worked on is left so that it can be taken up."""
+        with self._lock:
+            self._stopped = True
+            names = [live.id for live in (*self._waiting, *self._running.values())]
+        for name in names:
+            self.cancel(name, SERVER_STOPS)
+
+    def close(self) -> None:
+        """Let go of everything, the engines included. Call it in a thread."""
+        self.stop()
+        deadline = time.monotonic() + _PATIENCE
+        for live in list(self._running.values()):
+            live.put_away.wait(max(0.0, deadline - time.monotonic()))
+        self.work.run(self._libraries.aclose())
+        self.work.close()
+        self.record.close()
+
+    # How it is done
+
+    def _enqueued(self, live: LiveRun) -> LiveRun:
+        with self._lock:
+            if self._stopped:
+                raise Problem(503, "server_stopping", SERVER_STOPS, headers={"Retry-After": "5"})
+            full = len(self._running) >= self._at_once
+            if full and len(self._waiting) >= self._settings.serve.queue:
+                raise self._too_many()
+            self._kept.pop(live.id, None)
+            self._waiting.append(live)
+            self._admit()
+        return live
+
+    def _too_many(self) -> Problem:
+        seconds = self._usual_seconds * (len(self._waiting) + 1) / self._at_once
+        return Problem(
+            429,
+            "queue_full",
+            f"{len(self._running)} questions are worked on and {len(self._waiting)} wait",
+            hint="ask again later; serve.queue says how many may wait",
+            headers={"Retry-After": str(min(_LONGEST_WAIT, max(1, round(seconds))))},
+        )
+
+    def _admit(self) -> None:
+        """Begin with as many as there is room for; tell the others where they stand."""
+        while self._waiting and len(self._running) < self._at_once and not self._stopped:
+            live = self._waiting.popleft()
+            live.status = "running"
+            live.put_away.clear()
+            self._running[live.id] = live
+            self.work.submit(self._worked(live))
+        self._tell_positions()
+
+    def _tell_positions(self) -> None:
+        for position, live in enumerate(self._waiting, 1):
+            if live.position != position:
+                live.log.append(Queued(run=live.id, position=position))
+
+    async def _worked(self, live: LiveRun) -> None:
+        live.task = asyncio.current_task()
+        begun = time.monotonic()
+        problem = None
+        try:
+            async with aclosing(self._events(live)) as events:
+                async for event in events:
+                    live.see(event)
+        except Exception as error:  # noqa: BLE001  # whoever asked is told, whatever it was
+            problem = problem_of(error)
+        finally:
+            self._ended(live, time.monotonic() - begun, problem)
+
+    async def _events(self, live: LiveRun) -> AsyncGenerator[Event]:
+        ask = live.ask
+        engine = await self._libraries.aengine(ask.library, web=ask.web)
+        stream = (
+            engine.aresume_stream(live.id)
+            if live.resumed
+            else engine.astream(ask.question, run=live.id, **ask.options())
+        )
+        async with aclosing(stream) as events:
+            async for event in events:
+                yield event
+
+    def _ended(self, live: LiveRun, seconds: float, problem: Problem | None) -> None:
+        size = live.log.size()
+        with self._lock:
+            del self._running[live.id]
+            self._usual_seconds += _SHARE_OF_THE_LAST * (seconds - self._usual_seconds)
+            if problem is None:
+                live.stop(live.stopping)
+            else:
+                live.stop(problem.detail, problem.details(f"/api/runs/{live.id}"))
+            self._keep(live, size)
+            self._admit()
+        live.put_away.set()
+
+    def _keep(self, live: LiveRun, size: int = 0) -> None:
+        self._kept[live.id] = (live, size)
+        for old in list(self._beyond()):
+            del self._kept[old]
+
+    def _beyond(self) -> Iterator[str]:
+        """The oldest beyond what is kept in memory."""
+        total = 0
+        for number, (name, (_, size)) in enumerate(reversed(self._kept.items()), 1):
+            total += size
+            if number > 1 and (number > MOST_KEPT or total > MOST_KEPT_BYTES):
+                yield name
+
+
+async def _cancelled(live: LiveRun) -> None:
+    """On the loop of the run, after its first step: it is there to put things away."""
+    if live.task is not None:
+        live.task.cancel()
+
+
+def _missing(run: str) -> RunMissing:
+    return RunMissing(f"there is no run {run!r}", hint="GET /api/runs lists them")
+
+
+def _not_ours(run: str) -> Problem:
+    return Problem(
+        409,
+        "run_elsewhere",
+        f"another process works on the run {run!r}",
+        hint="stop it where it was begun",
+    )
+
+
+def _not_interrupted(run: str, status: str) -> Problem:
+    if status in {"running", "queued"}:
+        return Problem(
+            409,
+            "run_in_progress",
+            f"the run {run!r} has not ended",
+            hint=f"GET /api/runs/{run}/events shows it",
+        )
+    return Problem(
+        409,
+        "run_finished",
+        f"the run {run!r} has its answer",
+        hint=f"GET /api/runs/{run} shows it",
+    )

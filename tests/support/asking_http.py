@@ -1,0 +1,104 @@
+"""A server over a small real library, whose model answers when a test lets it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from secondlook.api.libraries import Libraries
+from secondlook.app import Secondlook
+from secondlook.library import Library, Text
+from tests.support.function_model import FunctionModel, models_of
+from tests.support.serving import client_of, served, settings_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fastapi.testclient import TestClient
+
+    from secondlook.models import ChatRequest
+    from secondlook.settings import Settings
+    from tests.support.serving import Serving
+
+QUESTION = "How deep is berth 4?"
+TEXTS = {
+    "survey": "Berth 4 remains the deepest berth, at 7.8 metres. It has lost 60 centimetres.",
+    "minutes": "The council voted 7 to 2 for dredging. Ms Orr voted against the money.",
+}
+
+
+def library_at(folder: Path) -> None:
+    """A library of two short documents."""
+    texts = [Text(name=name, text=text) for name, text in TEXTS.items()]
+    with Library.open(settings=settings_at(folder)) as library:
+        library.add_texts(texts)
+
+
+@dataclass(slots=True)
+class Gate:
+    """A model that waits until a test says so; then it says what the passage says."""
+
+    opened: threading.Event = field(default_factory=threading.Event)
+    asked: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    async def reply(self, request: ChatRequest) -> str:
+        self.asked.release()
+        await asyncio.to_thread(self.opened.wait, 20)
+        return "Berth 4 is 7.8 metres deep [1]."
+
+    def libraries(self, settings: Settings) -> Libraries:
+        return Libraries(settings, opening=self._opened)
+
+    def _opened(self, settings: Settings) -> Secondlook:
+        library = Library.open(settings.library.path, settings=settings)
+        return Secondlook(library, settings=settings, models=models_of(FunctionModel(self.reply)))
+
+
+@contextmanager
+def gated(folder: Path, **sections: dict[str, Any]) -> Iterator[tuple[TestClient, Gate]]:
+    """A client of a server whose answers wait for the gate."""
+    gate = Gate()
+    sections = {"models": {"default": "ollama:function"}, **sections}
+    libraries = gate.libraries(settings_at(folder, **sections))
+    try:
+        with client_of(folder, libraries=libraries, **sections) as client:
+            yield client, gate
+    finally:
+        gate.opened.set()
+
+
+@contextmanager
+def gated_server(folder: Path, **sections: dict[str, Any]) -> Iterator[tuple[Serving, Gate]]:
+    """The same on a real port."""
+    gate = Gate()
+    sections = {"models": {"default": "ollama:function"}, **sections}
+    libraries = gate.libraries(settings_at(folder, **sections))
+    try:
+        with served(folder, libraries=libraries, **sections) as server:
+            yield server, gate
+    finally:
+        gate.opened.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One server-sent event."""
+
+    id: int
+    event: str
+    data: str
+
+
+def events_of(text: str) -> list[Sent]:
+    """The events of a whole stream; comments are passed over."""
+    found = []
+    for block in text.strip().split("\n\n"):
+        lines = [line.partition(": ") for line in block.splitlines()]
+        fields = {name: value for name, _, value in lines if name}
+        if fields:
+            found.append(Sent(int(fields["id"]), fields["event"], fields["data"]))
+    return found
