@@ -6,6 +6,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
 import "./styles/centre.css";
+import "./styles/asking.css";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");

@@ -1,3 +1,21 @@
+import { useSelect } from "../store";
+import { Announcer } from "./Announcer";
+import { AskBox } from "./AskBox";
+import { Home } from "./Home";
+import { RunPage } from "./RunPage";
+import { Trouble } from "./Trouble";
+
 export function Centre() {
-  return <main className="answer" />;
+  const run = useSelect((state) => state.run);
+  const trouble = useSelect((state) => state.trouble);
+  return (
+    <main className="centre">
+      <div className="page">
+        {trouble && <Trouble problem={trouble} />}
+        {!trouble && (run ? <RunPage run={run} /> : <Home />)}
+      </div>
+      <AskBox />
+      <Announcer />
+    </main>
+  );
 }

@@ -1,0 +1,68 @@
+import { ask } from "../actions";
+import type { RunView } from "../run";
+import type { Answer } from "../types";
+import { AnalysisPart } from "./AnalysisPart";
+import { AnswerActions } from "./AnswerActions";
+import { AnswerText } from "./AnswerText";
+import { ChoicePart } from "./ChoicePart";
+import { ClaimStrip } from "./ClaimStrip";
+import { NoAnswer } from "./NoAnswer";
+import { Parts } from "./Parts";
+import { ResearchPart } from "./ResearchPart";
+import { isGeneralKnowledge } from "./telling";
+
+/** The answer, whatever its status, and everything that must be said of it. */
+export function AnswerBody({ answer, run }: { answer: Answer; run: RunView }) {
+  return (
+    <>
+      <Understood answer={answer} />
+      {isGeneralKnowledge(answer) && (
+        <p className="tag warn">General knowledge, not from your files</p>
+      )}
+      {answer.claims.length > 0 ? <AnswerText answer={answer} /> : <NoAnswer answer={answer} />}
+      {answer.asks_back && <p className="asks-back">{answer.asks_back}</p>}
+      {answer.choice && <ChoicePart choice={answer.choice} />}
+      {answer.analysis && <AnalysisPart analysis={answer.analysis} run={answer.run} />}
+      <Parts parts={answer.parts} />
+      {answer.research && <ResearchPart research={answer.research} />}
+      <ClaimStrip answer={answer} />
+      <Warnings answer={answer} />
+      <AnswerActions answer={answer} askAnew={() => void ask(run.question, anew(run))} />
+    </>
+  );
+}
+
+const anew = (run: RunView) => ({ workflow: run.workflow || null, after: run.after });
+
+/** Read without it, the answer may be one to another question. */
+function Understood({ answer }: { answer: Answer }) {
+  const { asked, question, assumed, research } = answer;
+  return (
+    <>
+      {asked !== question && !answer.choice && (
+        <p className="understood">
+          Understood as <q>{asked}</q>
+        </p>
+      )}
+      {assumed && <p className="understood">Taken as: {assumed}</p>}
+      {research?.recalled && (
+        <p className="understood">
+          From earlier research: <q>{research.recalled.question}</q>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Warnings({ answer }: { answer: Answer }) {
+  if (answer.warnings.length === 0) return null;
+  return (
+    <ul className="warnings" aria-label="Warnings">
+      {answer.warnings.map((warning) => (
+        <li key={`${warning.node} ${warning.message}`} className="note">
+          {warning.message} <span>{warning.consequence}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

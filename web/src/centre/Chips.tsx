@@ -1,0 +1,104 @@
+import { type KeyboardEvent, useId, useRef, useState } from "react";
+import { openCitation } from "../actions";
+import { useSelect } from "../store";
+import type { Answer, Citation, Claim } from "../types";
+import { place, shortened } from "./telling";
+
+const LONGEST_QUOTE = 320;
+
+/** What stands behind a claim: a chip for each citation, or a word where it was computed. */
+export function Chips({ claim, answer }: { claim: Claim; answer: Answer }) {
+  const cited = claim.citations.flatMap(
+    (number) => answer.citations.find((one) => one.number === number) ?? [],
+  );
+  if (cited.length > 0) {
+    return cited.map((citation) => <Chip key={citation.number} citation={citation} />);
+  }
+  return answer.analysis?.grounded && answer.citations.length > 0 ? <ComputedChip /> : null;
+}
+
+function Chip({ citation }: { citation: Citation }) {
+  const current = useSelect((state) => state.source?.number === citation.number);
+  const [shown, setShown] = useState(false);
+  const chip = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const hideOnEscape = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !shown) return;
+    event.preventDefault();
+    setShown(false);
+  };
+  return (
+    <span
+      className="chip-place"
+      onMouseEnter={() => setShown(true)}
+      onMouseLeave={() => setShown(false)}
+    >
+      <button
+        ref={chip}
+        type="button"
+        className="chip"
+        data-citation={citation.number}
+        aria-label={`Source ${citation.number}: ${place(citation)}`}
+        aria-current={current || undefined}
+        aria-describedby={shown ? id : undefined}
+        onFocus={() => setShown(true)}
+        onBlur={() => setShown(false)}
+        onKeyDown={hideOnEscape}
+        onClick={() => {
+          setShown(false);
+          openCitation(citation.number);
+        }}
+      >
+        {citation.number}
+      </button>
+      {shown && <Quote id={id} citation={citation} beside={chip.current} />}
+    </span>
+  );
+}
+
+const WIDTH = 320;
+const EDGE = 12;
+
+/** Shown near the chip and inside the window, wherever the chip stands. */
+function Quote({
+  id,
+  citation,
+  beside,
+}: {
+  id: string;
+  citation: Citation;
+  beside: HTMLElement | null;
+}) {
+  if (!beside) return null;
+  const chip = beside.getBoundingClientRect();
+  const width = Math.min(WIDTH, window.innerWidth - 2 * EDGE);
+  const left = Math.max(EDGE, Math.min(chip.left - 24, window.innerWidth - width - EDGE));
+  const below = chip.bottom < window.innerHeight * 0.6;
+  const vertical = below ? { top: chip.bottom } : { bottom: window.innerHeight - chip.top };
+  return (
+    <span id={id} role="tooltip" className="quote-tip" style={{ left, width, ...vertical }}>
+      <span className="quote-tip-body">
+        <q>{shortened(citation.quote, LONGEST_QUOTE)}</q>
+        <small>{place(citation)}</small>
+      </span>
+    </span>
+  );
+}
+
+function ComputedChip() {
+  const show = () => {
+    const part = document.getElementById("analysis");
+    part?.scrollIntoView({ block: "nearest" });
+    part?.focus({ preventScroll: true });
+  };
+  return (
+    <button
+      type="button"
+      className="chip"
+      aria-label="Computed from your tables: show how"
+      onClick={show}
+    >
+      table
+    </button>
+  );
+}

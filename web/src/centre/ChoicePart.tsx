@@ -1,0 +1,54 @@
+import { percent } from "../parts/words";
+import type { Choice, ChoiceOption } from "../types";
+
+const MET = { met: "holds", "not met": "does not hold", unknown: "not known" } as const;
+const SIGNS = { met: "✓", "not met": "✕", unknown: "?" } as const;
+
+/** A verdict on every option, the chosen one first to be seen. */
+export function ChoicePart({ choice }: { choice: Choice }) {
+  return (
+    <section className="choice" aria-labelledby="choice-title" data-testid="choice">
+      <h2 id="choice-title">
+        {choice.letter ? `Chosen: (${choice.letter}) ${choice.text ?? ""}` : "No option was chosen"}
+        {choice.confidence !== null && <small>about {percent(choice.confidence)} sure</small>}
+      </h2>
+      {choice.why && <p className="soft">{choice.why}</p>}
+      <ul>
+        {choice.options.map((option) => (
+          <Option key={option.letter} option={option} choice={choice} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Option({ option, choice }: { option: ChoiceOption; choice: Choice }) {
+  const chosen = option.letter === choice.letter;
+  return (
+    <li className="option" data-chosen={chosen || undefined}>
+      <b>
+        ({option.letter}) {option.text}
+        {chosen && <span className="tag">chosen</span>}
+      </b>
+      <ul>
+        {option.verdicts.map((verdict) => (
+          <li key={verdict.element} data-met={verdict.met}>
+            <span className="sign" aria-hidden="true">
+              {SIGNS[verdict.met]}
+            </span>
+            <span>
+              <em>{MET[verdict.met]}:</em> {choice.elements[verdict.element - 1]?.text}
+              {verdict.fact && (
+                <>
+                  {" "}
+                  (<q>{verdict.fact}</q>)
+                </>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {option.reason && <p className="soft">{option.reason}</p>}
+    </li>
+  );
+}

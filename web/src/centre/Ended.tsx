@@ -1,0 +1,47 @@
+import { ask, resumeRun } from "../actions";
+import type { RunView } from "../run";
+
+/** A run without an answer: what happened, and the one thing to do next. */
+export function Ended({ run }: { run: RunView }) {
+  const again = () => void ask(run.question, { workflow: run.workflow || null, after: run.after });
+  if (run.phase === "lost") return <Lost run={run} again={again} />;
+  const byPerson = run.phase === "stopped";
+  return (
+    <section className="ended">
+      <p className="lead">
+        {byPerson ? stopped(run) : "This was interrupted: the server that worked on it ended."}
+      </p>
+      <p className="lead soft">What was done is kept; it can go on from there.</p>
+      <div className="more">
+        <button type="button" className="go" onClick={() => void resumeRun()}>
+          Go on
+        </button>
+        <button type="button" className="pill" onClick={again}>
+          Ask anew
+        </button>
+      </div>
+    </section>
+  );
+}
+
+const stopped = (run: RunView): string => {
+  const after = run.steps.filter((step) => step.state === "done").length;
+  return after > 0 ? `Stopped after ${after === 1 ? "one step" : `${after} steps`}.` : "Stopped.";
+};
+
+function Lost({ run, again }: { run: RunView; again: () => void }) {
+  const { problem } = run;
+  return (
+    <section className="ended" role="alert">
+      <p className="lead">{problem?.message ?? "It could not be asked."}</p>
+      {problem?.hint && <p className="lead soft">{problem.hint}</p>}
+      {run.question !== "" && (
+        <div className="more">
+          <button type="button" className="go" onClick={again}>
+            Ask again
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,18 @@
+import { begin } from "../actions";
+import type { Problem } from "../api";
+
+/** The page cannot work: what happened, and the one thing to do. */
+export function Trouble({ problem }: { problem: Problem }) {
+  return (
+    <article role="alert">
+      <h1>{problem.title}</h1>
+      <p className="lead">{problem.detail}</p>
+      {problem.hint && <p className="lead soft">{problem.hint}</p>}
+      <div className="more">
+        <button type="button" className="pill" onClick={() => void begin()}>
+          Try again
+        </button>
+      </div>
+    </article>
+  );
+}

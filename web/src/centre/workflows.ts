@@ -1,0 +1,5 @@
+import { AUTO } from "../run";
+
+/** As the page calls a workflow: their own names are words already. */
+export const workflowName = (name: string): string =>
+  name === AUTO ? "Automatic" : name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
