@@ -7,15 +7,21 @@ import type { Doc } from "../types";
 import { Confirm } from "./Confirm";
 import type { Row } from "./rows";
 
+/** What the server says of a document beside what every client needs. */
+type NotedDoc = Doc & { notes?: string[]; uploaded?: boolean };
+
 interface Leaving {
   /** Called once the row is about to go. */
   gone: () => void;
 }
 
-export function ReadyMore({ doc, gone }: { doc: Doc } & Leaving) {
+export function ReadyMore({ doc, gone }: { doc: NotedDoc } & Leaving) {
   return (
     <>
       <p>{factsOf(doc)}</p>
+      {doc.notes?.map((note) => (
+        <p key={note}>{note}</p>
+      ))}
       <div className="row-actions">
         {doc.tables.map((table) => (
           <button
@@ -66,7 +72,7 @@ function AskOnlyHere({ doc }: { doc: Doc }) {
   );
 }
 
-function Delete({ doc, gone }: { doc: Doc } & Leaving) {
+function Delete({ doc, gone }: { doc: NotedDoc } & Leaving) {
   const [asked, setAsked] = useState(false);
   const remove = () => {
     gone();
@@ -81,7 +87,9 @@ function Delete({ doc, gone }: { doc: Doc } & Leaving) {
   }
   return (
     <Confirm yes="Delete" no="Keep" onYes={remove} onNo={() => setAsked(false)}>
-      Delete it from the library? Your own file stays where it is.
+      {doc.uploaded
+        ? "Delete it, and the copy that was uploaded?"
+        : "Delete it from the library? Your own file stays where it is."}
     </Confirm>
   );
 }

@@ -2,10 +2,9 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import * as api from "../api";
 import { Problem } from "../api";
 import { type Marked, markSpan } from "../parts/offsets";
-import { count, pageOf } from "../parts/words";
+import { pageOf } from "../parts/words";
 import type { SourceTarget } from "../state";
-import type { SourceText } from "../types";
-import { windowOf } from "./windows";
+import { type TextWindow, type Turn, turnBack, turnOn, type Window, windowOf } from "./windows";
 
 interface Props {
   source: SourceTarget;
@@ -27,15 +26,13 @@ export function DocumentText({ source, library, children }: Props) {
       <p className="source-links">{children(read.page)}</p>
       {isChanged(marked, source) && <Changed source={source} />}
       <PageText marked={marked} />
-      <Turning read={read} source={source} turn={setWhere} />
+      <Turning read={read} source={source} cited={marked.marked !== ""} turn={setWhere} />
     </>
   );
 }
 
-type Where = ReturnType<typeof windowOf>;
-
-function useText(library: string, document: string, where: Where): SourceText | Problem | null {
-  const [read, setRead] = useState<SourceText | Problem | null>(null);
+function useText(library: string, document: string, where: Window): TextWindow | Problem | null {
+  const [read, setRead] = useState<TextWindow | Problem | null>(null);
   useEffect(() => {
     const leaving = new AbortController();
     api.documentText(library, document, where, leaving.signal).then(setRead, (error: unknown) => {
@@ -46,7 +43,7 @@ function useText(library: string, document: string, where: Where): SourceText | 
   return read;
 }
 
-function placeOf(read: SourceText): string {
+function placeOf(read: TextWindow): string {
   const page = read.page ? `${pageOf(read.page)} of ${read.pages ?? "?"}` : "";
   return [page, read.heading].filter(Boolean).join(" · ");
 }
@@ -94,42 +91,53 @@ export function PageText({ marked }: { marked: Marked }) {
 }
 
 interface TurningProps {
-  read: SourceText;
+  read: TextWindow;
   source: SourceTarget;
-  turn: (where: Where) => void;
+  /** Whether what is cited lies in the part that is shown. */
+  cited: boolean;
+  turn: (where: Window) => void;
 }
 
-function Turning({ read, source, turn }: TurningProps) {
-  const cited = windowOf(source);
-  const away = "page" in cited && read.page !== null && read.page !== cited.page;
-  const { previous_page: previous, next_page: next } = read;
-  if (previous === null && next === null) return null;
+function Turning({ read, source, cited, turn }: TurningProps) {
+  const [back, on] = [turnBack(read), turnOn(read)];
+  if (back === null && on === null) return null;
   return (
-    <nav
-      className="turning"
-      aria-label={`Pages of ${source.title}, ${count(read.pages ?? 0, "page")}`}
-    >
-      <button
-        type="button"
-        className="pill"
-        disabled={previous === null}
-        onClick={() => turn({ page: previous })}
-      >
-        Previous page
-      </button>
-      {away && source.end > source.start && (
-        <button type="button" className="pill" onClick={() => turn(cited)}>
-          {`To the quote, page ${source.page}`}
+    <nav className="turning" aria-label={`Parts of ${source.title}`}>
+      <TurnButton
+        turned={back}
+        label={on?.label === "Later" ? "Earlier" : "Previous page"}
+        turn={turn}
+      />
+      {!cited && source.end > source.start && (
+        <button type="button" className="pill" onClick={() => turn(windowOf(source))}>
+          {source.page === null ? "To the quote" : `To the quote, ${pageOf(source.page)}`}
         </button>
       )}
-      <button
-        type="button"
-        className="pill"
-        disabled={next === null}
-        onClick={() => turn({ page: next })}
-      >
-        Next page
-      </button>
+      <TurnButton
+        turned={on}
+        label={back?.label === "Earlier" ? "Later" : "Next page"}
+        turn={turn}
+      />
     </nav>
+  );
+}
+
+interface TurnButtonProps {
+  turned: Turn | null;
+  /** What it says where there is nowhere to turn to. */
+  label: string;
+  turn: (where: Window) => void;
+}
+
+function TurnButton({ turned, label, turn }: TurnButtonProps) {
+  return (
+    <button
+      type="button"
+      className="pill"
+      disabled={turned === null}
+      onClick={() => turned && turn(turned.where)}
+    >
+      {turned?.label ?? label}
+    </button>
   );
 }

@@ -30,12 +30,19 @@ export function TableSource({ target, run, library }: Props) {
           {warning}
         </p>
       ))}
-      <h3>{count(read.columns.length, "column")}</h3>
+      <p className="source-place">{sizeOf(read)}</p>
+      <h3>Columns</h3>
       <Columns table={read} used={used} />
       <h3>{`First ${count(read.rows.length, "row")}`}</h3>
       <FirstRows table={read} used={used} />
     </>
   );
+}
+
+/** How many rows there are in all, where the server says so. */
+function sizeOf(table: TableView & { total_rows?: number }): string {
+  const columns = count(table.columns.length, "column");
+  return table.total_rows === undefined ? columns : `${count(table.total_rows, "row")}, ${columns}`;
 }
 
 function useTable(library: string, id: string): TableView | Problem | null {
