@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from secondlook import __version__
-from secondlook.api import problems
+from secondlook.api import openapi, pages, problems
 from secondlook.api.asking.runs import Runs
 from secondlook.api.libraries import Libraries
 from secondlook.api.library.jobs import Jobs
 from secondlook.api.limits import MEGABYTE, Limits
+from secondlook.api.openai.errors import OpenAIErrors
 from secondlook.api.security import Guard, Security
 from secondlook.api.state import Served
 from secondlook.api.tokens import Token
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 ROUTERS = (
     "asking.ask",
     "asking.routes",
+    "docs_page",
+    "graphs",
     "health",
     "library.documents",
     "library.following",
@@ -35,6 +38,12 @@ ROUTERS = (
     "library.sources",
     "library.tables",
     "library.uploading",
+    "mcp.mounting",
+    "openai.completions",
+    "openai.models",
+    "pages",
+    "session",
+    "settings_shown",
 )
 """Modules of this package, each with a `router`. A new one is a line here."""
 _OPEN = frozenset({"", "assets", "docs"})
@@ -50,7 +59,16 @@ def create_app(
 ) -> FastAPI:
     """The server as an ASGI app. `token`: what clients must show; `host`: where it listens, if
     not where the settings say."""
-    guard = _guard(settings, token=token, host=host)
+    app = FastAPI(
+        title="Secondlook",
+        version=__version__,
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=openapi.operation_id,
+    )
+    guarded = Guarded(app)
+    guard = _guard(settings, guarded, token=token, host=host)
     opened = libraries or Libraries(settings)
     made = Served(
         settings=settings,
@@ -66,24 +84,41 @@ def create_app(
     problems.install(app)
     for name in ROUTERS:
         app.include_router(importlib.import_module(f"secondlook.api.{name}").router)
+    pages.install(app, guarded)
+    openapi.install(app)
     app.add_middleware(Limits, upload_bytes=settings.serve.max_upload_mb * MEGABYTE)
     app.add_middleware(Security, guard=guard)
+    app.add_middleware(OpenAIErrors)
     return app
 
 
-def _guard(settings: Settings, *, token: str | None, host: str | None) -> Guard:
+def _guard(settings: Settings, guarded: Guarded, *, token: str | None, host: str | None) -> Guard:
     chosen = settings.serve
     return Guard(
         host=host or chosen.host,
         hosts=frozenset(name.lower() for name in chosen.hosts),
         origins=frozenset(chosen.origins),
         token=Token(token),
-        guarded=is_guarded,
+        guarded=guarded,
     )
 
 
-def is_guarded(path: str) -> bool:
-    return path.lstrip("/").partition("/")[0] not in _OPEN
+class Guarded:
+    """Whether a path is more than the page: whatever has a route is, unless it is the page's."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._parts: frozenset[str] = frozenset()
+
+    def __call__(self, path: str) -> bool:
+        if not self._parts:
+            found = (_first_part(getattr(route, "path", "")) for route in self._app.routes)
+            self._parts = frozenset(found) - _OPEN
+        return _first_part(path) in self._parts
+
+
+def _first_part(path: str) -> str:
+    return path.lstrip("/").partition("/")[0]
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from secondlook.cli import (
     documents,
     evaluate,
     graph,
+    mcp,
     memory,
     models,
     runs,
@@ -79,6 +80,7 @@ _GROUPS = (
     doctor,
     sandbox,
     graph,
+    mcp,
     config,
     demo,
 )

@@ -1,0 +1,1 @@
+"""The Model Context Protocol: the engine as tools and resources for assistants."""
