@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import httpx
+    from fastapi.testclient import TestClient
+
+Client: TypeAlias = "httpx.Client | TestClient"
 
 OWN = {"X-Secondlook": "1"}
 LIBRARY = "/api/libraries/default"
@@ -23,25 +26,25 @@ SALES = "region,price,units\n" + "".join(
 )
 
 
-def post(client: httpx.Client, *files: tuple[str, bytes | str], **options: Any) -> httpx.Response:
+def post(client: Client, *files: tuple[str, bytes | str], **options: Any) -> Any:
     sent = [
         ("files", (name, data.encode() if isinstance(data, str) else data)) for name, data in files
     ]
     return client.post(f"{LIBRARY}/documents", files=sent, headers=OWN, **options)
 
 
-def uploaded(client: httpx.Client, *files: tuple[str, bytes | str]) -> dict[str, Any]:
+def uploaded(client: Client, *files: tuple[str, bytes | str]) -> dict[str, Any]:
     """The job of an upload, once it has ended."""
     response = post(client, *files)
     assert response.status_code == 202, response.text
     return ended(client, response.json()["id"])
 
 
-def ended(client: httpx.Client, job: str) -> dict[str, Any]:
+def ended(client: Client, job: str) -> dict[str, Any]:
     return followed(client, job)[-1]
 
 
-def followed(client: httpx.Client, job: str) -> list[dict[str, Any]]:
+def followed(client: Client, job: str) -> list[dict[str, Any]]:
     """Every event of a job."""
     response = client.get(f"{LIBRARY}/jobs/{job}/events")
     assert response.status_code == 200, response.text
@@ -49,7 +52,7 @@ def followed(client: httpx.Client, job: str) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 
 
-def documents(client: httpx.Client, **query: Any) -> dict[str, dict[str, Any]]:
+def documents(client: Client, **query: Any) -> dict[str, dict[str, Any]]:
     """What is listed, by file name."""
     response = client.get(f"{LIBRARY}/documents", params=query)
     assert response.status_code == 200, response.text

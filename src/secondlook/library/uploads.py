@@ -133,12 +133,12 @@ class Staging:
 
     def leave(self) -> None:
         """Let go of it: whoever sweeps next takes it up."""
-        self._lock.release()
-
-    def discard(self) -> None:
         for one in self._arriving:
             one.stream.close()
         self._lock.release()
+
+    def discard(self) -> None:
+        self.leave()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _previous(self, number: int) -> Path:

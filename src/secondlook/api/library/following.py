@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator  # noqa: TC003  # FastAPI reads it
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -13,9 +14,6 @@ from secondlook.api.library.job import RunningJob
 from secondlook.api.library.job_forms import ENDED, Job
 from secondlook.api.library.opened import OpenedLibrary  # noqa: TC001  # FastAPI reads it
 from secondlook.api.problems import responses
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 router = APIRouter(prefix="/api/libraries/{library}/jobs", tags=["library"])
 JobId = Annotated[str, Path(description="Id of a job.", max_length=40)]

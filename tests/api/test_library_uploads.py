@@ -1,0 +1,335 @@
+"""Uploads that nobody should trust: clear errors, and nothing left behind."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import socket
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.api.library import receiving
+from secondlook.library import Library
+from secondlook.library.uploads import Arriving, new_staging
+from tests.support import files
+from tests.support.library_http import (
+    HARBOUR,
+    LIBRARY,
+    OWN,
+    documents,
+    ended,
+    only,
+    post,
+    stored,
+    uploaded,
+)
+from tests.support.serving import client_of, served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fastapi.testclient import TestClient
+
+OTHER = "The lighthouse was painted red by the harbour authority in 1931.\n"
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    with client_of(tmp_path, serve={"max_upload_mb": 1, "files_per_upload": 3}) as client:
+        yield client
+
+
+def test_an_upload_becomes_a_document(client: TestClient, tmp_path: Path) -> None:
+    response = post(client, ("survey.md", HARBOUR))
+    assert response.status_code == 202
+    assert response.json()["status"] in {"queued", "running"}
+    job = ended(client, response.json()["id"])
+    file = only(job)
+    assert (job["status"], job["share"], job["error"]) == ("done", 1.0, None)
+    assert (file["name"], file["status"], file["share"]) == ("survey.md", "ready", 1.0)
+    assert file["document"] == documents(client)["survey.md"]["id"]
+    assert stored(tmp_path) == ["survey.md"]
+
+
+def test_the_same_file_again_is_unchanged(client: TestClient, tmp_path: Path) -> None:
+    uploaded(client, ("survey.md", HARBOUR))
+    assert only(uploaded(client, ("survey.md", HARBOUR)))["status"] == "unchanged"
+    assert stored(tmp_path) == ["survey.md"]
+
+
+def test_the_same_name_again_is_a_new_version(client: TestClient, tmp_path: Path) -> None:
+    first = only(uploaded(client, ("note.txt", HARBOUR)))
+    second = only(uploaded(client, ("note.txt", OTHER)))
+    assert second["status"] == "ready"
+    assert second["document"] != first["document"]
+    assert [item["id"] for item in documents(client).values()] == [second["document"]]
+    assert stored(tmp_path) == ["note.txt"]
+
+
+def test_two_files_of_one_name_are_both_kept(client: TestClient, tmp_path: Path) -> None:
+    job = uploaded(client, ("a/note.txt", HARBOUR), ("b/note.txt", OTHER))
+    assert [file["name"] for file in job["files"]] == ["note.txt", "note (2).txt"]
+    assert set(documents(client)) == {"note.txt", "note (2).txt"}
+    assert stored(tmp_path) == ["note (2).txt", "note.txt"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../evil.txt", "..\\evil.txt", "/etc/evil.txt", "...evil.txt"]
+)
+def test_a_name_cannot_leave_the_folder(client: TestClient, tmp_path: Path, name: str) -> None:
+    file = only(uploaded(client, (name, HARBOUR)))
+    assert (file["name"], file["status"]) == ("evil.txt", "ready")
+    assert stored(tmp_path) == ["evil.txt"]
+    assert [found for found in tmp_path.rglob("*evil*") if found.parent.name != "uploads"] == []
+
+
+def _zip(**members: bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.txt", content)
+    return data.getvalue()
+
+
+HOSTILE: dict[str, bytes] = {
+    "empty.txt": b"",
+    "broken.pdf": b"%PDF-1.7\nnothing",
+    "wrong.docx": b"\xd0\xcf\x11\xe0 and so on",
+    "program.exe": b"MZ" + bytes(range(256)) * 4,
+    "blank.md": b" \n\n ",
+    "locked.pdf": files.pdf([["x"]], encrypt_flag=True),
+    "bomb.zip": files.zip_bomb(),
+}
+
+
+def test_what_cannot_be_read_fails_with_the_reason_that_the_command_line_gives(
+    tmp_path: Path,
+) -> None:
+    with client_of(tmp_path) as client:
+        job = uploaded(client, *HOSTILE.items(), ("good.md", HARBOUR))
+        listed = documents(client)
+    assert job["status"] == "done"
+    *failed, good = job["files"]
+    assert good["status"] == "ready"
+    assert [file["status"] for file in failed] == ["failed"] * len(HOSTILE)
+    reasons = {file["name"]: file["reason"] for file in failed}
+    assert reasons == _told_by_the_command_line(tmp_path / "files")
+    assert "empty" in reasons["empty.txt"]
+    assert "password" in reasons["locked.pdf"]
+    assert {item["name"] for item in listed.values() if item["status"] == "failed"} >= {
+        name for name in HOSTILE if name != "bomb.zip"
+    }
+    assert stored(tmp_path) == ["good.md"]
+
+
+def _told_by_the_command_line(folder: Path) -> dict[str, str]:
+    folder.mkdir()
+    for name, data in HOSTILE.items():
+        (folder / name).write_bytes(data)
+    with Library.open(folder.parent / "another library") as library:
+        failed = library.add([folder / name for name in HOSTILE]).failed
+    return {item.path.partition("!/")[0].rpartition("/")[2]: item.reason for item in failed}
+
+
+def test_a_failed_file_is_listed_until_it_is_dismissed(client: TestClient, tmp_path: Path) -> None:
+    uploaded(client, ("bad.pdf", b"%PDF-"))
+    failed = documents(client)["bad.pdf"]
+    assert client.delete(f"{LIBRARY}/documents/{failed['id']}").status_code == 204
+    assert documents(client) == {}
+    assert client.delete(f"{LIBRARY}/documents/{failed['id']}").status_code == 404
+
+
+def test_a_failed_file_is_listed_until_it_is_replaced(client: TestClient, tmp_path: Path) -> None:
+    uploaded(client, ("note.txt", b""))
+    assert documents(client)["note.txt"]["status"] == "failed"
+    uploaded(client, ("note.txt", HARBOUR))
+    assert documents(client)["note.txt"]["status"] == "ready"
+    assert stored(tmp_path) == ["note.txt"]
+
+
+def test_a_broken_new_version_leaves_the_one_before(client: TestClient, tmp_path: Path) -> None:
+    first = only(uploaded(client, ("note.txt", HARBOUR)))
+    broken = only(uploaded(client, ("note.txt", b"")))
+    assert broken["status"] == "failed"
+    assert "the version before it is kept" in broken["reason"]
+    assert documents(client)["note.txt"]["id"] == first["document"]
+    assert documents(client)["note.txt"]["status"] == "ready"
+    assert stored(tmp_path) == ["note.txt"]
+    assert (tmp_path / "library" / "uploads" / "note.txt").read_text("utf-8") == HARBOUR
+
+
+def test_deleting_a_document_deletes_the_stored_file(client: TestClient, tmp_path: Path) -> None:
+    document = only(uploaded(client, ("note.txt", HARBOUR)))["document"]
+    assert client.delete(f"{LIBRARY}/documents/{document}").status_code == 204
+    assert stored(tmp_path) == []
+    assert documents(client) == {}
+
+
+def test_deleting_never_touches_a_file_elsewhere(tmp_path: Path) -> None:
+    outside = tmp_path / "outside" / "note.txt"
+    outside.parent.mkdir()
+    outside.write_text(HARBOUR, "utf-8")
+    with client_of(tmp_path, serve={"roots": [str(outside.parent)]}) as client:
+        asked = client.post(f"{LIBRARY}/paths", json={"paths": [str(outside.parent)]})
+        file = only(ended(client, asked.json()["id"]))
+        assert (file["name"], file["status"]) == ("note.txt", "ready")
+        assert documents(client)["note.txt"]["uploaded"] is False
+        # The same text is uploaded too: one document that lies in two places.
+        assert only(uploaded(client, ("copy.txt", HARBOUR)))["document"] == file["document"]
+        client.delete(f"{LIBRARY}/documents/{file['document']}")
+        assert documents(client) == {}
+    assert outside.exists()
+    assert stored(tmp_path) == []
+
+
+def test_an_archive_is_one_file_with_several_documents(client: TestClient, tmp_path: Path) -> None:
+    packed = _zip(one=HARBOUR.encode(), two=OTHER.encode(), three=b"")
+    file = only(uploaded(client, ("all.zip", packed)))
+    assert (file["name"], file["status"]) == ("all.zip", "ready")
+    found = documents(client)
+    assert {name: item["status"] for name, item in found.items()} == {
+        "one.txt": "ready",
+        "two.txt": "ready",
+        "three.txt": "failed",
+    }
+    assert not found["one.txt"]["has_original"]
+    assert found["one.txt"]["uploaded"]
+    client.delete(f"{LIBRARY}/documents/{found['one.txt']['id']}")
+    assert stored(tmp_path) == ["all.zip"]
+    client.delete(f"{LIBRARY}/documents/{found['two.txt']['id']}")
+    assert stored(tmp_path) == []
+
+
+def test_an_archive_of_nothing_readable_is_not_kept(client: TestClient, tmp_path: Path) -> None:
+    file = only(uploaded(client, ("all.zip", _zip(one=b""))))
+    assert file["status"] == "failed"
+    assert stored(tmp_path) == []
+
+
+def test_more_than_the_limit_is_refused(client: TestClient, tmp_path: Path) -> None:
+    response = post(client, ("large.txt", b"x" * (1 << 20)), ("more.txt", b"x"))
+    assert (response.status_code, response.json()["code"]) == (413, "upload_too_large")
+    assert stored(tmp_path) == []
+    response = post(client, *[(f"{at}.txt", b"x") for at in range(4)])
+    assert (response.status_code, response.json()["code"]) == (413, "too_many_files")
+    assert stored(tmp_path) == []
+    assert documents(client) == {}
+
+
+def test_one_file_over_its_limit_is_refused(tmp_path: Path) -> None:
+    with client_of(tmp_path, ingest={"max_file_mb": 1}) as client:
+        response = post(client, ("large.txt", b"x" * ((1 << 20) + 1)))
+        assert (response.status_code, response.json()["code"]) == (413, "upload_too_large")
+        assert "large.txt" in response.json()["detail"]
+        assert stored(tmp_path) == []
+
+
+def _raw(*parts: bytes, boundary: str = "cut") -> dict[str, Any]:
+    body = b"".join(b"--cut\r\n" + part + b"\r\n" for part in parts)
+    kind = f"multipart/form-data; boundary={boundary}"
+    return {"content": body, "headers": {**OWN, "Content-Type": kind}}
+
+
+_PART = b'Content-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nsome text'
+_END = b"--cut--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (_raw(_PART), 422, "malformed_upload"),
+        (_raw(_PART, boundary="other"), 422, "malformed_upload"),
+        (_raw(b"no header at all"), 422, "malformed_upload"),
+        ({"content": _END, "headers": _raw()["headers"]}, 422, "no_files"),
+        ({"files": {"other": ("a.txt", b"x")}, "headers": OWN}, 422, "no_files"),
+        ({"content": b"x", "headers": {**OWN, "Content-Type": "text/plain"}}, 415, None),
+        ({"content": b"x", "headers": {**OWN, "Content-Type": "multipart/form-data"}}, 415, None),
+        ({"content": b"", "headers": _raw()["headers"]}, 422, "malformed_upload"),
+    ],
+)
+def test_what_is_no_upload_is_told_so(
+    client: TestClient, tmp_path: Path, sent: dict[str, Any], status: int, code: str | None
+) -> None:
+    response = client.post(f"{LIBRARY}/documents", **sent)
+    assert response.status_code == status, response.text
+    assert code in {response.json()["code"], None}
+    assert stored(tmp_path) == []
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(
+    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_self: Arriving, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Arriving, "write", full)
+        response = post(client, ("note.txt", HARBOUR))
+    assert (response.status_code, response.json()["code"]) == (507, "no_room")
+    assert stored(tmp_path) == []
+    with monkeypatch.context() as patched:
+        usage = type("Usage", (), {"free": 1})
+        patched.setattr(receiving.shutil, "disk_usage", lambda _path: usage)
+        response = post(client, ("note.txt", HARBOUR))
+    assert (response.status_code, response.json()["code"]) == (507, "no_room")
+    with monkeypatch.context() as patched:
+        patched.setattr(receiving, "new_staging", _not_allowed)
+        response = post(client, ("note.txt", HARBOUR))
+    assert (response.status_code, response.json()["code"]) == (500, "not_writable")
+    assert stored(tmp_path) == []
+
+
+def _not_allowed(_library: Path) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def test_a_client_that_goes_away_leaves_nothing(tmp_path: Path) -> None:
+    with served(tmp_path) as serving:
+        host, _, port = serving.base_url.removeprefix("http://").partition(":")
+        head = (
+            f"POST {LIBRARY}/documents HTTP/1.1\r\nHost: {host}:{port}\r\nX-Secondlook: 1\r\n"
+            "Content-Type: multipart/form-data; boundary=cut\r\nContent-Length: 1000000\r\n\r\n"
+        )
+        uploads = tmp_path / "library" / "uploads"
+        with socket.create_connection((host, int(port))) as gone:
+            gone.sendall(head.encode() + b"--cut\r\n" + _PART * 100)
+            _until(lambda: any(uploads.glob(".incoming-*/0")))
+        _until(lambda: stored(tmp_path) == [])
+
+
+def _until(holds: Any) -> None:
+    """Looks again and again; the machine may be busy."""
+    import threading
+
+    for _ in range(3000):
+        if holds():
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError("it did not happen")
+
+
+def test_a_server_takes_up_what_a_killed_one_left(tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    arrived = new_staging(library)
+    arrived.begin("note.txt").write(HARBOUR.encode())
+    arrived.seal()
+    arrived.leave()
+    half = new_staging(library)
+    half.begin("half.txt").write(b"hal")
+    half.leave()
+    with client_of(tmp_path) as client:
+        for job in client.get(f"{LIBRARY}/documents").json()["jobs"]:
+            ended(client, job["id"])
+        assert list(documents(client)) == ["note.txt"]
+        assert stored(tmp_path) == ["note.txt"]
+
+
+def test_openapi_says_what_an_upload_is(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    operation = paths["/api/libraries/{library}/documents"]["post"]
+    assert "multipart/form-data" in operation["requestBody"]["content"]
+    assert json.dumps(operation["responses"]["507"])
