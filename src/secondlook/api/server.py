@@ -65,10 +65,8 @@ def create_app(
         lifespan=_lifespan,
         docs_url=None,
         redoc_url=None,
-        generate_unique_id_function=openapi.operation_id,
     )
-    guarded = Guarded(app)
-    guard = _guard(settings, guarded, token=token, host=host)
+    guard = _guard(settings, token=token, host=host)
     opened = libraries or Libraries(settings)
     made = Served(
         settings=settings,
@@ -84,7 +82,7 @@ def create_app(
     problems.install(app)
     for name in ROUTERS:
         app.include_router(importlib.import_module(f"secondlook.api.{name}").router)
-    pages.install(app, guarded)
+    pages.install(app)
     openapi.install(app)
     app.add_middleware(Limits, upload_bytes=settings.serve.max_upload_mb * MEGABYTE)
     app.add_middleware(Security, guard=guard)
@@ -92,33 +90,20 @@ def create_app(
     return app
 
 
-def _guard(settings: Settings, guarded: Guarded, *, token: str | None, host: str | None) -> Guard:
+def _guard(settings: Settings, *, token: str | None, host: str | None) -> Guard:
     chosen = settings.serve
     return Guard(
         host=host or chosen.host,
         hosts=frozenset(name.lower() for name in chosen.hosts),
         origins=frozenset(chosen.origins),
         token=Token(token),
-        guarded=guarded,
+        guarded=is_guarded,
     )
 
 
-class Guarded:
-    """Whether a path is more than the page: whatever has a route is, unless it is the page's."""
-
-    def __init__(self, app: FastAPI) -> None:
-        self._app = app
-        self._parts: frozenset[str] = frozenset()
-
-    def __call__(self, path: str) -> bool:
-        if not self._parts:
-            found = (_first_part(getattr(route, "path", "")) for route in self._app.routes)
-            self._parts = frozenset(found) - _OPEN
-        return _first_part(path) in self._parts
-
-
-def _first_part(path: str) -> str:
-    return path.lstrip("/").partition("/")[0]
+def is_guarded(path: str) -> bool:
+    """All but the page: what is added later is guarded unless it is named as open."""
+    return path.lstrip("/").partition("/")[0] not in _OPEN
 
 
 @asynccontextmanager

@@ -1,0 +1,83 @@
+"""The OpenAPI document: complete, with every problem an operation may answer with."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi.openapi.utils import get_openapi
+
+from secondlook.api.problems import MEDIA_TYPE, SCHEMA, ProblemDetails, described
+from secondlook.api.tokens import COOKIE
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+ABOUT: Final = (
+    "Answers over your own documents and tables, with their evidence. Errors are problem details "
+    "(RFC 9457): `code` is for programs, `detail` and `hint` are for people. Where the server has "
+    "a token, send it as `Authorization: Bearer`. A body is JSON; an upload is multipart/form-data "
+    "with the header `X-Secondlook: 1`."
+)
+TAGS: Final = [
+    {"name": "questions", "description": "Ask, and get an answer with its evidence."},
+    {"name": "runs", "description": "What was asked, what goes on, and how to watch and stop it."},
+    {"name": "workflows", "description": "The ways to an answer, as graphs."},
+    {"name": "server", "description": "Whether it lives, and what it can do."},
+]
+_METHODS: Final = frozenset({"get", "post", "put", "patch", "delete"})
+_OF_FASTAPI: Final = ("HTTPValidationError", "ValidationError")
+
+
+def install(app: FastAPI) -> None:
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _made(app)
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]  # the way FastAPI documents
+
+
+def _made(app: FastAPI) -> dict[str, Any]:
+    found = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=ABOUT,
+        routes=app.routes,
+        tags=TAGS,
+    )
+    parts = found.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    schemas["ProblemDetails"] = ProblemDetails.model_json_schema()
+    for name in _OF_FASTAPI:
+        schemas.pop(name, None)
+    parts["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer"},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+    }
+    found["security"] = [{}, {"token": []}, {"cookie": []}]
+    for path, operations in found["paths"].items():
+        for method in _METHODS & set(operations):
+            _name(operations[method], path, method)
+            _complete(operations[method])
+    return found
+
+
+def _name(operation: dict[str, Any], path: str, method: str) -> None:
+    """`list_runs`: the function's name, without the path that FastAPI writes behind it."""
+    behind = re.sub(r"\W", "_", path) + f"_{method}"
+    operation["operationId"] = operation["operationId"].removesuffix(behind)
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    """What the guard and the limits may say to any request."""
+    told = operation["responses"]
+    with_body = ("400", "413", "415", "422") if "requestBody" in operation else ()
+    takes_values = "parameters" in operation
+    for status in ("401", "403", "421", *with_body, *(("422",) if takes_values else ())):
+        if status not in told or status == "422":
+            told[status] = described(int(status))
+    told["default"] = {
+        "description": "Any other problem.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": SCHEMA}}},
+    }
