@@ -48,17 +48,6 @@ async def complete(
     return EventStream(replies.streamed(reply, run), left=lambda: stop(state.runs, run))
 
 
-@router.api_route(
-    "/v1/{rest:path}", methods=["GET", "POST", "PUT", "DELETE"], include_in_schema=False
-)
-async def unknown(rest: str) -> None:
-    raise Refused(
-        f"there is no /v1/{rest[:80]} here: models and chat/completions are",
-        code="unknown_url",
-        status=404,
-    )
-
-
 async def _ask(body: ChatRequest, state: Served) -> Ask:
     workflow = workflow_of(body.model)
     asked = await asyncio.to_thread(read, body.messages, lambda run: _recorded(state.runs, run))
