@@ -25,6 +25,7 @@ from secondlook.cli import (
     runs,
     sandbox,
     search,
+    serve,
     tables,
     upkeep,
     verify,
@@ -44,6 +45,7 @@ Start here:
   secondlook demo                       try it on sample documents
   secondlook add ~/papers               make a folder searchable
   secondlook ask "how do bees see"      an answer with its evidence
+  secondlook serve                      all of it in your browser
   secondlook search "bees and light"    the passages themselves
   secondlook ask "mean price" --table sales.csv   a number out of a table
   secondlook eval ~/papers              how good the answers are (questions.csv)
@@ -67,6 +69,7 @@ _GROUPS = (
     add,
     ask,
     chat,
+    serve,
     search,
     documents,
     tables,

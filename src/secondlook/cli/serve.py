@@ -1,0 +1,132 @@
+"""`secondlook serve`: the page, the API and the doors for other programs, on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from secondlook.cli.call import Call, command
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from secondlook.api.serving import Listening
+    from secondlook.settings import Settings
+
+EXAMPLES = """\
+\b
+Examples:
+  secondlook serve                          the page, in your browser
+  secondlook serve --library ~/papers.lib   another library
+  secondlook serve --port 0 --no-open       on a free port, which is printed
+  secondlook serve --host 0.0.0.0           for other machines, with a token
+
+\b
+Only this machine can reach it, unless --host says otherwise; then whoever
+comes must show a token: yours, or one that is made up and printed. A token
+given as SECONDLOOK_TOKEN is seen by nobody who lists processes.
+The API is described at /docs of the server. Ctrl-C stops it; a question that
+is being worked on can be taken up again afterwards.
+"""
+_SHORTEST_TOKEN: Final = 16
+
+
+def register(app: typer.Typer) -> None:
+    app.command("serve", epilog=EXAMPLES)(serve)
+
+
+@command()
+def serve(
+    call: Call,
+    *,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Address to listen on [127.0.0.1].")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", help="Port to listen on [8765]; 0 = a free one.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option("--token", help="What whoever comes must show.")
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+) -> int:
+    """Serve the page and the API."""
+    settings = call.load({"serve.host": host, "serve.port": port}).settings
+    if call.shows_progress:
+        call.say("Starting ...")
+    from secondlook.api import serving
+
+    chosen = chosen_token(settings, token)
+    listening = serving.listen(settings.serve.host, settings.serve.port)
+    opens = not (no_open or call.as_json or call.quiet) and has_display()
+
+    def started() -> None:
+        _announce(call, settings, listening, chosen)
+        if opens:
+            _open_browser(address(listening, chosen))
+
+    with listening.socket:
+        serving.serve(settings, listening, token=chosen, debug=call.debug, started=started)
+    return 0
+
+
+def chosen_token(settings: Settings, given: str | None) -> str | None:
+    """The one given, the one in the environment, or where others could reach us one made up."""
+    from secondlook.api.security import is_loopback
+    from secondlook.api.tokens import made_up
+
+    token = given if given is not None else os.environ.get(settings.serve.token_env) or None
+    if token is not None and len(token.strip()) < _SHORTEST_TOKEN:
+        raise UsageError(
+            f"a token needs {_SHORTEST_TOKEN} characters at least, and this one has "
+            f"{len(token.strip())}",
+            hint="leave it out, and one is made up; or: openssl rand -hex 16",
+        )
+    if token is None and not is_loopback(settings.serve.host):
+        return made_up()
+    return token.strip() if token is not None else None
+
+
+def address(listening: Listening, token: str | None) -> str:
+    """What stands behind # stays in the browser: no server's log sees the token."""
+    return f"{listening.url}/#token={token}" if token else listening.url
+
+
+def has_display() -> bool:
+    if sys.platform in {"darwin", "win32"}:
+        return "SSH_CONNECTION" not in os.environ
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _announce(call: Call, settings: Settings, listening: Listening, token: str | None) -> None:
+    if call.as_json:
+        typer.echo(json.dumps({"url": listening.url, "token": token}))
+    else:
+        typer.echo(f"Secondlook is at {address(listening, token)}")
+    sys.stdout.flush()
+    call.say(f"The library is {settings.library.path}.")
+    if token is not None:
+        call.say("Whoever comes must show the token: Authorization: Bearer " + token)
+        _tell_of_others(call, settings)
+    call.say("Ctrl-C stops it.")
+
+
+def _tell_of_others(call: Call, settings: Settings) -> None:
+    from secondlook.api.security import is_loopback
+
+    if not is_loopback(settings.serve.host):
+        call.say(
+            f"Other machines can reach it, as it listens on {settings.serve.host}. What is sent is "
+            "not encrypted: put a proxy with TLS before it where the network is not yours."
+        )
+
+
+def _open_browser(url: str) -> None:
+    import threading
+    import webbrowser
+
+    # Some browsers keep the call until they are closed.
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
