@@ -6,6 +6,8 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
 import "./styles/centre.css";
+import "./styles/answer.css";
+import "./styles/evidence.css";
 import "./styles/asking.css";
 
 const root = document.getElementById("root");

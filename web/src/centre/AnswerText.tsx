@@ -6,7 +6,7 @@ import { type Block, blocksOf, type Glued, glued, type Piece, placeOf } from "./
 
 /** The answer in its own words: each claim with its chips, each weak one marked and named. */
 export function AnswerText({ answer }: { answer: Answer }) {
-  const blocks = blocksOf(answer);
+  const blocks = blocksOf(answer).filter((block) => !saysTheChoice(block, answer));
   const asItems = answer.asks_back !== null; // readings are alternatives, not one text
   return (
     <div className="text" data-testid="answer-text">
@@ -25,6 +25,13 @@ export function AnswerText({ answer }: { answer: Answer }) {
         ))}
     </div>
   );
+}
+
+/** The line that names the chosen option: the verdicts under the text say it too. */
+function saysTheChoice(block: Block, { choice }: Answer): boolean {
+  const [only, ...others] = block.pieces;
+  if (!choice?.letter || others.length > 0 || only?.kind !== "words") return false;
+  return only.text.trim() === `Answer: (${choice.letter}) ${choice.text}`;
 }
 
 /** The short answer by itself, where no sentence holds it. */
@@ -101,7 +108,7 @@ function Sentence({ claim, answer }: { claim: Claim; answer: Answer }) {
   const parts = glued(claim.text);
   const weak = claimState(claim) === "weak";
   const mark = (text: ReactNode) => (weak ? <span className="unsure">{text}</span> : text);
-  const [head, word] = emphasised(parts, answer.short);
+  const [head, word] = emphasised(parts, answer);
   return (
     <span className="claim" data-claim={claimState(claim)}>
       {parts.head && mark(head)}
@@ -116,23 +123,29 @@ function Sentence({ claim, answer }: { claim: Claim; answer: Answer }) {
 }
 
 /** The short answer in bold, also where the chip's glue cuts through it. */
-function emphasised({ head, word }: Glued, short: string | null): [ReactNode, ReactNode] {
-  const place = placeOf(short, `${head}${word}`);
+function emphasised({ head, word }: Glued, answer: Answer): [ReactNode, ReactNode] {
+  const place = placeOf(answer.short, `${head}${word}`);
   if (!place) return [head, word];
   const [start, end] = place;
   const cut = head.length;
+  const isList = (answer.analysis?.table?.rows.length ?? 0) > FEW_VALUES;
+  const marked = isList ? "values" : null;
   return [
-    bolded(head, Math.min(start, cut), Math.min(end, cut)),
-    bolded(word, Math.max(0, start - cut), Math.max(0, end - cut)),
+    setOff(head, Math.min(start, cut), Math.min(end, cut), marked),
+    setOff(word, Math.max(0, start - cut), Math.max(0, end - cut), marked),
   ];
 }
 
-function bolded(text: string, start: number, end: number): ReactNode {
+/** More than that are a list, which the table shows better. */
+const FEW_VALUES = 3;
+
+function setOff(text: string, start: number, end: number, quietly: string | null): ReactNode {
   if (start >= end) return text;
+  const words = text.slice(start, end);
   return (
     <>
       {text.slice(0, start)}
-      <b>{text.slice(start, end)}</b>
+      {quietly ? <span className={quietly}>{words}</span> : <b>{words}</b>}
       {text.slice(end)}
     </>
   );

@@ -1,4 +1,3 @@
-import { percent } from "../parts/words";
 import type { Choice, ChoiceOption } from "../types";
 
 const MET = { met: "holds", "not met": "does not hold", unknown: "not known" } as const;
@@ -10,7 +9,6 @@ export function ChoicePart({ choice }: { choice: Choice }) {
     <section className="choice" aria-labelledby="choice-title" data-testid="choice">
       <h2 id="choice-title">
         {choice.letter ? `Chosen: (${choice.letter}) ${choice.text ?? ""}` : "No option was chosen"}
-        {choice.confidence !== null && <small>about {percent(choice.confidence)} sure</small>}
       </h2>
       {choice.why && <p className="soft">{choice.why}</p>}
       <ul>

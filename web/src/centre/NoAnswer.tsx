@@ -1,13 +1,11 @@
+import { useEffect, useState } from "react";
 import { openPassage } from "../actions";
+import * as api from "../api";
 import { pageOf } from "../parts/words";
+import { useSelect } from "../store";
 import type { Answer, SeenPassage } from "../types";
-import { searched } from "./telling";
+import { searched, shortened, whyNot } from "./telling";
 
-const HEADS: Record<string, string> = {
-  abstained: "Your files do not hold the answer",
-  refused: "This was not researched",
-  failed: "No answer: something broke or ran out",
-};
 const NEAREST = 3;
 
 /** No answer was given: why, what was searched, and what comes nearest. */
@@ -15,20 +13,15 @@ export function NoAnswer({ answer }: { answer: Answer }) {
   const nearest = distinct(answer.passages).slice(0, NEAREST);
   return (
     <section className="no-answer" data-status={answer.status} data-testid="no-answer">
-      <h2>{HEADS[answer.status] ?? "No answer"}</h2>
-      <p>{firstSentences(answer)}</p>
+      <h2>{whyNot(answer)}</h2>
+      <p>{ownWords(answer)}</p>
       {answer.status === "abstained" && <p className="soft">{searched(answer)}</p>}
       {answer.status !== "refused" && nearest.length > 0 && (
         <>
           <h3>The nearest passages</h3>
           <ul className="nearest">
             {nearest.map((passage) => (
-              <li key={passage.id}>
-                <button type="button" className="card" onClick={() => openPassage(passage)}>
-                  <b>{passage.title}</b>
-                  <span>{[pageOf(passage.page), passage.why].filter(Boolean).join(" · ")}</span>
-                </button>
-              </li>
+              <Near key={passage.id} passage={passage} />
             ))}
           </ul>
         </>
@@ -37,8 +30,38 @@ export function NoAnswer({ answer }: { answer: Answer }) {
   );
 }
 
+function Near({ passage }: { passage: SeenPassage }) {
+  const words = usePassageText(passage);
+  return (
+    <li>
+      <button type="button" className="card" onClick={() => openPassage(passage)}>
+        <b>{[passage.title, pageOf(passage.page)].filter(Boolean).join(", ")}</b>
+        <span>{words || passage.why}</span>
+      </button>
+    </li>
+  );
+}
+
+/** The beginning of a passage; empty until it is read, or where it is no longer there. */
+function usePassageText({ id, text }: SeenPassage): string {
+  const library = useSelect((state) => state.run?.library ?? state.library);
+  const [words, setWords] = useState(text ?? "");
+  useEffect(() => {
+    if (text !== null) return;
+    let gone = false;
+    api.passage(library, id).then(
+      (found) => gone || setWords(found.text),
+      () => undefined,
+    );
+    return () => {
+      gone = true;
+    };
+  }, [library, id, text]);
+  return shortened(words, 200);
+}
+
 /** The page lists the nearest passages itself: the sentence that names them is left out. */
-function firstSentences(answer: Answer): string {
+function ownWords(answer: Answer): string {
   return answer.text.replace(
     / Searched \d+ passages? of \d+ documents?; the nearest are in .*$/s,
     "",

@@ -3,7 +3,7 @@ import { openCitation, openPassage, openTable } from "../actions";
 import { count, pageOf } from "../parts/words";
 import { isLive, type RunView } from "../run";
 import type { Answer, SeenPassage } from "../types";
-import { shortened } from "./telling";
+import { shortened, usedTables } from "./telling";
 
 interface Card {
   key: string;
@@ -56,7 +56,7 @@ function cardsOfAnswer(answer: Answer): Card[] {
     open: () => openCitation(citation.number),
     citation: citation.number,
   }));
-  const tables = (answer.analysis?.inputs ?? []).map((input) => ({
+  const tables = (answer.analysis ? usedTables(answer.analysis) : []).map((input) => ({
     key: `table ${input.id}`,
     title: input.title,
     under: `table · ${count(input.rows, "row")}`,

@@ -124,6 +124,7 @@ const money = (dollars: number): string =>
 export function sureness(answer: Answer): string | null {
   const { value, label } = answer.confidence;
   if (value === null) return null;
+  if (answer.status === "abstained") return `${percent(value)} sure of the nearest passage`;
   return label === "calibrated" ? `${percent(value)} sure` : `about ${percent(value)} sure`;
 }
 
@@ -150,12 +151,37 @@ export function searched(answer: Answer): string {
   return `Looked at ${what}, also for ${others.map((query) => `“${query}”`).join(", ")}.`;
 }
 
+const WHY_NOT: Record<string, string> = {
+  no_evidence: "Your files do not hold the answer",
+  low_confidence: "Not sure enough to answer",
+  attempts_exhausted: "No answer was found",
+  no_progress: "No answer was found",
+  ambiguous: "This can be read in several ways",
+  budget: "The budget for one question was used up",
+  deadline: "The time for one question was used up",
+  cancelled: "Stopped before there was an answer",
+  refused: "This was not researched",
+  cannot_proceed: "The tables cannot answer this",
+  model_unavailable: "The model could not be reached",
+  error: "Something broke on the way",
+};
+
+/** In a few words, why there is no answer. */
+export const whyNot = (answer: Answer): string => WHY_NOT[answer.stop_reason] ?? "No answer";
+
 /** A chart in a sentence, for those who do not see it. */
 export function figureWords(title: string, analysis: Analysis): string {
   const said = [title || analysis.reading, extremes(analysis.table)].filter(Boolean);
-  const of = analysis.inputs.map((input) => input.title).join(", ");
-  if (of) said.push(`From ${of}`);
+  const of = usedTables(analysis).map((input) => input.title);
+  if (of.length > 0) said.push(`From ${of.join(" and ")}`);
   return said.map((sentence) => `${sentenceStart(sentence)}.`).join(" ");
+}
+
+/** Of the tables that were at hand, those that the result is made of. */
+export function usedTables(analysis: Analysis): Analysis["inputs"] {
+  const named = new Set(analysis.columns.map((column) => column.table));
+  const used = analysis.inputs.filter((input) => named.has(input.id) || named.has(input.name));
+  return used.length > 0 ? used : analysis.inputs;
 }
 
 /** "Highest 110 (2024-12), lowest 32 (2024-04)", of a table of names and one number each. */

@@ -104,7 +104,8 @@ export function glued(sentence: string): Glued {
 export function placeOf(short: string | null, sentence: string): [number, number] | null {
   if (!short || short.length === sentence.length) return null;
   const escaped = short.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const found = new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, "u").exec(sentence);
+  const before = "(?<![\\p{L}\\p{N}]|\\p{N}[.,])"; // nor within a number: 5 is not in 9.5
+  const found = new RegExp(`${before}${escaped}(?![\\p{L}\\p{N}]|[.,]\\p{N})`, "u").exec(sentence);
   return found ? [found.index, found.index + found[0].length] : null;
 }
 

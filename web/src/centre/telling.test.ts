@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { newRun, type RunView } from "../run";
+import type { Analysis, Answer, Claim, Computation } from "../types";
+import * as telling from "./telling";
+
+const claim = (changes: Partial<Claim> = {}): Claim => ({
+  text: "The board expects 2026.",
+  citations: [1],
+  support: 0.9,
+  supported: true,
+  computation: null,
+  ...changes,
+});
+
+const answer = (changes: Partial<Answer> = {}): Answer =>
+  ({
+    status: "answered",
+    claims: [claim()],
+    citations: [{ number: 1, title: "Minutes", page: 2 }],
+    analysis: null,
+    choice: null,
+    asked: "q",
+    queries: ["q"],
+    passages: [],
+    confidence: { value: 0.914, label: "calibrated", reasons: [] },
+    usage: { seconds: 0.83, calls: 0, cost: 0 },
+    ...changes,
+  }) as unknown as Answer;
+
+const running = (changes: Partial<RunView>): RunView => ({
+  ...newRun("q", "default", "auto"),
+  phase: "running",
+  ...changes,
+});
+
+test("the strip counts what was verified", () => {
+  const claims = [claim(), claim({ supported: false }), claim()];
+  expect(telling.verdict(answer({ claims }))).toBe("2 of 3 claims verified");
+  expect(telling.verdict(answer())).toBe("1 of 1 claim verified");
+  expect(telling.verdict(answer({ claims: [claim({ supported: null })] }))).toBe(
+    "1 claim, not checked",
+  );
+});
+
+test("general knowledge is never told as verified", () => {
+  const analysis = { grounded: false } as Analysis;
+  expect(telling.verdict(answer({ analysis }))).toMatch(/no source/);
+});
+
+test("the weakest claim is named, with the place to read", () => {
+  const claims = [
+    claim({ supported: false, support: 0.4, text: "First." }),
+    claim({ supported: false, support: 0.1, text: "Second." }),
+  ];
+  expect(telling.weakest(answer({ claims }))).toMatch(/“Second\.” .*Minutes, page 2/);
+  expect(telling.weakest(answer())).toBeNull();
+  const bare = [claim({ supported: false, citations: [] })];
+  expect(telling.weakest(answer({ claims: bare }))).toMatch(/no source/);
+});
+
+test("facts are short, and money is told where there was any", () => {
+  expect(telling.facts(answer())).toEqual(["0.8 s", "no model calls"]);
+  const usage = { seconds: 100, calls: 2, cost: 0.002 } as Answer["usage"];
+  expect(telling.facts(answer({ usage }))).toEqual(["1 min 40 s", "2 model calls", "$0.0020"]);
+  const unknown = { seconds: 1, calls: 1, cost: null } as Answer["usage"];
+  expect(telling.facts(answer({ usage: unknown }))).toContain("cost unknown");
+});
+
+test("a provisional number is not told as if it were fitted", () => {
+  expect(telling.sureness(answer())).toBe("91 % sure");
+  const confidence = { value: 0.8, label: "provisional" as const, reasons: [] };
+  expect(telling.sureness(answer({ confidence }))).toBe("about 80 % sure");
+  expect(telling.sureness(answer({ confidence: { ...confidence, value: null } }))).toBeNull();
+});
+
+test("while it runs, the newest running node is told in words", () => {
+  const step = { workflow: "linear", said: "", numbers: {}, seconds: 0, route: null };
+  const steps = [
+    { ...step, node: "retrieve", state: "done" as const, said: "Found 20 passages." },
+    { ...step, node: "made_up_node", state: "running" as const },
+  ];
+  expect(telling.doing(running({ steps }))).toBe("Made up node");
+  expect(telling.lastSaid(running({ steps }))).toBe("Found 20 passages.");
+  expect(telling.doing(running({ phase: "queued", position: 3 }))).toMatch(/2 questions before/);
+  expect(telling.doing(running({ phase: "queued", position: 1 }))).toBe("Next in line");
+  expect(telling.doing(running({ connected: false }))).toMatch(/line to the server is cut/);
+});
+
+const chart = (rows: [string, number][]): Analysis =>
+  ({
+    reading: "sum of calls by month",
+    table: { columns: ["month", "calls"], rows, total_rows: rows.length },
+    columns: [{ table: "t1" }],
+    inputs: [
+      { id: "t1", name: "a", title: "a.csv" },
+      { id: "t2", name: "b", title: "b.csv" },
+    ],
+  }) as unknown as Analysis;
+
+test("a chart is told in words: its highest, its lowest, and the table it is of", () => {
+  const rows: [string, number][] = [
+    ["April", 32],
+    ["May", 12000],
+  ];
+  expect(telling.figureWords("Calls by month", chart(rows))).toBe(
+    "Calls by month. Highest 12,000 (May), lowest 32 (April). From a.csv.",
+  );
+  expect(telling.figureWords("", chart([["April", 1]]))).toBe("Sum of calls by month. From a.csv.");
+});
+
+test("what code reckoned is written so that anybody can do it again", () => {
+  const operands = [
+    { text: "1981", citation: 1, name: null },
+    { text: "2004", citation: 2, name: null },
+  ];
+  const computation: Computation = { operation: "years", operands, result: "23 years" };
+  expect(telling.reckoned(claim({ computation }))).toBe("2004 [2] − 1981 [1] = 23 years");
+  expect(telling.reckoned(claim())).toBeNull();
+});
+
+test("what was searched is told, other wordings too", () => {
+  const passages = [{ document: "a" }, { document: "a" }, { document: "b" }] as never;
+  expect(telling.searched(answer({ passages }))).toBe("Looked at 3 passages of 2 documents.");
+  const queries = ["q", "depth of berth"];
+  expect(telling.searched(answer({ passages, queries }))).toMatch(/also for “depth of berth”/);
+  expect(telling.searched(answer())).toBe("No passage was found.");
+});
+
+test("long words are cut between words, with a sign that they were", () => {
+  expect(telling.shortened("one two three four", 11)).toBe("one two…");
+  expect(telling.shortened("a\n b", 10)).toBe("a b");
+});
