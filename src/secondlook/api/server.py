@@ -19,6 +19,7 @@ from secondlook.api.openai.errors import OpenAIErrors
 from secondlook.api.security import Guard, Security
 from secondlook.api.state import Served
 from secondlook.api.tokens import Token
+from secondlook.telemetry.opening import watch_queue
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,6 +40,7 @@ ROUTERS = (
     "library.tables",
     "library.uploading",
     "mcp.mounting",
+    "metrics",
     "openai.routes",
     "pages",
     "session",
@@ -58,13 +60,6 @@ def create_app(
 ) -> FastAPI:
     """The server as an ASGI app. `token`: what clients must show; `host`: where it listens, if
     not where the settings say."""
-    app = FastAPI(
-        title="Secondlook",
-        version=__version__,
-        lifespan=_lifespan,
-        docs_url=None,
-        redoc_url=None,
-    )
     guard = _guard(settings, token=token, host=host)
     opened = libraries or Libraries(settings)
     made = Served(
@@ -78,6 +73,7 @@ def create_app(
         title="Secondlook", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None
     )
     app.state.served = made
+    watch_queue(settings, made.runs.counts)
     problems.install(app)
     for name in ROUTERS:
         app.include_router(importlib.import_module(f"secondlook.api.{name}").router)

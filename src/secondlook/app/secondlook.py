@@ -47,6 +47,7 @@ from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.recorder import Recorder
 from secondlook.models import Models, open_models
 from secondlook.reading.support import load_support
+from secondlook.telemetry import observer_for
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -94,6 +95,7 @@ class Secondlook:
         self.memory = memory or own_memory(library, self.settings)
         self._models = models or open_models(self.settings)
         self._web = web
+        self._observer = observer_for(self.settings)
         self._recorder = Recorder(self.settings.runs)
         self._graphs = Graphs(self.settings)
         self._sandbox = OneSandbox(self.settings.sandbox)
@@ -278,6 +280,7 @@ class Secondlook:
     async def _worked(self, run: Run, events: asyncio.Queue[Event | None]) -> None:
         def tell(event: Event) -> None:
             self._recorder.append(event)
+            self._observer.see(event)
             events.put_nowait(event)
 
         self._recorder.start(
@@ -302,12 +305,15 @@ class Secondlook:
             answer = await self._answered(run, context, watched, tell)
         except asyncio.CancelledError:
             self._recorder.leave(run.id)
+            self._observer.left(run.id)
             raise
         answer = answer.model_copy(
             update={"steps": watched.all_steps(), "usage": context.ledger.usage()}
         )
         answer = self._recorder.finish(answer, at=watched.seconds)
-        events.put_nowait(Answered(run=run.id, at=watched.seconds, answer=answer))
+        answered = Answered(run=run.id, at=watched.seconds, answer=answer)
+        self._observer.see(answered)
+        events.put_nowait(answered)
 
     async def _answered(self, run: Run, context: Context, watched: Watched, tell: Any) -> Answer:
         from secondlook.answer import Answer
@@ -357,6 +363,7 @@ class Secondlook:
                 workflow=run.workflow,
                 ledger=ledger,
                 journal=self._recorder.journal(run.id),
+                observer=self._observer,
             ),
             ledger=ledger,
             support=load_support(self.settings.answer.judge),

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
-from secondlook.errors import ModelError
+from secondlook.answer import CallUsage
+from secondlook.errors import ModelError, SecondlookError
 from secondlook.memory.journal import JournalEntry
 from secondlook.models.exchange import Exchange
 from secondlook.models.port import Message, Reply, Role, T
 from secondlook.models.replies import Form, Misread
 from secondlook.models.tries import Terms, Tries
 from secondlook.models.wording import with_schema
+from secondlook.telemetry.port import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from secondlook.models.port import Chat
     from secondlook.models.roles import Part
     from secondlook.models.service import Models
+    from secondlook.telemetry.port import Observer
 
 _MARGIN = 16
 """Tokens kept free between prompt, reply and the end of the context."""
@@ -38,6 +42,7 @@ class Asker:
     workflow: str
     ledger: Ledger
     journal: Journal
+    observer: Observer = SILENT
 
     def serves(self, role: Role) -> bool:
         """Whether there is a model for this role; False for `none`."""
@@ -142,9 +147,27 @@ class Asker:
             return replayed
         chat = self._chat(part)
         context = await self._context(part, final=final)
-        reply = await Exchange(Tries(self.models, self.ledger, chat, terms, context, on_text)).run()
+        tries = Tries(self.models, self.ledger, chat, terms, context, on_text)
+        reply = await self._observed(Exchange(tries))
         self.journal.put(key, _entry(reply))
         return reply
+
+    async def _observed(self, exchange: Exchange) -> Reply[Any]:
+        terms = exchange.tries.terms
+        usage = CallUsage(node=terms.node, role=terms.part.role, model=terms.part.spec.text)
+        error: str | None = None
+        began = time.monotonic()
+        try:
+            reply = await exchange.run()
+            usage = reply.usage
+        except (SecondlookError, asyncio.CancelledError) as failure:
+            error = type(failure).__name__
+            raise
+        else:
+            return reply
+        finally:
+            seconds = time.monotonic() - began
+            self.observer.called(self.run, usage, seconds=seconds, error=error)
 
     async def _context(self, part: Part, *, final: bool) -> int | None:
         """Within the time of the run; where that ends meanwhile, the ledger will say so."""

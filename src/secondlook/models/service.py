@@ -11,6 +11,7 @@ from secondlook.models.asker import Asker
 from secondlook.models.modes import ladder
 from secondlook.models.prices import Prices
 from secondlook.models.roles import Cast
+from secondlook.telemetry.port import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from secondlook.models.roles import Part
     from secondlook.models.specs import ModelSpec
     from secondlook.settings import ModelSettings, Settings
+    from secondlook.telemetry.port import Observer
 
 
 class Models:
@@ -45,8 +47,16 @@ class Models:
         self._refused: dict[str, set[OutputMode]] = {}
         self._probed: dict[str, Probe | None] = {}
 
-    def asker(self, *, run: str, workflow: str, ledger: Ledger, journal: Journal) -> Asker:
-        return Asker(self, run, workflow, ledger, journal)
+    def asker(
+        self,
+        *,
+        run: str,
+        workflow: str,
+        ledger: Ledger,
+        journal: Journal,
+        observer: Observer = SILENT,
+    ) -> Asker:
+        return Asker(self, run, workflow, ledger, journal, observer)
 
     def chat(self, spec: ModelSpec) -> Chat:
         """The backend of a model, one for all who ask it."""

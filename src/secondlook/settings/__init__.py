@@ -100,7 +100,10 @@ _ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
 _SENDING = frozenset({"embedding", "models", "web"})
 """Sections that say where a person's text may be sent."""
 _OPENING = frozenset({"web.enable_web_search", "web.allow_private"})
-_SERVING = "serve"
+_SERVING = {
+    "serve": "may not say how this machine is served",
+    "telemetry": "may not say who is told of what this machine does",
+}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -228,10 +231,8 @@ def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
                 raise _unknown(f"{file}: unknown setting {key!r}", key)
             if section in _SENDING and not trusted:
                 _refuse_foreign_service(file, key, value)
-            if section == _SERVING and not trusted:
-                raise _not_from_a_project(
-                    file, key, value, "may not say how this machine is served"
-                )
+            if section in _SERVING and not trusted:
+                raise _not_from_a_project(file, key, value, _SERVING[section])
             if key in _OPENING and value is True and not trusted:
                 raise _not_from_a_project(file, key, value, "may not open the way to the network")
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)

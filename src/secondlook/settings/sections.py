@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from secondlook.settings.languages import Language  # noqa: TC001  # pydantic reads it
 from secondlook.settings.section import Section
 from secondlook.settings.serving import ServeSettings
+from secondlook.settings.telemetry import TelemetrySettings
 from secondlook.settings.workflows import (
     AdaptiveSettings,
     AnalystSettings,
@@ -277,6 +278,7 @@ class Settings(Section):
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     runs: RunSettings = Field(default_factory=RunSettings)
     serve: ServeSettings = Field(default_factory=ServeSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
 
 
 SECTIONS: dict[str, type[Section]] = {
@@ -297,4 +299,5 @@ SECTIONS: dict[str, type[Section]] = {
     "budget": BudgetSettings,
     "runs": RunSettings,
     "serve": ServeSettings,
+    "telemetry": TelemetrySettings,
 }

@@ -1,0 +1,123 @@
+"""The observer that the settings ask for: one for a process, whoever asks. Its providers write
+what waits when the process ends."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import SettingsError
+from secondlook.telemetry.port import SILENT, Observer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prometheus_client import CollectorRegistry
+
+    from secondlook.settings import Settings
+    from secondlook.settings.telemetry import TelemetrySettings
+
+INSTALL = 'pip install "secondlook[telemetry]"'
+_SCOPE = "secondlook"
+_PATIENCE = 5.0
+"""Seconds that a collector may take for one report: a program must be able to end."""
+
+
+def observer_for(settings: Settings) -> Observer:
+    """Silent unless telemetry is switched on, or metrics are served."""
+    telemetry = settings.telemetry
+    if not telemetry.enable and not settings.serve.metrics:
+        return SILENT
+    return _observer(telemetry, settings.serve.metrics)
+
+
+def scraped(settings: Settings) -> bytes:
+    """The metrics of this process in Prometheus's text form."""
+    from prometheus_client import generate_latest
+
+    _observer(settings.telemetry, True)  # noqa: FBT003  # counted from the first look on
+    return generate_latest(_registry(settings.telemetry))
+
+
+def watch_queue(settings: Settings, counts: Callable[[], tuple[int, int]]) -> None:
+    """Tell how many questions are worked on, and how many wait."""
+    if observer_for(settings) is SILENT:
+        return
+    from opentelemetry.metrics import Observation
+
+    meter = _providers(settings.telemetry, settings.serve.metrics)[1].get_meter(_SCOPE)
+    for place, name in enumerate(("secondlook.runs.running", "secondlook.runs.waiting")):
+        meter.create_observable_gauge(
+            name,
+            callbacks=[lambda _, place=place: [Observation(counts()[place])]],
+            unit="{run}",
+            description="Of the server, now.",
+        )
+
+
+@functools.cache
+def _observer(telemetry: TelemetrySettings, served: bool) -> Observer:  # noqa: FBT001  # a key
+    traces, metrics = _providers(telemetry, served)
+    from secondlook.telemetry.meters import Meters
+    from secondlook.telemetry.observing import Telemetry
+    from secondlook.telemetry.spans import Spans
+
+    spans = Spans(traces.get_tracer(_SCOPE)) if telemetry.enable else None
+    return Telemetry(spans, Meters(metrics.get_meter(_SCOPE)))
+
+
+@functools.cache
+def _providers(telemetry: TelemetrySettings, served: bool) -> tuple[Any, Any]:  # noqa: FBT001
+    """Tracer and meter provider. Without a collector they are the program's own, which Secondlook
+    never sets; metrics to be fetched need one of ours."""
+    try:
+        from opentelemetry import metrics, trace
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+    except ImportError as error:
+        key = "telemetry.enable" if telemetry.enable else "serve.metrics"
+        raise SettingsError(
+            f"{key} is set, and OpenTelemetry is not installed", hint=INSTALL
+        ) from error
+    resource = Resource.create({"service.name": telemetry.service_name})
+    readers: list[Any] = [_prometheus(telemetry)] if served else []
+    traces: Any = trace.get_tracer_provider()
+    if telemetry.enable and telemetry.endpoint:
+        traces = TracerProvider(resource=resource)
+        traces.add_span_processor(_span_processor(telemetry.endpoint))
+        readers.append(_metric_reader(telemetry.endpoint))
+    own = MeterProvider(readers, resource=resource) if readers else metrics.get_meter_provider()
+    return traces, own
+
+
+def _span_processor(endpoint: str) -> Any:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    return BatchSpanProcessor(
+        OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=_PATIENCE)
+    )
+
+
+def _metric_reader(endpoint: str) -> Any:
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+
+    return PeriodicExportingMetricReader(
+        OTLPMetricExporter(endpoint=f"{endpoint.rstrip('/')}/v1/metrics", timeout=_PATIENCE)
+    )
+
+
+def _prometheus(telemetry: TelemetrySettings) -> Any:
+    from opentelemetry.exporter.prometheus import PrometheusMetricReader
+
+    return PrometheusMetricReader(registry=_registry(telemetry))
+
+
+@functools.cache
+def _registry(_: TelemetrySettings) -> CollectorRegistry:
+    """Of our own: a program that embeds us has its own metrics."""
+    from prometheus_client import CollectorRegistry
+
+    return CollectorRegistry()

@@ -1,0 +1,145 @@
+"""Runs as traces: a span for the run, below it one for each visit of a node, below that one for
+each call of a model. Names follow OpenTelemetry's conventions for generative models."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+
+from secondlook.answer import EXIT_CODES
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, Tracer
+
+    from secondlook.answer import Answer, CallUsage
+    from secondlook.events import Event, NodeFinished, NodeStarted
+
+_NANOSECONDS = 1_000_000_000
+_FAILED = EXIT_CODES["failed"]
+
+
+@dataclass(slots=True)
+class _Run:
+    span: Span
+    nodes: dict[str, list[Span]] = field(default_factory=dict)
+    """Open visits by node; several where a graph visits one several times at once."""
+
+
+class Spans:
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._runs: dict[str, _Run] = {}
+
+    def see(self, event: Event) -> None:
+        if event.type == "run_started":
+            span = self._tracer.start_span(
+                f"secondlook {event.workflow}",
+                attributes={"secondlook.run": event.run, "secondlook.workflow": event.workflow},
+            )
+            self._runs[event.run] = _Run(span)
+            return
+        run = self._runs.get(event.run)
+        if run is None:
+            return
+        if event.type == "node_started":
+            run.nodes.setdefault(event.node, []).append(self._node(run, event))
+        elif event.type == "node_finished":
+            _finish_node(run, event)
+        elif event.type == "routed":
+            run.span.add_event("routed", {"from": event.source, "to": event.to})
+        elif event.type == "warned":
+            run.span.add_event("warned", {"node": event.trouble.node, "error": event.trouble.error})
+        elif event.type == "answered":
+            self._answered(event.run, event.answer)
+
+    def left(self, run: str) -> None:
+        self._end(run, {"secondlook.stop_reason": "cancelled"})
+
+    def called(self, run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
+        held = self._runs.get(run)
+        if held is None:
+            return
+        now = time.time_ns()
+        visits = held.nodes.get(usage.node) or [held.span]
+        span = self._tracer.start_span(
+            f"chat {usage.model}",
+            context=set_span_in_context(visits[-1]),
+            kind=SpanKind.CLIENT,
+            start_time=now - int(seconds * _NANOSECONDS),
+            attributes=_of_call(usage),
+        )
+        if error is not None:
+            span.set_attribute("error.type", error)
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(now)
+
+    def _node(self, run: _Run, event: NodeStarted) -> Span:
+        attributes = {"secondlook.node": event.node}
+        if event.workflow:
+            attributes["secondlook.workflow"] = event.workflow
+        return self._tracer.start_span(
+            event.node, context=set_span_in_context(run.span), attributes=attributes
+        )
+
+    def _answered(self, run: str, answer: Answer) -> None:
+        usage = answer.usage
+        self._end(
+            run,
+            {
+                "secondlook.status": answer.status,
+                "secondlook.stop_reason": answer.stop_reason,
+                "secondlook.method": answer.method,
+                "secondlook.claims": len(answer.claims),
+                "secondlook.citations": len(answer.citations),
+                "secondlook.calls": usage.calls,
+                "gen_ai.usage.input_tokens": usage.tokens_in,
+                "gen_ai.usage.output_tokens": usage.tokens_out,
+                **({} if usage.cost is None else {"secondlook.cost": usage.cost}),
+            },
+            failed=answer.exit_code == _FAILED,
+        )
+
+    def _end(self, run: str, attributes: dict[str, Any], *, failed: bool = False) -> None:
+        held = self._runs.pop(run, None)
+        if held is None:
+            return
+        for visits in held.nodes.values():  # nodes that a deadline or a failure cut short
+            for span in visits:
+                span.end()
+        held.span.set_attributes(attributes)
+        if failed:
+            held.span.set_status(Status(StatusCode.ERROR))
+        held.span.end()
+
+
+def _finish_node(run: _Run, event: NodeFinished) -> None:
+    visits = run.nodes.get(event.node)
+    if not visits:  # a node that says several things has ended with the first
+        return
+    span = visits.pop(0)
+    for name, value in event.numbers.items():
+        if isinstance(value, int | float | bool):  # texts may be a person's own
+            span.set_attribute(f"secondlook.{name.replace(' ', '_')}", value)
+    span.end()
+
+
+def _of_call(usage: CallUsage) -> dict[str, str | int | float]:
+    provider, _, model = usage.model.partition(":")
+    told: dict[str, str | int | float] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": model or usage.model,
+        "gen_ai.usage.input_tokens": usage.tokens_in,
+        "gen_ai.usage.output_tokens": usage.tokens_out,
+        "gen_ai.usage.cache_read.input_tokens": usage.tokens_cached,
+        "secondlook.role": usage.role,
+        "secondlook.node": usage.node,
+        "secondlook.retries": usage.retries,
+        "secondlook.parse_failures": usage.parse_failures,
+    }
+    if usage.cost is not None:
+        told["secondlook.cost"] = usage.cost
+    return told
