@@ -15,7 +15,7 @@ export function Library() {
       <div className="library-head">
         <Brand />
         <a className="quiet" href={home}>
-          New question
+          New<span className="sr"> question</span>
         </a>
       </div>
       <ChooseLibrary />

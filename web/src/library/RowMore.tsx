@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { limitTo, openSource, reindex, removeDocument, stopJob } from "../actions";
-import { documentTarget, tableTarget } from "../panel/targets";
+import { limitTo, openSource, openTable, reindex, removeDocument, stopJob } from "../actions";
+import { documentTarget } from "../panel/targets";
 import { ago, count } from "../parts/words";
 import { useSelect } from "../store";
 import type { Doc } from "../types";
@@ -24,11 +24,7 @@ export function ReadyMore({ doc, gone }: { doc: NotedDoc } & Leaving) {
       ))}
       <div className="row-actions">
         {doc.tables.map((table) => (
-          <button
-            key={table.id}
-            type="button"
-            onClick={() => openSource(tableTarget({ ...table, title: table.name }, doc.id))}
-          >
+          <button key={table.id} type="button" onClick={() => openTable(table.id)}>
             {doc.tables.length > 1 ? `See table ${table.name}` : "See table"}
           </button>
         ))}

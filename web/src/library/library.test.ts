@@ -86,7 +86,7 @@ describe("words for a document", () => {
   const table = { id: "t", name: "berths", rows: 48123, columns: 4 };
 
   it("has letters for its kind", () => {
-    expect(["pdf", "markdown", "mail", "xlsx", "parquet"].map(kindLabel)).toEqual(
+    expect(["pdf", "markdown", "mail", "sheet", "parquet"].map(kindLabel)).toEqual(
       "PDF MD EML XLS PQT".split(" "),
     );
   });
@@ -95,7 +95,7 @@ describe("words for a document", () => {
     expect(sizeOf(doc())).toBe("84 p");
     expect(sizeOf(doc({ kind: "csv", pages: 0, tables: [table] }))).toBe("48k rows");
     expect(sizeInWords(doc({ kind: "csv", pages: 0, tables: [table] }))).toBe("48,123 rows");
-    expect(sizeOf(doc({ kind: "xlsx", pages: 0, tables: [table, table] }))).toBe("2 tables");
+    expect(sizeOf(doc({ kind: "sheet", pages: 0, tables: [table, table] }))).toBe("2 tables");
     expect(sizeInWords(doc({ kind: "text", pages: 0 }))).toBe("120 passages");
   });
 

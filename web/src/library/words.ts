@@ -3,12 +3,20 @@ import { count } from "../parts/words";
 import type { Doc, RunSummary } from "../types";
 
 const LABELS: Record<string, string> = {
+  bzip2: "BZ2",
   docx: "DOC",
+  gzip: "GZ",
   html: "HTM",
+  image: "IMG",
+  latex: "TEX",
   mail: "EML",
   markdown: "MD",
+  notebook: "NB",
   parquet: "PQT",
   pptx: "PPT",
+  sheet: "XLS",
+  sqlite: "DB",
+  subtitles: "SUB",
   text: "TXT",
   xlsx: "XLS",
 };
@@ -33,7 +41,7 @@ export function roughly(number: number): string {
   return `${digits}${unit[1]}`;
 }
 
-const OF_TABLES = new Set(["csv", "tsv", "xlsx", "xls", "ods", "parquet", "jsonl", "feather"]);
+const OF_TABLES = new Set(["csv", "sheet", "parquet", "sqlite", "jsonl"]);
 
 /** Whether a document is first of all a table: a report that holds one is not. */
 export function isTable(doc: Doc): boolean {

@@ -1,8 +1,7 @@
-import { openSource } from "../actions";
+import { openTable } from "../actions";
 import { count } from "../parts/words";
 import type { Analysis } from "../types";
 import { columnsUsed } from "./describe";
-import { tableTarget } from "./targets";
 
 /** What an analysis rests on: its tables, which words were taken for which columns, its checks. */
 export function AnalysisMade({ analysis }: { analysis: Analysis }) {
@@ -12,7 +11,7 @@ export function AnalysisMade({ analysis }: { analysis: Analysis }) {
       <ul>
         {analysis.inputs.map((input) => (
           <li key={input.id}>
-            <button type="button" onClick={() => openSource(tableTarget(input))}>
+            <button type="button" onClick={() => openTable(input.id)}>
               {input.title || input.name}
             </button>
             <small>{count(input.rows, "row")}</small>

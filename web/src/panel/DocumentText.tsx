@@ -78,7 +78,7 @@ export function PageText({ marked }: { marked: Marked }) {
   const mark = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new text is scrolled to anew
   useEffect(
-    () => mark.current?.scrollIntoView({ block: "center" }),
+    () => mark.current?.scrollIntoView({ block: "nearest" }),
     [marked.marked, marked.before],
   );
   return (

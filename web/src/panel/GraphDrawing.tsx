@@ -1,4 +1,4 @@
-import { useEffect, useId, useMemo, useRef } from "react";
+import { useEffect, useId, useMemo, useRef, useState } from "react";
 import { nodeName } from "../parts/words";
 import type { StepView } from "../run";
 import type { Graph } from "../types";
@@ -18,31 +18,51 @@ export function GraphDrawing({ graph, steps, over }: Props) {
   const drawing = useMemo(() => drawGraph(named(graph)), [graph]);
   const state = useMemo(() => graphState(graph, steps, over), [graph, steps, over]);
   const box = useRef<HTMLElement>(null);
+  const [whole, setWhole] = useState(false);
   const arrow = useId();
   const running = drawing.nodes.find(({ id }) => state.nodes.get(id)?.state === "running");
   useEffect(() => {
     if (running && box.current) bringIntoView(box.current, running, drawing.width);
   }, [running, drawing]);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section ref={box} className="graph" tabIndex={0} aria-label={`Graph of ${graph.name}`}>
-      <svg
-        viewBox={`0 0 ${drawing.width} ${drawing.height}`}
-        style={{ maxWidth: drawing.width }}
-        role="img"
-        aria-label={inWords(graph, state)}
+    <>
+      <section
+        ref={box}
+        className="graph"
+        data-whole={whole}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        tabIndex={0}
+        aria-label={`Graph of ${graph.name}`}
       >
-        <Arrows id={arrow} />
-        {inDrawingOrder(drawing.edges, state).map((edge) => (
-          <Edge key={edgeKey(edge.source, edge.target)} edge={edge} state={state} arrow={arrow} />
-        ))}
-        {drawing.nodes.map((node) => (
-          <Node key={node.id} node={node} {...(state.nodes.get(node.id) ?? IDLE)} />
-        ))}
-      </svg>
-    </section>
+        <svg
+          viewBox={`0 0 ${drawing.width} ${drawing.height}`}
+          style={{ width: drawing.width, minWidth: drawing.width * SMALLEST }}
+          role="img"
+          aria-label={inWords(graph, state)}
+        >
+          <Arrows id={arrow} />
+          {inDrawingOrder(drawing.edges, state).map((edge) => (
+            <Edge key={edgeKey(edge.source, edge.target)} edge={edge} state={state} arrow={arrow} />
+          ))}
+          {drawing.nodes.map((node) => (
+            <Node key={node.id} node={node} {...(state.nodes.get(node.id) ?? IDLE)} />
+          ))}
+        </svg>
+      </section>
+      {drawing.height > TALL && (
+        <button type="button" className="graph-more link" onClick={() => setWhole(!whole)}>
+          {whole ? "Show less of the graph" : "Show the whole graph"}
+        </button>
+      )}
+    </>
   );
 }
+
+/** A graph of this height does not fit beside its list. */
+const TALL = 420;
+
+/** Words smaller than this cannot be read: a wider graph is scrolled instead. */
+const SMALLEST = 0.85;
 
 const IDLE = { state: "idle", times: 0 } as const;
 
@@ -90,8 +110,8 @@ function Arrows({ id }: { id: string }) {
           viewBox="0 0 8 8"
           refX="7"
           refY="4"
-          markerWidth="7"
-          markerHeight="7"
+          markerWidth={kind === "taken" ? 11 : 7}
+          markerHeight={kind === "taken" ? 11 : 7}
           markerUnits="userSpaceOnUse"
           orient="auto-start-reverse"
         >

@@ -1,6 +1,6 @@
 import { isLive, type RunView } from "../run";
 import { AnalysisMade } from "./AnalysisMade";
-import { workflowsDrawn } from "./describe";
+import { choiceOf, workflowsDrawn } from "./describe";
 import { GraphDrawing } from "./GraphDrawing";
 import { Passages } from "./Passages";
 import { Steps } from "./Steps";
@@ -20,12 +20,7 @@ export function Made({ run }: { run: RunView | null }) {
   const over = !isLive(run);
   return (
     <>
-      {run.chosen && (
-        <p className="chosen">
-          <b>{run.chosen.workflow}</b>
-          {`: ${run.chosen.why}`}
-        </p>
-      )}
+      {run.chosen && <p className="chosen">{choiceOf(run.chosen)}</p>}
       {workflowsDrawn(run).map((name) => (
         <WorkflowGraph key={name} name={name} run={run} over={over} />
       ))}

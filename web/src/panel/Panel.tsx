@@ -12,21 +12,25 @@ export function Panel() {
   const run = useSelect((state) => state.run);
   const view = useSelect((state) => state.panel);
   const source = useSelect((state) => state.source);
+  const table = useSelect((state) => state.table);
   const body = useRef<HTMLDivElement>(null);
-  useOpener(source, body);
+  useOpener(source ?? table, body);
   const shown: Record<PanelView, React.ReactNode> = {
     made: <Made run={run} />,
-    source: <Source source={source} run={run} />,
+    source: <Source source={source} table={table} run={run} />,
   };
   return (
     <Sheet name="panel" upTo={1180} as="aside" label="How this answer was made">
-      <div ref={body}>
+      <div ref={body} className="panel-body">
         <Tabs chosen={view} />
         {TABS.map((tab) => (
           <div
             key={tab.view}
             id={tabPanelId(tab.view)}
+            className="panel-shown"
             role="tabpanel"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+            tabIndex={0}
             aria-labelledby={tabId(tab.view)}
             hidden={tab.view !== view}
           >
@@ -39,19 +43,22 @@ export function Panel() {
 }
 
 /** When a source is closed, by whatever means, the focus goes back to what opened it. */
-function useOpener(source: SourceTarget | null, body: RefObject<HTMLElement | null>): void {
+function useOpener(
+  opened: SourceTarget | string | null,
+  body: RefObject<HTMLElement | null>,
+): void {
   const pressed = useLastPressed();
   const opener = useRef<HTMLElement | null>(null);
   useLayoutEffect(() => {
     const active = document.activeElement;
     const nowhere = active === document.body;
     const from = nowhere ? pressed.current : active;
-    if (source !== null && from instanceof HTMLElement && !from.closest(".source")) {
+    if (opened !== null && from instanceof HTMLElement && !from.closest(".source")) {
       opener.current = from;
     }
-    if (source === null && (nowhere || body.current?.contains(active))) opener.current?.focus();
-    if (source === null) opener.current = null;
-  }, [source, body, pressed]);
+    if (opened === null && (nowhere || body.current?.contains(active))) opener.current?.focus();
+    if (opened === null) opener.current = null;
+  }, [opened, body, pressed]);
 }
 
 /** Safari does not focus a button that is clicked. */

@@ -1,5 +1,3 @@
-import { useEffect, useRef } from "react";
-import { closeSource } from "../actions";
 import { originalUrl } from "../api";
 import { pageOf } from "../parts/words";
 import type { RunView } from "../run";
@@ -7,42 +5,39 @@ import type { SourceTarget } from "../state";
 import { useSelect } from "../store";
 import { DocumentText } from "./DocumentText";
 import { OtherCitations } from "./OtherCitations";
+import { SourceHead } from "./SourceHead";
 import { TableSource } from "./TableSource";
-import { isTableTarget, targetKey } from "./targets";
+import { targetKey } from "./targets";
 import { WebText } from "./WebText";
 import "./source.css";
 
+interface Props {
+  source: SourceTarget | null;
+  /** Id of a table that is shown in place of a source. */
+  table: string | null;
+  run: RunView | null;
+}
+
 /** A source: the cited words in the text around them, a page of the web, or a table. */
-export function Source({ source, run }: { source: SourceTarget | null; run: RunView | null }) {
-  if (source === null) {
-    return (
-      <p className="panel-empty">
-        Choose a number in the answer, and its source opens here with the quoted words marked. A
-        document or table of the library can be read here too.
-      </p>
-    );
-  }
-  return <SourceShown key={targetKey(source)} source={source} run={run} />;
+export function Source({ source, table, run }: Props) {
+  if (table !== null) return <TableSource key={table} id={table} run={run} />;
+  if (source !== null) return <SourceShown key={targetKey(source)} source={source} run={run} />;
+  return (
+    <p className="panel-empty">
+      Choose a number in the answer, and its source opens here with the quoted words marked. A
+      document or table of the library can be read here too.
+    </p>
+  );
 }
 
 function SourceShown({ source, run }: { source: SourceTarget; run: RunView | null }) {
   const library = useLibraryOf(source, run);
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    // A page that was opened at this address leaves the focus where the browser puts it.
-    if (document.activeElement !== document.body) heading.current?.focus({ preventScroll: true });
-  }, []);
   return (
-    <article className="source">
-      <button type="button" className="back quiet" onClick={closeSource}>
-        <span aria-hidden="true">← </span>Back
-      </button>
-      <h2 ref={heading} tabIndex={-1}>
-        {source.number !== null && <b className="cited">{source.number}</b>} {source.title}
-      </h2>
+    <div className="source">
+      <SourceHead number={source.number} title={source.title} />
       <SourceBody source={source} run={run} library={library} />
       <OtherCitations source={source} run={run} />
-    </article>
+    </div>
   );
 }
 
@@ -53,7 +48,6 @@ interface BodyProps {
 }
 
 function SourceBody({ source, run, library }: BodyProps) {
-  if (isTableTarget(source)) return <TableSource target={source} run={run} library={library} />;
   if (source.origin === "web") return <WebText source={source} run={run} />;
   return (
     <DocumentText source={source} library={library}>
@@ -70,7 +64,7 @@ function useLibraryOf(source: SourceTarget, run: RunView | null): string {
   return here ? shown : (run?.library ?? shown);
 }
 
-function Original({ source, library, page }: BodyPropsOfOriginal) {
+function Original({ source, library, page }: OriginalProps) {
   const documents = useSelect((state) => state.documents);
   const doc = documents?.find(({ id }) => id === source.document);
   if (!doc?.has_original) return null;
@@ -87,7 +81,7 @@ function Original({ source, library, page }: BodyPropsOfOriginal) {
   );
 }
 
-interface BodyPropsOfOriginal {
+interface OriginalProps {
   source: SourceTarget;
   library: string;
   page: number | null;

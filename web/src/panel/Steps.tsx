@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { nodeName, seconds } from "../parts/words";
 import type { RunView, StepView } from "../run";
-import { isWeak, numbersOf } from "./describe";
+import { isWeak, numbersOf, routeOf } from "./describe";
 
 /** What was done, in the order in which it was done: the same as the graph, in words. */
 export function Steps({ run, over }: { run: RunView; over: boolean }) {
@@ -17,6 +17,7 @@ export function Steps({ run, over }: { run: RunView; over: boolean }) {
             key={at}
             step={step}
             heading={begins ? step.workflow : null}
+            why={routeOf(step, run.steps[at + 1])}
             weak={isWeak(step, troubled)}
             over={over}
           />
@@ -29,18 +30,19 @@ export function Steps({ run, over }: { run: RunView; over: boolean }) {
 interface StepProps {
   step: StepView;
   heading: string | null;
+  why: string | null;
   weak: boolean;
   over: boolean;
 }
 
-function Step({ step, heading, weak, over }: StepProps) {
+function Step({ step, heading, why, weak, over }: StepProps) {
   const state = step.state === "done" ? "done" : over ? "stopped" : "running";
   return (
     <li data-node={step.node} data-state={state} data-weak={weak}>
       {heading && <span className="steps-workflow">{heading}</span>}
       <div>
         <p>{sentenceOf(step, state)}</p>
-        <p className="why">{whyOf(step)}</p>
+        {why && <p className="why">{why}</p>}
         <Numbers step={step} />
       </div>
       <small>{step.state === "done" ? seconds(step.seconds) : ""}</small>
@@ -54,23 +56,18 @@ function sentenceOf(step: StepView, state: "done" | "stopped" | "running"): stri
   return step.said || nodeName(step.node);
 }
 
-function whyOf(step: StepView): string {
-  const { route } = step;
-  const here = step.said ? nodeName(step.node) : "";
-  const then = route ? `then ${nodeName(route.to).toLowerCase()}: ${route.why}` : "";
-  return [here, then].filter(Boolean).join(", ");
-}
-
 const SHOWN = 3;
 
 function Numbers({ step }: { step: StepView }) {
   const [all, setAll] = useState(false);
-  const numbers = numbersOf(step);
-  if (numbers.length === 0) return null;
-  const more = numbers.length - SHOWN;
+  const { telling, empty } = numbersOf(step);
+  const numbers = [...telling, ...empty];
+  const first = telling.slice(0, SHOWN);
+  const more = numbers.length - first.length;
+  if (step.state !== "done") return null;
   return (
     <p className="numbers">
-      {numbers.slice(0, all ? undefined : SHOWN).join(" · ")}
+      {[nodeName(step.node), ...(all ? numbers : first)].join(" · ")}
       {more > 0 && (
         <>
           {" "}

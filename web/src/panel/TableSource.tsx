@@ -3,19 +3,26 @@ import * as api from "../api";
 import { Problem } from "../api";
 import { count } from "../parts/words";
 import type { RunView } from "../run";
+import { useSelect } from "../store";
 import type { Scalar, TableView } from "../types";
 import { columnsUsed, shortNumber } from "./describe";
-import type { TableTarget } from "./targets";
-
-interface Props {
-  target: TableTarget;
-  run: RunView | null;
-  library: string;
-}
+import { SourceHead } from "./SourceHead";
 
 /** A table: its columns, what they hold, and its first rows. */
-export function TableSource({ target, run, library }: Props) {
-  const read = useTable(library, target.table);
+export function TableSource({ id, run }: { id: string; run: RunView | null }) {
+  const shown = useSelect((state) => state.library);
+  const used = run?.answer?.analysis?.inputs.find((input) => input.id === id);
+  const read = useTable(used ? (run?.library ?? shown) : shown, id);
+  const title = read instanceof Problem ? null : read?.title || read?.name;
+  return (
+    <div className="source">
+      <SourceHead number={null} title={title ?? used?.title ?? "Table"} />
+      <TableBody read={read} run={run} />
+    </div>
+  );
+}
+
+function TableBody({ read, run }: { read: TableView | Problem | null; run: RunView | null }) {
   if (read === null) return <p className="panel-empty">Reading the table …</p>;
   if (read instanceof Problem) {
     return <p className="note">{[read.detail, read.hint].filter(Boolean).join(" ")}</p>;
@@ -25,12 +32,12 @@ export function TableSource({ target, run, library }: Props) {
   );
   return (
     <>
+      <p className="source-place">{sizeOf(read)}</p>
       {read.warnings.map((warning) => (
         <p key={warning} className="note">
           {warning}
         </p>
       ))}
-      <p className="source-place">{sizeOf(read)}</p>
       <h3>Columns</h3>
       <Columns table={read} used={used} />
       <h3>{`First ${count(read.rows.length, "row")}`}</h3>

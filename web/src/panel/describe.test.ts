@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { StepView } from "../run";
 import type { SeenPassage } from "../types";
 import {
+  choiceOf,
   columnsUsed,
   isWeak,
   keptAndDropped,
   numbersOf,
   ordinal,
+  routeOf,
   scoresOf,
   workflowsDrawn,
 } from "./describe";
@@ -67,19 +69,37 @@ describe("which graphs are drawn", () => {
   });
 });
 
-describe("the numbers behind a step", () => {
-  it("puts those first that say something", () => {
-    const numbers = { graded: 10, missing: 0, best_score: 0.93471, grounded: true, query: null };
-    expect(numbersOf({ numbers })).toEqual([
-      "graded 10",
-      "best score 0.93",
-      "grounded yes",
-      "missing 0",
-    ]);
+describe("why a run went where it went", () => {
+  it("says what came next and why", () => {
+    const graded = step({ said: "Kept 1 of 10.", route: { to: "rewrite", why: "too little" } });
+    expect(routeOf(graded, step({ node: "rewrite" }))).toBe("Then rewrite: too little");
   });
 
-  it("does not round a small number to nothing", () => {
-    expect(numbersOf({ numbers: { risk: 0.00042 } })).toEqual(["risk 4.2e-4"]);
+  it("gives the reason alone where the way has no step of that name", () => {
+    const asked = step({ route: { to: "none", why: "no query is new" } });
+    expect(routeOf(asked, step({ node: "grade" }))).toBe("No query is new");
+  });
+
+  it("does not say twice what the step has said itself", () => {
+    const why = "One fact, so Secondlook used linear.";
+    expect(routeOf(step({ said: why, route: { to: "linear", why } }), undefined)).toBeNull();
+    expect(choiceOf({ workflow: "linear", why })).toBe(why);
+    expect(choiceOf({ workflow: "linear", why: "one fact" })).toBe("linear: one fact");
+  });
+});
+
+describe("the numbers behind a step", () => {
+  it("sets those apart that say something", () => {
+    const numbers = { graded: 10, missing: 0, best_score: 0.93471, grounded: true, query: null };
+    expect(numbersOf({ numbers })).toEqual({
+      telling: ["graded 10", "best score 0.93", "grounded yes"],
+      empty: ["missing 0"],
+    });
+  });
+
+  it("does not round a small number to nothing, and quotes what has several words", () => {
+    const { telling } = numbersOf({ numbers: { risk: 0.00042, query: "how deep", by: "reader" } });
+    expect(telling).toEqual(["risk 4.2e-4", "query “how deep”", "by reader"]);
   });
 
   it("calls a step weak that found something unsupported, or that had trouble", () => {

@@ -1,4 +1,6 @@
 /** The words of the panel: what a step did, and what became of a passage. */
+
+import { nodeName } from "../parts/words";
 import { AUTO, type RunView, type StepView } from "../run";
 import type { Analysis, Citation, Scalar, SeenPassage } from "../types";
 
@@ -11,22 +13,34 @@ export function workflowsDrawn(run: Pick<RunView, "workflow" | "chosen" | "steps
   return first ? [first] : [];
 }
 
+/** Why a workflow was chosen, as a sentence that names it. */
+export function choiceOf({ workflow, why }: { workflow: string; why: string }): string {
+  return why.includes(workflow) ? why : `${workflow}: ${why}`;
+}
+
+/** Where a step led and why, unless its own sentence has said so. */
+export function routeOf(step: StepView, next: StepView | undefined): string | null {
+  if (!step.route || step.route.why === step.said) return null;
+  const { to, why } = step.route;
+  if (next?.node === to) return `Then ${nodeName(to).toLowerCase()}: ${why}`;
+  return why.charAt(0).toUpperCase() + why.slice(1);
+}
+
 /** A step is weak where it found that something does not stand, or where something went wrong. */
 export function isWeak(step: StepView, troubled: ReadonlySet<string>): boolean {
   const { unsupported = 0, cut = 0 } = step.numbers;
   return Number(unsupported) > 0 || Number(cut) > 0 || troubled.has(step.node);
 }
 
-/** The numbers behind a sentence, those first that say something. */
-export function numbersOf(step: Pick<StepView, "numbers">): string[] {
+/** The numbers behind a sentence: those that say something, and those that say there was nothing. */
+export function numbersOf(step: Pick<StepView, "numbers">): { telling: string[]; empty: string[] } {
   const told = Object.entries(step.numbers).filter(([, value]) => value !== null && value !== "");
-  const [telling, empty] = [
-    told.filter(([, v]) => isTelling(v)),
-    told.filter(([, v]) => !isTelling(v)),
-  ];
-  return [...telling, ...empty].map(
-    ([name, value]) => `${name.replaceAll("_", " ")} ${short(value)}`,
-  );
+  const inWords = (entries: [string, Scalar][]) =>
+    entries.map(([name, value]) => `${name.replaceAll("_", " ")} ${short(value)}`);
+  return {
+    telling: inWords(told.filter(([, value]) => isTelling(value))),
+    empty: inWords(told.filter(([, value]) => !isTelling(value))),
+  };
 }
 
 function isTelling(value: Scalar): boolean {
@@ -36,7 +50,7 @@ function isTelling(value: Scalar): boolean {
 function short(value: Scalar): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return shortNumber(value);
-  return `“${value}”`;
+  return value?.includes(" ") ? `“${value}”` : `${value}`;
 }
 
 export function shortNumber(value: number): string {

@@ -81,7 +81,7 @@ describe("a line through points", () => {
       { x: 5, y: 5 },
       { x: 0, y: 9 },
     ]);
-    expect(bent).toBe("M0.0 0.0 Q5.0 5.0 0.0 9.0 L0.0 9.0");
+    expect(bent).toBe("M0.0 0.0 Q5.0 5.0 0.0 9.0");
   });
 
   it("is nothing where there are no points", () => {

@@ -44,10 +44,12 @@ export function boxWidth(label: string): number {
 
 export function drawGraph(graph: Graph): Drawing {
   const plan = new DagreGraph({ multigraph: true });
-  plan.setGraph({ rankdir: "TB", nodesep: 10, edgesep: 10, ranksep: 20, marginx: 4, marginy: 4 });
+  plan.setGraph({ rankdir: "TB", nodesep: 10, edgesep: 10, ranksep: 18, marginx: 4, marginy: 4 });
   plan.setDefaultEdgeLabel(() => ({}));
   for (const { id, label } of graph.nodes) plan.setNode(id, sizeOf(id, label));
-  for (const { source, target } of graph.edges) plan.setEdge(source, target, {});
+  for (const { source, target } of graph.edges) {
+    if (source !== target) plan.setEdge(source, target, {});
+  }
   layout(plan);
   const { width = 0, height = 0 } = plan.graph();
   return {
@@ -56,9 +58,21 @@ export function drawGraph(graph: Graph): Drawing {
     nodes: graph.nodes.map(({ id, label }) => placed(id, label, plan.node(id))),
     edges: graph.edges.map((edge) => ({
       ...edge,
-      path: curve(plan.edge(edge.source, edge.target).points ?? []),
+      path: pathOf(plan, edge.source, edge.target),
     })),
   };
+}
+
+function pathOf(plan: DagreGraph, source: string, target: string): string {
+  if (source === target) return loopAt(plan.node(source));
+  return curve(plan.edge(source, target).points ?? []);
+}
+
+/** A step that may follow itself has a loop under its left corner, where its badge is not. */
+function loopAt({ x, y, width, height }: Point & { width: number; height: number }): string {
+  const [left, bottom] = [x - width / 2, y + height / 2];
+  const reach = `${xy({ x: left - 12, y: y + 2 })} ${xy({ x: left - 2, y: bottom + 14 })}`;
+  return `M${xy({ x: left, y: y + 3 })} C${reach} ${xy({ x: left + 10, y: bottom })}`;
 }
 
 function sizeOf(id: string, label: string): { width: number; height: number } {
@@ -78,12 +92,11 @@ export function curve(points: readonly Point[]): string {
   const [first, ...rest] = points;
   const last = rest.at(-1);
   if (!first || !last) return "";
-  const bends = rest.slice(0, -1).map((bend, at) => {
-    const next = rest[at + 1] ?? last;
-    const rounded = at === rest.length - 2 ? next : middle(bend, next);
-    return `Q${xy(bend)} ${xy(rounded)}`;
-  });
-  return [`M${xy(first)}`, ...bends, `L${xy(last)}`].join(" ");
+  const bends = rest.slice(0, -1);
+  if (bends.length === 0) return `M${xy(first)} L${xy(last)}`;
+  // The last bend ends at the last point: a line of no length would turn the arrow the wrong way.
+  const ends = bends.map((bend, at) => middle(bend, bends[at + 1] ?? bend)).with(-1, last);
+  return `M${xy(first)} ${bends.map((bend, at) => `Q${xy(bend)} ${xy(ends[at] ?? last)}`).join(" ")}`;
 }
 
 function middle(one: Point, other: Point): Point {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { documentTarget, isTableTarget, tableTarget, targetKey, webAddress } from "./targets";
+import { documentTarget, targetKey, webAddress } from "./targets";
 import { turnBack, turnOn, windowOf } from "./windows";
 
 describe("what the source tab shows", () => {
@@ -27,10 +27,10 @@ describe("what the source tab shows", () => {
     expect([turnBack(middle), turnOn(middle)]).toEqual([null, null]);
   });
 
-  it("tells a table from its document", () => {
-    const table = tableTarget({ id: "t1", title: "Sales" }, "d");
-    expect(isTableTarget(table)).toBe(true);
-    expect(targetKey(table)).not.toBe(targetKey(documentTarget({ id: "d", title: "T", pages: 0 })));
+  it("tells two places of one document apart", () => {
+    const one = { ...documentTarget({ id: "d", title: "T", pages: 3 }), start: 5, end: 9 };
+    expect(targetKey(one)).not.toBe(targetKey({ ...one, start: 6 }));
+    expect(targetKey(one)).toBe(targetKey({ ...one }));
   });
 
   it("makes no link of what is no address of the web", () => {
