@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -158,19 +158,15 @@ class Security:
 def _with_headers(scope: Scope, send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=_lists(message))
+            headers = MutableHeaders(raw=list(message.get("headers", [])))
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             if scope["path"].startswith(("/api", "/v1")):
                 headers.setdefault("cache-control", "no-store")
+            message["headers"] = headers.raw
         await send(message)
 
     return sending
-
-
-def _lists(message: Message) -> dict[str, Any]:
-    message["headers"] = list(message.get("headers", []))
-    return dict(message)
 
 
 def _foreign_form(method: str, headers: Headers) -> Problem | None:
