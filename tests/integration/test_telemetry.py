@@ -1,0 +1,259 @@
+"""Runs told to OpenTelemetry: a real engine, the SDK's own exporters, a real receiver."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client.parser import text_string_to_metric_families
+
+from secondlook.app import Secondlook
+from secondlook.errors import ModelUnavailable
+from secondlook.library import Library
+from secondlook.telemetry.meters import Meters
+from secondlook.telemetry.observing import Telemetry
+from secondlook.telemetry.opening import observer_for
+from secondlook.telemetry.port import SILENT
+from secondlook.telemetry.spans import Spans
+from tests.support.asking_http import QUESTION, library_at
+from tests.support.function_model import FunctionModel, models_of
+from tests.support.serving import client_of, settings_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from opentelemetry.sdk.trace import ReadableSpan
+
+    from secondlook.models import ChatRequest
+    from secondlook.settings import Settings
+
+MODEL = {"default": "ollama:function"}
+
+
+class Watched:
+    """An observer whose spans and metrics can be looked at."""
+
+    def __init__(self) -> None:
+        self.exporter = InMemorySpanExporter()
+        traces = TracerProvider(shutdown_on_exit=False)
+        traces.add_span_processor(SimpleSpanProcessor(self.exporter))
+        self.reader = InMemoryMetricReader()
+        self.metrics = MeterProvider([self.reader], shutdown_on_exit=False)
+        self.observer = Telemetry(
+            Spans(traces.get_tracer("test")), Meters(self.metrics.get_meter("test"))
+        )
+
+    def spans(self) -> list[ReadableSpan]:
+        return list(self.exporter.get_finished_spans())
+
+    def points(self, name: str) -> list[Any]:
+        data = self.reader.get_metrics_data()
+        assert data is not None
+        return [
+            point
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+            if metric.name == name
+            for point in metric.data.data_points
+        ]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    library_at(tmp_path)
+    return settings_at(tmp_path, models=MODEL, answer={"workflow": "linear"})
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+    made = Watched()
+    monkeypatch.setattr("secondlook.app.secondlook.observer_for", lambda _: made.observer)
+    yield made
+    made.metrics.shutdown()
+
+
+def _engine(settings: Settings, reply: Callable[[ChatRequest], str]) -> Secondlook:
+    library = Library.open(settings.library.path, settings=settings)
+    return Secondlook(library, settings=settings, models=models_of(FunctionModel(reply)))
+
+
+def test_a_run_is_a_trace_of_nodes_and_calls(settings: Settings, watched: Watched) -> None:
+    with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
+        answer = engine.ask(QUESTION)
+    spans = {span.name: span for span in watched.spans()}
+    run, node, call = spans["secondlook linear"], spans["answer"], spans["chat ollama:function"]
+    assert run.context is not None
+    assert node.context is not None
+    assert run.parent is None
+    assert node.parent is not None
+    assert node.parent.span_id == run.context.span_id
+    assert call.parent is not None
+    assert call.parent.span_id == node.context.span_id
+    assert {"retrieve", "rerank", "answer", "finish"} <= set(spans)
+    assert run.attributes is not None
+    assert run.attributes["secondlook.status"] == answer.status
+    assert call.attributes is not None
+    assert call.attributes["gen_ai.request.model"] == "function"
+    assert call.attributes["gen_ai.usage.input_tokens"] == answer.usage.tokens_in > 0
+
+
+def test_nothing_that_was_asked_or_read_leaves(settings: Settings, watched: Watched) -> None:
+    with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
+        engine.ask(QUESTION)
+    told = "".join(span.to_json() for span in watched.spans()).casefold()
+    assert "chat ollama:function" in told
+    for private in ("berth", "metres", "how deep", "survey"):
+        assert private not in told
+
+
+def test_a_model_that_fails_is_an_error_of_its_call(settings: Settings, watched: Watched) -> None:
+    def away(_: ChatRequest) -> str:
+        raise ModelUnavailable("it is away")
+
+    with _engine(settings, away) as engine:
+        engine.ask(QUESTION)
+    call = next(span for span in watched.spans() if span.name.startswith("chat"))
+    assert call.attributes is not None
+    assert call.attributes["error.type"] == "ModelUnavailable"
+    assert not call.status.is_ok
+
+
+def test_runs_nodes_and_tokens_are_counted(settings: Settings, watched: Watched) -> None:
+    with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
+        answers = [engine.ask(QUESTION), engine.ask("Who voted against the money?")]
+    counted = watched.points("secondlook.runs")
+    assert sum(point.value for point in counted) == 2
+    assert {point.attributes["workflow"] for point in counted} == {"linear"}
+    read = [p for p in watched.points("secondlook.tokens") if p.attributes["kind"] == "input"]
+    assert sum(point.value for point in read) == sum(a.usage.tokens_in for a in answers)
+    nodes = {point.attributes["node"] for point in watched.points("secondlook.node.duration")}
+    assert {"retrieve", "answer"} <= nodes
+
+
+def test_a_run_that_is_left_ends_its_trace(settings: Settings, watched: Watched) -> None:
+    with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
+        events = engine.stream(QUESTION)
+        assert next(events).type == "run_started"
+        events.close()
+    [run] = [span for span in watched.spans() if span.name == "secondlook linear"]
+    assert run.attributes is not None
+    assert run.attributes["secondlook.stop_reason"] == "cancelled"
+    [left] = watched.points("secondlook.runs")
+    assert left.attributes["status"] == "cancelled"
+
+
+def test_an_observer_that_fails_costs_no_answer(
+    settings: Settings, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("no more room")
+
+    for half in (watched.observer._spans, watched.observer._meters):
+        for name in ("see", "called"):
+            monkeypatch.setattr(half, name, broken)
+    with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
+        assert engine.ask(QUESTION).status == "answered"
+
+
+def test_off_by_default_and_then_nothing_is_imported(tmp_path: Path) -> None:
+    assert observer_for(settings_at(tmp_path)) is SILENT
+    code = "import sys, secondlook.app; sys.exit('secondlook.telemetry.spans' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class _Receiver(BaseHTTPRequestHandler):
+    taken: list[tuple[str, bytes]]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.taken.append((self.path, body))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+_SCRIPT = """
+import sys
+from secondlook.settings import load
+from secondlook.app import Secondlook
+with Secondlook.open(settings=load().settings) as engine:
+    print(engine.ask(sys.argv[1]).status)
+"""
+
+
+def test_a_collector_is_sent_every_span_before_the_program_ends(settings: Settings) -> None:
+    taken: list[tuple[str, bytes]] = []
+    handler = type("Handler", (_Receiver,), {"taken": taken})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _SCRIPT, QUESTION],
+            env={
+                "SECONDLOOK_LIBRARY_PATH": str(settings.library.path),
+                "SECONDLOOK_RUNS_PATH": str(settings.runs.path),
+                "SECONDLOOK_ANSWER_WORKFLOW": "linear",
+                "SECONDLOOK_TELEMETRY_ENABLE": "true",
+                "SECONDLOOK_TELEMETRY_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+                "HOME": str(settings.library.path),
+            },
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert done.stdout.strip() == "answered"
+    names = {
+        span.name
+        for path, body in taken
+        if path == "/v1/traces"
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    }
+    assert {"secondlook linear", "retrieve", "finish"} <= names
+    assert any(path == "/v1/metrics" for path, _ in taken)
+
+
+def test_prometheus_fetches_what_the_server_did(tmp_path: Path) -> None:
+    library_at(tmp_path)
+    with client_of(tmp_path, serve={"metrics": True}, answer={"workflow": "linear"}) as client:
+        assert client.post("/api/ask", json={"question": QUESTION}).status_code == 200
+        reply = client.get("/metrics")
+    assert reply.headers["content-type"].startswith("text/plain")
+    families = {family.name: family for family in text_string_to_metric_families(reply.text)}
+    runs = families["secondlook_runs"].samples
+    assert [(s.labels["workflow"], s.value) for s in runs if s.name.endswith("_total")] == [
+        ("linear", 1.0)
+    ]
+    assert families["secondlook_runs_running"].samples[0].value == 0
+    assert "secondlook_node_duration_seconds" in families
+
+
+def test_metrics_are_not_served_unless_set(tmp_path: Path) -> None:
+    with client_of(tmp_path) as client:
+        reply = client.get("/metrics")
+    assert reply.status_code == 404
+    assert reply.json()["code"] == "metrics_off"
+    assert "serve.metrics" in reply.json()["hint"]
+
+
+def test_metrics_need_the_token(tmp_path: Path) -> None:
+    with client_of(tmp_path, token="right", serve={"metrics": True}) as client:  # noqa: S106
+        assert client.get("/metrics").status_code == 401
