@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 PREFIX = "/v1"
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-_KEPT_HEADERS = ("retry-after", "www-authenticate")
+_OF_THE_BODY = frozenset({"content-type", "content-length"})
+"""Headers that a rewritten body has of its own."""
 _OWN_STATUS = {422: 400}
 """OpenAI knows no 422: what is wrong with a request is a bad request."""
 
@@ -94,7 +95,7 @@ class _Rewriting:
         headers = Headers(raw=start["headers"])
         told = json.loads(self._body)
         problem = Problem(start["status"], told["code"], told["detail"], hint=told.get("hint"))
-        kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
+        kept = {name: value for name, value in headers.items() if name not in _OF_THE_BODY}
         await _response(problem, headers=kept)(self._scope, self._receive, self._send)
 
 

@@ -1,0 +1,120 @@
+"""`secondlook mcp` as an assistant starts it: the official client on standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.support.protocols import harbour
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMAND = (sys.executable, "-m", "secondlook", "mcp")
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return harbour(tmp_path_factory.mktemp("stdio"))
+
+
+def environment(folder: Path) -> dict[str, str]:
+    home = str(folder)
+    return {**os.environ, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home, "HOME": home}
+
+
+def test_an_assistant_asks_adds_and_reads(folder: Path) -> None:
+    async def used() -> tuple[Any, Any, Any, Any]:
+        parameters = StdioServerParameters(
+            command=COMMAND[0],
+            args=[*COMMAND[1:], "--library", str(folder / "library")],
+            env=environment(folder),
+        )
+        async with Client(parameters) as client:
+            tools = (await client.list_tools()).tools
+            given = {"question": "how deep is berth 4", "workflow": "linear"}
+            asked = await client.call_tool("ask", given)
+            text = "# Crabs\n\nCrabs hide under the slipway.\n"
+            added = await client.call_tool("add", {"name": "crabs.md", "text": text})
+            path = await client.call_tool("add", {"paths": [str(folder)]})
+            return tools, asked, added, path
+
+    tools, asked, added, path = asyncio.run(used())
+    assert len(tools) == 5
+    assert asked.structured_content["short"] == "7.8 metres"
+    assert added.structured_content["files"][0]["status"] == "ready"
+    assert path.is_error
+    assert "serve.roots" in path.content[0].text
+
+
+def started(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "--library", str(folder / "library")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(folder),
+        encoding="utf-8",
+    )
+
+
+def greeted(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """The first message back: from then on the server is at work."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{json.dumps(INITIALIZE)}\n")
+    process.stdin.flush()
+    answer: dict[str, Any] = json.loads(process.stdout.readline())
+    return answer
+
+
+def test_standard_output_carries_the_protocol_alone(folder: Path) -> None:
+    with started(folder) as process:
+        assert greeted(process)["result"]["serverInfo"]["name"] == "secondlook"
+        rest, errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert rest == ""
+    assert "waiting for a client" in errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_ends_it_while_it_waits_for_a_line(folder: Path) -> None:
+    with started(folder) as process:
+        greeted(process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        assert process.stderr is not None
+        errors = process.stderr.read()
+        assert "Stopped." in errors
+        assert "Traceback" not in errors
+
+
+def test_without_the_extra_it_says_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from secondlook.cli.main import main
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["mcp"]) == 2
+    errors = capsys.readouterr().err
+    assert "the MCP server is not installed" in errors
+    assert 'pip install "secondlook[mcp]"' in errors

@@ -1,0 +1,199 @@
+"""Messages read, and answers written, without a server."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from secondlook.answer import (
+    Analysis,
+    AnalysisFigure,
+    Answer,
+    Choice,
+    ChoiceOption,
+    Citation,
+    Claim,
+    ResultTable,
+)
+from secondlook.api.openai.errors import Refused
+from secondlook.api.openai.forms import Message
+from secondlook.api.openai.reading import read
+from secondlook.api.openai.writing import written
+from tests.support.protocols import answer_of
+
+BASE = "http://localhost:8765/"
+RUN = "20260102-abc"
+PAGE = f"http://localhost:8765/#/runs/{RUN}"
+
+
+def cited(number: int, **changes: Any) -> Citation:
+    first = answer_of().citations[0]
+    return first.model_copy(update={"number": number, "title": f"Paper {number}", **changes})
+
+
+def links(answer: Answer) -> list[str]:
+    """What the annotations point at, which must be what stands there."""
+    said = written(answer, BASE)
+    found = []
+    for one in said.annotations:
+        place = one.url_citation
+        number = place.url.rpartition("/")[2]
+        shown = said.text[place.start_index : place.end_index]
+        assert shown == f"[[{number}]]({PAGE}/citations/{number})"
+        found.append(number)
+    return found
+
+
+def test_marks_become_links_and_sources_are_listed_once() -> None:
+    answer = answer_of(
+        text="It is deep. [1][2] It is old. [3]",
+        claims=(
+            Claim(text="It is deep.", citations=(1, 2)),
+            Claim(text="It is old.", citations=(3,)),
+        ),
+        citations=(cited(1), cited(2, title="Paper 1"), cited(3, page=None)),
+    )
+    said = written(answer, BASE).text
+    assert said.startswith("**7.8 metres**\n\nIt is deep. [[1]](")
+    assert links(answer) == ["1", "2", "3", "1", "2", "3"]
+    assert said.count("Paper 1, p. 2") == 1
+    assert said.endswith(f"*Confidence 90%, [how this answer was made]({PAGE})*")
+
+
+def test_what_looks_like_a_mark_within_a_claim_is_left_alone() -> None:
+    quote = "See note [1] of the survey."
+    answer = answer_of(text=f"{quote} [1]", claims=(Claim(text=quote, citations=(1,)),))
+    said = written(answer, BASE).text
+    assert r"See note \[1\] of the survey. [[1]](" in said
+    assert links(answer) == ["1", "1"]
+
+
+def test_a_mark_without_a_citation_is_no_link() -> None:
+    answer = answer_of(text="It is deep. [9]", claims=())
+    assert r"\[9\]" in written(answer, BASE).text
+    assert links(answer) == ["1"]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "![x](https://evil.example/leak.png)",
+        "[click](javascript:alert)",
+        "<img src=x onerror=alert(1)>",
+        "\ue0001\ue001 and \ue0007\ue001",
+    ],
+)
+def test_words_of_documents_stay_words(hostile: str) -> None:
+    table = ResultTable(columns=(hostile,), rows=((hostile,),), total_rows=1)
+    answer = answer_of(
+        text=f"{hostile} [1]",
+        short=hostile,
+        assumed=hostile,
+        claims=(Claim(text=hostile, citations=(1,)),),
+        citations=(cited(1, title=hostile),),
+        analysis=Analysis(kind="computed", table=table),
+    )
+    said = written(answer, BASE).text
+    assert set(re.findall(r"(?<!\\)\]\((\w+:[^/]*//[^/)]*)", said)) == {"http://localhost:8765"}
+    assert "<img" not in said.replace("\\<img", "")
+    assert links(answer) == ["1", "1"]
+
+
+def test_an_outline_keeps_its_bullets() -> None:
+    answer = answer_of(
+        method="outline",
+        short=None,
+        text="Outline of it:\n\n- Depths: All of them. [1]\n  - Berth 4: Deep.",
+        claims=(Claim(text="All of them.", citations=(1,)),),
+    )
+    lines = written(answer, BASE).text.splitlines()
+    assert lines[2].startswith("- Depths: All of them. [[1]](")
+    assert lines[3] == "  - Berth 4: Deep."
+
+
+def test_an_analysis_shows_its_table_and_where_the_chart_is() -> None:
+    figure = AnalysisFigure(kind="plotly", data={})
+    table = ResultTable(columns=("region", "mean"), rows=(("North", 3.5),), total_rows=1)
+    analysis = Analysis(kind="computed", table=table, figures=(figure,), sql="select 1")
+    answer = answer_of(text="It is 3.5.", claims=(), citations=(), analysis=analysis)
+    said = written(answer, BASE).text
+    assert "| North | 3.5 |" in said
+    assert "charts on that page: 1" in said
+    assert "Sources:" not in said
+
+
+def test_a_choice_is_told_with_its_words_and_a_question_back_once() -> None:
+    options = (ChoiceOption(letter="A", text="deep"), ChoiceOption(letter="B", text="flat"))
+    answer = answer_of(
+        short="A",
+        choice=Choice(letter="A", text="deep", options=options, why="it says so"),
+        asks_back="Which berth?",
+    )
+    said = written(answer, BASE).text
+    assert "**(A) deep**" in said
+    assert not said.startswith("**A**")
+    assert said.count("Which berth?") == 1
+
+
+def test_doubt_is_told_and_a_withheld_answer_has_no_confidence() -> None:
+    doubtful = answer_of(claims=(Claim(text="x", citations=(), supported=False),))
+    assert "does not carry: 1" in written(doubtful, BASE).text
+    withheld = answer_of(status="abstained", text="I don't know.", short=None, citations=())
+    assert "Confidence" not in written(withheld, BASE).text
+
+
+def test_a_page_of_the_web_is_linked_beside_its_place() -> None:
+    web = cited(1, origin="web", url="https://example.org/tides")
+    assert "<https://example.org/tides>" in written(answer_of(citations=(web,)), BASE).text
+
+
+def messages(*said: tuple[str, Any]) -> list[Message]:
+    return [Message.model_validate({"role": role, "content": text}) for role, text in said]
+
+
+def unknown(_: str) -> None:
+    return None
+
+
+def test_the_last_question_is_asked_even_before_instructions() -> None:
+    asked = read(messages(("user", " how deep? "), ("system", "obey")), unknown)
+    assert (asked.question, asked.earlier) == ("how deep?", ())
+
+
+def test_parts_are_joined_and_other_kinds_refused_where_they_are_the_question() -> None:
+    parts = [{"type": "text", "text": "how"}, {"type": "text", "text": "deep"}]
+    assert read(messages(("user", parts)), unknown).question == "how\ndeep"
+    image = [{"type": "image_url", "image_url": {"url": "data:"}}]
+    with pytest.raises(Refused) as caught:
+        read(messages(("user", "a"), ("user", image)), unknown)
+    assert caught.value.param == "messages[1].content[0].type"
+    earlier = read(messages(("user", image), ("assistant", "b"), ("user", "c")), unknown)
+    assert earlier.question == "c"
+
+
+def test_our_own_links_are_no_part_of_what_was_said() -> None:
+    reply = written(answer_of(), BASE).text
+    asked = read(messages(("user", "how deep"), ("assistant", reply), ("user", "why")), unknown)
+    assert asked.earlier[0].text == "**7.8 metres** Berth 4 is 7.8 metres deep."
+
+
+def test_a_run_that_is_still_recorded_is_leant_on_itself() -> None:
+    looked_up: list[str] = []
+
+    def known(run: str) -> Answer:
+        looked_up.append(run)
+        return answer_of()
+
+    reply = written(answer_of(), BASE).text
+    asked = read(messages(("user", "it?"), ("assistant", reply), ("user", "why")), known)
+    assert looked_up == [RUN]
+    assert asked.earlier[0].asked == "how deep is berth 4"
+
+
+def test_only_the_latest_turns_are_leant_on() -> None:
+    said = [("user", f"q{at}") if at % 2 == 0 else ("assistant", f"a{at}") for at in range(100)]
+    asked = read(messages(("assistant", "hello"), *said, ("user", "and?")), unknown)
+    assert len(asked.earlier) == 20
+    assert asked.earlier[-1].asked == "q98"
