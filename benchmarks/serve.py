@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
-import psutil
+import psutil  # type: ignore[import-untyped,unused-ignore]
 
 from secondlook.library import Library, samples_folder
 from secondlook.settings import load
