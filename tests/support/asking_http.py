@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -42,13 +43,23 @@ def library_at(folder: Path) -> None:
 class Gate:
     """A model that waits until a test says so; then it says what the passage says."""
 
-    opened: threading.Event = field(default_factory=threading.Event)
     asked: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    _is_open: threading.Event = field(default_factory=threading.Event)
+    _waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = field(default_factory=list)
 
     async def reply(self, request: ChatRequest) -> str:
+        mine = asyncio.Event()
+        self._waiting.append((asyncio.get_running_loop(), mine))
         self.asked.release()
-        await asyncio.to_thread(self.opened.wait, 20)
+        if not self._is_open.is_set():
+            await mine.wait()
         return "Berth 4 is 7.8 metres deep [1]."
+
+    def open(self) -> None:
+        self._is_open.set()
+        for loop, waiting in self._waiting:
+            with contextlib.suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(waiting.set)
 
     def libraries(self, settings: Settings) -> Libraries:
         return Libraries(settings, opening=self._opened)
@@ -68,7 +79,7 @@ def gated(folder: Path, **sections: dict[str, Any]) -> Iterator[tuple[TestClient
         with client_of(folder, libraries=libraries, **sections) as client:
             yield client, gate
     finally:
-        gate.opened.set()
+        gate.open()
 
 
 @contextmanager
@@ -81,7 +92,7 @@ def gated_server(folder: Path, **sections: dict[str, Any]) -> Iterator[tuple[Ser
         with served(folder, libraries=libraries, **sections) as server:
             yield server, gate
     finally:
-        gate.opened.set()
+        gate.open()
 
 
 @dataclass(frozen=True, slots=True)

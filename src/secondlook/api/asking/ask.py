@@ -57,7 +57,8 @@ async def ask(
         await begun(live)
         return live_stream(live, left=left)
     try:
-        return json_response(await _answered(live, request))
+        answer = await _answered(live, request)
+        return json_response(answer) if answer else Response(status_code=204)
     finally:
         left()
 
@@ -100,15 +101,13 @@ def _accepts_stream(request: Request) -> bool:
     return STREAM in request.headers.get("accept", "")
 
 
-async def _answered(live: LiveRun, request: Request) -> Answer:
-    """The answer; if the client goes before it is there, nobody needs it any more."""
+async def _answered(live: LiveRun, request: Request) -> Answer | None:
+    """The answer; None where the client has gone before it was there."""
     answer = asyncio.create_task(live.answered())
     gone = asyncio.create_task(_gone(request))
     try:
         await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not answer.done():
-            raise asyncio.CancelledError(CLIENT_LEFT)
-        return answer.result()
+        return answer.result() if answer.done() else None
     finally:
         answer.cancel()
         gone.cancel()

@@ -1,0 +1,409 @@
+"""Runs that wait, go on, are watched, left, stopped, resumed and deleted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from secondlook.api.asking.conversation import turns_before
+from secondlook.api.asking.live import Ask
+from secondlook.memory.runs import RunStore
+from tests.support.asking_http import (
+    QUESTION,
+    events_of,
+    gated,
+    gated_server,
+    library_at,
+)
+from tests.support.serving import client_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fastapi.testclient import TestClient
+
+
+@pytest.fixture
+def folder(tmp_path: Path, library: Path) -> Path:
+    """A folder with a copy of the shared library."""
+    shutil.copytree(library / "library", tmp_path / "library")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("asked")
+    library_at(made)
+    return made
+
+
+def ask(client: TestClient, **body: Any) -> Any:
+    return client.post("/api/ask", json={"question": QUESTION, "workflow": "linear", **body})
+
+
+def detached(client: TestClient, **body: Any) -> str:
+    reply = ask(client, detach=True, **body)
+    assert reply.status_code == 202, reply.text
+    told = reply.json()
+    assert told["events"] == f"{told['url']}/events"
+    return str(told["run"])
+
+
+def shown(client: TestClient, run: str) -> Any:
+    reply = client.get(f"/api/runs/{run}")
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def watched(client: TestClient, run: str, **options: Any) -> list[Any]:
+    reply = client.get(f"/api/runs/{run}/events", **options)
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    return events_of(reply.text)
+
+
+def runs_of(client: TestClient) -> Any:
+    return client.app.state.served.runs  # type: ignore[attr-defined]
+
+
+def put_away(client: TestClient, reply: Any) -> str:
+    """The run of an answer, once nothing works on it any more."""
+    run = str(reply.json()["run"])
+    assert runs_of(client).live(run).put_away.wait(20)
+    return run
+
+
+# Watching
+
+
+def test_a_detached_run_goes_on_and_is_watched_from_any_event(folder: Path) -> None:
+    with gated(folder) as (client, gate):
+        run = detached(client)
+        assert gate.asked.acquire(timeout=20)
+        assert shown(client, run)["status"] == "running"
+        gate.open()
+        events = watched(client, run)
+        assert [one.id for one in events] == sorted({one.id for one in events})
+        assert [events[0].event, events[-1].event] == ["run_started", "answered"]
+        assert all(json.loads(one.data)["type"] == one.event for one in events)
+        half = events[len(events) // 2]
+        for options in (
+            {"params": {"after": half.id}},
+            {"headers": {"last-event-id": str(half.id)}},
+        ):
+            rest = watched(client, run, **options)
+            assert [one for one in rest if one.event != "token"] == [
+                one for one in events[len(events) // 2 + 1 :] if one.event != "token"
+            ]
+        assert watched(client, run, params={"after": 10_000}) == []
+        assert watched(client, run, headers={"last-event-id": "rubbish"})[0].id == 1
+        view = shown(client, run)
+        assert view["status"] == view["answer"]["status"] == "answered"
+        assert view["library"] == "default"
+
+
+def test_who_lags_behind_loses_no_text(folder: Path) -> None:
+    with gated(folder) as (client, gate):
+        gate.open()
+        run = detached(client)
+        answer = runs_of(client)
+        list(watched(client, run))
+        pieces = [one for one in watched(client, run) if one.event == "token"]
+        text = "".join(json.loads(one.data)["text"] for one in pieces)
+        said = " ".join(claim["text"] for claim in shown(client, run)["answer"]["claims"])
+        assert " ".join(text.split()).startswith(said.split()[0])
+        assert answer.live(run) is not None
+
+
+def test_a_run_of_before_is_read_from_the_record(folder: Path) -> None:
+    with client_of(folder) as client:
+        run = ask(client).json()["run"]
+        live = watched(client, run)
+    with client_of(folder) as client:
+        again = watched(client, run)
+        assert json.loads(again[-1].data)["answer"] == json.loads(live[-1].data)["answer"]
+        assert [one.id for one in again] == list(range(1, len(again) + 1))
+        missed = watched(client, run, params={"after": live[-2].id})
+        assert [one.event for one in missed] == ["answered"]
+        assert missed[0].id > live[-2].id
+        assert shown(client, run)["answer"]["run"] == run
+        assert client.get(f"/api/runs/{run[:-1]}").status_code == 404
+
+
+def test_runs_are_listed_newest_first(folder: Path) -> None:
+    with client_of(folder) as client:
+        first = ask(client).json()["run"]
+        second = ask(client, conversation={"after": first}).json()["run"]
+        listed = client.get("/api/runs").json()["runs"]
+        assert [(one["id"], one["after"]) for one in listed] == [(second, first), (first, None)]
+        assert "7.8" in listed[1]["short"]
+        assert listed[0]["library"] == "default"
+        page = client.get("/api/runs", params={"limit": 1, "offset": 1}).json()["runs"]
+        assert [one["id"] for one in page] == [first]
+
+
+def test_without_a_record_runs_are_in_memory(folder: Path) -> None:
+    with client_of(folder, runs={"keep": 0}) as client:
+        run = ask(client).json()["run"]
+        assert [one["id"] for one in client.get("/api/runs").json()["runs"]] == [run]
+        assert shown(client, run)["answer"]["status"] == "answered"
+        assert client.delete(f"/api/runs/{run}").status_code == 204
+        assert client.get(f"/api/runs/{run}").status_code == 404
+
+
+# The queue
+
+
+def test_who_comes_later_waits_and_is_told_his_place(folder: Path) -> None:
+    serve = {"concurrency": 1, "queue": 2}
+    with gated(folder, serve=serve) as (client, gate):
+        first, second, third = (detached(client) for _ in range(3))
+        assert gate.asked.acquire(timeout=20)
+        assert [shown(client, run)["position"] for run in (first, second, third)] == [None, 1, 2]
+        assert shown(client, third)["status"] == "queued"
+        full = ask(client)
+        assert full.status_code == 429
+        assert full.json()["code"] == "queue_full"
+        assert 1 <= int(full.headers["retry-after"]) <= 60
+        assert [one["status"] for one in client.get("/api/runs").json()["runs"]] == [
+            "queued",
+            "queued",
+            "running",
+        ]
+        gate.open()
+        events = watched(client, third)
+        places = [json.loads(one.data)["position"] for one in events if one.event == "queued"]
+        assert places in ([2, 1], [1], [2])
+        assert events[-1].event == "answered"
+        live = runs_of(client).live(third)
+        kinds = [live.log._events[number].type for number in range(3)]
+        assert kinds == ["queued", "queued", "run_started"]
+
+
+def test_one_that_waits_can_be_stopped(folder: Path) -> None:
+    with gated(folder, serve={"concurrency": 1}) as (client, gate):
+        first, second, third = (detached(client) for _ in range(3))
+        stopped = client.post(f"/api/runs/{second}/cancel")
+        assert stopped.status_code == 202
+        assert stopped.json() == {"id": second, "status": "interrupted"}
+        assert watched(client, second)[-1].event == "stopped"
+        assert shown(client, third)["position"] == 1
+        gate.open()
+        assert watched(client, first)[-1].event == "answered"
+        resumed = client.post(f"/api/runs/{second}/resume")
+        assert resumed.status_code == 202
+        assert watched(client, second)[-1].event == "answered"
+
+
+# Stopping and resuming
+
+
+def test_a_run_is_stopped_and_taken_up(folder: Path) -> None:
+    with gated(folder) as (client, gate):
+        run = detached(client)
+        assert gate.asked.acquire(timeout=20)
+        assert client.post(f"/api/runs/{run}/resume").json()["code"] == "run_in_progress"
+        assert client.delete(f"/api/runs/{run}").json()["code"] == "run_in_progress"
+        assert client.post(f"/api/runs/{run}/cancel").status_code == 202
+        seen = watched(client, run)
+        assert seen[-1].event == "stopped"
+        assert json.loads(seen[-1].data)["why"] == "it was stopped"
+        assert shown(client, run)["status"] == "interrupted"
+        gate.open()
+        assert client.post(f"/api/runs/{run}/resume").status_code == 202
+        rest = watched(client, run, params={"after": seen[-1].id})
+        assert rest[0].id == seen[-1].id + 1
+        assert rest[-1].event == "answered"
+        assert shown(client, run)["status"] == "answered"
+        assert client.post(f"/api/runs/{run}/resume").json()["code"] == "run_finished"
+        assert client.post(f"/api/runs/{run}/cancel").json()["status"] == "answered"
+
+
+def test_what_a_dead_server_left_can_be_taken_up(folder: Path) -> None:
+    with gated(folder) as (client, gate):
+        run = detached(client)
+        assert gate.asked.acquire(timeout=20)
+    with RunStore.open(folder / "runs.db") as store:
+        assert store.get(run).status == "interrupted"
+    with gated(folder) as (client, gate):
+        gate.open()
+        assert [one["status"] for one in client.get("/api/runs").json()["runs"]] == ["interrupted"]
+        assert watched(client, run)[-1].event == "stopped"
+        assert client.post(f"/api/runs/{run}/cancel").json()["status"] == "interrupted"
+        resumed = client.post(f"/api/runs/{run}/resume")
+        assert resumed.status_code == 202, resumed.text
+        assert watched(client, run)[-1].event == "answered"
+        assert shown(client, run)["answer"]["status"] == "answered"
+
+
+def test_a_run_of_a_library_that_is_not_served(folder: Path, tmp_path: Path) -> None:
+    with gated(folder) as (client, gate):
+        run = detached(client)
+        assert gate.asked.acquire(timeout=20)
+    other = {"library": {"path": tmp_path / "elsewhere"}}
+    with client_of(folder, **other) as client:
+        assert client.get("/api/runs").json()["runs"][0]["library"] is None
+        assert client.post(f"/api/runs/{run}/resume").json()["code"] == "library_not_served"
+
+
+def test_a_run_is_deleted_with_every_trace(folder: Path) -> None:
+    with client_of(folder) as client:
+        run = ask(client).json()["run"]
+        assert client.delete(f"/api/runs/{run}").status_code == 204
+        for reply in (
+            client.get(f"/api/runs/{run}"),
+            client.get(f"/api/runs/{run}/events"),
+            client.delete(f"/api/runs/{run}"),
+            client.post(f"/api/runs/{run}/cancel"),
+            client.post(f"/api/runs/{run}/resume"),
+        ):
+            assert reply.json()["code"] == "run_missing"
+            assert reply.status_code == 404
+
+
+def test_a_run_of_another_process_is_left_alone(folder: Path) -> None:
+    with RunStore.open(folder / "runs.db") as store:
+        store.start("elsewhere-1", question="q", workflow="linear", created="2026-01-01T00:00:00")
+        with client_of(folder) as client:
+            assert shown(client, "elsewhere-1")["status"] == "running"
+            for reply in (
+                client.post("/api/runs/elsewhere-1/cancel"),
+                client.post("/api/runs/elsewhere-1/resume"),
+                client.delete("/api/runs/elsewhere-1"),
+            ):
+                assert reply.status_code == 409
+            assert watched(client, "elsewhere-1") == []
+
+
+# Clients that go
+
+
+def test_leaving_a_stream_stops_its_run(folder: Path) -> None:
+    with gated_server(folder) as (server, gate):
+        body = {"question": QUESTION, "workflow": "linear", "stream": True}
+        with httpx.stream("POST", f"{server.base_url}/api/ask", json=body, timeout=30) as reply:
+            lines = reply.iter_lines()
+            assert next(lines) == "event: run_started"
+            assert gate.asked.acquire(timeout=20)
+        runs = server.app.state.served.runs
+        (live,) = runs.unrecorded()
+        assert live.put_away.wait(20)
+        assert live.status == "interrupted"
+        assert live.log.last.why == "who asked has gone"
+
+
+def test_leaving_before_the_answer_stops_its_run(folder: Path) -> None:
+    with gated_server(folder) as (server, _gate):
+        body = {"question": QUESTION, "workflow": "linear"}
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{server.base_url}/api/ask", json=body, timeout=1.0)
+        (live,) = server.app.state.served.runs.unrecorded()
+        assert live.put_away.wait(20)
+        assert live.status == "interrupted"
+
+
+def test_leaving_a_detached_run_does_not(folder: Path) -> None:
+    with gated_server(folder) as (server, gate):
+        base = f"{server.base_url}/api"
+        body = {"question": QUESTION, "workflow": "linear", "detach": True}
+        run = httpx.post(f"{base}/ask", json=body, timeout=30).json()["run"]
+        assert gate.asked.acquire(timeout=20)
+        with httpx.stream("GET", f"{base}/runs/{run}/events", timeout=30) as reply:
+            next(reply.iter_lines())
+        gate.open()
+        with httpx.stream("GET", f"{base}/runs/{run}/events", timeout=30) as reply:
+            text = "".join(reply.iter_text())
+        assert events_of(text)[-1].event == "answered"
+
+
+# What the engine refuses
+
+
+def test_what_cannot_be_asked_is_told_at_once(folder: Path) -> None:
+    with client_of(folder) as client:
+        for body, status, code in (
+            ({"workflow": "none"}, 422, "usage_error"),
+            ({"library": "none"}, 404, "library_missing"),
+            ({"documents": ["none.pdf"]}, 422, "usage_error"),
+            ({"choices": ["one"]}, 422, "usage_error"),
+            ({"question": "  "}, 422, "usage_error"),
+            ({"web": True}, 422, "usage_error"),
+            ({"conversation": {"after": "none"}}, 422, "conversation_missing"),
+        ):
+            for how in ({}, {"stream": True}, {"detach": True}):
+                reply = ask(client, **{**body, **how})
+                assert (reply.status_code, reply.json()["code"]) == (status, code), (body, how)
+                assert reply.json()["hint"]
+
+
+def test_a_server_that_stops_takes_no_more(folder: Path) -> None:
+    with gated(folder) as (client, gate):
+        run = detached(client)
+        assert gate.asked.acquire(timeout=20)
+        runs = runs_of(client)
+        runs.stop()
+        assert watched(client, run)[-1].event == "stopped"
+        assert ask(client).status_code == 503
+        assert runs.live(run).log.last.why == "the server is stopping"
+
+
+def test_old_runs_leave_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secondlook.api.asking.runs.MOST_KEPT", 2)
+    with client_of(folder) as client:
+        runs = runs_of(client)
+        made = [put_away(client, ask(client)) for _ in range(3)]
+        assert [runs.live(run) is not None for run in made] == [False, True, True]
+        assert shown(client, made[0])["answer"]["run"] == made[0]
+        monkeypatch.setattr("secondlook.api.asking.runs.MOST_KEPT_BYTES", 10)
+        last = put_away(client, ask(client))
+        assert [run.id for run in runs.unrecorded()] == [last]
+
+
+# Conversations
+
+
+def test_a_follow_up_leans_on_the_run_before(folder: Path) -> None:
+    with client_of(folder) as client:
+        first = ask(client, question="Who voted against the money?").json()["run"]
+        second = ask(
+            client, question="And what did the council vote for?", conversation={"after": first}
+        ).json()
+        assert second["question"] == "And what did the council vote for?"
+        third = ask(client, question="Who was against it?", conversation={"after": second["run"]})
+        assert third.status_code == 200
+    with client_of(folder) as client:  # the chain is in the record
+        runs = runs_of(client)
+        turns = turns_before(runs, third.json()["run"])
+        assert next(turn.asked for turn in turns) == "Who voted against the money?"
+        assert len(turns) == 3
+
+
+def test_turns_may_be_told(folder: Path) -> None:
+    with client_of(folder) as client:
+        turns = [{"question": "How deep is berth 4?", "answer": "7.8 metres"}]
+        reply = ask(client, question="And how much has it lost?", conversation={"turns": turns})
+        assert reply.status_code == 200
+        assert "berth 4" in reply.json()["asked"].lower()
+
+
+def test_a_run_without_an_answer_is_no_turn(folder: Path) -> None:
+    with gated(folder) as (client, _gate):
+        run = detached(client)
+        reply = ask(client, conversation={"after": run})
+        assert reply.json()["code"] == "run_unfinished"
+
+
+def test_an_answer_is_found_wherever_it_is(folder: Path) -> None:
+    with client_of(folder) as client:
+        run = ask(client).json()["run"]
+        assert runs_of(client).answer(run).run == run
+    with gated(folder) as (client, _gate):
+        runs = runs_of(client)
+        assert runs.answer(run).run == run
+        live = runs.start(Ask(QUESTION, workflow="linear"))
+        with pytest.raises(Exception, match="has no answer yet"):
+            runs.answer(live.id)
+        assert runs.counts()[0] == 1
