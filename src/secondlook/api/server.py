@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 ROUTERS = (
+    "answers.routes",
     "asking.ask",
     "asking.routes",
     "docs_page",
@@ -37,6 +38,7 @@ ROUTERS = (
     "library.libraries",
     "library.searching",
     "library.sources",
+    "library.suggesting",
     "library.tables",
     "library.uploading",
     "mcp.mounting",

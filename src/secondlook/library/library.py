@@ -137,11 +137,13 @@ class Library:
         prune: bool = False,
         dry_run: bool = False,
         force: bool = False,
+        within: Sequence[Path] = (),
         progress: Callable[[Progress], None] | None = None,
         done: Callable[[FileChange], None] | None = None,
     ) -> AddReport:
         """Bring the library in step with these files and folders. Unchanged files cost a stat.
 
+        `within`: files that do not lie in one of these folders, links followed, are left out.
         `progress` hears how far it is, `done` of each file once it is safely stored. Ctrl-C ends
         it early with a report of what is stored; the same call completes the rest.
         """
@@ -160,6 +162,7 @@ class Library:
             force=force,
             parser=PARSER_VERSION,
             own_folder=self.path,
+            within=tuple(folder.resolve() for folder in within),
         )
         if dry_run:
             return self._intake(progress).plan(request)

@@ -46,6 +46,8 @@ class Request:
     own_folder: Path | None = None
     """The library itself, which may lie inside what is added and must not swallow itself. Its
     uploads are taken in where they are what was named."""
+    within: tuple[Path, ...] = ()
+    """Where files must really lie, links followed, if that matters."""
 
 
 @dataclass(slots=True)
@@ -77,7 +79,7 @@ def survey(
     )
     for count, found in enumerate(there, 1):
         looked(count, str(found.path))
-        if _is_own(request, found.path):
+        if _is_own(request, found.path) or _leads_out(request, found.path):
             continue
         seen.add(str(found.path))
         if isinstance(found, Skipped):
@@ -98,6 +100,16 @@ def _is_own(request: Request, path: Path) -> bool:
     return not any(
         uploads in (root, *root.parents) and root in (path, *path.parents) for root in request.roots
     )
+
+
+def _leads_out(request: Request, path: Path) -> bool:
+    if not request.within:
+        return False
+    try:
+        place = path.resolve()
+    except (OSError, RuntimeError):  # a loop of links
+        return True
+    return not any(place.is_relative_to(folder) for folder in request.within)
 
 
 def _skip(result: Survey, catalog: Catalog, skipped: Skipped) -> None:

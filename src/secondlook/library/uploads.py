@@ -110,7 +110,7 @@ class Staging:
             staged = self.folder / str(entry.number)
             self._placed[entry.number] = target
             if staged.exists():
-                if target.exists():
+                if target.is_file():
                     target.replace(self._previous(entry.number))
                 staged.replace(target)
         return list(self._placed.values())
@@ -126,7 +126,7 @@ class Staging:
             if previous.exists():
                 previous.replace(target)
                 restored.append(target)
-            else:
+            elif not (self.folder / str(number)).exists():  # else it never got to its place
                 target.unlink(missing_ok=True)
         self.discard()
         return restored

@@ -15,6 +15,8 @@ from secondlook.library.lock import active_holder
 from secondlook.library.uploads import sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from secondlook.api.libraries import Libraries
     from secondlook.api.library.job import Work
     from secondlook.library import Library
@@ -35,6 +37,7 @@ class Jobs:
         self._jobs: dict[str, dict[str, RunningJob]] = {}
         self._waiting: dict[str, deque[RunningJob]] = {}
         self._threads: dict[str, threading.Thread] = {}
+        self._asides: set[threading.Thread] = set()
         self._swept: set[str] = set()
         self._closed = False
 
@@ -90,6 +93,23 @@ class Jobs:
         for staging in sweep(self._libraries.path(library)):
             self.start(library, Uploaded(staging))
 
+    def aside(self, work: Callable[[Callable[[], bool]], None]) -> None:
+        """Something that only reads, in a thread of its own. It is handed a function that tells
+        whether to stop."""
+        thread = threading.Thread(target=self._aside, args=(work,), name="secondlook-aside")
+        with self._lock:
+            self._asides.add(thread)
+        thread.start()
+
+    def _aside(self, work: Callable[[Callable[[], bool]], None]) -> None:
+        try:
+            work(lambda: self._closed)
+        except Exception:
+            log.exception("work in the background failed")
+        finally:
+            with self._lock:
+                self._asides.discard(threading.current_thread())
+
     def close(self) -> None:
         """Stop everything and wait for it. Uploads that are not taken in yet stay for the next."""
         with self._lock:
@@ -97,7 +117,7 @@ class Jobs:
             waiting = [job for jobs in self._waiting.values() for job in jobs]
             self._waiting.clear()
             running = [job for jobs in self._jobs.values() for job in jobs.values()]
-            threads = list(self._threads.values())
+            threads = [*self._threads.values(), *self._asides]
         for job in running:
             job.stop(leaving=True)
         for job in waiting:

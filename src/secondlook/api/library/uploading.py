@@ -76,7 +76,7 @@ async def add_paths(
     """Only under the folders that `serve.roots` names; without any, nothing."""
     roots = state.settings.serve.root_paths
     places = await asyncio.to_thread(allowed_places, asked.paths, roots)
-    return opened.jobs.start(opened.name, Placed(places)).form()
+    return opened.jobs.start(opened.name, Placed(places, within=roots)).form()
 
 
 def allowed_places(paths: Sequence[str], roots: Sequence[Path]) -> list[Path]:

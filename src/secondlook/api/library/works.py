@@ -63,11 +63,15 @@ class Uploaded:
 
 
 class Placed:
-    """Files and folders where they lie, read again even if unchanged where `again` says so."""
+    """Files and folders where they lie: read again even if unchanged where `again` says so, and
+    only those that really lie in one of the folders of `within`, where it names any."""
 
-    def __init__(self, paths: Sequence[Path], *, again: bool = False) -> None:
+    def __init__(
+        self, paths: Sequence[Path], *, again: bool = False, within: Sequence[Path] = ()
+    ) -> None:
         self._paths = tuple(paths)
         self._again = again
+        self._within = tuple(within)
 
     def names(self) -> list[str]:
         return []
@@ -76,7 +80,13 @@ class Placed:
         if len(self._paths) <= MOST_FILES and all(path.is_file() for path in self._paths):
             job.expect(self._paths)
         with suppress(KeyboardInterrupt):
-            library.add(self._paths, force=self._again, progress=job.progress, done=job.done)
+            library.add(
+                self._paths,
+                force=self._again,
+                within=self._within,
+                progress=job.progress,
+                done=job.done,
+            )
 
     def drop(self) -> None:
         pass

@@ -1,0 +1,361 @@
+"""Jobs: one writer at a time, told as they go, stopped when asked, taken up by the next server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.api.libraries import Libraries
+from secondlook.api.library.following import changes
+from secondlook.api.library.job import MOST_FILES, RunningJob
+from secondlook.api.library.jobs import Jobs
+from secondlook.api.library.works import Placed, Uploaded
+from secondlook.api.problems import Problem
+from secondlook.errors import LibraryError
+from secondlook.library import FileChange, Library, Progress
+from secondlook.library.lock import writing
+from secondlook.library.uploads import new_staging, sweep
+from tests.support.library_http import HARBOUR, LIBRARY, documents, ended, followed, post, stored
+from tests.support.serving import client_of, settings_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from secondlook.library.uploads import Staging
+
+
+class Waiting:
+    """Work that goes on until it is let go or stopped."""
+
+    def __init__(self, *, fails: Exception | None = None) -> None:
+        self.began, self.go_on = threading.Event(), threading.Event()
+        self.ended: str | None = None
+        self._fails = fails
+
+    def names(self) -> list[str]:
+        return ["a.txt"]
+
+    def run(self, library: Library, job: RunningJob) -> None:
+        self.began.set()
+        while not self.go_on.wait(0.01) and not job.stopping:
+            pass
+        if self._fails:
+            raise self._fails
+
+    def drop(self) -> None:
+        self.ended = "dropped"
+
+    def leave(self) -> None:
+        self.ended = "left"
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    libraries = Libraries(settings_at(tmp_path))
+    jobs = Jobs(libraries)
+    yield jobs
+    jobs.close()
+    asyncio.run(libraries.aclose())
+
+
+def _finish(job: RunningJob) -> str:
+    async def last() -> str:
+        return [form.status async for form in changes(job)][-1]
+
+    return asyncio.run(last())
+
+
+def test_one_works_and_the_others_wait_their_turn(jobs: Jobs) -> None:
+    first, second = Waiting(), Waiting()
+    one, two = jobs.start("default", first), jobs.start("default", second)
+    assert first.began.wait(30)
+    assert [job.form().status for job in jobs.active("default")] == ["running", "queued"]
+    assert not second.began.is_set()
+    first.go_on.set()
+    second.go_on.set()
+    assert (_finish(one), _finish(two)) == ("done", "done")
+    assert jobs.active("default") == []
+    assert jobs.get("default", one.id) is one
+
+
+def test_one_that_waits_can_be_stopped_before_it_begins(jobs: Jobs) -> None:
+    first, second = Waiting(), Waiting()
+    one, two = jobs.start("default", first), jobs.start("default", second)
+    assert first.began.wait(30)
+    assert jobs.stop("default", two.id).form().status == "stopped"
+    assert second.ended == "dropped"
+    assert jobs.stop("default", two.id).form().status == "stopped"
+    jobs.stop("default", one.id)
+    assert _finish(one) == "stopped"
+    assert one.form().files[0].reason == "it was stopped before this file was stored"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (LibraryError("the disk is full", hint="make room"), "the disk is full (make room)"),
+        (PermissionError(13, "Permission denied"), "a file could not be written: Permission den"),
+        (ValueError("secret"), "something went wrong that nobody foresaw"),
+    ],
+)
+def test_one_that_fails_says_why_and_the_next_goes_on(
+    jobs: Jobs, error: Exception, said: str
+) -> None:
+    broken, fine = Waiting(fails=error), Waiting()
+    one, two = jobs.start("default", broken), jobs.start("default", fine)
+    broken.go_on.set()
+    fine.go_on.set()
+    assert _finish(one) == "failed"
+    assert said in (one.form().error or "")
+    assert "secret" not in (one.form().error or "")
+    assert broken.ended == "dropped"
+    assert _finish(two) == "done"
+
+
+def test_another_process_that_writes_is_waited_for(jobs: Jobs, tmp_path: Path) -> None:
+    Library.open(tmp_path / "library", settings=settings_at(tmp_path)).close()
+    with writing(tmp_path / "library", wait=0):
+        work, stopped = Waiting(), Waiting()
+        waits = jobs.start("default", stopped)
+        later = jobs.start("default", work)
+        assert not stopped.began.wait(0.3)
+        jobs.stop("default", waits.id)
+        assert _finish(waits) == "stopped"
+        assert stopped.ended == "dropped"
+    work.go_on.set()
+    assert _finish(later) == "done"
+
+
+def test_only_so_many_may_wait_and_none_once_it_is_closed(jobs: Jobs) -> None:
+    first = Waiting()
+    jobs.start("default", first)
+    assert first.began.wait(30)
+    for _ in range(100):
+        jobs.start("default", Waiting())
+    with pytest.raises(Problem) as refused:
+        jobs.start("default", Waiting())
+    assert (refused.value.status_code, refused.value.code) == (429, "too_many_jobs")
+    last = jobs.active("default")[-1]
+    jobs.close()
+    assert last.form().status == "stopped"
+    assert isinstance(last.work, Waiting)
+    assert last.work.ended == "left"
+    with pytest.raises(Problem) as refused:
+        jobs.start("default", Waiting())
+    assert refused.value.status_code == 503
+
+
+def test_old_jobs_are_forgotten(jobs: Jobs) -> None:
+    ended_jobs = []
+    for _ in range(53):
+        work = Waiting()
+        work.go_on.set()
+        ended_jobs.append(jobs.start("default", work))
+        assert _finish(ended_jobs[-1]) == "done"
+    with pytest.raises(Problem):
+        jobs.get("default", ended_jobs[0].id)
+    assert jobs.get("default", ended_jobs[-1].id)
+
+
+def test_work_aside_that_fails_is_logged(jobs: Jobs, caplog: pytest.LogCaptureFixture) -> None:
+    done = threading.Event()
+
+    def broken(stopping: Any) -> None:
+        done.set()
+        raise ValueError("no")
+
+    jobs.aside(broken)
+    assert done.wait(30)
+    jobs.close()
+    assert "work in the background failed" in caplog.text
+
+
+# How far a job is
+
+
+def _job(*names: str) -> RunningJob:
+    class Named(Waiting):
+        def names(self) -> list[str]:
+            return list(names)
+
+    return RunningJob(Named())
+
+
+def test_files_advance_as_they_are_read_and_stored(tmp_path: Path) -> None:
+    job = _job("a.txt", "b.csv")
+    places = [tmp_path / "a.txt", tmp_path / "b.csv"]
+    job.expect(places)
+    seen: list[list[tuple[str, float]]] = []
+
+    def note() -> None:
+        seen.append([(file.status, round(file.share, 2)) for file in job.form().files])
+
+    with job.listening(note):
+        job.progress(Progress("looking", files_total=2))
+        job.progress(Progress("reading", files_total=2))
+        job.progress(Progress("tables", files_total=2, current=str(places[1]), share=0.5))
+        job.progress(Progress("indexing", 1, 2, current=str(places[0])))
+        job.done(FileChange(str(places[0]), "added", "d1"))
+        job.done(FileChange(str(places[1]), "failed", reason="it is empty"))
+    assert seen == [
+        [("waiting", 0.0), ("waiting", 0.0)],
+        [("indexing", 0.0), ("waiting", 0.0)],
+        [("indexing", 0.0), ("indexing", 0.15)],
+        [("indexing", 0.9), ("indexing", 0.15)],
+        [("ready", 1.0), ("indexing", 0.15)],
+        [("ready", 1.0), ("failed", 1.0)],
+    ]
+    job.set_status("done")
+    assert job.form().share == 1.0
+
+
+def test_one_large_file_shows_how_much_of_it_is_embedded(tmp_path: Path) -> None:
+    job = _job("a.txt")
+    job.expect([tmp_path / "a.txt"])
+    shares = []
+    for done in (0, 50, 100):
+        job.progress(Progress("indexing", 0, 1, done, passages_read=200))
+        shares.append(round(job.form().share, 3))
+    assert shares == [0.3, 0.45, 0.6]
+
+
+def test_of_very_many_files_the_first_and_the_failed_are_listed() -> None:
+    job = _job()
+    job.progress(Progress("reading", files_total=1000))
+    for at in range(MOST_FILES + 50):
+        job.done(FileChange(f"/x/{at}.txt", "added", "d"))
+    job.done(FileChange("/x/bad.txt", "failed", reason="it is empty"))
+    form = job.form()
+    assert len(form.files) == MOST_FILES + 1
+    assert form.files[-1].name == "bad.txt"
+    assert form.files_total == 1000
+    job.progress(Progress("indexing", 500, 1000))
+    assert job.form().share == 0.5
+
+
+def test_stopping_interrupts_once_and_not_while_finishing() -> None:
+    job = _job("a.txt")
+    job.stop()
+    job.progress(Progress("finishing"))
+    with pytest.raises(KeyboardInterrupt):
+        job.progress(Progress("reading"))
+    job.progress(Progress("reading"))
+
+
+def test_a_reader_that_is_slow_gets_the_newest_state() -> None:
+    job = _job("a.txt")
+
+    async def slow() -> list[str]:
+        seen = []
+        async for form in changes(job):
+            seen.append(form.stage)
+            if len(seen) == 1:
+                for stage in ("looking", "reading", "indexing"):
+                    job.progress(Progress(stage))
+                job.set_status("done")
+        return seen
+
+    assert asyncio.run(slow()) == ["waiting", "indexing"]
+
+
+# Uploads that are stopped
+
+
+def _arrived(library: Path) -> Staging:
+    staging = new_staging(library)
+    for at in range(3):
+        staging.begin(f"{at}.txt").write(f"{HARBOUR} {at}".encode())
+    staging.seal()
+    return staging
+
+
+@pytest.mark.parametrize("leaving", [False, True])
+def test_a_stopped_upload_is_deleted_and_one_of_a_stopping_server_is_taken_up(
+    tmp_path: Path, leaving: bool
+) -> None:
+    with Library.open(tmp_path / "library", settings=settings_at(tmp_path)) as library:
+        work = Uploaded(_arrived(library.path))
+        job = RunningJob(work)
+        job.stop(leaving=leaving)
+        work.run(library, job)
+        assert library.documents() == []
+        if not leaving:
+            assert stored(tmp_path) == []
+            return
+        (again,) = sweep(library.path)
+        work = Uploaded(again)
+        work.run(library, RunningJob(work))
+        assert len(library.documents()) == 3
+        assert stored(tmp_path) == ["0.txt", "1.txt", "2.txt"]
+
+
+def test_an_upload_that_cannot_be_put_in_place_leaves_nothing(jobs: Jobs, tmp_path: Path) -> None:
+    staging = _arrived(tmp_path / "library")
+    (tmp_path / "library" / "uploads" / "1.txt").mkdir()
+    job = jobs.start("default", Uploaded(staging))
+    assert _finish(job) == "failed"
+    assert "could not be written" in (job.form().error or "")
+    assert stored(tmp_path) == ["1.txt"]  # the folder that was in its way
+
+
+def test_a_job_over_http_is_followed_and_stopped(tmp_path: Path) -> None:
+    with client_of(tmp_path) as client:
+        jobs: Jobs = client.app.state.served.jobs  # type: ignore[attr-defined]
+        first = Waiting()
+        blocking = jobs.start("default", first)
+        assert first.began.wait(30)
+        waiting = post(client, ("note.txt", HARBOUR)).json()
+        assert waiting["status"] == "queued"
+        listed = client.get(f"{LIBRARY}/documents").json()["jobs"]
+        assert [job["id"] for job in listed] == [blocking.id, waiting["id"]]
+        assert client.get("/api/libraries").json()[0]["writing"] is True
+        stopped = client.delete(f"{LIBRARY}/jobs/{waiting['id']}").json()
+        assert stopped["status"] == "stopped"
+        assert stored(tmp_path) == []
+        first.go_on.set()
+        seen = followed(client, blocking.id)
+        assert seen[-1]["status"] == "done"
+        assert client.get(f"{LIBRARY}/jobs/{blocking.id}").json() == seen[-1]
+        assert documents(client) == {}
+
+
+# Files by path
+
+
+def test_paths_are_off_by_default(tmp_path: Path) -> None:
+    with client_of(tmp_path) as client:
+        refused = client.post(f"{LIBRARY}/paths", json={"paths": [str(tmp_path)]})
+        assert (refused.status_code, refused.json()["code"]) == (403, "paths_off")
+
+
+def test_paths_stay_under_their_roots_also_through_links(tmp_path: Path) -> None:
+    root, secret = tmp_path / "root", tmp_path / "secret"
+    root.mkdir()
+    secret.mkdir()
+    (root / "note.txt").write_text(HARBOUR, "utf-8")
+    (secret / "secret.txt").write_text(HARBOUR, "utf-8")
+    (root / "link").symlink_to(secret)
+    (root / "round").symlink_to("round")
+    with client_of(tmp_path, serve={"roots": [str(root)]}) as client:
+        outside = [str(secret), str(root / ".." / "secret"), str(root / "link" / "secret.txt")]
+        for path in [*outside, "note.txt", "\0", str(root) + "-not"]:
+            refused = client.post(f"{LIBRARY}/paths", json={"paths": [str(root), path]})
+            assert (refused.status_code, refused.json()["code"]) == (403, "path_not_allowed")
+        missing = client.post(f"{LIBRARY}/paths", json={"paths": [str(root / "gone.txt")]})
+        assert (missing.status_code, missing.json()["code"]) == (422, "path_missing")
+        taken = client.post(f"{LIBRARY}/paths", json={"paths": [str(root)]})
+        job = ended(client, taken.json()["id"])
+        assert {file["name"] for file in job["files"]} == {"note.txt"}
+
+
+def test_a_folder_that_vanished_is_told_file_by_file(tmp_path: Path) -> None:
+    with Library.open(tmp_path / "library", settings=settings_at(tmp_path)) as library:
+        work = Placed([tmp_path / "gone.txt"])
+        job = RunningJob(work)
+        work.run(library, job)
+        (file,) = job.form().files
+        assert (file.status, file.reason) == ("failed", "it does not exist")
