@@ -1,5 +1,6 @@
 import { useEffect, useId, useReducer, useState } from "react";
 import { removeRun } from "../actions";
+import { closeSheet } from "../parts/Sheet";
 import { ago } from "../parts/words";
 import { runRoute } from "../routes";
 import { useSelect } from "../store";
@@ -48,7 +49,12 @@ function Asked({ run, current }: { run: RunSummary; current: boolean }) {
   const when = [ago(run.started), stateWord(run)].filter(Boolean).join(" · ");
   return (
     <li data-run={run.id} data-status={run.status}>
-      <a className="past" href={runRoute(run.id)} aria-current={current ? "page" : undefined}>
+      <a
+        className="past"
+        href={runRoute(run.id)}
+        aria-current={current ? "page" : undefined}
+        onClick={closeSheet}
+      >
         <span className="past-question">{run.question}</span>
         <small>{when}</small>
       </a>

@@ -11,7 +11,9 @@ interface Props {
 /** Asks where the button was pressed, before something is lost. The safe answer has the focus. */
 export function Confirm({ children, yes, no, onYes, onNo }: Props) {
   const keep = useRef<HTMLButtonElement>(null);
-  useEffect(() => keep.current?.focus(), []);
+  useEffect(() => {
+    keep.current?.focus();
+  }, []);
   return (
     <fieldset className="confirm" onKeyDown={(event) => closeOnEscape(event, onNo)}>
       <legend>{children}</legend>

@@ -1,6 +1,7 @@
 import { useId, useState } from "react";
 import { count } from "../parts/words";
 import { useSelect } from "../store";
+import type { Doc } from "../types";
 import { DocumentRow } from "./DocumentRow";
 import { filterRows, isActive, type Row, rowsOf } from "./rows";
 import { useTurnedAway } from "./useTurnedAway";
@@ -22,7 +23,7 @@ export function Holdings() {
     <section aria-labelledby={heading} aria-busy={rows === null}>
       <h2 id={heading}>
         <span>Library</span>
-        <span className="library-count">{documents && countOf(documents.length)}</span>
+        <span className="library-count">{documents && countOf(documents)}</span>
       </h2>
       {rows && rows.length > MANY && <Filter typed={typed} type={setTyped} />}
       {shown === null ? <Loading /> : <Rows rows={shown} all={rows?.length ?? 0} drop={dismiss} />}
@@ -30,11 +31,12 @@ export function Holdings() {
   );
 }
 
-function countOf(documents: number) {
+function countOf(documents: readonly Doc[]) {
+  const ready = documents.filter((doc) => doc.status === "ready").length;
   return (
     <>
-      <span aria-hidden="true">{documents.toLocaleString("en")}</span>
-      <span className="sr">{count(documents, "document")}</span>
+      <span aria-hidden="true">{ready.toLocaleString("en")}</span>
+      <span className="sr">{count(ready, "document")}</span>
     </>
   );
 }

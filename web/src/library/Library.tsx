@@ -1,7 +1,7 @@
 import { chooseLibrary } from "../actions";
 import { Brand } from "../parts/Brand";
 import { DropZone } from "../parts/DropZone";
-import { Sheet } from "../parts/Sheet";
+import { closeSheet, Sheet } from "../parts/Sheet";
 import { home } from "../routes";
 import { useSelect } from "../store";
 import { AskedBefore } from "./AskedBefore";
@@ -14,7 +14,7 @@ export function Library() {
     <Sheet name="library" upTo={760} as="nav" label="Library">
       <div className="library-head">
         <Brand />
-        <a className="quiet" href={home}>
+        <a className="quiet" href={home} onClick={closeSheet}>
           New<span className="sr"> question</span>
         </a>
       </div>

@@ -70,7 +70,6 @@ const STATES: Partial<Record<RunSummary["status"], string>> = {
   queued: "waiting",
   running: "running",
   interrupted: "interrupted",
-  stopped: "stopped",
   abstained: "no answer found",
   refused: "refused",
   failed: "failed",

@@ -1,21 +1,23 @@
 import { openTable } from "../actions";
+import { usedTables } from "../centre/telling";
 import { count } from "../parts/words";
 import type { Analysis } from "../types";
 import { columnsUsed } from "./describe";
 
 /** What an analysis rests on: its tables, which words were taken for which columns, its checks. */
 export function AnalysisMade({ analysis }: { analysis: Analysis }) {
+  const tables = usedTables(analysis);
   return (
     <section className="analysis-made" aria-label="Tables and checks">
-      {analysis.inputs.length > 0 && <h3>Tables used</h3>}
+      {tables.length > 0 && <h3>Tables used</h3>}
       <ul>
-        {analysis.inputs.map((input) => (
+        {tables.map((input) => (
           <li key={input.id}>
             <button type="button" onClick={() => openTable(input.id)}>
               {input.title || input.name}
             </button>
             <small>{count(input.rows, "row")}</small>
-            <Columns analysis={analysis} table={input.name} />
+            <Columns analysis={analysis} table={input} />
           </li>
         ))}
       </ul>
@@ -23,7 +25,7 @@ export function AnalysisMade({ analysis }: { analysis: Analysis }) {
       {analysis.checks.length > 0 && <h3>Checks</h3>}
       <ul>
         {analysis.checks.map((check) => (
-          <li key={check.name} data-passed={check.passed}>
+          <li key={check.name} className="check" data-passed={check.passed}>
             <span aria-hidden="true">{check.passed ? "✓" : "!"}</span>
             <span>
               {check.said || check.name}
@@ -36,7 +38,9 @@ export function AnalysisMade({ analysis }: { analysis: Analysis }) {
   );
 }
 
-function Columns({ analysis, table }: { analysis: Analysis; table: string }) {
+type Input = Analysis["inputs"][number];
+
+function Columns({ analysis, table }: { analysis: Analysis; table: Input }) {
   return (
     <ul className="why">
       {columnsUsed(analysis, table).map(({ column, asked, how }) => (

@@ -77,10 +77,9 @@ function Unreadable({ problem, source }: { problem: Problem; source: SourceTarge
 export function PageText({ marked }: { marked: Marked }) {
   const mark = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new text is scrolled to anew
-  useEffect(
-    () => mark.current?.scrollIntoView({ block: "nearest" }),
-    [marked.marked, marked.before],
-  );
+  useEffect(() => {
+    mark.current?.scrollIntoView({ block: "nearest" }); // returns a promise in newer browsers
+  }, [marked.marked, marked.before]);
   return (
     <div className="page-text">
       {marked.before}

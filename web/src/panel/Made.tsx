@@ -20,6 +20,7 @@ export function Made({ run }: { run: RunView | null }) {
   const over = !isLive(run);
   return (
     <>
+      <h2 className="sr">How this answer was made</h2>
       {run.chosen && <p className="chosen">{choiceOf(run.chosen)}</p>}
       {workflowsDrawn(run).map((name) => (
         <WorkflowGraph key={name} name={name} run={run} over={over} />

@@ -28,7 +28,7 @@ function TableBody({ read, run }: { read: TableView | Problem | null; run: RunVi
     return <p className="note">{[read.detail, read.hint].filter(Boolean).join(" ")}</p>;
   }
   const used = new Map(
-    columnsUsed(run?.answer?.analysis, read.name).map(({ column, asked }) => [column, asked]),
+    columnsUsed(run?.answer?.analysis, read).map(({ column, asked }) => [column, asked]),
   );
   return (
     <>

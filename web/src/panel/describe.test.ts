@@ -144,11 +144,14 @@ describe("columns of a table", () => {
   it("tells which words of the question were taken for columns of this table", () => {
     const columns = [
       { asked: "price", table: "sales", column: "price_eur", score: 0.9, how: "fuzzy" },
+      { asked: "month", table: "id-of-sales", column: "month", score: 1, how: "exact" },
       { asked: "shop", table: "shops", column: "name", score: 1, how: "meaning" },
     ];
-    expect(columnsUsed({ columns }, "sales")).toEqual([
+    const sales = { id: "id-of-sales", name: "sales" };
+    expect(columnsUsed({ columns }, sales)).toEqual([
       { column: "price_eur", asked: "price", how: "spelled alike" },
+      { column: "month", asked: "month", how: "by its name" },
     ]);
-    expect(columnsUsed(null, "sales")).toEqual([]);
+    expect(columnsUsed(null, sales)).toEqual([]);
   });
 });

@@ -108,8 +108,10 @@ const HOW: Record<string, string> = {
 /** Which words of the question were taken for which columns of a table. */
 export function columnsUsed(
   analysis: Pick<Analysis, "columns"> | null | undefined,
-  table: string,
+  table: { id: string; name: string },
 ): { column: string; asked: string; how: string }[] {
-  const own = (analysis?.columns ?? []).filter((resolved) => resolved.table === table);
+  const own = (analysis?.columns ?? []).filter((resolved) =>
+    [table.id, table.name].includes(resolved.table),
+  );
   return own.map(({ column, asked, how }) => ({ column, asked, how: HOW[how] ?? how }));
 }

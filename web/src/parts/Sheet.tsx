@@ -49,7 +49,7 @@ function SheetDialog({ name, label, children }: Pick<Props, "name" | "label" | "
   }, [open]);
   const cancel = (event: SyntheticEvent) => {
     event.preventDefault();
-    close();
+    closeSheet();
   };
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it too, through onCancel
@@ -58,10 +58,10 @@ function SheetDialog({ name, label, children }: Pick<Props, "name" | "label" | "
       className={`${name} sheet`}
       aria-label={label}
       onCancel={cancel}
-      onClick={(event) => event.target === dialog.current && close()}
+      onClick={(event) => event.target === dialog.current && closeSheet()}
     >
       <div className="sheet-body">
-        <button type="button" className="sheet-close quiet" onClick={close}>
+        <button type="button" className="sheet-close quiet" onClick={closeSheet}>
           Close
         </button>
         {children}
@@ -71,7 +71,7 @@ function SheetDialog({ name, label, children }: Pick<Props, "name" | "label" | "
   );
 }
 
-function close(): void {
+export function closeSheet(): void {
   dispatch({ type: "sheet", sheet: null });
 }
 
