@@ -5,6 +5,7 @@ import { TokenForm } from "./centre/TokenForm";
 import { Library } from "./library/Library";
 import { Panel } from "./panel/Panel";
 import { DropAnywhere } from "./parts/DropAnywhere";
+import { Kept } from "./parts/Kept";
 import { Notice } from "./parts/Notice";
 import { TopBar } from "./parts/TopBar";
 import { dispatch, getState, useSelect } from "./store";
@@ -30,12 +31,18 @@ export function App() {
       <button type="button" className="skip" onClick={focusAskBox}>
         Skip to the question box
       </button>
-      <Library />
+      <Kept name="The library">
+        <Library />
+      </Kept>
       <div className="middle">
         <TopBar />
-        <Centre />
+        <Kept name="This answer">
+          <Centre />
+        </Kept>
       </div>
-      <Panel />
+      <Kept name="How the answer was made">
+        <Panel />
+      </Kept>
       <DropAnywhere />
       <Notice />
     </div>

@@ -73,11 +73,18 @@ export async function refreshDocuments(): Promise<void> {
   });
 }
 
-async function refreshSuggestions(): Promise<void> {
+let waitingForSuggestions: ReturnType<typeof setTimeout> | undefined;
+
+/** They take the server a while to make: it is asked again for as long as somebody waits. */
+async function refreshSuggestions(tries = 20): Promise<void> {
+  clearTimeout(waitingForSuggestions);
   const { library } = getState();
   try {
-    const { questions } = await api.suggestions(library);
-    if (library === getState().library) dispatch({ type: "suggestions", suggestions: questions });
+    const { questions, ready } = await api.suggestions(library);
+    if (library !== getState().library) return;
+    dispatch({ type: "suggestions", suggestions: questions });
+    if (ready || tries === 0 || getState().run !== null) return;
+    waitingForSuggestions = setTimeout(() => void refreshSuggestions(tries - 1), 1500);
   } catch {
     dispatch({ type: "suggestions", suggestions: [] }); // a nicety: without them the page works
   }
@@ -148,6 +155,8 @@ export interface AskOptions {
   /** The run that the question follows. */
   after?: string | null;
   documents?: string[];
+  /** False keeps the question off the web where the server may search it. */
+  web?: boolean;
 }
 
 /** Shows the question at once; its address follows as soon as the server has named the run. */
@@ -158,7 +167,9 @@ export async function ask(question: string, options: AskOptions): Promise<void> 
   stopFollowing();
   const workflow = options.workflow ?? settings?.workflow ?? "";
   dispatch({ type: "run", run: { ...newRun(question, library, workflow), after } });
-  const request = { question, library, workflow: options.workflow, documents };
+  const { workflow: asked, web = true } = options;
+  const limits = web ? { documents } : { documents, web };
+  const request = { question, library, workflow: asked, ...limits };
   try {
     const { run } = await api.ask(after ? { ...request, conversation: { after } } : request);
     dispatch({ type: "run changed", id: null, changes: { id: run } });
@@ -219,7 +230,8 @@ async function follow(id: string): Promise<void> {
     signal: controller.signal,
     take: (events) => {
       dispatch({ type: "events", id, events });
-      return events.some((event) => event.type === "answered" || event.type === "stopped");
+      // A stop is no end for good: a run that was taken up again has one amid its events.
+      return events.some((event) => event.type === "answered");
     },
     connection: (connected) => dispatch({ type: "run changed", id, changes: { connected } }),
     isOver: () => settle(id),
@@ -234,7 +246,8 @@ async function settle(id: string): Promise<boolean> {
   if (isLive(view)) return false;
   const { phase, answer } = view;
   if (answer) dispatch({ type: "events", id, events: [{ type: "answered", run: id, answer }] });
-  else dispatch({ type: "run changed", id, changes: { phase } });
+  else if (getState().run?.phase !== "stopped")
+    dispatch({ type: "run changed", id, changes: { phase } });
   return true;
 }
 

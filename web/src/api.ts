@@ -139,7 +139,9 @@ export const passage = (library: string, id: string): Promise<PassageText> =>
   get(at("libraries", library, "passages", id));
 export const table = (library: string, id: string, rows = 20): Promise<TableView> =>
   get(at("libraries", library, "tables", id) + query({ rows }));
-export const suggestions = (library: string): Promise<{ questions: Suggestion[] }> =>
+export const suggestions = (
+  library: string,
+): Promise<{ questions: Suggestion[]; ready: boolean }> =>
   get(at("libraries", library, "suggestions"));
 
 // Questions and their runs
@@ -156,8 +158,10 @@ export const removeRun = async (id: string): Promise<void> => {
   await send(at("runs", id), { method: "DELETE" });
 };
 export const verifyRun = (id: string): Promise<Verification> => post(at("runs", id, "verify"));
-export const exportUrl = (id: string, format: "markdown" | "json" | "html"): string =>
+export const exportUrl = (id: string, format: "markdown" | "json"): string =>
   at("runs", id, "export") + query({ format });
+export const figureUrl = (id: string, figure: number): string =>
+  at("runs", id, "export") + query({ format: "html", figure });
 export const exportText = async (id: string, format: "markdown"): Promise<string> =>
   (await send(exportUrl(id, format))).text();
 

@@ -10,7 +10,7 @@ export type Phase =
   | "stopping"
   | "done" // has an answer, whatever its status
   | "stopped" // by the person: can be taken up again
-  | "interrupted" // the server went away: can be taken up again
+  | "interrupted" // by a stop that is long past, or the server went away: can be taken up again
   | "lost"; // could not be asked or read: see `problem`
 
 export interface StepView {
@@ -82,7 +82,7 @@ export const isLive = (run: RunView): boolean =>
 /** A run as the server remembers it. */
 export function runOfRecord(record: RunRecord): RunView {
   const bare: RunView = {
-    ...newRun(record.question, record.library, record.workflow),
+    ...newRun(record.question, record.library ?? "default", record.workflow ?? ""),
     id: record.id,
     after: record.after,
     position: record.position,
@@ -133,7 +133,8 @@ export function withEvent(run: RunView, event: RunEvent): RunView {
   }
 }
 
-/** Events that arrive after the person pressed Stop do not take that back. */
+/** Events that arrive after the person pressed Stop do not take that back; a run that was stopped
+ * and goes on begins with one. */
 const live = (run: RunView, phase: Phase): Phase => (run.phase === "stopping" ? "stopping" : phase);
 
 type Of<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;

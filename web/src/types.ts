@@ -248,24 +248,24 @@ export type RunStatus = "queued" | "running" | "interrupted" | "stopped" | Statu
 export interface RunSummary {
   id: string;
   question: string;
-  workflow: string;
+  workflow: string | null;
   status: RunStatus;
   stop_reason: string | null;
   started: string;
   short: string | null;
   after: string | null;
-  library: string;
+  library: string | null;
 }
 
 export interface RunRecord {
   id: string;
   question: string;
-  workflow: string;
+  workflow: string | null;
   status: RunStatus;
   position: number | null;
   started: string;
   after: string | null;
-  library: string;
+  library: string | null;
   answer: Answer | null;
 }
 
@@ -383,10 +383,18 @@ export interface Suggestion {
   why: string;
 }
 
+export interface Finding {
+  kind: string;
+  where: string;
+  message: string;
+}
+
 export interface Verification {
   ok: boolean;
-  problems: string[];
-  checked: Record<string, Json>;
+  problems: Finding[];
+  /** What could not be checked, or is worth knowing. */
+  notes: Finding[];
+  checked: { claims: number; citations: number; tables: number };
 }
 
 export interface AskRequest {

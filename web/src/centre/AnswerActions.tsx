@@ -5,12 +5,6 @@ import type { Answer, Verification } from "../types";
 import { Checked } from "./Checked";
 import { copyText } from "./clipboard";
 
-const FORMATS = [
-  ["markdown", "Markdown"],
-  ["html", "Web page"],
-  ["json", "JSON"],
-] as const;
-
 /** Take it along, or have it looked at once more. */
 export function AnswerActions({ answer, askAnew }: { answer: Answer; askAnew: () => void }) {
   const [checked, setChecked] = useState<Verification | null>(null);
@@ -35,7 +29,7 @@ export function AnswerActions({ answer, askAnew }: { answer: Answer; askAnew: ()
             Copy with citations
           </button>
         )}
-        <Export run={answer.run} />
+        <Export answer={answer} />
         {stands && (
           <button type="button" className="pill" disabled={checking} onClick={() => void check()}>
             {checking ? "Checking…" : "Check again"}
@@ -47,12 +41,12 @@ export function AnswerActions({ answer, askAnew }: { answer: Answer; askAnew: ()
           </button>
         )}
       </div>
-      <div role="status">{checked && <Checked answer={answer} found={checked} />}</div>
+      <div role="status">{checked && <Checked found={checked} />}</div>
     </>
   );
 }
 
-function Export({ run }: { run: string }) {
+function Export({ answer }: { answer: Answer }) {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const id = useId();
@@ -80,9 +74,9 @@ function Export({ run }: { run: string }) {
         Export
       </button>
       <ul id={id} className="menu" hidden={!open}>
-        {FORMATS.map(([format, name]) => (
-          <li key={format}>
-            <a href={api.exportUrl(run, format)} download onClick={() => setOpen(false)}>
+        {files(answer).map(({ name, url }) => (
+          <li key={url}>
+            <a href={url} download onClick={() => setOpen(false)}>
               {name}
             </a>
           </li>
@@ -90,4 +84,17 @@ function Export({ run }: { run: string }) {
       </ul>
     </span>
   );
+}
+
+/** A chart is exported as a page of its own, which needs no network. */
+function files({ run, analysis }: Answer): { name: string; url: string }[] {
+  const charts = (analysis?.figures ?? []).map((_, place, all) => ({
+    name: all.length > 1 ? `Figure ${place + 1}, web page` : "Figure, web page",
+    url: api.figureUrl(run, place),
+  }));
+  const words = [
+    { name: "Markdown", url: api.exportUrl(run, "markdown") },
+    { name: "JSON", url: api.exportUrl(run, "json") },
+  ];
+  return [...words, ...charts];
 }

@@ -73,7 +73,8 @@ function Group({ blocks, answer, asItems }: { blocks: Block[]; answer: Answer; a
   }
   const pieces = <Pieces pieces={first.pieces} answer={answer} />;
   if (first.kind === "heading") return <h2>{pieces}</h2>;
-  return <p className={first.kind === "remark" ? "remark" : undefined}>{pieces}</p>;
+  if (first.kind === "paragraph") return <p>{pieces}</p>;
+  return <p className={answer.status === "partial" ? "note" : "remark"}>{pieces}</p>;
 }
 
 function Readings({ pieces, answer }: { pieces: Piece[]; answer: Answer }) {

@@ -3,7 +3,7 @@ import { ask } from "../actions";
 import { isLive, type RunView } from "../run";
 import { useSelect } from "../store";
 import { Limits } from "./Limits";
-import { workflowName } from "./workflows";
+import { automaticFirst, workflowName } from "./workflows";
 
 /** The one place to ask: it stays while an answer is read, and what it asks follows that answer. */
 export function AskBox() {
@@ -11,6 +11,7 @@ export function AskBox() {
   const most = useSelect((state) => state.settings?.limits.question_characters ?? 4000);
   const [question, setQuestion] = useState("");
   const [workflow, setWorkflow] = useState<string | null>(null);
+  const [web, setWeb] = useState(true);
   const box = useRef<HTMLTextAreaElement>(null);
   useGrowing(box, question);
   const busy = run !== null && isLive(run);
@@ -20,7 +21,7 @@ export function AskBox() {
     const asked = question.trim();
     if (asked === "" || tooLong || busy) return;
     setQuestion("");
-    void ask(asked, { workflow, after: run?.answer ? run.id : null });
+    void ask(asked, { workflow, web, after: run?.answer ? run.id : null });
   };
   const enter = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -43,6 +44,7 @@ export function AskBox() {
           onChange={(event) => setQuestion(event.target.value)}
           onKeyDown={enter}
         />
+        <WebChoice value={web} choose={setWeb} />
         <WorkflowChoice value={workflow} choose={setWorkflow} />
         <button type="submit" className="go" disabled={question.trim() === "" || tooLong || busy}>
           Ask
@@ -71,6 +73,18 @@ function useGrowing(box: React.RefObject<HTMLTextAreaElement | null>, text: stri
   }, [box, text]);
 }
 
+/** Only where the server may search the web at all. */
+function WebChoice({ value, choose }: { value: boolean; choose: (web: boolean) => void }) {
+  const offered = useSelect((state) => state.settings?.web_search ?? false);
+  if (!offered) return null;
+  return (
+    <label className="web-choice">
+      <input type="checkbox" checked={value} onChange={(event) => choose(event.target.checked)} />
+      Web too
+    </label>
+  );
+}
+
 interface ChoiceProps {
   value: string | null;
   choose: (workflow: string | null) => void;
@@ -85,7 +99,7 @@ function WorkflowChoice({ value, choose }: ChoiceProps) {
       value={value ?? settings.workflow}
       onChange={(event) => choose(event.target.value)}
     >
-      {settings.workflows.map(({ name, about }) => (
+      {automaticFirst(settings.workflows).map(({ name, about }) => (
         <option key={name} value={name} title={about}>
           {workflowName(name)}
         </option>

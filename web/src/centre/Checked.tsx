@@ -1,23 +1,29 @@
 import { count } from "../parts/words";
-import type { Answer, Verification } from "../types";
+import type { Verification } from "../types";
 
 /** What a second verification found, against the library as it is now. */
-export function Checked({ answer, found }: { answer: Answer; found: Verification }) {
-  if (found.ok) return <p className="checked">{stands(answer)}</p>;
+export function Checked({ found }: { found: Verification }) {
   return (
-    <div className="note checked">
-      <p>It no longer stands as it did: {count(found.problems.length, "problem")}.</p>
+    <div className={found.ok ? "checked" : "checked note"} data-testid="checked">
+      <p>{found.ok ? stands(found) : fell(found)}</p>
       <ul>
-        {found.problems.map((problem) => (
-          <li key={problem}>{problem}</li>
+        {[...found.problems, ...found.notes].map((finding) => (
+          <li key={`${finding.kind} ${finding.where} ${finding.message}`}>
+            {finding.where && `${finding.where}: `}
+            {finding.message}
+          </li>
         ))}
       </ul>
     </div>
   );
 }
 
-function stands(answer: Answer): string {
-  const citations = answer.citations.length;
-  if (citations === 0 && answer.analysis) return "Computed again just now: it comes out the same.";
-  return `${citations} of ${count(citations, "citation")} verified, just now.`;
+function stands({ checked: { citations, tables } }: Verification): string {
+  const cited = citations > 0 ? `${citations} of ${count(citations, "citation")} verified` : "";
+  const computed = tables > 0 ? "computed again, with the same result" : "";
+  const said = [cited, computed].filter(Boolean).join("; ");
+  return `${said.charAt(0).toUpperCase()}${said.slice(1) || "It stands"}, just now.`;
 }
+
+const fell = ({ problems }: Verification): string =>
+  `It no longer stands as it did: ${count(problems.length, "problem")}.`;

@@ -41,7 +41,7 @@ function Chip({ citation }: { citation: Citation }) {
         aria-label={`Source ${citation.number}: ${place(citation)}`}
         aria-current={current || undefined}
         aria-describedby={shown ? id : undefined}
-        onFocus={() => setShown(true)}
+        onFocus={(event) => setShown(event.currentTarget.matches(":focus-visible"))}
         onBlur={() => setShown(false)}
         onKeyDown={hideOnEscape}
         onClick={() => {
@@ -58,6 +58,7 @@ function Chip({ citation }: { citation: Citation }) {
 
 const WIDTH = 320;
 const EDGE = 12;
+const ROOM_ABOVE = 240;
 
 /** Shown near the chip and inside the window, wherever the chip stands. */
 function Quote({
@@ -73,7 +74,7 @@ function Quote({
   const chip = beside.getBoundingClientRect();
   const width = Math.min(WIDTH, window.innerWidth - 2 * EDGE);
   const left = Math.max(EDGE, Math.min(chip.left - 24, window.innerWidth - width - EDGE));
-  const below = chip.bottom < window.innerHeight * 0.6;
+  const below = chip.top < ROOM_ABOVE; // above it covers nothing that can be pressed
   const vertical = below ? { top: chip.bottom } : { bottom: window.innerHeight - chip.top };
   return (
     <span id={id} role="tooltip" className="quote-tip" style={{ left, width, ...vertical }}>

@@ -9,9 +9,11 @@ export function Ended({ run }: { run: RunView }) {
   return (
     <section className="ended">
       <p className="lead">
-        {byPerson ? stopped(run) : "This was interrupted: the server that worked on it ended."}
+        {byPerson
+          ? stopped(run)
+          : "This ended before it had an answer: it was stopped, or the server was."}
       </p>
-      <p className="lead soft">What was done is kept; it can go on from there.</p>
+      <p className="lead soft">What was done is kept.</p>
       <div className="more">
         <button type="button" className="go" onClick={() => void resumeRun()}>
           Go on

@@ -16,7 +16,7 @@ export function Home() {
         Secondlook answers from your own files, shows where each sentence stands, and says so when
         they do not hold the answer.
       </p>
-      <DropZone size="large">
+      <DropZone size={documents?.length ? "medium" : "large"}>
         <b>Drop files here, or choose them</b>
         <span>PDF, Word, Excel, CSV, Markdown, web pages, mail. They stay on this machine.</span>
       </DropZone>

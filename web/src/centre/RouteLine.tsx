@@ -2,8 +2,8 @@ import { useId, useRef, useState } from "react";
 import { ask } from "../actions";
 import { isLive, type RunView } from "../run";
 import { useSelect } from "../store";
-import { route, sentenceStart } from "./telling";
-import { workflowName } from "./workflows";
+import { route } from "./telling";
+import { automaticFirst, workflowName } from "./workflows";
 
 /** Which workflow answers and why; one click asks the same in another way. */
 export function RouteLine({ run }: { run: RunView }) {
@@ -46,11 +46,10 @@ export function RouteLine({ run }: { run: RunView }) {
 function Why({ run }: { run: RunView }) {
   const chosen = route(run);
   if (!chosen) return <span>{isLive(run) ? "Secondlook chooses how to answer." : ""}</span>;
-  const name = <b>{chosen.workflow}</b>;
-  if (!chosen.why) return <span>Asked with {name}.</span>;
   return (
     <span>
-      {sentenceStart(chosen.why)}, so Secondlook used {name}.
+      {chosen.words}
+      <b>{chosen.workflow}</b>.
     </span>
   );
 }
@@ -60,7 +59,7 @@ function Ways({ run }: { run: RunView }) {
   const used = run.chosen?.workflow ?? run.workflow;
   return (
     <ul className="ways">
-      {workflows
+      {automaticFirst(workflows)
         .filter((workflow) => workflow.name !== used)
         .map(({ name, about }) => (
           <li key={name}>

@@ -128,11 +128,21 @@ export function sureness(answer: Answer): string | null {
   return label === "calibrated" ? `${percent(value)} sure` : `about ${percent(value)} sure`;
 }
 
-/** What stands under the question: who answered, and why. */
-export function route(run: RunView): { why: string; workflow: string } | null {
-  if (run.chosen) return { why: run.chosen.why, workflow: run.chosen.workflow };
+const USED = "so Secondlook used ";
+
+/** What stands under the question: why, and the workflow that answered, to be set off. */
+export function route(run: RunView): { words: string; workflow: string } | null {
+  if (run.chosen) return chosenRoute(run.chosen);
   if (run.workflow === AUTO || run.workflow === "") return null;
-  return { why: "", workflow: run.workflow };
+  return { words: "Asked with ", workflow: run.workflow };
+}
+
+function chosenRoute({ why, workflow }: NonNullable<RunView["chosen"]>) {
+  const sentence = sentenceStart(why);
+  const used = sentence.lastIndexOf(USED);
+  if (used < 0) return { words: `${sentence}, ${USED}`, workflow };
+  const after = used + USED.length;
+  return { words: sentence.slice(0, after), workflow: sentence.slice(after) };
 }
 
 /** The reason of a choice as the beginning of a sentence. */

@@ -66,20 +66,15 @@ function blockOf(line: Piece[]): Block[] {
     .join("");
   if (whole.trim() === "") return [];
   const opening = /^\s*(#{1,6}|[-*]) /.exec(begins);
-  const kind = opening
-    ? opening[1]?.startsWith("#")
-      ? "heading"
-      : "item"
-    : plainKind(line, whole);
+  const kind = opening ? (opening[1]?.startsWith("#") ? "heading" : "item") : plainKind(line);
   const rest = { kind: "words" as const, text: begins.slice(opening?.[0].length ?? 0) };
   const pieces = opening ? [rest, ...line.slice(1)] : line;
   return [{ kind, pieces: pieces.filter((piece) => piece.kind === "claim" || piece.text !== "") }];
 }
 
-function plainKind(line: Piece[], whole: string): "paragraph" | "remark" {
-  const claimless = line.every((piece) => piece.kind === "words");
-  return claimless && /^\s*\(.*\)\s*$/.test(whole) ? "remark" : "paragraph";
-}
+/** What is said and is no claim is a remark: of what was cut, or not found out. */
+const plainKind = (line: Piece[]): "paragraph" | "remark" =>
+  line.every((piece) => piece.kind === "words") ? "remark" : "paragraph";
 
 /** A sentence parted so that a chip can stand between its last word and the sign after it. */
 export interface Glued {

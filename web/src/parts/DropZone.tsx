@@ -3,8 +3,9 @@ import { addFiles } from "./addFiles";
 
 interface Props {
   children: ReactNode;
-  /** `large` fills the empty page, `small` stands under the list of documents. */
-  size: "large" | "small";
+  /** `large` fills the empty page, `medium` the one of a person who has files, `small` stands
+   * under the list of documents. */
+  size: "large" | "medium" | "small";
 }
 
 /** Takes files by drop, by click and by keyboard, and adds them to the library. */
