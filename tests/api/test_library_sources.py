@@ -1,0 +1,180 @@
+"""Where an answer comes from: the text around a quote, and the file itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.api.library.originals import Hashes
+from secondlook.api.library.windows import LONGEST, SHOWN, chosen_window
+from secondlook.api.problems import Problem
+from secondlook.document import Extracted, Heading, Page
+from tests.support import files
+from tests.support.library_http import HARBOUR, LIBRARY, documents, uploaded
+from tests.support.serving import client_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fastapi.testclient import TestClient
+
+PAGES = [["The depth of berth 4 is 7.5 metres."], ["The gate is closed."], ["The end of it all."]]
+LONG = "".join(f"Line {at} says what happened on day {at} in the harbour.\n" for at in range(1000))
+SCRIPT = "<html><script>alert(1)</script><p>The harbour is open every day of the week.</p></html>"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sources")
+
+
+@pytest.fixture(scope="module")
+def client(place: Path) -> Iterator[TestClient]:
+    with client_of(place) as client:
+        uploaded(
+            client,
+            ("survey.pdf", files.pdf(PAGES)),
+            ("long.txt", LONG),
+            ("page.html", SCRIPT),
+            ("note \u2013 \u00fc.md", HARBOUR),
+        )
+        yield client
+
+
+def _text(client: TestClient, name: str, **query: Any) -> Any:
+    document = documents(client)[name]["id"]
+    response = client.get(f"{LIBRARY}/documents/{document}/text", params=query)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_a_page_is_shown_with_its_neighbours(client: TestClient) -> None:
+    second = _text(client, "survey.pdf", page=2)
+    assert second["text"].strip() == "The gate is closed."
+    assert (second["page"], second["pages"]) == (2, 3)
+    assert (second["previous_page"], second["next_page"]) == (1, 3)
+    assert _text(client, "survey.pdf", page=1)["previous_page"] is None
+    assert _text(client, "survey.pdf", page=3)["next_page"] is None
+    document = documents(client)["survey.pdf"]["id"]
+    missing = client.get(f"{LIBRARY}/documents/{document}/text", params={"page": 9})
+    assert (missing.status_code, missing.json()["code"]) == (404, "page_missing")
+    assert missing.json()["hint"] == "its pages are 1 to 3"
+
+
+@pytest.mark.parametrize("name", ["survey.pdf", "long.txt", "note \u2013 \u00fc.md"])
+def test_a_quote_is_where_its_offsets_say(client: TestClient, name: str) -> None:
+    asked = {"query": "how deep is berth 4 and what happened on day 500", "documents": [name]}
+    for hit in client.post(f"{LIBRARY}/search", json=asked).json()["hits"]:
+        shown = _text(client, name, start=hit["start"], end=hit["end"])
+        quote = shown["text"][hit["start"] - shown["start"] : hit["end"] - shown["start"]]
+        assert quote == hit["text"]
+        assert len(shown["text"]) == shown["end"] - shown["start"]
+
+
+def test_a_text_without_pages_is_shown_in_parts_of_whole_lines(client: TestClient) -> None:
+    beginning = _text(client, "long.txt")
+    assert (beginning["start"], beginning["page"], beginning["previous_start"]) == (0, None, None)
+    assert len(beginning["text"]) <= SHOWN + 100
+    middle = _text(client, "long.txt", start=20_000, end=20_020)
+    assert middle["start"] < 20_000
+    assert middle["end"] > 20_020
+    assert middle["text"].startswith("Line ")
+    assert middle["text"].endswith("\n")
+    parts, at = [], 0
+    while at is not None:
+        part = _text(client, "long.txt", start=at)
+        parts.append(part["text"][at - part["start"] :])
+        at = part["next_start"]
+    assert "".join(parts) == LONG.rstrip("\n") or "".join(parts) == LONG
+
+
+def test_the_heading_above_a_place_is_told(client: TestClient) -> None:
+    shown = _text(client, "note \u2013 \u00fc.md", start=HARBOUR.index("berth"))
+    assert shown["heading"] == "Harbour survey \u203a Depths"
+
+
+@pytest.mark.parametrize("query", [{"start": 10**8}, {"start": 20, "end": 10}])
+def test_places_that_are_not_there_are_refused(client: TestClient, query: Any) -> None:
+    document = documents(client)["long.txt"]["id"]
+    refused = client.get(f"{LIBRARY}/documents/{document}/text", params=query)
+    assert (refused.status_code, refused.json()["code"]) == (422, "no_such_place")
+
+
+def test_a_text_without_pages_has_no_page(client: TestClient) -> None:
+    with pytest.raises(Problem, match="no page 1"):
+        chosen_window(Extracted("text"), page=1, start=None, end=None)
+
+
+def test_a_very_long_page_is_shown_in_part() -> None:
+    text = "row of a sheet\n" * 10_000
+    document = Extracted(text, pages=(Page(1, 0, len(text)),), headings=(Heading(1, 0, 3),))
+    shown = chosen_window(document, page=None, start=70_000, end=70_010)
+    assert shown.start <= 70_000
+    assert shown.end >= 70_010
+    assert shown.end - shown.start <= LONGEST
+    assert (shown.page, shown.next_start) == (1, shown.end)
+    first = chosen_window(document, page=1, start=None, end=None)
+    assert (first.start, first.previous_page) == (0, None)
+    whole = chosen_window(document, page=None, start=0, end=len(text))
+    assert whole.end - whole.start <= LONGEST
+
+
+def _original(client: TestClient, name: str) -> Any:
+    document = documents(client)[name]["id"]
+    return client.get(f"{LIBRARY}/documents/{document}/original")
+
+
+def test_a_pdf_is_shown_and_everything_else_saved(client: TestClient) -> None:
+    shown = _original(client, "survey.pdf")
+    assert shown.content == files.pdf(PAGES)
+    assert shown.headers["content-type"] == "application/pdf"
+    assert shown.headers["content-disposition"].startswith("inline")
+    for name, data in [("page.html", SCRIPT), ("note \u2013 \u00fc.md", HARBOUR)]:
+        saved = _original(client, name)
+        assert saved.content == data.encode()
+        assert saved.headers["content-type"] == "application/octet-stream"
+        assert saved.headers["content-disposition"].startswith("attachment")
+        assert "sandbox" in saved.headers["content-security-policy"]
+        assert saved.headers["x-content-type-options"] == "nosniff"
+    assert shown.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in shown.headers["content-security-policy"]
+
+
+def test_a_file_that_changed_or_went_is_gone(tmp_path: Path) -> None:
+    outside = tmp_path / "in" / "note.md"
+    outside.parent.mkdir()
+    with client_of(tmp_path) as client:
+        uploaded(client, ("note.md", HARBOUR))
+        stored = tmp_path / "library" / "uploads" / "note.md"
+        stored.write_text("something else", "utf-8")
+        changed = _original(client, "note.md")
+        assert (changed.status_code, changed.json()["code"]) == (410, "original_gone")
+        assert changed.json()["hint"]
+        stored.unlink()
+        assert _original(client, "note.md").status_code == 410
+        assert documents(client)["note.md"]["has_original"] is False
+        # A link to what was never added is no way to read it.
+        secret = tmp_path / "secret.txt"
+        secret.write_text("secret", "utf-8")
+        stored.symlink_to(secret)
+        assert _original(client, "note.md").status_code == 410
+
+
+def test_a_file_is_hashed_once_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one", "utf-8")
+    hashes = Hashes()
+    first = hashes.of(file)
+    with monkeypatch.context() as patched:
+        patched.setattr("secondlook.api.library.originals.sha256_of", lambda _file: "again")
+        assert hashes.of(file) == first
+        file.write_text("three", "utf-8")
+        assert hashes.of(file) == "again"
+        for at in range(300):  # no more are remembered than is useful
+            (tmp_path / f"{at}").write_text("x", "utf-8")
+            hashes.of(tmp_path / f"{at}")
+    assert len(hashes._known) <= 256
