@@ -34,7 +34,9 @@ _TRANSFORMERS = "pip install 'secondlook[sentence-transformers]'"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    area: Literal["settings", "weights", "library", "model", "extra", "found", "ocr", "sandbox"]
+    area: Literal[
+        "settings", "weights", "library", "model", "extra", "found", "ocr", "sandbox", "server"
+    ]
     name: str
     state: State
     said: str
@@ -76,6 +78,7 @@ def _findings(call: Call) -> Iterator[Finding]:
     yield from _extras()
     yield from _ocr(settings)
     yield _sandbox(call, settings)
+    yield _page(settings)
     yield from _within_reach()
 
 
@@ -235,6 +238,17 @@ def _sandbox_fix(why: str) -> str:
     if sys.platform == "linux":
         return "apt-get install bubblewrap"
     return "run Secondlook on Linux: a container or WSL 2 will do"
+
+
+def _page(settings: Settings) -> Finding:
+    """Whether `secondlook serve` has a page to show."""
+    from secondlook.api.pages import BUILT, is_built
+
+    if is_built():
+        chosen = settings.serve
+        return Finding("server", "page", "ok", f"secondlook serve: {chosen.host}:{chosen.port}")
+    said = f"not built: {BUILT} holds no index.html, so that serve offers the API alone"
+    return Finding("server", "page", "missing", said, "pip install secondlook has it built")
 
 
 def _within_reach() -> Iterator[Finding]:

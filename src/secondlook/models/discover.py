@@ -25,6 +25,9 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "web": ("ddgs",),
     "ocr": ("pillow",),
     "sentence-transformers": ("sentence-transformers",),
+    "analyst": ("matplotlib", "pandas", "plotly", "scikit-learn", "scipy", "statsmodels"),
+    "mcp": ("mcp",),
+    "telemetry": ("opentelemetry-sdk", "prometheus-client"),
 }
 _SECONDS_TO_ANSWER = 1.5
 _SECONDS_TO_SEARCH = 3.0
