@@ -12,6 +12,7 @@ import uvicorn
 from fastapi.testclient import TestClient
 
 from secondlook.api.server import create_app
+from secondlook.api.serving import Server
 from secondlook.settings import Settings
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def served(
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=3)
-        server = uvicorn.Server(config)
         started = threading.Event()
-        thread = threading.Thread(target=_run, args=(server, listening, started), daemon=True)
+        server = Server(config, app.state.served, started.set)
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         assert started.wait(30), "the server did not start"
         try:
@@ -79,14 +80,3 @@ def served(
             server.should_exit = True
             thread.join(15)
             assert not thread.is_alive(), "the server did not stop"
-
-
-def _run(server: uvicorn.Server, listening: socket.socket, started: threading.Event) -> None:
-    startup = server.startup
-
-    async def announced(sockets: list[socket.socket] | None = None) -> None:
-        await startup(sockets=sockets)
-        started.set()
-
-    server.startup = announced  # type: ignore[method-assign]
-    server.run(sockets=[listening])

@@ -39,6 +39,9 @@ _MISSING = """<!doctype html>
 class Assets(StaticFiles):
     """Built files have their hash in their name, so that a browser may keep them."""
 
+    async def check_config(self) -> None:
+        """A folder that is not there holds no file: that is all."""
+
     def file_response(self, *args: object, **options: object) -> Response:
         response = super().file_response(*args, **options)  # type: ignore[arg-type]
         response.headers["cache-control"] = _FOR_EVER

@@ -1,0 +1,125 @@
+"""The log of a run: one list, any number of readers, each at its own pace."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from secondlook.api.asking.events import Queued, Stopped
+from secondlook.api.asking.log import Entry, EventLog, merged
+from secondlook.events import NodeStarted, Token
+
+
+def token(text: str) -> Token:
+    return Token(run="r", text=text)
+
+
+def node(name: str) -> NodeStarted:
+    return NodeStarted(run="r", node=name)
+
+
+END = Stopped(run="r", why="it was stopped")
+
+
+async def read(log: EventLog, after: int = 0) -> list[Entry]:
+    return [entry async for entry in log.follow(after) if entry is not None]
+
+
+def test_readers_of_other_threads_and_loops_see_all_of_it_in_order() -> None:
+    log = EventLog()
+    seen: list[list[Entry]] = []
+    readers = [
+        threading.Thread(target=lambda: seen.append(asyncio.run(read(log)))) for _ in range(5)
+    ]
+    for reader in readers:
+        reader.start()
+    for number in range(1000):
+        log.append(node(str(number)))
+    log.append(END, last=True)
+    for reader in readers:
+        reader.join(20)
+    assert len(seen) == 5
+    for entries in seen:
+        assert [entry.number for entry in entries] == list(range(1, 1002))
+        assert entries[-1].event == END
+
+
+def test_a_slow_reader_keeps_nobody_and_loses_no_text() -> None:
+    async def slowly() -> tuple[list[Entry], int]:
+        log = EventLog()
+        reading = log.follow()
+        log.append(node("answer"))
+        first = await anext(reading)
+        for number in range(5000):
+            log.append(token(f"{number} "))
+        log.append(END, last=True)
+        rest = [entry async for entry in reading]
+        return [one for one in (first, *rest) if one is not None], len(log)
+
+    entries, length = asyncio.run(slowly())
+    text = "".join(one.event.text for one in entries if isinstance(one.event, Token))
+    assert text == "".join(f"{number} " for number in range(5000))
+    assert length == 5002
+    assert len(entries) < 50
+    assert entries[-1].number == length
+
+
+def test_it_can_be_joined_anywhere() -> None:
+    log = EventLog([node("a"), node("b"), node("c")])
+    log.append(END, last=True)
+    for after, numbers in ((0, [1, 2, 3, 4]), (2, [3, 4]), (4, []), (99, []), (-5, [1, 2, 3, 4])):
+        assert [entry.number for entry in asyncio.run(read(log, after))] == numbers
+
+
+def test_silence_is_told() -> None:
+    async def first() -> Entry | None:
+        async for entry in EventLog().follow(idle=0.01):
+            return entry
+        raise AssertionError
+
+    assert asyncio.run(first()) is None
+
+
+def test_it_goes_on_after_it_was_closed() -> None:
+    log = EventLog()
+    log.append(END, last=True)
+    assert log.closed
+    log.reopen()
+    log.append(node("again"))
+    log.append(END, last=True)
+    assert [entry.number for entry in asyncio.run(read(log, 1))] == [2, 3]
+
+
+def test_neighbours_become_one_and_others_stay() -> None:
+    events = [
+        Queued(run="r", position=3),
+        Queued(run="r", position=2),
+        token("a"),
+        token("b"),
+        node("x"),
+        node("y"),
+        token("c"),
+    ]
+    made = list(merged(Entry(number, event) for number, event in enumerate(events, 1)))
+    assert [entry.number for entry in made] == [2, 4, 5, 6, 7]
+    assert [entry.event.text for entry in made if isinstance(entry.event, Token)] == ["ab", "c"]
+
+
+def test_a_reader_whose_loop_has_ended_harms_nobody() -> None:
+    log = EventLog()
+
+    async def begin() -> None:
+        reading = log.follow(idle=0.001)
+        await anext(reading)
+        await reading.aclose()
+
+    loop = asyncio.new_event_loop()
+    reading = log.follow(idle=0.001)
+    loop.run_until_complete(anext(reading))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+    log.append(node("a"))
+    asyncio.run(begin())
+    assert len(log) == 1
+    assert log.last == node("a")
+    assert log.size() > 10

@@ -1,0 +1,188 @@
+"""What the server shows of itself: page, settings, workflows, and the API to read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.api import pages
+from secondlook.api.settings_shown import model_shown
+from secondlook.graphs.registry import WORKFLOWS
+from tests.support.serving import client_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fastapi.testclient import TestClient
+
+HTML = {"accept": "text/html"}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with client_of(tmp_path_factory.mktemp("shown")) as made:
+        yield made
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A server with a page of a test."""
+    web = tmp_path / "web"
+    (web / "assets").mkdir(parents=True)
+    (web / "index.html").write_text("<title>Page</title>", encoding="utf-8")
+    (web / "assets" / "index-abc123.js").write_text("let a;", encoding="utf-8")
+    monkeypatch.setattr(pages, "BUILT", web)
+    with client_of(tmp_path) as made:
+        yield made
+
+
+def test_the_page_is_shown_and_asked_for_again(built: TestClient) -> None:
+    for path in ("/", "/anything/else"):
+        reply = built.get(path, headers=HTML)
+        assert reply.status_code == 200
+        assert reply.text == "<title>Page</title>"
+        assert reply.headers["cache-control"] == "no-cache"
+
+
+def test_its_files_may_be_kept_for_ever(built: TestClient) -> None:
+    reply = built.get("/assets/index-abc123.js")
+    assert reply.text == "let a;"
+    assert "immutable" in reply.headers["cache-control"]
+    again = built.get("/assets/index-abc123.js", headers={"if-none-match": reply.headers["etag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize(
+    "path", ["/assets/../index.html", "/assets/%2e%2e/index.html", "/assets/x"]
+)
+def test_nothing_beside_them_is_sent(built: TestClient, path: str) -> None:
+    assert "Page" not in built.get(path).text
+
+
+def test_a_program_is_told_that_nothing_is_there(built: TestClient) -> None:
+    assert built.get("/anything/else").json()["code"] == "not_found"
+    assert built.get("/api/nothing", headers=HTML).json()["code"] == "not_found"
+    assert built.post("/anything").status_code == 404
+
+
+def test_without_a_page_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "BUILT", tmp_path / "none")
+    with client_of(tmp_path) as client:
+        reply = client.get("/", headers=HTML)
+        assert reply.status_code == 503
+        assert "npm run build" in reply.text
+        assert client.get("/assets/x.js").status_code == 404
+
+
+def test_plotly_comes_out_of_its_wheel(client: TestClient) -> None:
+    reply = client.get("/assets/plotly.min.js")
+    assert reply.status_code == 200
+    assert "plotly.js" in reply.text[:200]
+
+
+def test_without_plotly_the_command_is_told(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "find_spec", lambda name: None)
+    told = client.get("/assets/plotly.min.js").json()
+    assert (told["status"], told["code"]) == (404, "analyst_extra_missing")
+    assert told["hint"] == 'pip install "secondlook[analyst]"'
+
+
+def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
+    sections: dict[str, Any] = {
+        "models": {"default": "openai:small@https://inside.example/v1"},
+        "serve": {"libraries": [f"papers={tmp_path / 'papers'}"], "question_characters": 100},
+    }
+    with client_of(tmp_path, token="a token of some length", **sections) as client:  # noqa: S106
+        headers = {"authorization": "Bearer a token of some length"}
+        reply = client.get("/api/settings", headers=headers)
+    told = reply.json()
+    assert told["model"] == "openai:small"
+    assert told["libraries"] == ["default", "papers"]
+    assert told["token_required"] is True
+    assert told["limits"]["question_characters"] == 100
+    assert {item["name"] for item in told["workflows"]} == set(WORKFLOWS)
+    assert told["workflow"] in WORKFLOWS
+    for secret in ("inside.example", str(tmp_path), "a token"):
+        assert secret not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ("none", "none"),
+        ("ollama:qwen2.5:1.5b", "ollama:qwen2.5:1.5b"),
+        ("gguf:/home/me/models/a.gguf", "gguf:a.gguf"),
+        ("gguf:C:\\models\\a.gguf", "gguf:a.gguf"),
+        ("openai:meta/llama@http://host/v1", "openai:meta/llama"),
+    ],
+)
+def test_a_model_is_shown_without_its_place(spec: str, shown: str) -> None:
+    assert model_shown(spec) == shown
+
+
+def test_every_workflow_is_a_graph(client: TestClient) -> None:
+    listed = client.get("/api/graphs").json()
+    assert [one["name"] for one in listed] == list(WORKFLOWS)
+    for name in WORKFLOWS:
+        graph = client.get(f"/api/graphs/{name}").json()
+        nodes = {node["id"] for node in graph["nodes"]}
+        assert {"__start__", "__end__"} < nodes
+        assert {edge["source"] for edge in graph["edges"]} == nodes - {"__end__"}
+        assert {edge["target"] for edge in graph["edges"]} == nodes - {"__start__"}
+        assert graph["mermaid"].startswith("---") or graph["mermaid"].startswith("graph")
+
+
+# The API to read
+
+
+def test_the_docs_need_no_other_host(client: TestClient) -> None:
+    page = client.get("/docs").text
+    assert "//" not in page.replace("<!doctype", "")
+    for path in re.findall(r'(?:src|href)="(/[^"]+)"', page):
+        assert client.get(path).status_code == 200, path
+    assert "<script>" not in page
+
+
+@pytest.fixture(scope="module")
+def document(client: TestClient) -> Any:
+    return client.get("/openapi.json").json()
+
+
+def operations(document: Any) -> list[tuple[str, str, Any]]:
+    return [
+        (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_every_operation_is_named_and_explained(document: Any) -> None:
+    names = [operation["operationId"] for _, _, operation in operations(document)]
+    assert len(set(names)) == len(names)
+    for path, _method, operation in operations(document):
+        assert re.fullmatch(r"[a-z_]+", operation["operationId"]), path
+        assert operation["summary"], path
+        assert operation["tags"], path
+
+
+def test_every_operation_tells_of_its_problems(document: Any) -> None:
+    for path, _, operation in operations(document):
+        told = operation["responses"]
+        assert {"401", "403", "421", "default"} <= set(told), path
+        for status, response in told.items():
+            if (status == "default" or status >= "400") and not path.startswith("/v1"):
+                assert "application/problem+json" in response["content"], (path, status)
+        if "requestBody" in operation:
+            assert {"413", "415", "422"} <= set(told), path
+    assert "HTTPValidationError" not in json.dumps(document)
+
+
+def test_every_reference_of_the_document_is_in_it(document: Any) -> None:
+    wanted = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
+    assert wanted <= set(document["components"]["schemas"])
