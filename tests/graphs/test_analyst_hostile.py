@@ -9,6 +9,8 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from secondlook.answer import Answer
 from secondlook.errors import ContextOverflow
 from secondlook.graphs import analyst_bounds as bounds
@@ -21,8 +23,6 @@ from tests.support.analyst_wild import ORDER
 from tests.support.hostile_ends import contradictions, over_the_bounds
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.support.analyst_hostile import Case
 
 RUNS, UNDER_THE_SAME = (10_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (90, 3)
@@ -132,6 +132,7 @@ def _crashed(case: Case) -> list[str]:
     return [f"{one.error}: {one.message}" for one in ended if one.error not in allowed]
 
 
+@pytest.mark.unmeasured
 def test_every_run_is_bounded_and_ends_with_an_answer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,6 +8,8 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from secondlook.errors import ContextOverflow
 from secondlook.graphs import corrective_bounds as bounds
 from secondlook.models import Asker
@@ -15,8 +17,6 @@ from tests.support.corrective_hostile import Case, hostile_cases
 from tests.support.hostile_ends import contradictions, over_the_bounds
 
 if TYPE_CHECKING:
-    import pytest
-
     from secondlook.answer import Answer
 
 RUNS, UNDER_THE_SAME = (10_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (200, 4)
@@ -69,6 +69,7 @@ def _crashed(case: Case) -> list[str]:
     return [f"{one.error}: {one.message}" for one in ended if one.error not in allowed]
 
 
+@pytest.mark.unmeasured
 def test_every_run_is_bounded_and_ends_with_an_answer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -293,6 +293,7 @@ OF_THEIR_OWN = frozenset({"summary", "analyst"})
 """What these are asked of is not a shelf: test_summary_hostile, test_analyst_hostile."""
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("workflow", [name for name in WORKFLOWS if name not in OF_THEIR_OWN])
 def test_every_run_ends_with_an_answer(workflow: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")

@@ -8,6 +8,8 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from secondlook.errors import ContextOverflow
 from secondlook.graphs import research_bounds as bounds
 from secondlook.models import Asker
@@ -21,8 +23,6 @@ from tests.support.research_hostile import hostile_cases
 from tests.support.research_world import OPTIONS, ORDER
 
 if TYPE_CHECKING:
-    import pytest
-
     from secondlook.answer import Answer
     from secondlook.settings import Settings
     from tests.support.corrective_hostile import Case
@@ -138,6 +138,7 @@ def _crashed(case: Case) -> list[str]:
     return [f"{one.error}: {one.message}" for one in ended if one.error not in allowed]
 
 
+@pytest.mark.unmeasured
 def test_every_run_is_bounded_and_ends_with_an_answer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

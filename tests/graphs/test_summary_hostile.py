@@ -8,6 +8,8 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from secondlook.app import Secondlook
 from secondlook.models import Models
 from secondlook.nodes.stand_alone import Turn
@@ -19,8 +21,6 @@ from tests.support.engine import WordShelf
 from tests.support.function_model import FunctionModel, no_pause
 
 if TYPE_CHECKING:
-    import pytest
-
     from secondlook.answer import Answer
     from secondlook.settings import Settings
 
@@ -92,6 +92,7 @@ async def _one(seed: int) -> tuple[str, Answer]:
     return f"{reply} / {fault} / {held}", answer
 
 
+@pytest.mark.unmeasured
 def test_every_summary_ends_with_an_answer(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")
     ends: Counter[str] = Counter()

@@ -227,6 +227,7 @@ def test_less_is_a_gain_where_less_is_better() -> None:
     assert found.seconds_per_point == 0.0
 
 
+@pytest.mark.unmeasured
 def test_steps_that_do_nothing_are_rarely_called_an_effect() -> None:
     """Three at once, each turning 5 % of the answers either way: at most 5 of 100 seeds."""
     called = 0
@@ -241,6 +242,7 @@ def test_steps_that_do_nothing_are_rarely_called_an_effect() -> None:
     assert called <= 10
 
 
+@pytest.mark.unmeasured
 def test_an_effect_of_five_points_is_found_among_a_thousand() -> None:
     found = 0
     for seed in range(20):
