@@ -1,4 +1,4 @@
-import { useEffect, useId, useReducer, useState } from "react";
+import { useEffect, useId, useReducer, useRef, useState } from "react";
 import { removeRun } from "../actions";
 import { closeSheet } from "../parts/Sheet";
 import { ago } from "../parts/words";
@@ -6,6 +6,7 @@ import { runRoute } from "../routes";
 import { useSelect } from "../store";
 import type { RunSummary } from "../types";
 import { Confirm } from "./Confirm";
+import { focusNeighbour } from "./focusNeighbour";
 import { stateWord } from "./words";
 
 const FIRST = 15;
@@ -46,9 +47,14 @@ function useMinutes(): void {
 
 function Asked({ run, current }: { run: RunSummary; current: boolean }) {
   const [asked, setAsked] = useState(false);
+  const item = useRef<HTMLLIElement>(null);
+  const forget = () => {
+    focusNeighbour(item.current, ".past");
+    void removeRun(run.id);
+  };
   const when = [ago(run.started), stateWord(run)].filter(Boolean).join(" · ");
   return (
-    <li data-run={run.id} data-status={run.status}>
+    <li ref={item} data-run={run.id} data-status={run.status}>
       <a
         className="past"
         href={runRoute(run.id)}
@@ -59,12 +65,7 @@ function Asked({ run, current }: { run: RunSummary; current: boolean }) {
         <small>{when}</small>
       </a>
       {asked ? (
-        <Confirm
-          yes="Forget"
-          no="Keep"
-          onYes={() => void removeRun(run.id)}
-          onNo={() => setAsked(false)}
-        >
+        <Confirm yes="Forget" no="Keep" onYes={forget} onNo={() => setAsked(false)}>
           Forget this question and its answer?
         </Confirm>
       ) : (

@@ -1,6 +1,7 @@
-import { type RefObject, useId, useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { percent } from "../parts/words";
 import { useSelect } from "../store";
+import { focusNeighbour } from "./focusNeighbour";
 import { FailedMore, PendingMore, ReadyMore } from "./RowMore";
 import type { Row } from "./rows";
 import { kindLabel, sizeInWords, sizeOf } from "./words";
@@ -17,7 +18,7 @@ export function DocumentRow({ row, dismiss }: Props) {
   const more = useId();
   const item = useRef<HTMLLIElement>(null);
   const limited = useSelect((state) => state.limitedTo.includes(row.doc?.id ?? ""));
-  const gone = () => focusNeighbour(item);
+  const gone = () => focusNeighbour(item.current, ".file");
   return (
     <li ref={item} data-state={row.state} data-limited={limited} data-document={row.doc?.id}>
       <button
@@ -34,6 +35,11 @@ export function DocumentRow({ row, dismiss }: Props) {
         {limited && <span className="sr">, questions are limited to this</span>}
       </button>
       {(row.state === "indexing" || row.state === "waiting") && <Bar row={row} />}
+      {row.state === "failed" && (
+        <p className="reason" data-whole={open}>
+          {row.reason ?? "It could not be read."}
+        </p>
+      )}
       <div id={more} className="row-more" hidden={!open}>
         {open && <More row={row} dismiss={dismiss} gone={gone} />}
       </div>
@@ -73,12 +79,4 @@ function More({ row, dismiss, gone }: Props & { gone: () => void }) {
   if (row.state === "failed") return <FailedMore row={row} dismiss={dismiss} gone={gone} />;
   if (row.state === "ready" && row.doc) return <ReadyMore doc={row.doc} gone={gone} />;
   return <PendingMore row={row} />;
-}
-
-/** Called before a row goes: the focus must not fall back to the top of the page. */
-function focusNeighbour(item: RefObject<HTMLLIElement | null>): void {
-  const next = item.current?.nextElementSibling ?? item.current?.previousElementSibling;
-  const inColumn = item.current?.closest(".library");
-  const place = next?.querySelector(".file") ?? inColumn?.querySelector(".drop");
-  if (place instanceof HTMLElement) place.focus();
 }

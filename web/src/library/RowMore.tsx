@@ -99,9 +99,9 @@ export function FailedMore({ row, dismiss, gone }: { row: Row; dismiss: () => vo
   };
   return (
     <>
-      <p className="reason">{row.reason ?? "It could not be read."}</p>
+      {!doc?.has_original && <p>Save it anew, or as PDF or plain text, and add it again.</p>}
       <div className="row-actions">
-        {doc && (
+        {doc?.has_original && (
           <button type="button" onClick={() => void reindex(doc.id)}>
             Try again
           </button>

@@ -40,6 +40,11 @@ describe("the rows of the library", () => {
     expect(rows[0]).toMatchObject({ state: "indexing", share: 0.4, kind: "pdf", job: "j1" });
   });
 
+  it("has what failed before what is ready", () => {
+    const failed = doc({ id: "failed:1", title: "Zoo.pdf", status: "failed", reason: "no text" });
+    expect(rowsOf([doc(), failed], []).map((row) => row.key)).toEqual(["failed:1", "d1"]);
+  });
+
   it("shows a document that is indexed again once, with its progress", () => {
     const again = file({ name: "other name.pdf", document: "d1", status: "indexing", share: 0.5 });
     const rows = rowsOf([doc()], [job([again])]);

@@ -29,14 +29,14 @@ export function isActive(job: Job): boolean {
   return job.status === "queued" || job.status === "running";
 }
 
-/** Files that are being added come first, then documents by title. */
+/** Files that are being added come first, then what failed, then documents by title. */
 export function rowsOf(documents: readonly Doc[], jobs: readonly Job[]): Row[] {
   const files = jobs.flatMap((job) => job.files.map((file) => ({ job, file })));
   const known = documents.map((doc) => rowOfDocument(doc, files));
   const added = files
     .filter(({ job, file }) => isShown(job, file) && !documents.some((doc) => isSame(doc, file)))
     .map(({ job, file }) => rowOfFile(job, file));
-  return [...latestOfName(added), ...known.sort(byTitle)];
+  return [...latestOfName(added), ...known].sort(byStateAndTitle);
 }
 
 /** A file that is being added, or one that was turned away and lies nowhere in the library. */
@@ -95,8 +95,13 @@ function latestOfName(rows: readonly Row[]): Row[] {
   return rows.filter((row, at) => rows.findLastIndex(({ title }) => title === row.title) === at);
 }
 
-function byTitle(one: Row, other: Row): number {
-  return one.title.localeCompare(other.title, "en", { sensitivity: "base", numeric: true });
+const ORDER: Record<RowState, number> = { indexing: 0, waiting: 0, failed: 1, ready: 2 };
+
+function byStateAndTitle(one: Row, other: Row): number {
+  const byTitle = { sensitivity: "base", numeric: true } as const;
+  return (
+    ORDER[one.state] - ORDER[other.state] || one.title.localeCompare(other.title, "en", byTitle)
+  );
 }
 
 /** The rows whose title, file name or kind holds every word that was typed. */
