@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import TextResourceContents
 
 from secondlook.api.mcp.tools import WorkflowName
 from secondlook.graphs.registry import WORKFLOWS
@@ -97,21 +98,21 @@ def test_the_workflows_are_those_that_there_are() -> None:
 def test_an_answer_comes_with_its_evidence_and_steps(server: Serving, mode: str) -> None:
     steps: list[str] = []
 
-    async def progress(share: float, total: float | None, message: str | None) -> None:
+    async def told(progress: float, total: float | None, message: str | None) -> None:
         steps.append(message or "")
 
     async def asked(client: Client) -> CallToolResult:
         given = {"question": DEPTH, "workflow": "linear"}
-        return await client.call_tool("ask", given, progress_callback=progress)
+        return await client.call_tool("ask", given, progress_callback=told)
 
     result = within(server, asked, mode)
-    told = result.structured_content
+    found = result.structured_content
     assert not result.is_error
-    assert (told["status"], told["short"]) == ("answered", "7.8 metres")
-    assert told["citations"][0]["quote"] in data_in(said(result))
+    assert (found["status"], found["short"]) == ("answered", "7.8 metres")
+    assert found["citations"][0]["quote"] in data_in(said(result))
     assert "Retrieve ..." in steps
     assert any(step.startswith("Found ") for step in steps)
-    held = httpx.get(f"{server.base_url}/api/runs/{told['run']}").json()
+    held = httpx.get(f"{server.base_url}/api/runs/{found['run']}").json()
     assert held["status"] == "answered"
 
 
@@ -188,15 +189,21 @@ def test_orders_in_a_document_stay_data(server: Serving) -> None:
         assert "<|im_start|>" not in text
 
 
+async def text_of(client: Client, uri: str) -> str:
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    return content.text
+
+
 def test_documents_are_resources(server: Serving) -> None:
     async def read(client: Client) -> None:
         listed = (await client.list_resources()).resources
         assert listed[0].uri == "secondlook://documents"
         survey = next(one for one in listed if one.title == "Halvermouth Harbour Survey 2024")
-        everything = (await client.read_resource("secondlook://documents")).contents[0].text
+        everything = await text_of(client, "secondlook://documents")
         assert survey.uri in [one["uri"] for one in json.loads(everything)["documents"]]
-        whole = (await client.read_resource(survey.uri)).contents[0].text
-        page = (await client.read_resource(f"{survey.uri}/pages/2")).contents[0].text
+        whole = await text_of(client, survey.uri)
+        page = await text_of(client, f"{survey.uri}/pages/2")
         assert "deepest berth" in data_in(whole)
         assert "deepest berth" in data_in(page)
         assert len(page) < len(whole)

@@ -11,7 +11,7 @@ from secondlook.api.asking.ask import begun
 from secondlook.api.asking.live import Ask
 from secondlook.api.asking.streaming import EventStream
 from secondlook.api.openai import replies
-from secondlook.api.openai.errors import OpenAIRoute, Refused, responses
+from secondlook.api.openai.errors import AT_THE_DOOR, OpenAIRoute, Refused, responses
 from secondlook.api.openai.forms import ChatRequest, Completion
 from secondlook.api.openai.leaving import stop, stopped_when_gone
 from secondlook.api.openai.models import workflow_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer
     from secondlook.api.asking.runs import Runs
 
-router = APIRouter(route_class=OpenAIRoute, tags=["OpenAI"])
+router = APIRouter(route_class=OpenAIRoute, tags=["openai"])
 
 
 @router.post(
@@ -31,11 +31,11 @@ router = APIRouter(route_class=OpenAIRoute, tags=["OpenAI"])
     summary="Ask, as OpenAI's clients do",
     response_model=Completion,
     responses={
-        **responses(400, 401, 404, 429, 500, 503),
+        **responses(*AT_THE_DOOR, 400, 404, 409, 413, 415, 429, 500, 503),
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
     },
 )
-async def complete(
+async def chat_completion(
     request: Request, body: ChatRequest, state: Annotated[Served, Depends(served)]
 ) -> Response:
     _check(body)

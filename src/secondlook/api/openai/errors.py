@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PREFIX = "/v1"
+AT_THE_DOOR = (401, 403, 421)
+"""What any request may be answered with before a route sees it."""
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _OF_THE_BODY = frozenset({"content-type", "content-length"})
 """Headers that a rewritten body has of its own."""

@@ -7,17 +7,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from secondlook.api.openai.errors import OpenAIRoute, Refused, responses
+from secondlook.api.openai.errors import AT_THE_DOOR, OpenAIRoute, Refused, responses
 from secondlook.api.openai.forms import MODEL_PREFIX, Model, ModelList
 from secondlook.api.state import Served, served
 from secondlook.graphs.registry import WORKFLOWS
 
-router = APIRouter(route_class=OpenAIRoute, tags=["OpenAI"])
+router = APIRouter(route_class=OpenAIRoute, tags=["openai"])
 _STARTED = int(time.time())
 
 
-@router.get("/v1/models", summary="The workflows, as models", responses=responses(401))
-async def models(state: Annotated[Served, Depends(served)]) -> ModelList:
+@router.get("/v1/models", summary="The workflows, as models", responses=responses(*AT_THE_DOOR))
+async def list_models(state: Annotated[Served, Depends(served)]) -> ModelList:
     usual = Model(
         id=MODEL_PREFIX,
         created=_STARTED,
@@ -26,10 +26,10 @@ async def models(state: Annotated[Served, Depends(served)]) -> ModelList:
     return ModelList(data=[usual, *(_model(name) for name in WORKFLOWS)])
 
 
-@router.get("/v1/models/{model}", summary="One of them", responses=responses(401, 404))
-async def model(model: str, state: Annotated[Served, Depends(served)]) -> Model:
+@router.get("/v1/models/{model}", summary="One of them", responses=responses(*AT_THE_DOOR, 404))
+async def get_model(model: str, state: Annotated[Served, Depends(served)]) -> Model:
     workflow_of(model)
-    return next(one for one in (await models(state)).data if one.id == model)
+    return next(one for one in (await list_models(state)).data if one.id == model)
 
 
 def _model(name: str) -> Model:
