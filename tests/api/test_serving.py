@@ -1,0 +1,339 @@
+"""The server as a whole: where it listens, how it starts, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import secondlook
+from secondlook.api.serving import Listening, listen
+from secondlook.cli import serve as cli
+from secondlook.cli.main import main
+from secondlook.errors import SettingsError, UsageError
+from secondlook.memory.runs import RunStore
+from secondlook.settings import Settings, load
+from tests.support.asking_http import QUESTION, events_of, gated_server, library_at
+from tests.support.serving import settings_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SERVE = [sys.executable, "-m", "secondlook", "serve", "--port", "0", "--json"]
+EVERYWHERE = "0.0.0.0"  # noqa: S104  # it is only read
+TOKEN = "a token of sufficient length"  # noqa: S105  # of a test
+
+
+# Ending
+
+
+def test_stopping_leaves_what_is_worked_on_to_be_taken_up(tmp_path: Path) -> None:
+    library_at(tmp_path)
+    with gated_server(tmp_path, serve={"concurrency": 1}) as (server, gate):
+        base = f"{server.base_url}/api"
+        body = {"question": QUESTION, "workflow": "linear", "detach": True}
+        run, waiting = (
+            httpx.post(f"{base}/ask", json=body, timeout=30).json()["run"] for _ in range(2)
+        )
+        assert gate.asked.acquire(timeout=20)
+        seen: list[str] = []
+        watching = threading.Barrier(3)
+        readers = [
+            threading.Thread(target=_watch, args=(base, one, watching, seen))
+            for one in (run, waiting)
+        ]
+        for reader in readers:
+            reader.start()
+        watching.wait(20)
+        begun = time.monotonic()
+        server.server.should_exit = True
+        for reader in readers:
+            reader.join(20)
+        assert time.monotonic() - begun < 10
+    for text in seen:
+        last = events_of(text)[-1]
+        assert last.event == "stopped"
+        assert json.loads(last.data)["why"] == "the server is stopping"
+    with RunStore.open(tmp_path / "runs.db") as store:
+        assert store.get(run).status == "interrupted"
+
+
+def _watch(base: str, run: str, begun: threading.Barrier, seen: list[str]) -> None:
+    with httpx.stream("GET", f"{base}/runs/{run}/events", timeout=30) as reply:
+        pieces = reply.iter_text()
+        text = next(pieces)
+        begun.wait(20)
+        seen.append(text + "".join(pieces))
+
+
+@contextmanager
+def process(folder: Path, *more: str, **variables: str) -> Iterator[Any]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    source = str(Path(secondlook.__file__).parents[1])
+    paths = {
+        "SECONDLOOK_LIBRARY": str(folder / "library"),
+        "SECONDLOOK_RUNS_PATH": str(folder / "runs.db"),
+    }
+    with subprocess.Popen(
+        [*SERVE, *more],
+        env={**kept, "PYTHONPATH": source, **paths, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are not sent so there")
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_the_command_serves_and_ends(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+    with process(tmp_path, SECONDLOOK_TOKEN=TOKEN) as server:
+        told = json.loads(server.stdout.readline())
+        assert told["token"] == TOKEN
+        assert httpx.get(f"{told['url']}/api/health", timeout=30).status_code == 200
+        assert httpx.get(f"{told['url']}/api/runs", timeout=30).status_code == 401
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        ready = httpx.get(f"{told['url']}/api/ready", headers=headers, timeout=60)
+        assert ready.json()["ready"] is True
+        server.send_signal(sent)
+        out, said = server.communicate(timeout=30)
+    assert server.returncode == code
+    assert out == ""
+    assert "Traceback" not in said
+    assert ("Stopped." in said) is (code == 130)
+
+
+# Listening
+
+
+def test_a_port_that_is_in_use_is_told_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        code = main(["serve", "--port", port, "--no-open", "--library", str(tmp_path / "library")])
+    assert code == 2
+    said = capsys.readouterr().err
+    assert f"port {port} of 127.0.0.1 is in use" in said
+    assert "--port 0" in said
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "a\0b"])
+def test_an_address_that_is_not_ours(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "invalid" in host:  # no name server is asked in a test
+
+        def unknown(*args: object, **options: object) -> None:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+        monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(UsageError, match="cannot listen on") as error:
+        listen(host, 0)
+    assert "127.0.0.1" in (error.value.hint or "")
+
+
+def test_a_port_of_the_administrator(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: object, **options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket, "create_server", refused)
+    with pytest.raises(UsageError, match="kept for the administrator"):
+        listen("127.0.0.1", 80)
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:"),
+        (EVERYWHERE, "http://127.0.0.1:"),
+        ("localhost", "http://localhost:"),
+    ],
+)
+def test_the_address_is_one_that_a_browser_takes(host: str, shown: str) -> None:
+    listening = listen(host, 0)
+    with listening.socket:
+        assert listening.url == f"{shown}{listening.port}"
+        assert cli.address(listening, "t") == f"{listening.url}/#token=t"
+        assert cli.address(listening, None) == listening.url
+
+
+def test_an_address_of_the_longer_kind_is_bracketed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as some:
+        assert Listening(some, "::1").url.startswith("http://[::1]:")
+        assert Listening(some, "::").url.startswith("http://[::1]:")
+
+
+# Tokens
+
+
+def settings_for(host: str) -> Settings:
+    return Settings.model_validate({"serve": {"host": host}})
+
+
+def test_on_this_machine_no_token_is_needed() -> None:
+    for host in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
+        assert cli.chosen_token(settings_for(host), None) is None
+
+
+@pytest.mark.parametrize("host", [EVERYWHERE, "::", "192.168.0.7", "box.local"])
+def test_for_other_machines_one_is_made_up(host: str) -> None:
+    made = {cli.chosen_token(settings_for(host), None) for _ in range(3)}
+    assert len(made) == 3
+    assert all(token is not None and len(token) >= 32 for token in made)
+
+
+def test_a_token_comes_from_the_call_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECONDLOOK_TOKEN", TOKEN)
+    settings = load().settings  # the variable is no unknown setting
+    assert cli.chosen_token(settings, None) == TOKEN
+    assert cli.chosen_token(settings, "another one of length") == "another one of length"
+    for short in ("", "short", " " * 30):
+        with pytest.raises(UsageError, match="16 characters at least"):
+            cli.chosen_token(settings, short)
+
+
+def test_a_token_is_not_seen_in_what_is_printed_of_it() -> None:
+    from secondlook.api.tokens import Token
+
+    assert TOKEN not in repr(Token(TOKEN))
+    assert repr(Token()) == "Token(none)"
+
+
+# Announcing
+
+
+@pytest.fixture
+def announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
+    """What the command says once a server has started; none is."""
+    from secondlook.api import serving
+
+    opened: list[str] = []
+    monkeypatch.setattr(cli, "_open_browser", opened.append)
+    monkeypatch.setattr(serving, "serve", lambda *given, started, **options: started())
+
+    def run(*arguments: str) -> tuple[str, str, list[str]]:
+        opened.clear()
+        library = ["--library", str(tmp_path / "library")]
+        assert main(["serve", "--port", "0", *library, *arguments]) == 0
+        said = capsys.readouterr()
+        return said.out, said.err, list(opened)
+
+    return run
+
+
+def test_the_browser_is_opened_where_there_is_one(
+    announced: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "has_display", lambda: True)
+    out, said, opened = announced()
+    assert opened == [out.split()[-1]]
+    assert out.startswith("Secondlook is at http://127.0.0.1:")
+    assert "Ctrl-C stops it." in said
+    for option in ("--no-open", "--json", "--quiet"):
+        assert announced(option)[2] == []
+    monkeypatch.setattr(cli, "has_display", lambda: False)
+    assert announced()[2] == []
+
+
+def test_other_machines_are_told_of(announced: Any) -> None:
+    out, said, _ = announced("--host", EVERYWHERE, "--no-open")
+    token = out.split("#token=")[1].strip()
+    assert f"Bearer {token}" in said
+    assert "Other machines can reach it" in said
+    out, said, _ = announced("--token", TOKEN, "--no-open")
+    assert "Other machines" not in said
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "there"),
+    [
+        ("linux", {}, False),
+        ("linux", {"DISPLAY": ":0"}, True),
+        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
+        ("darwin", {}, True),
+        ("win32", {"SSH_CONNECTION": "1"}, False),
+    ],
+)
+def test_where_a_browser_can_be_seen(
+    platform: str, variables: dict[str, str], *, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cli.has_display() is there
+
+
+def test_the_browser_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = threading.Event()
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.set())
+    cli._open_browser("http://127.0.0.1:1")
+    assert opened.wait(10)
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'host = "0.0.0.0"',
+        'roots = ["/"]',
+        "port = 1",
+        'token_env = "HOME"',
+        "queue = 1",
+        'libraries = ["a=/etc"]',
+    ],
+)
+def test_a_folder_of_a_stranger_does_not_open_this_machine(tmp_path: Path, line: str) -> None:
+    (tmp_path / "secondlook.toml").write_text(f"[serve]\n{line}\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="may not say how this machine is served"):
+        load(cwd=tmp_path, environ={})
+    (tmp_path / "mine.toml").write_text(f"[serve]\n{line}\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="a file given by its path may not say how"):
+        load(cwd=tmp_path.parent, environ={}, preset=str(tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("LIBRARIES", "papers", "not of the form name=path"),
+        ("LIBRARIES", "default=/a", "not of the form name=path"),
+        ("LIBRARIES", "Papers=/a", "not of the form name=path"),
+        ("LIBRARIES", "papers=a/b", "neither absolute nor begins with ~"),
+        ("ROOTS", "papers", "neither absolute nor begins with ~"),
+        ("ORIGINS", "papers.example", "is no origin"),
+        ("PORT", "70000", "65535"),
+        ("QUEUE", "-1", "0"),
+    ],
+)
+def test_what_is_set_wrong_is_told(tmp_path: Path, name: str, value: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        load(cwd=tmp_path, environ={f"SECONDLOOK_SERVE_{name}": value})
+
+
+def test_further_libraries_and_roots_are_paths(tmp_path: Path) -> None:
+    given = {
+        "SECONDLOOK_SERVE_LIBRARIES": f"papers={tmp_path},more=~/more",
+        "SECONDLOOK_SERVE_ROOTS": f"{tmp_path},~",
+    }
+    serve = load(cwd=tmp_path, environ=given).settings.serve
+    assert serve.library_paths == {"papers": tmp_path, "more": Path.home() / "more"}
+    assert serve.root_paths == (tmp_path, Path.home())
+    assert settings_at(tmp_path).serve.library_paths == {}
