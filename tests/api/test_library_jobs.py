@@ -18,7 +18,17 @@ from secondlook.errors import LibraryError
 from secondlook.library import FileChange, Library, Progress
 from secondlook.library.lock import writing
 from secondlook.library.uploads import new_staging, sweep
-from tests.support.library_http import HARBOUR, LIBRARY, documents, ended, followed, post, stored
+from tests.support.library_http import (
+    HARBOUR,
+    LIBRARY,
+    documents,
+    ended,
+    followed,
+    only,
+    post,
+    stored,
+    uploaded,
+)
 from tests.support.serving import client_of, settings_at
 
 if TYPE_CHECKING:
@@ -250,12 +260,12 @@ def test_a_reader_that_is_slow_gets_the_newest_state() -> None:
     job = _job("a.txt")
 
     async def slow() -> list[str]:
-        seen = []
+        seen: list[str] = []
         async for form in changes(job):
             seen.append(form.stage)
             if len(seen) == 1:
-                for stage in ("looking", "reading", "indexing"):
-                    job.progress(Progress(stage))
+                job.progress(Progress("looking"))
+                job.progress(Progress("indexing"))
                 job.set_status("done")
         return seen
 
@@ -304,6 +314,7 @@ def test_an_upload_that_cannot_be_put_in_place_leaves_nothing(jobs: Jobs, tmp_pa
 
 def test_a_job_over_http_is_followed_and_stopped(tmp_path: Path) -> None:
     with client_of(tmp_path) as client:
+        held = only(uploaded(client, ("held.txt", "The harbour is closed.")))["document"]
         jobs: Jobs = client.app.state.served.jobs  # type: ignore[attr-defined]
         first = Waiting()
         blocking = jobs.start("default", first)
@@ -313,14 +324,17 @@ def test_a_job_over_http_is_followed_and_stopped(tmp_path: Path) -> None:
         listed = client.get(f"{LIBRARY}/documents").json()["jobs"]
         assert [job["id"] for job in listed] == [blocking.id, waiting["id"]]
         assert client.get("/api/libraries").json()[0]["writing"] is True
+        busy = client.delete(f"{LIBRARY}/documents/{held}")
+        assert (busy.status_code, busy.json()["code"]) == (503, "library_busy")
+        assert busy.headers["retry-after"]
         stopped = client.delete(f"{LIBRARY}/jobs/{waiting['id']}").json()
         assert stopped["status"] == "stopped"
-        assert stored(tmp_path) == []
+        assert stored(tmp_path) == ["held.txt"]
         first.go_on.set()
         seen = followed(client, blocking.id)
         assert seen[-1]["status"] == "done"
         assert client.get(f"{LIBRARY}/jobs/{blocking.id}").json() == seen[-1]
-        assert documents(client) == {}
+        assert list(documents(client)) == ["held.txt"]
 
 
 # Files by path

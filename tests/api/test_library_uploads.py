@@ -37,13 +37,28 @@ if TYPE_CHECKING:
 OTHER = "The lighthouse was painted red by the harbour authority in 1931.\n"
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
-    with client_of(tmp_path, serve={"max_upload_mb": 1, "files_per_upload": 3}) as client:
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("uploads")
+
+
+@pytest.fixture(scope="module")
+def running(place: Path) -> Iterator[TestClient]:
+    with client_of(place, serve={"max_upload_mb": 1, "files_per_upload": 3}) as client:
         yield client
 
 
-def test_an_upload_becomes_a_document(client: TestClient, tmp_path: Path) -> None:
+@pytest.fixture
+def client(running: TestClient, place: Path) -> Iterator[TestClient]:
+    """A server whose library is empty again after each test."""
+    yield running
+    for item in documents(running).values():
+        running.delete(f"{LIBRARY}/documents/{item['id']}")
+    assert documents(running) == {}
+    assert stored(place) == []
+
+
+def test_an_upload_becomes_a_document(client: TestClient, place: Path) -> None:
     response = post(client, ("survey.md", HARBOUR))
     assert response.status_code == 202
     assert response.json()["status"] in {"queued", "running"}
@@ -52,39 +67,39 @@ def test_an_upload_becomes_a_document(client: TestClient, tmp_path: Path) -> Non
     assert (job["status"], job["share"], job["error"]) == ("done", 1.0, None)
     assert (file["name"], file["status"], file["share"]) == ("survey.md", "ready", 1.0)
     assert file["document"] == documents(client)["survey.md"]["id"]
-    assert stored(tmp_path) == ["survey.md"]
+    assert stored(place) == ["survey.md"]
 
 
-def test_the_same_file_again_is_unchanged(client: TestClient, tmp_path: Path) -> None:
+def test_the_same_file_again_is_unchanged(client: TestClient, place: Path) -> None:
     uploaded(client, ("survey.md", HARBOUR))
     assert only(uploaded(client, ("survey.md", HARBOUR)))["status"] == "unchanged"
-    assert stored(tmp_path) == ["survey.md"]
+    assert stored(place) == ["survey.md"]
 
 
-def test_the_same_name_again_is_a_new_version(client: TestClient, tmp_path: Path) -> None:
+def test_the_same_name_again_is_a_new_version(client: TestClient, place: Path) -> None:
     first = only(uploaded(client, ("note.txt", HARBOUR)))
     second = only(uploaded(client, ("note.txt", OTHER)))
     assert second["status"] == "ready"
     assert second["document"] != first["document"]
     assert [item["id"] for item in documents(client).values()] == [second["document"]]
-    assert stored(tmp_path) == ["note.txt"]
+    assert stored(place) == ["note.txt"]
 
 
-def test_two_files_of_one_name_are_both_kept(client: TestClient, tmp_path: Path) -> None:
+def test_two_files_of_one_name_are_both_kept(client: TestClient, place: Path) -> None:
     job = uploaded(client, ("a/note.txt", HARBOUR), ("b/note.txt", OTHER))
     assert [file["name"] for file in job["files"]] == ["note.txt", "note (2).txt"]
     assert set(documents(client)) == {"note.txt", "note (2).txt"}
-    assert stored(tmp_path) == ["note (2).txt", "note.txt"]
+    assert stored(place) == ["note (2).txt", "note.txt"]
 
 
 @pytest.mark.parametrize(
     "name", ["../../../evil.txt", "..\\evil.txt", "/etc/evil.txt", "...evil.txt"]
 )
-def test_a_name_cannot_leave_the_folder(client: TestClient, tmp_path: Path, name: str) -> None:
+def test_a_name_cannot_leave_the_folder(client: TestClient, place: Path, name: str) -> None:
     file = only(uploaded(client, (name, HARBOUR)))
     assert (file["name"], file["status"]) == ("evil.txt", "ready")
-    assert stored(tmp_path) == ["evil.txt"]
-    assert [found for found in tmp_path.rglob("*evil*") if found.parent.name != "uploads"] == []
+    assert stored(place) == ["evil.txt"]
+    assert [found for found in place.rglob("*evil*") if found.parent.name != "uploads"] == []
 
 
 def _zip(**members: bytes) -> bytes:
@@ -135,7 +150,7 @@ def _told_by_the_command_line(folder: Path) -> dict[str, str]:
     return {item.path.partition("!/")[0].rpartition("/")[2]: item.reason for item in failed}
 
 
-def test_a_failed_file_is_listed_until_it_is_dismissed(client: TestClient, tmp_path: Path) -> None:
+def test_a_failed_file_is_listed_until_it_is_dismissed(client: TestClient, place: Path) -> None:
     uploaded(client, ("bad.pdf", b"%PDF-"))
     failed = documents(client)["bad.pdf"]
     assert client.delete(f"{LIBRARY}/documents/{failed['id']}").status_code == 204
@@ -143,29 +158,29 @@ def test_a_failed_file_is_listed_until_it_is_dismissed(client: TestClient, tmp_p
     assert client.delete(f"{LIBRARY}/documents/{failed['id']}").status_code == 404
 
 
-def test_a_failed_file_is_listed_until_it_is_replaced(client: TestClient, tmp_path: Path) -> None:
+def test_a_failed_file_is_listed_until_it_is_replaced(client: TestClient, place: Path) -> None:
     uploaded(client, ("note.txt", b""))
     assert documents(client)["note.txt"]["status"] == "failed"
     uploaded(client, ("note.txt", HARBOUR))
     assert documents(client)["note.txt"]["status"] == "ready"
-    assert stored(tmp_path) == ["note.txt"]
+    assert stored(place) == ["note.txt"]
 
 
-def test_a_broken_new_version_leaves_the_one_before(client: TestClient, tmp_path: Path) -> None:
+def test_a_broken_new_version_leaves_the_one_before(client: TestClient, place: Path) -> None:
     first = only(uploaded(client, ("note.txt", HARBOUR)))
     broken = only(uploaded(client, ("note.txt", b"")))
     assert broken["status"] == "failed"
     assert "the version before it is kept" in broken["reason"]
     assert documents(client)["note.txt"]["id"] == first["document"]
     assert documents(client)["note.txt"]["status"] == "ready"
-    assert stored(tmp_path) == ["note.txt"]
-    assert (tmp_path / "library" / "uploads" / "note.txt").read_text("utf-8") == HARBOUR
+    assert stored(place) == ["note.txt"]
+    assert (place / "library" / "uploads" / "note.txt").read_text("utf-8") == HARBOUR
 
 
-def test_deleting_a_document_deletes_the_stored_file(client: TestClient, tmp_path: Path) -> None:
+def test_deleting_a_document_deletes_the_stored_file(client: TestClient, place: Path) -> None:
     document = only(uploaded(client, ("note.txt", HARBOUR)))["document"]
     assert client.delete(f"{LIBRARY}/documents/{document}").status_code == 204
-    assert stored(tmp_path) == []
+    assert stored(place) == []
     assert documents(client) == {}
 
 
@@ -186,7 +201,7 @@ def test_deleting_never_touches_a_file_elsewhere(tmp_path: Path) -> None:
     assert stored(tmp_path) == []
 
 
-def test_an_archive_is_one_file_with_several_documents(client: TestClient, tmp_path: Path) -> None:
+def test_an_archive_is_one_file_with_several_documents(client: TestClient, place: Path) -> None:
     packed = _zip(one=HARBOUR.encode(), two=OTHER.encode(), three=b"")
     file = only(uploaded(client, ("all.zip", packed)))
     assert (file["name"], file["status"]) == ("all.zip", "ready")
@@ -199,24 +214,24 @@ def test_an_archive_is_one_file_with_several_documents(client: TestClient, tmp_p
     assert not found["one.txt"]["has_original"]
     assert found["one.txt"]["uploaded"]
     client.delete(f"{LIBRARY}/documents/{found['one.txt']['id']}")
-    assert stored(tmp_path) == ["all.zip"]
+    assert stored(place) == ["all.zip"]
     client.delete(f"{LIBRARY}/documents/{found['two.txt']['id']}")
-    assert stored(tmp_path) == []
+    assert stored(place) == []
 
 
-def test_an_archive_of_nothing_readable_is_not_kept(client: TestClient, tmp_path: Path) -> None:
+def test_an_archive_of_nothing_readable_is_not_kept(client: TestClient, place: Path) -> None:
     file = only(uploaded(client, ("all.zip", _zip(one=b""))))
     assert file["status"] == "failed"
-    assert stored(tmp_path) == []
+    assert stored(place) == []
 
 
-def test_more_than_the_limit_is_refused(client: TestClient, tmp_path: Path) -> None:
+def test_more_than_the_limit_is_refused(client: TestClient, place: Path) -> None:
     response = post(client, ("large.txt", b"x" * (1 << 20)), ("more.txt", b"x"))
     assert (response.status_code, response.json()["code"]) == (413, "upload_too_large")
-    assert stored(tmp_path) == []
+    assert stored(place) == []
     response = post(client, *[(f"{at}.txt", b"x") for at in range(4)])
     assert (response.status_code, response.json()["code"]) == (413, "too_many_files")
-    assert stored(tmp_path) == []
+    assert stored(place) == []
     assert documents(client) == {}
 
 
@@ -252,16 +267,16 @@ _END = b"--cut--\r\n"
     ],
 )
 def test_what_is_no_upload_is_told_so(
-    client: TestClient, tmp_path: Path, sent: dict[str, Any], status: int, code: str | None
+    client: TestClient, place: Path, sent: dict[str, Any], status: int, code: str | None
 ) -> None:
     response = client.post(f"{LIBRARY}/documents", **sent)
     assert response.status_code == status, response.text
     assert code in {response.json()["code"], None}
-    assert stored(tmp_path) == []
+    assert stored(place) == []
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(
-    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_self: Arriving, _data: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -270,17 +285,17 @@ def test_a_full_disk_is_told_and_leaves_nothing(
         patched.setattr(Arriving, "write", full)
         response = post(client, ("note.txt", HARBOUR))
     assert (response.status_code, response.json()["code"]) == (507, "no_room")
-    assert stored(tmp_path) == []
+    assert stored(place) == []
     with monkeypatch.context() as patched:
         usage = type("Usage", (), {"free": 1})
-        patched.setattr(receiving.shutil, "disk_usage", lambda _path: usage)
+        patched.setattr("shutil.disk_usage", lambda _path: usage)
         response = post(client, ("note.txt", HARBOUR))
     assert (response.status_code, response.json()["code"]) == (507, "no_room")
     with monkeypatch.context() as patched:
         patched.setattr(receiving, "new_staging", _not_allowed)
         response = post(client, ("note.txt", HARBOUR))
     assert (response.status_code, response.json()["code"]) == (500, "not_writable")
-    assert stored(tmp_path) == []
+    assert stored(place) == []
 
 
 def _not_allowed(_library: Path) -> None:

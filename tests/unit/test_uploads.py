@@ -187,6 +187,20 @@ def test_a_removed_upload_is_deleted_and_no_other_file(library: Library) -> None
     assert outside.exists()
 
 
+def test_dismissing_a_failed_file_touches_nothing_else(library: Library, tmp_path: Path) -> None:
+    place = _upload(library, "tides.txt", "The tide turns twice a day in this harbour.")
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"%PDF-")
+    library.add(broken)
+    assert [item.path for item in library.failed_files()] == [str(broken)]
+    assert library.dismiss(str(broken))
+    assert not library.dismiss(str(broken))
+    assert not library.dismiss(str(place))
+    assert (library.failed_files(), len(library.documents())) == ([], 1)
+    assert place.exists()
+    assert broken.exists()
+
+
 def test_a_backup_holds_the_uploads(library: Library, tmp_path: Path) -> None:
     _upload(library, "tides.txt", "The tide turns twice a day in this harbour.")
     on_its_way = new_staging(library.path)

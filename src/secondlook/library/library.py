@@ -201,6 +201,16 @@ class Library:
                 self._purge()
         return [FileChange(file.path, "removed", file.document) for file in files.values()]
 
+    def dismiss(self, path: str) -> bool:
+        """Take a file that could not be read off the list; whether it was there."""
+        with self._writing():
+            row = self._stores.catalog.file(path)
+            if row is None or row.reason is None:
+                return False
+            commit(self._stores, Change(gone_files=[path]))
+            delete_originals(self.path, self._stores.catalog, [row])
+        return True
+
     def compact(self, *, purge: bool = False) -> None:
         """Make searching fast and ranking exact again after many changes."""
         with self._writing():

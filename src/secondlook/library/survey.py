@@ -94,7 +94,7 @@ def survey(
 def _is_own(request: Request, path: Path) -> bool:
     """Whether it is a part of the library, unless an upload was named outright."""
     own = request.own_folder
-    if own not in path.parents:
+    if own is None or own not in path.parents:
         return False
     uploads = own / UPLOADS
     return not any(

@@ -14,6 +14,8 @@ from secondlook.api.library.job_forms import Job  # noqa: TC001  # FastAPI reads
 from secondlook.api.library.opened import DocumentId, Opened, OpenedLibrary  # noqa: TC001
 from secondlook.api.library.works import Placed
 from secondlook.api.problems import Problem, responses
+from secondlook.errors import LibraryBusy
+from secondlook.library.lock import active_holder
 from secondlook.retrieval.outline import Outline
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ async def show_document(opened: OpenedLibrary, document: DocumentId) -> WholeDoc
 async def delete_document(opened: OpenedLibrary, document: DocumentId) -> Response:
     """Forgets it. An uploaded file is deleted; a file anywhere else is never touched. The id of
     a failed file takes it off the list."""
-    await asyncio.to_thread(_delete, opened.library, document)
+    await asyncio.to_thread(_delete, opened, document)
     return Response(status_code=204)
 
 
@@ -107,11 +109,25 @@ def _headings(library: Library, identifier: str) -> list[HeadingForm]:
     ]
 
 
-def _delete(library: Library, identifier: str) -> None:
+def _delete(opened: Opened, identifier: str) -> None:
+    library = opened.library
     if identifier.startswith(listing.FAILED):
-        library.remove(listing.failed_of(library, identifier).path)
+        failed = listing.failed_of(library, identifier)
+        _check_free(opened)
+        library.dismiss(failed.path)
     else:
-        library.remove(listing.document_of(library, identifier).id)
+        item = listing.document_of(library, identifier)
+        _check_free(opened)
+        library.remove(item.id)
+
+
+def _check_free(opened: Opened) -> None:
+    """A client is told at once what would keep it waiting for a minute."""
+    if opened.jobs.active(opened.name) or active_holder(opened.library.path):
+        raise LibraryBusy(
+            "files are being taken in, and one at a time can change a library",
+            hint="wait until it is done, or stop that job",
+        )
 
 
 def _places(library: Library, identifier: str) -> list[Path]:

@@ -13,6 +13,7 @@ from secondlook.api.problems import responses
 from secondlook.tables.query import Query as TableQuery
 
 if TYPE_CHECKING:
+    from secondlook.answer import Scalar
     from secondlook.library import Library
     from secondlook.tables.desk import Desk
     from secondlook.tables.table import ColumnProfile, Table
@@ -71,7 +72,7 @@ def _preview(library: Library, wanted: str, rows: int) -> TablePreview:
     )
 
 
-def _first_rows(desk: Desk, table: Table, rows: int) -> list[list[object]]:
+def _first_rows(desk: Desk, table: Table, rows: int) -> list[list[Scalar]]:
     if not rows or not table.columns:
         return []
     names = tuple(column.name for column in table.columns)
