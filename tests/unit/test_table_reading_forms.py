@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from secondlook.tables.reading.dates import ISO_DATE, ISO_DATETIME
-from secondlook.tables.reading.forms import MISSING, OTHERWISE_MISSING, Form
+from secondlook.tables.reading.forms import MISSING, OTHERWISE_MISSING, Form, present
 from secondlook.tables.reading.inferring import infer
 from secondlook.tables.reading.numbers import BOOLEAN, INTEGER, NUMBER
 
@@ -177,3 +177,18 @@ def test_the_quick_look_takes_nothing_that_the_pattern_refuses(form: Form) -> No
         plain = [cell for (cell,) in connection.execute(asked).fetchall()]
     assert plain
     assert [cell for cell in plain if not form.fits(cell.strip())] == []
+
+
+def test_missing_is_what_the_list_says_and_nothing_else() -> None:
+    near = [f"{mark}{more}" for mark in MISSING for more in ("x", " ", ".", "~")]
+    cells = [
+        *MISSING[1:],
+        *near,
+        *(mark[:-1] for mark in MISSING if len(mark) > 1),
+        *ODD_CELLS,
+        "é",
+    ]
+    asked = f"SELECT x FROM (SELECT unnest(?) AS x) WHERE {present('x')} IS NULL"  # noqa: S608
+    with duckdb.connect() as connection:
+        gone = connection.execute(asked, [cells]).fetchall()
+    assert {cell for (cell,) in gone} == set(MISSING[1:])

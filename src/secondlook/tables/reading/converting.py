@@ -18,7 +18,9 @@ from secondlook.tables.reading.forms import (
     TEXT,
     Form,
     identifier,
+    present,
     quoted,
+    says_missing,
 )
 from secondlook.tables.reading.inferring import infer
 
@@ -58,6 +60,13 @@ class Cells:
     """None where the cells have to tell."""
     dates_only: bool = False
     """Text by declaration: dates are looked for, numbers are not."""
+    has_marks: bool = False
+    """Whether texts of MISSING are in it, to be told from the others."""
+
+    @property
+    def present(self) -> str:
+        """In the relation, NULL where it is missing."""
+        return present(self.sql) if self.has_marks else self.sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,7 @@ def _sample(connection: Any, relation: str, columns: Sequence[Cells]) -> dict[in
         return {}
     fewest, most = _SAMPLED_ROWS
     rows = max(fewest, min(most, _SAMPLED_CELLS // len(wanted)))
-    cells = ", ".join(f"left({columns[at].sql}, {_LONGEST_SAMPLED})" for at in wanted)
+    cells = ", ".join(f"left({columns[at].present}, {_LONGEST_SAMPLED})" for at in wanted)
     connection.execute(f"SELECT {cells} FROM {relation} LIMIT {rows}")  # noqa: S608
     seen: list[set[str]] = [set() for _ in wanted]
     while batch := connection.fetchmany(2_000):
@@ -133,7 +142,7 @@ def _try_to_write(
 ) -> int | None:
     """How many rows were written; None where a cell did not fit."""
     selected = ", ".join(
-        f"{_value(at, forms.get(at))} AS {identifier(column.name)}"
+        f"{_value(at, column, forms.get(at))} AS {identifier(column.name)}"
         for at, column in enumerate(columns)
     )
     given = f"(SELECT {_tried(columns, forms)} FROM {relation})"  # noqa: S608
@@ -157,25 +166,30 @@ def _try_to_write(
 def _tried(columns: Sequence[Cells], forms: dict[int, Form]) -> str:
     """Cells, and beside them the values of those that are likely to be plain: computed once here,
     they are both compared and written."""
-    cells = [f"{column.sql} AS c{at}" for at, column in enumerate(columns)]
-    values = [
-        f"{form.tried(columns[at].sql)} AS v{at}" for at, form in forms.items() if form.plainly
+    plain = {at: form for at, form in forms.items() if form.plainly}
+    cells = [
+        f"{column.sql if at in plain else column.present} AS c{at}"
+        for at, column in enumerate(columns)
     ]
+    values = [f"{form.tried(columns[at].sql)} AS v{at}" for at, form in plain.items()]
     return ", ".join(cells + values)
 
 
-def _value(at: int, form: Form | None) -> str:
-    cell = f"c{at}"
+def _value(at: int, column: Cells, form: Form | None) -> str:
+    cell, tried = f"c{at}", f"v{at}"
     if form is None or not form.pattern:
         return cell
     # The cell is in the message so that it is not worked out before any row is read.
     error = f"error({quoted(_MISFIT)} || left({cell}, 0))"
     if form.has_gaps:
         error = f"CASE WHEN NOT {form.is_gap(cell)} THEN {error} END"
-    value = f"CASE WHEN {cell} IS NOT NULL THEN coalesce({form.converted(cell)}, {error}) END"
+    value = f"coalesce({form.converted(cell)}, {error})"
     if not form.plainly:
-        return value
-    return f"CASE WHEN {form.is_plain(cell, f'v{at}')} THEN v{at} ELSE {value} END"
+        return f"CASE WHEN {cell} IS NOT NULL THEN {value} END"
+    is_there = f"{cell} IS NOT NULL"
+    if column.has_marks:
+        is_there += f" AND NOT {says_missing(cell)}"
+    return f"CASE WHEN {form.is_plain(cell, tried)} THEN {tried} WHEN {is_there} THEN {value} END"
 
 
 def _gather(
@@ -188,9 +202,11 @@ def _gather(
         f"arg_min(left({cell}, {_LONGEST_SAMPLED}), hash({cell}), {_GATHERED})"
         f" FILTER (WHERE {forms[at].misfit(cell)})"
         for at in checked
-        for cell in [columns[at].sql]
+        for cell in [f"c{at}"]
     )
-    found = connection.execute(f"SELECT {asked} FROM {relation}").fetchone()  # noqa: S608
+    cells = ", ".join(f"{columns[at].present} AS c{at}" for at in checked)
+    given = f"(SELECT {cells} FROM {relation})"  # noqa: S608
+    found = connection.execute(f"SELECT {asked} FROM {given}").fetchone()  # noqa: S608
     return {at: cells for at, cells in zip(checked, found, strict=True) if cells}
 
 

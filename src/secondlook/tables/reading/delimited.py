@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Report = Callable[[float], None]
 
 _LOST = "\ufffd"
+_EMPTY = ("",)
+"""What DuckDB takes for missing: it compares every cell with each of a list, we only few."""
 _REPORTED_ROWS = 10_000
 _SHARE_OF_COPYING = 0.7
 
@@ -39,7 +41,7 @@ def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> P
     def rewritten() -> Part:
         target = stage / "cells.csv"
         met = _rewrite(path, target, encoding, dialect, report=report)
-        relation = csv_relation(target, len(names), longest=met.longest)
+        relation = csv_relation(target, len(names), missing=_EMPTY, longest=met.longest)
         return Part(relation, _cells(names), notes=[*notes, *met.said()])
 
     if encoding.startswith("utf-8") and _is_plain(dialect, sample):
@@ -50,13 +52,14 @@ def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> P
             quote=dialect.quote,
             escape=dialect.escape or dialect.quote,
             skip=0 if dialect.header is None else 1,
+            missing=_EMPTY,
         )
         return Part(relation, _cells(names), notes=notes, otherwise=rewritten)
     return rewritten()
 
 
 def _cells(names: list[str]) -> list[Cells]:
-    return [Cells(name, f"c{at}") for at, name in enumerate(names)]
+    return [Cells(name, f"c{at}", has_marks=True) for at, name in enumerate(names)]
 
 
 def _sample(path: Path, encoding: str) -> tuple[str, bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ OTHERWISE_MISSING = frozenset(
     | {dash * times for dash in DASHES for times in (1, 2, 3)}
 )  # fmt: skip
 """In lower case. Missing only in a column whose other cells are all numbers, dates or the like."""
+_MARKS = sorted(one for one in MISSING if one)
+_LONGEST_MARK = max(map(len, _MARKS))
+_LAST_FIRST = max(one[0] for one in _MARKS)
+_WIDEST = max(
+    pairwise(sorted({one[0] for one in _MARKS})), key=lambda two: ord(two[1]) - ord(two[0])
+)
+"""Two first characters of marks that have most characters between them."""
 BLANKS = " \t\r\n\u00a0\u2007\u2009\u202f"
 
 
@@ -92,6 +100,23 @@ class Form:
 
 _GAPS = "|".join(map(re.escape, sorted(OTHERWISE_MISSING)))
 TEXT = Form("text")
+
+
+def says_missing(cell: str) -> str:
+    """Whether a text is one of MISSING, in SQL."""
+    return f"regexp_full_match({cell}, {quoted('|'.join(map(re.escape, _MARKS)))})"
+
+
+def present(cell: str) -> str:
+    """The text in SQL, NULL where it is one of MISSING. Most show by their length or by how they
+    begin that they are none: that is cheaper than to compare each cell of a file with all."""
+    low, high = chr(ord(_WIDEST[0]) + 1), _WIDEST[1]
+    behind = chr(ord(_LAST_FIRST) + 1)
+    other = (
+        f"strlen({cell}) > {_LONGEST_MARK} OR {cell} >= {quoted(behind)}"
+        f" OR ({cell} >= {quoted(low)} AND {cell} < {quoted(high)})"
+    )
+    return f"CASE WHEN {other} THEN {cell} WHEN NOT {says_missing(cell)} THEN {cell} END"
 
 
 @lru_cache(maxsize=512)
