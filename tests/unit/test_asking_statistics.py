@@ -188,6 +188,8 @@ def test_derived_column() -> None:
         "Train a model that predicts the rating and report its accuracy",
         "What is the mean of units after normalizing the column?",
         "average units for each 'warehouse'",
+        "What is the mean depth of the units?",
+        "the total weight of units in the West region",
         "mean units of the 'Premium' customers",
         "What is the weighted average of unit_price?",
         "",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from secondlook.tables.asking.answering import queries
-from secondlook.tables.asking.doubting import DROPPED_GROUP, EACH
+from secondlook.tables.asking.doubting import DROPPED_GROUP, EACH, STEMMED_FILLER
 from secondlook.tables.asking.dropping import columns_used
 from secondlook.tables.asking.families import FAMILIES
 from secondlook.tables.asking.grouping import cued
 from secondlook.tables.asking.wanted import wanted_of
 from secondlook.tables.query import Filter
 from secondlook.tables.resolving import Resolver
+from secondlook.tables.resolving.likeness import same_word
+from secondlook.tables.resolving.words import STOP_WORDS, atoms, stem
 from secondlook.tables.table import NUMERIC
 
 if TYPE_CHECKING:
@@ -37,6 +40,10 @@ NAMED = 0.9
 """Of a column that the question names, and does not merely seem to mean."""
 SAME_DOUBT = 0.02
 """Two readings this close are as likely as each other."""
+MEASURED = re.compile(
+    r"\b(?:mean|average|median|total|typical|combined) (\w+) (?:of|per|for|in|by|across|at)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +86,11 @@ def _is_plain(reading: Reading) -> bool:
 def _guarded(
     reading: Reading, question: str, tables: Sequence[AskedTable], resolver: Resolver
 ) -> Reading:
-    """A reading about rows that leaves out a grouping or a number that is named, or takes one row
-    for all that a name has, is doubtful."""
+    """A reading that measures something else than what is to be measured is doubtful; so is one
+    about rows that leaves out a grouping or a number that is named, or takes one row for all that a
+    name has."""
+    if _measures_something_else(reading, question):
+        return replace(reading, doubt=min(1.0, reading.doubt + DROPPED_GROUP))
     if reading.family in COUNTED_DOUBT:
         return reading
     single = reading.query.measures and not reading.query.group_by and not reading.outputs
@@ -88,6 +98,21 @@ def _guarded(
     if not (single and grouped) and not _drops_a_number(reading, question, tables, resolver):
         return reading
     return replace(reading, doubt=min(1.0, reading.doubt + DROPPED_GROUP))
+
+
+def _measures_something_else(reading: Reading, question: str) -> bool:
+    """`the mean depth of the berths` is no mean of the column `Berth`."""
+    if not any(one.of for query in queries(reading) for one in query.measures):
+        return False
+    known = [one.asked for one in reading.resolved]
+    known += [column for query in queries(reading) for column in columns_used(query)]
+    words = {stem(atom.text) for text in known for atom in atoms(text)}
+    return any(
+        noun.casefold() not in STOP_WORDS
+        and stem(noun.casefold()) not in STEMMED_FILLER
+        and not any(same_word(stem(noun.casefold()), one) for one in words)
+        for noun in MEASURED.findall(question)
+    )
 
 
 def _drops_a_number(
