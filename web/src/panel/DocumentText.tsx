@@ -25,7 +25,7 @@ export function DocumentText({ source, library, children }: Props) {
       <p className="source-place">{placeOf(read)}</p>
       <p className="source-links">{children(read.page)}</p>
       {isChanged(marked, source) && <Changed source={source} />}
-      <PageText marked={marked} />
+      <PageText marked={marked} quoted={source.quote !== null} />
       <Turning read={read} source={source} cited={marked.marked !== ""} turn={setWhere} />
     </>
   );
@@ -74,7 +74,8 @@ function Unreadable({ problem, source }: { problem: Problem; source: SourceTarge
   );
 }
 
-export function PageText({ marked }: { marked: Marked }) {
+/** `quoted` tells words that are cited from a whole passage that was looked at. */
+export function PageText({ marked, quoted }: { marked: Marked; quoted: boolean }) {
   const mark = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new text is scrolled to anew
   useEffect(() => {
@@ -83,7 +84,11 @@ export function PageText({ marked }: { marked: Marked }) {
   return (
     <div className="page-text">
       {marked.before}
-      {marked.marked && <mark ref={mark}>{marked.marked}</mark>}
+      {marked.marked && (
+        <mark ref={mark} data-quoted={quoted}>
+          {marked.marked}
+        </mark>
+      )}
       {marked.after}
     </div>
   );

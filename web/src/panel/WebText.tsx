@@ -21,6 +21,7 @@ export function WebText({ source, run }: { source: SourceTarget; run: RunView | 
       </p>
       <p className="source-place">{readWhen(source, run)}</p>
       <PageText
+        quoted={source.quote !== null}
         marked={
           seen
             ? markSpan(seen.text, seen.start, source.start, source.end)
