@@ -37,6 +37,8 @@ StepStatus = Literal["pending", "completed", "weak", "failed"]
 """Of a step of research; `weak` is kept with a caveat."""
 ScreenVerdict = Literal["safe", "refused", "unclear", "not screened"]
 """`unclear` where whoever should have told could not: the question was let through."""
+EvidenceKind = Literal["documents", "tables"]
+"""What an answer rests on: quoted places of documents, or a result computed from tables."""
 Met = Literal["met", "not met", "unknown"]
 AnalysisKind = Literal["computed", "generated", "concept", "limitation"]
 """By our own code from a question that it understands; by code that a model wrote; an explanation
@@ -112,6 +114,14 @@ class AnswerPart(Record):
     question: str = Field(description="As it was asked: earlier answers are filled in.")
     short: str | None = None
     citations: tuple[int, ...] = ()
+    kind: EvidenceKind = "documents"
+    claims: tuple[int, ...] = Field(
+        default=(), description="Of the answer, from 1, where parts are told one after another."
+    )
+    status: Status | None = Field(
+        default=None, description="Of this part, where it has an answer of its own."
+    )
+    stop_reason: StopReason | None = None
 
 
 class ChoiceElement(Record):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from secondlook.retrieval.web import WebPassage, WebSearch
     from secondlook.sandbox import Sandbox
     from secondlook.settings import Settings
+    from secondlook.state.evidence import Scope
     from secondlook.tables.query import Computed
     from secondlook.tables.query import Query as TableQuery
     from secondlook.tables.table import Examination, Join, Table, TableProfile
@@ -78,6 +79,23 @@ class Pages(Protocol):
     def get(self, ids: Sequence[str]) -> dict[str, WebPassage]: ...
 
 
+class Titled(Protocol):
+    """A document by its names."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def paths(self) -> tuple[str, ...]: ...
+
+
+class Called(Protocol):
+    """A workflow made ready to run, with a limit of its own."""
+
+    async def ainvoke(self, given: Any, /, *, context: Context) -> Any: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     run: str
@@ -102,6 +120,12 @@ class Context:
     """Earlier research; None where nothing may be stored."""
     calibration_file: Path | None = None
     """Where a calibration of the library's own would lie."""
+    workflows: Mapping[str, Called] = field(default_factory=dict)
+    """Every workflow by name, for the one that calls the others."""
+    titles: Callable[[Scope], Sequence[Titled]] | None = None
+    """The documents within a scope by their names; None where nobody can tell."""
+    tables_given: bool = False
+    """Tables came with the question: it is about them."""
 
     @property
     def calibration(self) -> Calibration:

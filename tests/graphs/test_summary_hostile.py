@@ -63,8 +63,8 @@ class _Library:
             for name, title in titles.items()
         ]
 
-    def tables(self, **_: Any) -> list[Any]:
-        return []
+    def desk(self, **_: Any) -> None:
+        return None
 
     def close(self) -> None:
         pass

@@ -60,7 +60,7 @@ def same(answer: Answer) -> dict[str, Any]:
 
 
 def test_answers_with_its_evidence(engine: Secondlook) -> None:
-    answer = engine.ask(QUESTION)
+    answer = engine.ask(QUESTION, workflow="linear")
     assert answer.status == "answered"
     assert answer.short == SHORT
     (citation,) = answer.citations
@@ -93,7 +93,7 @@ def test_most_sample_questions_are_answered_rightly_and_the_others_withheld(
 
 
 def test_the_stream_tells_what_happens_in_order(engine: Secondlook) -> None:
-    events = list(engine.stream(QUESTION))
+    events = list(engine.stream(QUESTION, workflow="linear"))
     kinds = [event.type for event in events]
     assert kinds[0] == "run_started"
     assert kinds[-1] == "answered"

@@ -155,7 +155,7 @@ def test_what_a_model_takes_to_rewrite_is_on_the_bill(
 ) -> None:
     model = FunctionModel(answering)
     with opened(model) as engine:
-        talk = Conversation(engine)
+        talk = Conversation(engine, workflow="linear")
         talk.ask(WHO)
         answer = talk.ask("when did he join?")
     assert answer.asked == "when did Piet Aldous join?"
@@ -216,7 +216,7 @@ def test_a_topic_is_summed_up_over_documents(engine: Secondlook) -> None:
 def test_a_workflow_that_is_named_is_kept(engine: Secondlook) -> None:
     assert engine.ask("summarise the harbour survey", workflow="linear").workflow == "linear"
     assert engine.ask("harbour survey", workflow="summary").method == "outline"
-    assert engine.ask("What is the Domesday Book about?").workflow == "linear"
+    assert engine.ask("What is the Domesday Book about?").workflow == "corrective"
 
 
 def test_a_summary_that_is_asked_for_in_a_conversation(engine: Secondlook) -> None:
@@ -263,7 +263,7 @@ def test_a_summary_stopped_after_any_node_is_resumed_to_the_same(
 
     async def stopped_before(node: str) -> str:
         engine = opened(model)
-        async with aclosing(engine.astream(question)) as events:
+        async with aclosing(engine.astream(question, workflow="summary")) as events:
             async for event in events:
                 if event.type == "node_started" and event.node == node:
                     break
@@ -271,7 +271,7 @@ def test_a_summary_stopped_after_any_node_is_resumed_to_the_same(
         return event.run
 
     with opened(model) as engine:
-        whole = engine.ask(question)
+        whole = engine.ask(question, workflow="summary")
     assert [step.node for step in whole.steps] == order
     for node in order[1:]:
         run = asyncio.run(stopped_before(node))
@@ -465,7 +465,8 @@ def test_ctrl_c_ends_what_comes_from_a_pipe(
 def test_workflows_are_listed_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = command(capsys, "graph")
     assert code == 0
-    assert re.search(r"^linear\s+retrieve, rerank.*\(default\)$", out, re.MULTILINE)
+    assert re.search(r"^linear\s+retrieve, rerank.*baseline$", out, re.MULTILINE)
+    assert re.search(r"^auto\s+looks at the question.*\(default\)$", out, re.MULTILINE)
     _, out, _ = command(capsys, "graph", "adaptive")
     assert out.startswith("graph TD;")
     assert "search_web" not in out
@@ -478,6 +479,6 @@ def test_workflows_are_listed_and_drawn(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_drawings_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = command(capsys, "graph", "--json")
-    assert json.loads(out)["default"] == "linear"
+    assert json.loads(out)["default"] == "auto"
     _, out, _ = command(capsys, "graph", "summary", "--json")
     assert json.loads(out)["mermaid"].startswith("graph TD;")

@@ -15,6 +15,7 @@ from secondlook.errors import ExtractionError, SecondlookError, UsageError
 from secondlook.memory.handed_tables import tables_folder
 from secondlook.settings import RunSettings
 from secondlook.tables.worker import Worker
+from tests.support.engine import settings_of
 from tests.support.workbooks import write_workbook
 
 if TYPE_CHECKING:
@@ -192,9 +193,11 @@ def test_too_many_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_which_workflow_is_meant() -> None:
-    assert workflow_for(None, None) is None
-    assert workflow_for(None, "linear") == "linear"
-    assert workflow_for({"a": ROWS}, None) == "analyst"
-    assert workflow_for({"a": ROWS}, "auto") == "auto"
+    usual, plain = settings_of(), settings_of(answer={"workflow": "linear"})
+    assert workflow_for(None, None, usual) is None
+    assert workflow_for(None, "linear", usual) == "linear"
+    assert workflow_for({"a": ROWS}, None, usual) == "auto"
+    assert workflow_for({"a": ROWS}, None, plain) == "analyst"
+    assert workflow_for({"a": ROWS}, "auto", plain) == "auto"
     with pytest.raises(UsageError, match="'linear' does not compute"):
-        workflow_for({"a": ROWS}, "linear")
+        workflow_for({"a": ROWS}, "linear", usual)

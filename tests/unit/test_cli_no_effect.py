@@ -41,6 +41,15 @@ def told(capsys: pytest.CaptureFixture[str], question: str = "Who pays?", **give
         ),
         ({"guess": True, "workflow": "research", "model": "ollama:qwen2.5"}, ""),
         ({"question": CHOICES, "fresh": True, "workflow": "research"}, ""),
+        ({"question": CHOICES, "fresh": True, "workflow": "auto"}, ""),
+        (
+            {"guess": True, "workflow": "auto"},
+            "hint: --guess has no effect: the question has no choices\n",
+        ),
+        (
+            {"question": CHOICES, "guess": True, "workflow": "auto"},
+            "hint: --guess needs a model (--model): without one nobody guesses\n",
+        ),
         ({}, ""),
         ({"guess": True, "quiet": True}, ""),
     ],

@@ -15,6 +15,7 @@ from tests.support.engine import settings_of
         ("linear", True, "adaptive"),
         ("adaptive", False, "adaptive"),
         ("summary", True, "summary"),
+        ("auto", True, "auto"),
     ],
 )
 def test_who_allows_the_web_means_the_workflow_that_has_it(

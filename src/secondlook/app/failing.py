@@ -7,23 +7,47 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any, cast
 
+from secondlook.answer import Answer
 from secondlook.errors import BudgetExceeded, ModelUnavailable, SecondlookError
+from secondlook.nodes.call import within
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.finish import assembled
+from secondlook.nodes.finish_auto import put_together
 from secondlook.nodes.settle import best_of, cut
 from secondlook.state import Finishing, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secondlook.answer import Answer, StopReason
+    from secondlook.answer import StopReason
+    from secondlook.app.running import Watched
     from secondlook.context import Context
     from secondlook.state import DraftData, Scope, StepData
 
 log = logging.getLogger(__name__)
 
 
-async def failed(
+async def failed(watched: Watched, error: Exception, scope: Scope) -> Answer:
+    """Where a workflow was called by another, what it had found; and what was called before it."""
+    context, state, outer = watched.context, watched.state, watched.state
+    if watched.called is not None:
+        name, state = watched.called
+        context = within(context, name)
+    answer = await _failed(context, state, error, scope)
+    if not outer.get("answers"):
+        return answer
+    done = [Answer.model_validate(one) for one in outer["answers"]]
+    whole = put_together(
+        outer["question"],
+        watched.context.workflow,
+        outer["calls"],
+        [*done, answer][: len(outer["calls"])],
+        both=outer["both"],
+    )
+    return whole.model_copy(update={"warnings": (*whole.warnings, *answer.warnings)})
+
+
+async def _failed(
     context: Context, state: Mapping[str, Any], error: Exception, scope: Scope
 ) -> Answer:
     if not isinstance(error, SecondlookError | TimeoutError):

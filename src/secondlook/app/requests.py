@@ -1,5 +1,5 @@
-"""What a person asks for, before a workflow is chosen: the question made stand-alone, whether it
-asks for a summary of something, and how often answers may be wrong."""
+"""What a person asks for, before a run begins: the workflow that is meant, the question made
+stand-alone, and how often answers may be wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from secondlook.answer import Trouble
 from secondlook.errors import ModelError, UsageError
 from secondlook.nodes.multiple_choice import MOST, parsed, rendered
 from secondlook.nodes.multiple_choice.objects import in_order
@@ -16,8 +15,10 @@ from secondlook.nodes.stand_alone import StandAlone
 from secondlook.reading.calibration import CALIBRATION_FILE, check_share, load_calibration
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from secondlook.context import Titled
     from secondlook.library import Library
     from secondlook.models import Models
     from secondlook.nodes.stand_alone import Turn
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 SUMMARY = "summary"
 CHOOSING: Final = "research"
 """The workflow that chooses among given answers."""
+AUTO: Final = "auto"
+"""The workflow that picks another one."""
 _LEFT_FOR_THE_ANSWER = (1024, 256)
 """Tokens in and out that making a question stand-alone must not take from the answer."""
 
@@ -60,7 +63,7 @@ def chosen_settings(
 
 
 def usual_workflow(settings: Settings) -> str:
-    """Where none is named. The web is part of one workflow: who allows it means that one."""
+    """Where none is named. The web is no part of `linear`: who allows it means another."""
     configured = settings.answer.workflow
     return "adaptive" if settings.web.enable_web_search and configured == "linear" else configured
 
@@ -95,7 +98,7 @@ def _choosing(workflow: str | None, settings: Settings) -> str:
     """Who gives choices and names no workflow means the one that can choose."""
     configured = settings.answer.workflow
     meant = workflow or (CHOOSING if configured == "linear" else configured)
-    if meant != CHOOSING:
+    if meant not in {CHOOSING, AUTO}:
         raise UsageError(
             f"the workflow {meant!r} cannot choose among answers",
             hint=f"ask with the workflow {CHOOSING!r}, or without choices",
@@ -147,38 +150,20 @@ async def made_stand_alone(
     return await condense(asker, question, earlier)
 
 
-def summary_scope(
-    library: Library,
-    question: str,
-    scope: Scope,
-    filters: Mapping[str, object] | None,
-    *,
-    certain: bool = False,
-) -> Scope | None:
-    """Where to look for what is to be summarised; None where nobody asks for a summary. `certain`
-    is who chose the workflow by its name."""
-    from secondlook.nodes.intent import summary_request
+def titles_within(library: Library) -> Callable[[Scope], Sequence[Titled]]:
+    """Who tells the documents of a scope by their names."""
 
-    target = summary_request(question)
-    if target is None and not certain:
-        return None
-    from secondlook.nodes.summarise_choose import fits
+    def titles(scope: Scope) -> Sequence[Titled]:
+        there = scope["documents"]
+        # A label is KEY=VALUE, and no key holds the sign.
+        filters = dict(label.split("=", 1) for label in scope["labels"])
+        return [
+            document
+            for document in library.documents(filters=filters)
+            if there is None or document.id in there
+        ]
 
-    there = scope["documents"]
-    held = [
-        document
-        for document in library.documents(filters=filters)
-        if there is None or document.id in there
-    ]
-    if target == "":
-        return {**scope, "documents": [document.id for document in held]}
-    name = target or question
-    named = [document.id for document in held if fits(name, document.title, document.paths)]
-    if not named and not certain and question.lstrip().casefold().startswith("what"):
-        return (
-            None  # "what is the Domesday Book about" asks for a fact, if no document is called so
-        )
-    return {**scope, "documents": named or there}
+    return titles
 
 
 def calibration_file(library: Library) -> Path:
@@ -215,14 +200,3 @@ def check_risk(library: Library, max_risk: float | None) -> None:
         f"max_risk {max_risk:g} cannot be promised: {calibration.warning or why}",
         hint="run secondlook calibrate, or ask without a limit on the risk",
     )
-
-
-def summed_up_without_risk(worked_on: StandAlone) -> StandAlone:
-    """A summary is no answer that is right or wrong: what was asked for does not apply to it."""
-    warning = Trouble(
-        node="summarise",
-        error=UsageError.__name__,
-        message="max_risk is about answers to questions",
-        consequence="the summary comes without a bound on its risk",
-    )
-    return replace(worked_on, warnings=(*worked_on.warnings, warning))

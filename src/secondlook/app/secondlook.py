@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from secondlook.app.beginning import Ask, Beginning
 from secondlook.app.failing import failed
 from secondlook.app.graphs import Graphs
 from secondlook.app.kept import RunKept
-from secondlook.app.last_result import last_result
 from secondlook.app.loop import LoopThread
 from secondlook.app.memory import own_memory
-from secondlook.app.over_tables import over_tables
 from secondlook.app.pages import RunPages
 from secondlook.app.requests import (
-    SUMMARY,
     calibration_file,
-    check_risk,
     chosen_settings,
-    made_stand_alone,
-    summary_scope,
-    summed_up_without_risk,
-    usual_workflow,
-    with_choices,
+    titles_within,
     with_risk,
 )
 from secondlook.app.run import Run, first_state, interrupted
 from secondlook.app.running import Watched
 from secondlook.app.sandboxes import OneSandbox
-from secondlook.app.tables import ANALYST, desk_of, handed_over, workflow_for
+from secondlook.app.tables import desk_of
 from secondlook.context import Context
 from secondlook.errors import RunError
 from secondlook.events import Answered, Event, RunStarted
@@ -69,7 +60,6 @@ if TYPE_CHECKING:
     from secondlook.nodes.stand_alone import Turn
     from secondlook.retrieval.web import WebSearch
     from secondlook.settings import Settings
-    from secondlook.state import Scope
 
 
 class Secondlook:
@@ -196,51 +186,27 @@ class Secondlook:
         `choices` to choose from, by letter or in their order, become part of the question, where
         they may as well be typed. `filters` limits the search to documents with such metadata,
         `documents` to those named by id, path, file name or title. `tables` are what the question
-        is about, by name: data frames, pyarrow tables, rows as dicts, or paths of files; without a
-        `workflow` it is `analyst` then. `earlier` turns of a conversation make a follow-up
-        stand-alone. Without a `workflow` a request for a summary is recognised as one. `max_risk`
-        is the share of answers that may be wrong: one that is less sure is withheld. `run` is the
-        run's id where the same question must make the same prompts; nobody may guess it. `caller`
-        is recorded with the run's request, for whoever asks: nothing here reads it.
+        is about, by name: data frames, pyarrow tables, rows as dicts, or paths of files. `earlier`
+        turns of a conversation make a follow-up stand-alone. Without a `workflow` it is that of the
+        settings; `auto` looks at the question and picks one. `max_risk` is the share of answers
+        that may be wrong: one that is less sure is withheld. `run` is the run's id where the same
+        question must make the same prompts; nobody may guess it. `caller` is recorded with the
+        run's request, for whoever asks: nothing here reads it.
         """
-        question, workflow = with_choices(question, choices, workflow, self.settings)
-        leant_on = last_result(question, earlier)
-        tables = leant_on or tables
-        workflow = workflow_for(tables, workflow)
         self._web_search()  # a setting that cannot work is told before a run begins
-        risk = with_risk(self.settings, max_risk).answer.max_risk
-        await asyncio.to_thread(check_risk, self.library, risk)
-        where = self.library.scope(filters=filters, documents=documents)
-        scope: Scope = {
-            "documents": None if where.documents is None else sorted(where.documents),
-            "labels": sorted(where.labels),
-        }
-        worked_on = await made_stand_alone(
-            self._models, self.settings, question, () if leant_on else earlier
-        )
-        if workflow in {None, SUMMARY}:
-            certain = workflow == SUMMARY
-            summed = summary_scope(self.library, worked_on.asked, scope, filters, certain=certain)
-            if summed is not None:
-                workflow, scope = SUMMARY, summed
-                worked_on = worked_on if risk is None else summed_up_without_risk(worked_on)
-        if workflow is None and usual_workflow(self.settings) == "linear":
-            held = await asyncio.to_thread(self.library.tables, where=where)
-            if (meant := over_tables(worked_on.asked, held)) is not None:
-                workflow = ANALYST
-                worked_on = replace(worked_on, steps=(*worked_on.steps, meant))
-        name = run or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}"
-        begun = Run(
-            id=name,
+        ask = Ask(
             question=question,
-            workflow=workflow_named(workflow or usual_workflow(self.settings)).name,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            scope=scope,
-            worked_on=worked_on,
-            max_risk=risk,
-            handed=await asyncio.to_thread(handed_over, tables, name, self.library, self.settings),
-            caller=dict(caller or {}),
+            choices=choices,
+            workflow=workflow,
+            filters=filters,
+            documents=documents,
+            tables=tables,
+            earlier=earlier,
+            max_risk=max_risk,
+            run=run,
+            caller=caller,
         )
+        begun = await Beginning(self.library, self.settings, self._models).run_of(ask)
         try:
             async with aclosing(self._run(begun)) as events:
                 async for event in events:
@@ -338,7 +304,7 @@ class Secondlook:
         except Exception as error:
             if _is_cancelled():  # what a cancelled graph raises instead is no failure of the run
                 raise asyncio.CancelledError from error
-            return await failed(context, watched.state, error, run.scope)
+            return await failed(watched, error, run.scope)
 
     def _remaining(self, context: Context) -> float | None:
         """Seconds until the run must have ended; None = it may take its time."""
@@ -374,6 +340,9 @@ class Secondlook:
             kept=RunKept(run.id, self._recorder),
             memory=self.memory,
             calibration_file=calibration_file(self.library),
+            workflows=self._graphs.callable_ones(),
+            titles=titles_within(self.library),
+            tables_given=run.handed is not None,
         )
 
     def _web_search(self) -> WebSearch | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from secondlook.errors import ExtractionError, TableError, UsageError
+from secondlook.errors import ExtractionError, SecondlookError, TableError, UsageError
 from secondlook.memory.handed_tables import (
     handed_tables,
     keep_within,
@@ -79,8 +79,9 @@ def check_tables(tables: object) -> Mapping[str, object] | None:
     return tables
 
 
-def workflow_for(tables: object, workflow: str | None) -> str | None:
-    """Who hands tables over and names no workflow means the one that computes with them."""
+def workflow_for(tables: object, workflow: str | None, settings: Settings) -> str | None:
+    """Who hands tables over and names no workflow means the one that computes with them, or the one
+    that picks it."""
     if check_tables(tables) is None:
         return workflow
     if workflow not in {None, *_OVER_TABLES}:
@@ -88,7 +89,8 @@ def workflow_for(tables: object, workflow: str | None) -> str | None:
             f"the workflow {workflow!r} does not compute with tables",
             hint=f"ask with the workflow {ANALYST!r}, or without tables",
         )
-    return workflow or ANALYST
+    usual = settings.answer.workflow
+    return workflow or (usual if usual in _OVER_TABLES else ANALYST)
 
 
 def handed_over(tables: object, run: str, library: Library, settings: Settings) -> Handed | None:
@@ -100,8 +102,16 @@ def handed_over(tables: object, run: str, library: Library, settings: Settings) 
 
 
 def desk_of(library: Library, run: Run) -> Desk | None:
-    """The tables of a run; None where its workflow asks for none."""
-    return desk_for(library, run.scope, run.handed) if run.workflow in _OVER_TABLES else None
+    """The tables of a run; None where its workflow asks for none, or where there are none to pick
+    from because they cannot be listed: documents may still answer."""
+    if run.workflow not in _OVER_TABLES:
+        return None
+    try:
+        return desk_for(library, run.scope, run.handed)
+    except (SecondlookError, OSError):
+        if run.workflow == ANALYST or run.handed is not None:
+            raise
+        return None
 
 
 def take_over(

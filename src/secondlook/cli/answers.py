@@ -145,8 +145,7 @@ def _print_sources(console: Console, answer: Answer) -> None:
 
 def _confidence(answer: Answer) -> str:
     confidence = answer.confidence
-    how = made_how(answer)
-    how = _METHODS.get(answer.method, answer.model or "") if how is None else how
+    how = _made_how(answer)
     # Nothing is 0, from whichever side it came.
     reasons = [reason.replace("(-0.0)", "(0.0)") for reason in confidence.reasons[:1]]
     failed = answer.research is not None and not answer.claims and confidence.value is None
@@ -158,13 +157,35 @@ def _confidence(answer: Answer) -> str:
     return " · ".join(part for part in (sure, how, *reasons) if part)
 
 
+def _made_how(answer: Answer) -> str:
+    """What the words come from: of an answer of two kinds, both."""
+    from_documents = _METHODS.get(answer.method, answer.model or "")
+    from_tables = made_how(answer)
+    if from_tables is None:
+        return from_documents
+    cited = from_documents if answer.citations and answer.parts else ""
+    return "; ".join(filter(None, (cited, from_tables)))
+
+
 def footer(answer: Answer) -> str:
     """`0.9 s · 1 call · 812 tokens · $0.0004 · run 20260102-ab12`."""
     usage = answer.usage
     parts = [f"{usage.seconds:.1f} s", counted(usage.calls, "model call")]
     if usage.calls:
         parts += [f"{usage.tokens_in + usage.tokens_out:,} tokens", *_cost(usage)]
-    return " · ".join([*parts, answer.workflow, f"run {answer.run}"])
+    return " · ".join([*parts, _workflow(answer), f"run {answer.run}"])
+
+
+def choice_of(answer: Answer) -> str | None:
+    """Why `auto` chose the workflow that it chose; None where a person did."""
+    chosen = (one for one in answer.steps if one.node == "consider" and one.workflow is None)
+    return next((one.said for one in chosen), None)
+
+
+def _workflow(answer: Answer) -> str:
+    """`auto: corrective` where `auto` chose it."""
+    by_auto = answer.workflow != "auto" and choice_of(answer) is not None
+    return f"auto: {answer.workflow}" if by_auto else answer.workflow
 
 
 def _cost(usage: Usage) -> list[str]:

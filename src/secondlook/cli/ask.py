@@ -46,6 +46,11 @@ Examples:
   secondlook verify answer.json             check it again, offline
 
 \b
+--workflow auto, the default, looks at the question and at what the library
+holds, picks one of the others and says why (docs/auto.md). A question that
+needs a document and a table is put to both and gets one answer.
+
+\b
 --workflow corrective looks a second time where the first is not enough, says
 what an unclear word was taken for, and asks back where it cannot tell.
 
@@ -78,7 +83,8 @@ ModelOption = Annotated[
 WorkflowOption = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="How to answer: linear, adaptive, corrective, research, summary."
+        metavar="NAME",
+        help="How to answer: auto, linear, adaptive, corrective, research, analyst, summary.",
     ),
 ]
 WebOption = Annotated[
@@ -242,14 +248,17 @@ def tell_what_has_no_effect(
     call: Call, settings: Settings, question: str, *, guess: bool, fresh: bool
 ) -> None:
     """What was asked for and is not done is said, not passed over."""
-    from secondlook.app.requests import CHOOSING
+    from secondlook.app.requests import AUTO, CHOOSING
 
-    if settings.answer.workflow != CHOOSING:
+    chosen, choices = settings.answer.workflow, _has_choices(question)
+    if chosen not in {CHOOSING, AUTO}:
         for name, given in (("--guess", guess), ("--fresh", fresh)):
             if given:
                 call.say(f"hint: {name} has no effect without --workflow {CHOOSING}")
-        if _has_choices(question):
+        if choices:
             call.say(f"hint: --workflow {CHOOSING} chooses among the choices of this question")
+    elif guess and chosen == AUTO and not choices:
+        call.say("hint: --guess has no effect: the question has no choices")
     elif guess and settings.models.default == "none" and not settings.models.roles:
         call.say("hint: --guess needs a model (--model): without one nobody guesses")
 
@@ -304,11 +313,21 @@ def answer_live(
                 see(event)
                 if event.type == "answered":
                     answer = event.answer
+        if not trace:
+            tell_choice(call, answer)
     except KeyboardInterrupt:
         if engine.settings.runs.keep:
             call.say("hint: secondlook runs resume last goes on where it stopped")
         raise
     return answer
+
+
+def tell_choice(call: Call, answer: Answer) -> None:
+    """Which workflow was chosen, where nobody named one."""
+    from secondlook.cli.answers import choice_of
+
+    if (choice := choice_of(answer)) is not None:
+        call.say(f"auto: {choice}")
 
 
 def show_answer(

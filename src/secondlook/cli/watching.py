@@ -13,9 +13,17 @@ if TYPE_CHECKING:
 
     from secondlook.answer import SeenPassage
     from secondlook.cli.call import Call
-    from secondlook.events import Event, NodeFinished
+    from secondlook.events import Event, NodeFinished, NodeStarted
 
 DOING = {
+    "consider": "looking at the question",
+    "look_again": "looking at what came back",
+    "linear": "answering in one pass",
+    "adaptive": "searching until it looks good",
+    "corrective": "answering and checking",
+    "research": "researching step by step",
+    "analyst": "asking the tables",
+    "summary": "summing up",
     "lay_out": "laying out the tables",
     "understand": "telling what is asked",
     "requirements": "reading the question",
@@ -104,7 +112,7 @@ class _Trace:
 
     def see(self, event: Event) -> None:
         if event.type == "node_started":  # one that asks a model may take half a minute
-            _say(f"{event.at:7.2f} s  {event.node} ...")
+            _say(f"{event.at:7.2f} s  {_named(event)} ...")
         elif event.type == "passages_found":
             self._found = event.passages
         elif event.type == "node_finished":
@@ -119,13 +127,18 @@ class _Trace:
 
     def _finished(self, event: NodeFinished) -> None:
         numbers = ", ".join(f"{name} {_shown(value)}" for name, value in event.numbers.items())
-        _say(f"{event.at:7.2f} s  {event.node:<14} {event.said}")
+        _say(f"{event.at:7.2f} s  {_named(event):<14} {event.said}")
         if numbers:
             _say(f"{'':{_INDENT}}{numbers}")
         if event.node == "grade":
             for seen in self._found:
                 if seen.grade == "relevant":
                     _say(f"{'':{_INDENT}}{_graded(seen)}")
+
+
+def _named(event: NodeStarted | NodeFinished) -> str:
+    """Steps of a workflow that another one called stand a little further in."""
+    return f"  {event.node}" if event.workflow else event.node
 
 
 def _graded(seen: SeenPassage) -> str:

@@ -83,6 +83,7 @@ _ANALYSING = (
     "analyst.enable_number_check",
     "analyst.enable_charts",
 )
+_CHOOSING = ("auto.enable_comparison", "auto.enable_parts", "auto.enable_second_try")
 _SEARCHING_ON = ("adaptive.enable_adaptive_retrieval", "web.enable_web_search")
 
 WORKFLOWS = {
@@ -120,6 +121,11 @@ WORKFLOWS = {
             "sum up documents: part by part, or by headings and lead sentences",
             ("answer.enable_sentence_check",),
             visits=4,
+        ),
+        Workflow(
+            "auto",
+            "looks at the question and at what there is, and picks one of the others, saying why",
+            _CHOOSING,
         ),
     )
 }

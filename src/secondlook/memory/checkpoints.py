@@ -78,9 +78,10 @@ async def begin_step_again(saver: AsyncSqliteSaver, run: str) -> None:
     A node that is cancelled may leave its values and not where they lead, and the graph would then
     take the run for finished. The whole step is done again; replies of models are in the journal.
     """
+    # A graph that is called by another keeps checkpoints under a namespace of its own.
     statement = (
-        "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id = "
-        "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"
+        "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id IN "
+        "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? GROUP BY checkpoint_ns)"
     )
     async with saver.conn.execute(statement, (run, run)):
         await saver.conn.commit()

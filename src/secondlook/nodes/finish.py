@@ -40,7 +40,7 @@ _GRADES: dict[Grade, Literal["relevant", "irrelevant", "not graded"]] = {
     "irrelevant": "irrelevant",
     "not graded": "not graded",
 }
-_WHY: dict[StopReason, str] = {
+WHY: dict[StopReason, str] = {
     "low_confidence": "no passage answers this well enough",
     "no_evidence": "nothing that was found holds the answer",
     "attempts_exhausted": "asked in other words as often as allowed, and no passage answers this",
@@ -88,12 +88,12 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         claims=claims,
         citations=citations,
         confidence=_confidence(draft),
-        grounded=_grounded(claims),
+        grounded=grounded(claims),
         queries=tuple(state["queries"]),
         passages=tuple(seen(item, context) for item in found),
         attempts=len(state["queries"]),
         web_used=any(item["origin"] == "web" for item in ranking.kept(found)),
-        warnings=_once(state["warnings"]),
+        warnings=once(state["warnings"]),
         created=context.created,
         version=version("secondlook"),
     )
@@ -112,7 +112,7 @@ def note_of(draft: DraftData, claims: Sequence[Claim]) -> str | None:
     return draft["note"] or (cut_note(lost) if lost else None)
 
 
-def _once(warnings: Sequence[dict[str, Any]]) -> tuple[Trouble, ...]:
+def once(warnings: Sequence[dict[str, Any]]) -> tuple[Trouble, ...]:
     """A step that is visited again warns again; who reads the answer is told once."""
     return tuple(dict.fromkeys(Trouble.model_validate(item) for item in warnings))
 
@@ -173,7 +173,7 @@ def marked(claim: Claim) -> str:
 def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
     if draft["stop"] == "refused" and draft["note"]:
         return draft["note"]  # nothing was looked for: there is nothing not to know
-    why = _WHY.get(draft["stop"], "something went wrong")
+    why = WHY.get(draft["stop"], "something went wrong")
     said = f"I don't know: {why}." if draft["stop"] not in FAILED else f"No answer: {why}."
     if draft["note"]:
         said = f"{said} {draft['note']}"
@@ -207,7 +207,7 @@ def _status(draft: DraftData, claims: Sequence[Claim]) -> Status:
     return "failed" if draft["stop"] in FAILED else "abstained"
 
 
-def _grounded(claims: Sequence[Claim]) -> Check:
+def grounded(claims: Sequence[Claim]) -> Check:
     supports = [claim.support for claim in claims if claim.support is not None]
     if not supports or any(claim.supported is None for claim in claims):
         return Check()

@@ -15,6 +15,7 @@ from secondlook.settings.telemetry import TelemetrySettings
 from secondlook.settings.workflows import (
     AdaptiveSettings,
     AnalystSettings,
+    AutoSettings,
     CorrectiveSettings,
     ResearchSettings,
     SandboxSettings,
@@ -138,7 +139,7 @@ class SearchSettings(Section):
 
 class AnswerSettings(Section):
     workflow: str = Field(
-        default="linear",
+        default="auto",
         pattern=r"^[a-z_]+$",
         description="Which workflow answers; `secondlook graph` lists them.",
     )
@@ -272,6 +273,7 @@ class Settings(Section):
     corrective: CorrectiveSettings = Field(default_factory=CorrectiveSettings)
     research: ResearchSettings = Field(default_factory=ResearchSettings)
     analyst: AnalystSettings = Field(default_factory=AnalystSettings)
+    auto: AutoSettings = Field(default_factory=AutoSettings)
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     web: WebSettings = Field(default_factory=WebSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)
@@ -293,6 +295,7 @@ SECTIONS: dict[str, type[Section]] = {
     "corrective": CorrectiveSettings,
     "research": ResearchSettings,
     "analyst": AnalystSettings,
+    "auto": AutoSettings,
     "sandbox": SandboxSettings,
     "web": WebSettings,
     "models": ModelSettings,

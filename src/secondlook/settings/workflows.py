@@ -267,6 +267,34 @@ class AnalystSettings(Section):
     )
 
 
+FromDocuments = Literal["linear", "adaptive", "corrective", "research"]
+
+
+class AutoSettings(Section):
+    one_fact: FromDocuments = Field(
+        default="corrective", description="Who answers a question for one fact from documents."
+    )
+    several_facts: FromDocuments = Field(
+        default="corrective", description="Who answers one that needs several."
+    )
+    account: FromDocuments = Field(
+        default="research",
+        description="Who answers one that asks for an account, such as a comparison.",
+    )
+    enable_comparison: bool = Field(
+        default=True,
+        description="Where documents and tables may both answer: look into both, take the surer.",
+    )
+    enable_parts: bool = Field(
+        default=True,
+        description="Put the parts of a question that needs a document and a table to each.",
+    )
+    enable_second_try: bool = Field(
+        default=True,
+        description="Where documents do not answer, try the tables once, and the other way round.",
+    )
+
+
 class SandboxSettings(Section):
     backend: Literal["auto", "namespaces", "plain", "bubblewrap"] = Field(
         default="auto",

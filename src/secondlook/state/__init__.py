@@ -21,6 +21,7 @@ from secondlook.state.analysis import (
     Understood,
     Work,
 )
+from secondlook.state.auto import CallData, Calls, next_call
 from secondlook.state.drafts import (
     Cited,
     ComputationData,
@@ -86,6 +87,8 @@ __all__ = [
     "Asked",
     "Assessed",
     "AttemptData",
+    "CallData",
+    "Calls",
     "ChoiceData",
     "Choices",
     "Chosen",
@@ -138,6 +141,7 @@ __all__ = [
     "Understood",
     "VerdictData",
     "Work",
+    "next_call",
     "pending",
     "step",
     "trouble",

@@ -11,6 +11,7 @@ from secondlook.verify.analysis import check_analysis, needs_tables
 from secondlook.verify.choice import check_choice
 from secondlook.verify.computed import check_computed
 from secondlook.verify.evidence import check_evidence, evidence_of
+from secondlook.verify.kinds import apart
 from secondlook.verify.loading import load_answer, parse_answer, read_answer
 from secondlook.verify.places import check_places, needs_library
 from secondlook.verify.report import Kind, Problem, Report
@@ -66,14 +67,21 @@ def examine(
     computed again.
     """
     report = Report()
+    judge = support or load_support()
+    for one in apart(answer, report):
+        _examine(one, library, report, settings=settings)
+        if one.claims and rests_on(one) == "sources" and (why := stands_in(judge)):
+            report.note("support", "answer", why)
+        check_evidence(one, report, support=judge, min_support=min_support)
+    check_places(answer, library, report)
+    return report
+
+
+def _examine(
+    answer: Answer, library: Library | None, report: Report, *, settings: Settings | None
+) -> None:
     check_wording(answer, report)
     check_computed(answer, report)
     check_research(answer, report)
     check_choice(answer, report)
     check_analysis(answer, report, library=library, settings=settings)
-    check_places(answer, library, report)
-    judge = support or load_support()
-    if answer.claims and rests_on(answer) == "sources" and (why := stands_in(judge)):
-        report.note("support", "answer", why)
-    check_evidence(answer, report, support=judge, min_support=min_support)
-    return report

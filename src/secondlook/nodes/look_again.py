@@ -1,0 +1,88 @@
+"""Looks at what came back. Where one kind of evidence holds no answer and the other may, that one
+is tried, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+
+from secondlook.context import Context  # noqa: TC001
+from secondlook.nodes.considering.deciding import ANALYST, SUMMARY, kind_of
+from secondlook.nodes.considering.documents import from_documents
+from secondlook.nodes.considering.over_tables import table_signs
+from secondlook.nodes.multiple_choice import parsed
+from secondlook.state import CallData, Calls, Question, Trace, next_call, step
+
+if TYPE_CHECKING:
+    from secondlook.answer import StopReason
+
+MOST_CALLS: Final = 2
+_NOT_THERE: Final[frozenset[StopReason]] = frozenset(
+    {"no_evidence", "low_confidence", "attempts_exhausted", "no_progress", "cannot_proceed"}
+)
+"""Ends that say something about the evidence. What was unclear or ran out of time stays so."""
+
+
+class ToLookAgain(Question, Calls):
+    pass
+
+
+class LookedAgain(Trace):
+    calls: list[CallData]
+
+
+async def look_again(state: ToLookAgain, runtime: Runtime[Context]) -> LookedAgain:
+    if (pending := next_call(state)) is not None:
+        return _to(state, pending, "On to the other part.", "a part is left")
+    if not _worth_another(state, runtime.context):
+        return _done(state)
+    first = state["calls"][0]
+    other = await _other(runtime.context, state, first)
+    if other is None:
+        return _done(state)
+    why = "no document answers" if first["kind"] == "documents" else "no table answers"
+    said = f"{why[:1].upper()}{why[1:]}, so Secondlook tried {other['workflow']}."
+    return _to({**state, "calls": [*state["calls"], other]}, other, said, why)
+
+
+def _worth_another(state: ToLookAgain, context: Context) -> bool:
+    if not context.settings.auto.enable_second_try or state["both"]:
+        return False
+    first = state["calls"][0]
+    if len(state["calls"]) >= MOST_CALLS or first["workflow"] == SUMMARY or context.tables_given:
+        return False
+    answer = state["answers"][-1]
+    withheld = answer["status"] == "abstained" and answer["stop_reason"] in _NOT_THERE
+    return withheld and not parsed(state["question"]).choices
+
+
+async def _other(context: Context, state: ToLookAgain, first: CallData) -> CallData | None:
+    """The call of the other kind; None where there is nothing of that kind to ask."""
+    question = state["question"]
+    if first["kind"] == "documents":
+        return _call(first, ANALYST) if await _tables_may_answer(context, question) else None
+    if not context.shelf.size()[1]:
+        return None
+    return _call(first, from_documents(question, context.settings.auto)[0])
+
+
+async def _tables_may_answer(context: Context, question: str) -> bool:
+    return (await table_signs(context, question, thorough=True)).named
+
+
+def _call(first: CallData, workflow: str) -> CallData:
+    why = "the first try found no answer"
+    return {**first, "workflow": workflow, "kind": kind_of(workflow), "why": why}
+
+
+def _to(state: ToLookAgain, following: CallData, said: str, why: str) -> LookedAgain:
+    told = step("look_again", said, route=(following["workflow"], why))
+    return {"calls": state["calls"], "steps": [told], "warnings": []}
+
+
+def _done(state: ToLookAgain) -> LookedAgain:
+    answers: list[dict[str, Any]] = state["answers"]
+    said = "Every part was asked." if len(answers) > 1 and state["both"] else "This is the answer."
+    told = step("look_again", said, route=("finish", "nothing is left to try"))
+    return {"calls": state["calls"], "steps": [told], "warnings": []}

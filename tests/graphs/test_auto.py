@@ -1,0 +1,233 @@
+"""`auto` puts each question to the workflow that suits it, and makes one answer of the replies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import Answer
+from secondlook.errors import TableError
+from secondlook.graphs.auto_bounds import called, most_visits
+from tests.support.auto import Ran, customers, run
+from tests.support.engine import HARBOUR, QUESTION, settings_of
+
+if TYPE_CHECKING:
+    from secondlook.context import Context
+
+MEAN_AGE = "What is the mean age?"
+WHO = "Who approved the plan?"
+
+
+@pytest.mark.parametrize(
+    ("question", "workflow", "why"),
+    [
+        (QUESTION, "corrective", "One fact from documents"),
+        (MEAN_AGE, "analyst", "names 'age' of customers"),
+        ("What is a median?", "analyst", "what a term of statistics means"),
+        ("Who voted? (A) Ms Orr (B) nobody", "research", "The question has choices"),
+        ("Summarise the harbour survey", "summary", "It asks for a summary"),
+        ("Compare the berths with the handbook", "research", "an account of several things"),
+        (
+            "Which was deeper, berth 4 or berth 2?",
+            "corrective",
+            "Several facts from documents",
+        ),
+        ("What is the largest income in the table?", "analyst", "'income' of customers"),
+    ],
+)
+def test_each_question_goes_where_it_belongs(question: str, workflow: str, why: str) -> None:
+    ran = run(question, desk=customers())
+    assert ran.called[0] == workflow
+    assert why in ran.why
+    assert ran.why.endswith(f"so Secondlook used {workflow}.")
+    route = ran.state["steps"][0]["route"]
+    assert (route["to"], route["why"]) == (workflow, ran.why)
+
+
+def test_an_answer_has_the_name_of_the_workflow_that_made_it() -> None:
+    ran = run(QUESTION)
+    assert ran.answer.workflow == "corrective"
+    assert ran.answer.short == "7.8 metres"
+    assert ran.nodes == ["consider", "corrective", "look_again", "finish"]
+
+
+def test_steps_of_a_called_workflow_say_whose_they_are() -> None:
+    steps = run(QUESTION).state["steps"]
+    inner = [step["node"] for step in steps if step["workflow"] == "corrective"]
+    assert inner[:2] == ["split", "retrieve"]
+    assert inner[-1] == "finish"
+
+
+@pytest.mark.parametrize("name", ["linear", "adaptive", "corrective", "research"])
+def test_who_answers_from_documents_is_a_setting(name: str) -> None:
+    settings = settings_of(auto={"one_fact": name}, research={"enable_memory": False})
+    ran = run(QUESTION, settings=settings)
+    assert ran.answer.workflow == name
+    assert name in called(settings)
+
+
+def test_tables_that_came_with_a_question_are_what_it_is_about() -> None:
+    ran = run("What about Ms Orr?", desk=customers(), tables_given=True)
+    assert ran.called == ["analyst"]
+    assert ran.why.startswith("Tables came with the question")
+
+
+# Both kinds
+
+
+def test_a_question_that_needs_a_document_and_a_table_gets_both() -> None:
+    ran = run(f"{WHO[:-1]}, and what is the mean age?", desk=customers())
+    answer = ran.answer
+    assert ran.called == ["corrective", "analyst"]
+    assert ran.why == "It needs documents and a table, so Secondlook used corrective and analyst."
+    assert (answer.status, answer.workflow) == ("answered", "auto")
+    assert [claim.citations for claim in answer.claims] == [(1,), ()]
+    assert answer.citations[0].document == "plan"
+    assert answer.analysis is not None
+    assert answer.analysis.kind == "computed"
+    assert list(answer.values.values()) == [pytest.approx(42.3333, abs=1e-3)]
+    assert [part.kind for part in answer.parts] == ["documents", "tables"]
+    assert [part.claims for part in answer.parts] == [(1,), (2,)]
+    assert answer.text.index("Ms Orr") < answer.text.index("42.3")
+    assert "what is" not in answer.text
+
+
+def test_the_order_is_that_of_the_question() -> None:
+    ran = run(f"What is the mean age and {WHO.lower()}", desk=customers())
+    assert ran.called == ["analyst", "corrective"]
+    assert [claim.citations for claim in ran.answer.claims] == [(), (1,)]
+    assert ran.answer.method == "extractive"
+
+
+def test_two_things_of_one_head_are_two_questions() -> None:
+    ran = run("What is the target of the plan and the mean age of customers?", desk=customers())
+    assert ran.called == ["corrective", "analyst"]
+    assert [part.question for part in ran.answer.parts] == [
+        "What is the target of the plan?",
+        "What is the mean age of customers?",
+    ]
+
+
+@pytest.mark.parametrize("asked", ["Who designed the opera", "Why is zebra purple"])
+def test_a_part_without_an_answer_is_said_plainly(asked: str) -> None:
+    answer = run(f"{asked}, and what is the mean age?", desk=customers()).answer
+    assert (answer.status, answer.stop_reason) == ("partial", answer.parts[0].stop_reason)
+    assert answer.parts[0].status == "abstained"
+    assert f'Not answered from the documents: "{asked}?"' in answer.text
+    assert answer.short is None
+    assert list(answer.values.values()) == [pytest.approx(42.3333, abs=1e-3)]
+
+
+def test_parts_of_one_kind_are_asked_as_a_whole() -> None:
+    ran = run(f"{WHO[:-1]}, and who voted for dredging?", desk=customers())
+    assert ran.called[0] == "corrective"
+    assert not ran.state["both"]
+
+
+def test_without_parts_a_question_goes_to_one_workflow() -> None:
+    settings = settings_of(auto={"enable_parts": False, "enable_second_try": False})
+    ran = run(f"{WHO[:-1]}, and what is the mean age?", desk=customers(), settings=settings)
+    assert len(ran.called) == 1
+
+
+# A second try
+
+
+class _Broken:
+    """A desk whose tables can be read, and whose measures come to nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(customers(), name)
+
+    def compute(self, query: Any) -> Any:
+        if query.measures:
+            raise TableError("the worker died")
+        return customers().compute(query)
+
+
+def test_where_documents_do_not_answer_the_tables_are_tried() -> None:
+    """What speaks for the tables stands in their cells: nobody looks there the first time."""
+    ran = run("Which one is it with c3?", desk=customers(), pieces=HARBOUR)
+    assert ran.called[0] == "corrective"
+    assert ran.nodes.count("look_again") == len(ran.called)
+
+
+def test_where_tables_do_not_answer_the_documents_are_tried() -> None:
+    pieces = [("paper", "The mean age of customers is 39 years.")]
+    ran = run("What is the mean age of customers?", desk=_Broken(), pieces=pieces)
+    assert ran.called == ["analyst", "corrective"]
+    assert ran.answer.workflow == "corrective"
+    assert ran.answer.status == "answered"
+    (again, _) = [step for step in ran.state["steps"] if step["node"] == "look_again"]
+    assert again["said"] == "No table answers, so Secondlook tried corrective."
+
+
+def test_without_a_second_try_the_first_is_the_end() -> None:
+    settings = settings_of(auto={"enable_second_try": False})
+    ran = run("What is the mean age of customers?", desk=_Broken(), settings=settings)
+    assert ran.called == ["analyst"]
+    assert ran.answer.status == "abstained"
+
+
+def test_what_neither_answers_says_that_both_were_tried() -> None:
+    answer = run("What is the mean age of customers?", desk=_Broken()).answer
+    assert answer.status == "abstained"
+    assert "The documents were tried too." in answer.text
+    assert answer.attempts >= 2
+
+
+def test_no_run_visits_more_nodes_than_it_may() -> None:
+    ran = run("What is the mean age of customers?", desk=_Broken())
+    assert len(ran.nodes) == most_visits(settings_of())
+
+
+def test_where_no_grammar_reads_it_documents_come_first_and_tables_second() -> None:
+    settings = settings_of(analyst={"enable_grammar": False})
+    ran = run("What is the mean age of xylophones?", desk=customers(), settings=settings)
+    assert ran.called == ["corrective", "analyst"]
+    assert ran.answer.status == "abstained"
+    assert "The tables were tried too." in ran.answer.text
+
+
+# Services
+
+
+class _Seen:
+    """Takes the place of a workflow and keeps what it is given."""
+
+    def __init__(self, ran: Ran) -> None:
+        self.ran = ran
+        self.contexts: list[Context] = []
+
+    async def ainvoke(self, given: Any, /, *, context: Context) -> Any:
+        self.contexts.append(context)
+        found = {"answer": self.ran.answer.model_dump(mode="json"), "found": []}
+        return {**given, **found, "steps": [], "warnings": []}
+
+
+def test_a_called_workflow_is_told_its_own_name() -> None:
+    import asyncio
+    from dataclasses import replace
+
+    from secondlook.app.graphs import Graphs
+    from tests.support.auto import context
+    from tests.support.engine import state_of
+
+    seen = _Seen(run(QUESTION))
+    made = replace(context(QUESTION), workflows={"corrective": seen})
+    graph = Graphs(made.settings).ready("auto", None)
+    ended = asyncio.run(graph.ainvoke(state_of(QUESTION), context=made))
+    (given,) = seen.contexts
+    assert (given.workflow, given.models.workflow, given.run) == (
+        "corrective",
+        "corrective",
+        made.run,
+    )
+    assert Answer.model_validate(ended["answer"]).short == "7.8 metres"
+
+
+def test_a_risk_does_not_apply_to_a_summary() -> None:
+    ran = run("Summarise the harbour survey", settings=settings_of(answer={"max_risk": 0.1}))
+    assert ran.answer.workflow == "summary"
+    assert [warning.node for warning in ran.answer.warnings] == ["summarise"]

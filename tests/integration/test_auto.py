@@ -1,0 +1,221 @@
+"""`auto` as people meet it: a plan and a table, asked from Python and the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import Answer
+from secondlook.app import Secondlook
+from secondlook.cli.main import main
+from secondlook.library import Library
+from secondlook.memory.runs import RunStore
+from secondlook.settings import Settings, load
+from secondlook.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from secondlook.events import Event
+
+PLAN = (
+    "Plan of the Northwind company\n\n"
+    "The sales target in the plan is 1,200 units for each month. "
+    "The plan was approved by Ms Orr in January 2024.\n\n"
+    "The warehouse is in Bergen and employs 14 people.\n"
+)
+MONTHS = {"January": 940, "February": 1010, "March": 1310, "April": 1180}
+BOTH = "What is the sales target in the plan, and what were the sales in March?"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("northwind")
+    (made / "plan.txt").write_text(PLAN, encoding="utf-8")
+    with (made / "sales.csv").open("w", encoding="utf-8", newline="") as stream:
+        rows = [("month", "sales", "price"), *((m, n, 9.5) for m, n in MONTHS.items())]
+        csv.writer(stream).writerows(rows)
+    with Library.open(made / "library", settings=load().settings) as library:
+        library.add([made / "plan.txt", made / "sales.csv"])
+    return made
+
+
+@pytest.fixture
+def settings(folder: Path, tmp_path: Path) -> Settings:
+    return load({"library.path": folder / "library", "runs.path": tmp_path / "runs.db"}).settings
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Secondlook]:
+    with Secondlook.open(settings=settings) as opened:
+        yield opened
+
+
+def test_nobody_has_to_name_a_workflow(engine: Secondlook) -> None:
+    chosen = {
+        "Who approved the plan?": "corrective",
+        "What were the total sales?": "analyst",
+        "Summarise the plan": "summary",
+        "Where is the warehouse? (A) Oslo (B) Bergen": "research",
+        BOTH: "auto",
+    }
+    assert {question: engine.ask(question).workflow for question in chosen} == chosen
+
+
+def test_both_kinds_of_evidence_in_one_answer(engine: Secondlook) -> None:
+    answer = engine.ask(BOTH)
+    assert answer.status == "answered"
+    assert answer.short == "1,200 units for each month; 1310"
+    of_plan, of_table = answer.claims
+    assert of_plan.citations == (1,)
+    assert of_table.citations == ()
+    assert "1310" in of_table.text
+    assert answer.analysis is not None
+    assert [one.title for one in answer.analysis.inputs] == ["sales.csv"]
+    assert [part.kind for part in answer.parts] == ["documents", "tables"]
+    values = [answer.confidence.value, *(part.status for part in answer.parts)]
+    assert values[1:] == ["answered", "answered"]
+    assert verify(answer, engine.library) == []
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+
+
+def test_the_whole_is_no_surer_than_its_least_sure_part(engine: Secondlook) -> None:
+    alone = engine.ask("What is the sales target in the plan?").confidence.value
+    whole = engine.ask(BOTH).confidence
+    assert alone is not None
+    assert whole.value is None or whole.value <= alone
+    assert any(reason.startswith("documents: ") for reason in whole.reasons)
+    assert any(reason.startswith("tables: ") for reason in whole.reasons)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"text": "The target is 9,999 units. [1]"},
+        {"short": "1,200 units for each month; 1311"},
+        {"values": {"sales": 1}},
+        {"status": "partial"},
+        {"parts": ()},
+    ],
+)
+def test_what_was_tampered_with_does_not_pass(engine: Secondlook, changed: dict[str, Any]) -> None:
+    answer = engine.ask(BOTH)
+    if changed.get("status") == "partial":
+        late = answer.parts[1].model_copy(update={"status": "abstained", "claims": ()})
+        changed = {"parts": (answer.parts[0], late)}
+    assert verify(answer.model_copy(update=changed), engine.library)
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_claim_of_another_kind_does_not_pass(engine: Secondlook, at: int) -> None:
+    answer = engine.ask(BOTH)
+    claims = list(answer.claims)
+    said = claims[at].text.replace("1,200", "1,300").replace("1310", "1410")
+    claims[at] = claims[at].model_copy(update={"text": said})
+    text = answer.text.replace(answer.claims[at].text, said)
+    changed = answer.model_copy(update={"claims": tuple(claims), "text": text})
+    assert verify(changed, engine.library)
+
+
+def test_a_part_that_is_not_there_is_said_plainly(engine: Secondlook) -> None:
+    answer = engine.ask("Who designed the lighthouse, and what were the total sales?")
+    assert (answer.status, answer.parts[0].status) == ("partial", "abstained")
+    assert 'Not answered from the documents: "Who designed the lighthouse?"' in answer.text
+    assert verify(answer, engine.library) == []
+
+
+def test_events_name_the_workflow_and_the_run_is_recorded_as_auto(
+    engine: Secondlook, settings: Settings
+) -> None:
+    events: list[Event] = list(engine.stream(BOTH))
+    begun = next(event for event in events if event.type == "run_started")
+    assert begun.workflow == "auto"
+    routed = next(event for event in events if event.type == "routed")
+    assert (routed.source, routed.to, routed.workflow) == ("consider", "corrective", None)
+    inner = [event.workflow for event in events if event.type == "node_finished"]
+    assert {name for name in inner if name} == {"corrective", "analyst"}
+    started = [event for event in events if event.type == "node_started"]
+    assert len(started) == len(inner)
+    answer = events[-1].answer if events[-1].type == "answered" else None
+    assert answer is not None
+    assert answer.steps[0].node == "consider"
+    engine.close()
+    with RunStore.open(settings.runs.path) as store:
+        assert store.get("last").workflow == "auto"
+        assert store.get("last").answer == answer
+
+
+def test_a_run_of_both_kinds_is_taken_up_where_it_stopped(settings: Settings) -> None:
+    with Secondlook.open(settings=settings) as engine:
+        whole = engine.ask(BOTH)
+    for workflow, node in (
+        (None, "consider"),
+        ("corrective", "grade"),
+        (None, "look_again"),
+        ("analyst", "compute"),
+        (None, "finish"),
+    ):
+        with Secondlook.open(settings=settings) as engine:
+            run = _stopped(engine, workflow, node)
+        with Secondlook.open(settings=settings) as engine:
+            resumed = engine.resume(run)
+        assert (resumed.text, resumed.parts) == (whole.text, whole.parts), node
+        assert [_place(step) for step in resumed.steps] == [_place(step) for step in whole.steps]
+
+
+def _place(step: Any) -> tuple[str | None, str, str]:
+    return step.workflow, step.node, step.said
+
+
+def _stopped(engine: Secondlook, workflow: str | None, node: str) -> str:
+    events = engine.stream(BOTH)
+    for event in events:
+        if event.type == "node_started" and (event.workflow, event.node) == (workflow, node):
+            events.close()
+            return event.run
+    raise AssertionError(f"{workflow} {node} never began")
+
+
+def test_a_deadline_within_a_called_workflow_keeps_what_was_found(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from secondlook.nodes import compute
+
+    async def broken(*_: Any) -> Any:
+        raise TimeoutError
+
+    monkeypatch.setattr(compute, "computed_outcome", broken)
+    with Secondlook.open(settings=settings) as engine:
+        answer = engine.ask(BOTH)
+    assert answer.workflow == "auto"
+    assert "1,200 units" in answer.text
+    assert answer.status == "partial"
+
+
+def test_a_table_that_came_with_the_question_is_asked(engine: Secondlook) -> None:
+    answer = engine.ask("What is the mean of x?", tables={"t": [{"x": 1}, {"x": 3}]})
+    assert answer.workflow == "analyst"
+    assert list(answer.values.values()) == [2]
+
+
+def test_the_command_line_says_what_was_chosen(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--library", str(folder / "library")]
+    assert main(["ask", "Who approved the plan?", *where]) == 0
+    printed = capsys.readouterr()
+    assert "auto: One fact from documents, so Secondlook used corrective." in printed.err
+    assert "auto: corrective" in printed.out
+    assert main(["ask", BOTH, "--json", "--quiet", *where]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["steps"][0]["node"] == "consider"
+    assert "auto:" not in printed.err
+    assert main(["ask", BOTH, "--trace", *where]) == 0
+    printed = capsys.readouterr()
+    assert "-> corrective: It needs documents and a table" in printed.err
+    assert "  retrieve" in printed.err
+    assert "word for word from a passage; computed from the table, no model" in printed.out

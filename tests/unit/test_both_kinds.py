@@ -1,0 +1,223 @@
+"""Two answers become one, and come apart again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from secondlook.answer import (
+    Analysis,
+    Answer,
+    Citation,
+    Claim,
+    Computation,
+    Confidence,
+    Operand,
+    Research,
+    ResearchStep,
+)
+from secondlook.nodes.both_kinds import shifted, together, unanswered
+from secondlook.state import CallData
+from secondlook.verify.kinds import apart
+from secondlook.verify.report import Report
+
+EVERYWHERE: Any = {"documents": None, "labels": []}
+
+
+def cited(number: int) -> Citation:
+    return Citation(
+        number=number,
+        passage=f"d.{number}",
+        document="d",
+        sha256="d",
+        title="Plan",
+        start=0,
+        end=3,
+        quote="so.",
+    )
+
+
+def made(text: str, **given: Any) -> Answer:
+    values: dict[str, Any] = {
+        "run": "r",
+        "question": "both?",
+        "asked": "a part?",
+        "workflow": "corrective",
+        "method": "extractive",
+        "text": text,
+        "status": "answered",
+        "stop_reason": "answered",
+        "created": "2026-01-01T00:00:00+00:00",
+        "version": "0",
+    }
+    return Answer.model_validate({**values, **given})
+
+
+OF_PLAN = made(
+    "One [note 7]. [1] Two. [1][2]",
+    short="One",
+    claims=(
+        Claim(text="One [note 7].", citations=(1,), support=1.0, supported=True),
+        Claim(text="Two.", citations=(1, 2), support=1.0, supported=True),
+    ),
+    citations=(cited(1), cited(2)),
+    confidence=Confidence(value=0.8, label="calibrated", reasons=("a near lead",)),
+    attempts=1,
+)
+OF_TABLE = made(
+    "Mean: 3.\n\nRead as: mean of x.",
+    workflow="analyst",
+    method="computed",
+    short="3",
+    claims=(Claim(text="Mean: 3.", citations=(), support=1.0, supported=True),),
+    analysis=Analysis(kind="computed", reading="mean of x"),
+    values={"x": 3},
+    confidence=Confidence(value=0.6, label="calibrated"),
+    attempts=1,
+)
+WITHHELD = made(
+    "I don't know: nothing.", status="abstained", stop_reason="no_evidence", method="none"
+)
+FAILED = made("No answer.", status="failed", stop_reason="deadline", method="none")
+
+
+def call(kind: Any, question: str) -> CallData:
+    workflow = "analyst" if kind == "tables" else "corrective"
+    return CallData(workflow=workflow, question=question, scope=EVERYWHERE, kind=kind, why="")
+
+
+CALLS = (call("documents", "What?"), call("tables", "How much?"))
+
+
+def whole(*answers: Answer, calls: Any = CALLS) -> Answer:
+    return together("both?", "auto", calls, answers)
+
+
+def test_each_claim_keeps_its_kind_of_evidence() -> None:
+    answer = whole(OF_PLAN, OF_TABLE)
+    assert answer.text == f"{OF_PLAN.text}\n\n{OF_TABLE.text}"
+    assert [claim.citations for claim in answer.claims] == [(1,), (1, 2), ()]
+    assert (answer.status, answer.stop_reason, answer.workflow) == ("answered", "answered", "auto")
+    assert answer.short == "One; 3"
+    assert answer.values == {"x": 3}
+    assert answer.analysis == OF_TABLE.analysis
+    assert [part.claims for part in answer.parts] == [(1, 2), (3,)]
+    assert answer.attempts == 2
+
+
+def test_it_is_as_sure_as_its_least_sure_part() -> None:
+    answer = whole(OF_PLAN, OF_TABLE)
+    assert (answer.confidence.value, answer.confidence.label) == (0.6, "calibrated")
+    assert answer.confidence.reasons == ("documents: a near lead",)
+    unsure = OF_TABLE.model_copy(update={"confidence": Confidence()})
+    answer = whole(OF_PLAN, unsure)
+    assert answer.confidence.value is None
+    assert answer.confidence.reasons[0] == "how sure a part is cannot be told"
+
+
+def test_numbers_go_on_where_the_first_part_ends() -> None:
+    second = shifted(OF_PLAN, citations=2, claims=3)
+    assert second.text == "One [note 7]. [3] Two. [3][4]"
+    assert [one.number for one in second.citations] == [3, 4]
+    assert shifted(second, citations=-2, claims=-3) == OF_PLAN
+
+
+def test_marks_in_another_form_are_renumbered_too() -> None:
+    outline = OF_PLAN.model_copy(update={"text": "- One (1900 [1]), two [2], three [9]"})
+    assert shifted(outline, citations=1, claims=0).text == "- One (1900 [2]), two [3], three [9]"
+
+
+def test_computations_and_steps_are_renumbered() -> None:
+    computed = Computation(operation="sum", operands=(Operand(text="1", citation=1),), result="1")
+    step = ResearchStep(id=1, phase="a", question="b", status="completed", claims=(1, 2))
+    answer = OF_PLAN.model_copy(
+        update={
+            "claims": (OF_PLAN.claims[0].model_copy(update={"computation": computed}),),
+            "research": Research(query_type="simple", classified_by="rules", steps=(step,)),
+        }
+    )
+    moved = shifted(answer, citations=5, claims=4)
+    assert moved.claims[0].computation is not None
+    assert moved.claims[0].computation.operands[0].citation == 6
+    assert moved.research is not None
+    assert moved.research.steps[0].claims == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "stop"),
+    [
+        ((OF_PLAN, WITHHELD), "partial", "no_evidence"),
+        ((WITHHELD, OF_TABLE), "partial", "no_evidence"),
+        ((FAILED, OF_TABLE), "partial", "deadline"),
+        ((WITHHELD, WITHHELD), "abstained", "no_evidence"),
+        ((WITHHELD, FAILED), "failed", "deadline"),
+    ],
+)
+def test_what_one_part_lacks_the_whole_says(
+    answers: tuple[Answer, ...], status: str, stop: str
+) -> None:
+    answer = whole(*answers)
+    assert (answer.status, answer.stop_reason) == (status, stop)
+    assert answer.short is None
+    if answer.claims:
+        lacking = next(part for part in answer.parts if not part.claims)
+        assert answer.text.endswith(unanswered(lacking))
+        assert lacking.question in answer.text
+
+
+def test_a_part_that_is_refused_refuses_all_of_it() -> None:
+    refused = made("Refused.", status="refused", stop_reason="refused", method="none")
+    answer = whole(refused, OF_TABLE)
+    assert (answer.status, answer.claims, answer.workflow) == ("refused", (), "auto")
+
+
+# Taken apart
+
+
+@pytest.mark.parametrize(
+    ("answers", "calls"),
+    [
+        ((OF_PLAN, OF_TABLE), CALLS),
+        ((OF_TABLE, OF_PLAN), (CALLS[1], CALLS[0])),
+        ((OF_PLAN, WITHHELD), CALLS),
+        ((WITHHELD, OF_TABLE), CALLS),
+    ],
+)
+def test_it_comes_apart_into_what_it_was_made_of(answers: Any, calls: Any) -> None:
+    report = Report()
+    parts = apart(whole(*answers, calls=calls), report)
+    assert report.problems == []
+    told = [one for one in answers if one.claims]
+    assert [one.text for one in parts] == [one.text for one in told]
+    assert [one.claims for one in parts] == [one.claims for one in told]
+    assert [one.citations for one in parts] == [one.citations for one in told]
+    assert [one.analysis for one in parts] == [one.analysis for one in told]
+
+
+def test_an_answer_of_one_kind_is_itself() -> None:
+    assert apart(OF_PLAN, Report()) == [OF_PLAN]
+    withheld = whole(WITHHELD, WITHHELD)
+    assert apart(withheld, Report()) == [withheld]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"short": "Two; 3"}, "short form"),
+        ({"claims": OF_PLAN.claims}, "whose each claim is"),
+    ],
+)
+def test_what_does_not_come_apart_is_reported(changed: dict[str, Any], said: str) -> None:
+    report = Report()
+    apart(whole(OF_PLAN, OF_TABLE).model_copy(update=changed), report)
+    assert any(said in problem.message for problem in report.problems)
+
+
+def test_a_part_that_lacks_must_be_named() -> None:
+    report = Report()
+    answer = whole(OF_PLAN, WITHHELD)
+    apart(answer.model_copy(update={"text": OF_PLAN.text, "status": "answered"}), report)
+    said = " ".join(problem.message for problem in report.problems)
+    assert "it does not say" in said
+    assert "not each of its parts" in said

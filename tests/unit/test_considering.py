@@ -1,0 +1,218 @@
+"""What a question asks for, told by rules."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from secondlook.nodes.considering.apart import MOST_PARTS, apart, shared_head
+from secondlook.nodes.considering.documents import asks_for_account, from_documents
+from secondlook.nodes.considering.over_tables import BY_CODE, Signs, named_column, table_signs
+from secondlook.nodes.considering.summing import summary_scope
+from secondlook.settings.workflows import AutoSettings
+from secondlook.tables.table import Column, Table
+from tests.support.auto import TITLES, context, customers
+from tests.support.engine import settings_of
+from tests.support.function_model import FunctionModel
+
+SALES = Table(
+    id="1",
+    name="sales",
+    title="sales.csv",
+    sha256="0",
+    rows=3,
+    columns=(
+        Column(name="Price (EUR)", type="number"),
+        Column(name="unitsSold", type="integer"),
+        Column(name="id", type="integer"),
+    ),
+)
+EVERYWHERE: Any = {"documents": None, "labels": []}
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        (
+            "What is the target in the plan, and what were the sales in March?",
+            ("What is the target in the plan?", "What were the sales in March?"),
+        ),
+        ("Who approved it? How many were sold?", ("Who approved it?", "How many were sold?")),
+        (
+            "who signed the offer; in which month were most units sold",
+            ("Who signed the offer?", "In which month were most units sold?"),
+        ),
+        (
+            "Show the mean price and who set the target",
+            ("Show the mean price?", "Who set the target?"),
+        ),
+    ],
+)
+def test_two_questions_in_one_sentence(question: str, parts: tuple[str, ...]) -> None:
+    assert apart(question) == parts
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the law of supply and demand?",
+        "Who wrote Sense and Sensibility?",
+        "Tom and Ann own a boat. Who owns it?",
+        "What is this and that and what and how and why and who and when?",
+        "",
+        "?",
+        "what " * 400,
+    ],
+)
+def test_one_question_stays_whole(question: str) -> None:
+    assert apart(question) == (" ".join(question.split()),)
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_few_parts_and_none_is_empty(question: str) -> None:
+    for parts in (apart(question), shared_head(question)):
+        assert 1 <= len(parts) <= MOST_PARTS
+        assert len(parts) == 1 or all(part.strip(" ?") for part in parts)
+
+
+def test_two_things_of_one_head() -> None:
+    assert shared_head("What is the target and the total of sales?") == (
+        "What is the target?",
+        "What is the total of sales?",
+    )
+    assert shared_head("Compare the target with the total of sales") == (
+        "What is the target?",
+        "What is the total of sales?",
+    )
+    assert len(shared_head("Who wrote the plan and the offer?")) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "workflow", "why"),
+    [
+        ("How deep is berth 4?", "linear", "One fact"),
+        ("Which is older, the Mary or the Anne?", "adaptive", "Several facts"),
+        ("Compare the two offers", "research", "account"),
+    ],
+)
+def test_the_kind_of_question_decides_between_workflows(
+    question: str, workflow: str, why: str
+) -> None:
+    chosen = AutoSettings(one_fact="linear", several_facts="adaptive", account="research")
+    name, said = from_documents(question, chosen)
+    assert name == workflow
+    assert why in said
+
+
+@pytest.mark.parametrize(
+    ("question", "is_one"),
+    [
+        ("Discuss the arguments for and against the dam", True),
+        ("Explain how the storm and the tide led to the flood", True),
+        ("To what extent is the harbour safe?", True),
+        ("Who compared notes?", False),
+        ("Explain berth 4", False),
+    ],
+)
+def test_an_account_is_told_from_a_fact(question: str, is_one: bool) -> None:
+    assert asks_for_account(question) is is_one
+
+
+# Tables
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is the average price?", "total units sold per month", "how many UNITS SOLD in May"],
+)
+def test_a_column_is_named_word_for_word(question: str) -> None:
+    named = named_column(question, [SALES])
+    assert named is not None
+    assert "sales.csv" in named
+
+
+@pytest.mark.parametrize(
+    "question", ["How many berths are there?", "What is the average id of it?", "Why did it fall?"]
+)
+def test_other_words_name_no_column(question: str) -> None:
+    assert named_column(question, [SALES]) is None
+    assert named_column("What is the average price?", []) is None
+
+
+def signs(question: str, **given: Any) -> Signs:
+    desk = given.pop("desk", customers())
+    thorough = given.pop("thorough", False)
+    made = context(question, desk=desk, **given)
+    return asyncio.run(table_signs(made, question, thorough=thorough))
+
+
+def test_a_measure_of_a_column_is_certain() -> None:
+    found = signs("What is the mean age?")
+    assert found.certain
+    assert found.likely > 0.5
+    assert found.why == "It asks for a measure and names 'age' of customers"
+
+
+def test_a_term_of_statistics_is_explained_where_there_are_tables() -> None:
+    assert signs("What is a standard deviation?").certain
+    assert signs("What is a standard deviation?", desk=None) == Signs()
+
+
+def test_other_questions_are_not_looked_up_in_tables() -> None:
+    assert signs("Who voted against the money?") == Signs()
+
+
+def test_a_measure_that_nobody_reads_is_left_to_code_of_a_model() -> None:
+    question = "How much would the age grow if xylophones were taxed?"
+    assert signs(question).likely == 0
+    written = signs(question, model=FunctionModel(lambda _: ""), sandbox=lambda: None)
+    assert written == Signs(BY_CODE, named=True, why=written.why)
+
+
+def test_grammar_that_is_switched_off_reads_nothing() -> None:
+    off = settings_of(analyst={"enable_grammar": False})
+    found = signs("What is the mean age?", settings=off)
+    assert (found.likely, found.named) == (0, True)
+
+
+class _Gone:
+    def tables(self) -> Any:
+        return customers().tables()
+
+    def profile(self, table: str) -> Any:
+        from secondlook.errors import TableError
+
+        raise TableError(f"the file of {table} is gone")
+
+
+def test_a_table_that_cannot_be_read_speaks_for_nothing() -> None:
+    found = signs("What is the mean age?", desk=_Gone())
+    assert (found.likely, found.certain) == (0, False)
+
+
+# Summaries
+
+
+@pytest.mark.parametrize(
+    ("question", "certain", "documents"),
+    [
+        ("Summarise the harbour survey", False, ["survey"]),
+        ("Summarise everything", False, ["survey", "plan"]),
+        ("Summarise the tides", False, None),
+        ("the plan", True, ["plan"]),
+    ],
+)
+def test_what_is_to_be_summarised(
+    question: str, certain: bool, documents: list[str] | None
+) -> None:
+    found = summary_scope(question, EVERYWHERE, lambda _: TITLES, certain=certain)
+    assert found == {"documents": documents, "labels": []}
+
+
+@pytest.mark.parametrize("question", ["How deep is berth 4?", "What is the old handbook about?"])
+def test_other_requests_are_none_for_a_summary(question: str) -> None:
+    assert summary_scope(question, EVERYWHERE, lambda _: TITLES) is None
