@@ -50,7 +50,7 @@ export function DocumentRow({ row, dismiss }: Props) {
 function Size({ row }: { row: Row }) {
   if (row.state === "failed") return <small>failed</small>;
   if (row.state === "waiting") return <small>waiting</small>;
-  if (row.state === "indexing") return <small>{percent(row.share)}</small>;
+  if (row.state === "indexing") return <small>{row.share ? percent(row.share) : "reading"}</small>;
   if (!row.doc) return null;
   return (
     <small>
@@ -60,7 +60,9 @@ function Size({ row }: { row: Row }) {
   );
 }
 
+/** Without a number until there is one: a large file is read for a while first. */
 function Bar({ row }: { row: Row }) {
+  const done = Math.round(row.share * 100);
   return (
     <div
       className="bar"
@@ -68,9 +70,10 @@ function Bar({ row }: { row: Row }) {
       aria-label={`Adding ${row.title}`}
       aria-valuemin={0}
       aria-valuemax={100}
-      aria-valuenow={Math.round(row.share * 100)}
+      aria-valuenow={done || undefined}
+      data-reading={row.state === "indexing" && done === 0}
     >
-      <i style={{ width: `${row.share * 100}%` }} />
+      <i style={done ? { width: `${done}%` } : undefined} />
     </div>
   );
 }

@@ -99,7 +99,7 @@ export function FailedMore({ row, dismiss, gone }: { row: Row; dismiss: () => vo
   };
   return (
     <>
-      {!doc?.has_original && <p>Save it anew, or as PDF or plain text, and add it again.</p>}
+      <p>{whatToDo(row)}</p>
       <div className="row-actions">
         {doc?.has_original && (
           <button type="button" onClick={() => void reindex(doc.id)}>
@@ -112,6 +112,12 @@ export function FailedMore({ row, dismiss, gone }: { row: Row; dismiss: () => vo
       </div>
     </>
   );
+}
+
+function whatToDo({ doc }: Row): string {
+  if (doc === null) return "It was not added. Add it again to try once more.";
+  if (doc.has_original) return "Mend the file where it lies, then try again.";
+  return "Save it anew, or as PDF or plain text, and add it again.";
 }
 
 export function PendingMore({ row }: { row: Row }) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Doc, Job, JobFile } from "../types";
-import { filterRows, rowsOf } from "./rows";
+import { filterRows, rowsOf, withoutFile, withTurnedAway } from "./rows";
 import { kindLabel, roughly, sizeInWords, sizeOf, stateWord } from "./words";
 
 function doc(changes: Partial<Doc> = {}): Doc {
@@ -84,6 +84,24 @@ describe("the rows of the library", () => {
     expect(filterRows(rows, "survey.pdf")).toHaveLength(2);
     expect(filterRows(rows, "nothing")).toHaveLength(0);
     expect(filterRows(rows, "  ")).toHaveLength(2);
+  });
+});
+
+describe("files that were turned away", () => {
+  const bad = job([file({ name: "a.pdf", status: "failed" }), file({ status: "ready" })], "done");
+
+  it("are remembered when their job has ended, once", () => {
+    expect(withTurnedAway([], [job([file({ status: "failed" })])])).toEqual([]);
+    const known = withTurnedAway([], [bad]);
+    expect(known).toEqual([bad]);
+    expect(withTurnedAway(known, [bad])).toBe(known);
+    expect(withTurnedAway(known, [])).toBe(known);
+  });
+
+  it("are forgotten one by one", () => {
+    const left = withoutFile([bad], "j1/a.pdf");
+    expect(left.flatMap((one) => one.files.map(({ name }) => name))).toEqual(["new.pdf"]);
+    expect(withoutFile(left, "j1/new.pdf")).toEqual([]);
   });
 });
 

@@ -116,3 +116,19 @@ export function filterRows(rows: readonly Row[], typed: string): Row[] {
 function plain(text: string): string {
   return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 }
+
+/** The jobs that ended with files they could not take in: those known, and those that are new. */
+export function withTurnedAway(known: readonly Job[], jobs: readonly Job[]): readonly Job[] {
+  const fresh = jobs.filter(
+    (job) =>
+      !isActive(job) && failedFiles(job).length > 0 && !known.some(({ id }) => id === job.id),
+  );
+  return fresh.length > 0 ? [...known, ...fresh] : known;
+}
+
+/** The same without one file, which the person has seen. */
+export function withoutFile(known: readonly Job[], key: string): readonly Job[] {
+  return known
+    .map((job) => ({ ...job, files: job.files.filter((file) => keyOfFile(job, file) !== key) }))
+    .filter((job) => job.files.length > 0);
+}
