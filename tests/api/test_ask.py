@@ -4,12 +4,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 
+from secondlook.api.wire import wire
+from secondlook.errors import LibraryMissing
 from tests.support.asking_http import QUESTION, events_of, library_at
 from tests.support.serving import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from fastapi.testclient import TestClient
 
@@ -33,3 +37,79 @@ def test_an_answer_comes_whole(client: TestClient) -> None:
     assert answer["status"] == "answered"
     assert "7.8" in answer["short"]
     assert answer["citations"][0]["quote"]
+
+
+def test_events_come_as_they_happen(client: TestClient) -> None:
+    asked: list[dict[str, Any]] = [
+        {"body": {"stream": True}},
+        {"headers": {"accept": "text/event-stream"}},
+    ]
+    for how in asked:
+        body = {"question": QUESTION, **how.get("body", {})}
+        reply = client.post("/api/ask", json=body, headers=how.get("headers"))
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        events = events_of(reply.text)
+        assert [events[0].event, events[-1].event] == ["run_started", "answered"]
+        assert [one.id for one in events] == sorted(one.id for one in events)
+        answer = json.loads(events[-1].data)["answer"]
+        assert answer["status"] == "answered"
+
+
+def test_what_is_not_there_is_an_answer_too(client: TestClient) -> None:
+    reply = ask(client, question="What is the capital of Mongolia?")
+    assert reply.status_code == 200
+    assert reply.json()["status"] == "abstained"
+
+
+def test_only_in_these_documents(client: TestClient) -> None:
+    answer = ask(client, documents=["minutes"], workflow="linear").json()
+    assert {one["title"] for one in answer["passages"]} == {"minutes"}
+
+
+def test_the_server_need_not_search_the_web(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who asks without the web is answered by an engine that has none."""
+    library_at(tmp_path)
+    with client_of(tmp_path, web={"enable_web_search": True}) as with_web:
+        monkeypatch.setattr(
+            "secondlook.app.secondlook.Secondlook._web_search", _no_web_where_it_is_off
+        )
+        assert ask(with_web, web=False, workflow="linear").json()["status"] == "answered"
+        libraries = with_web.app.state.served.libraries  # type: ignore[attr-defined]
+        quiet = libraries.without_web("default")
+        assert not quiet.settings.web.enable_web_search
+        assert quiet is libraries.without_web("default")
+        assert quiet.library is libraries.engine().library
+
+
+def _no_web_where_it_is_off(engine: Any) -> None:
+    assert not engine.settings.web.enable_web_search
+
+
+def test_numbers_that_are_none_are_sent_as_null() -> None:
+    class Measured(BaseModel):
+        model_config = ConfigDict(ser_json_inf_nan="constants")
+        values: list[float]
+        word: str
+
+    text = wire(Measured(values=[1.5, float("nan"), float("inf")], word="NaN — 蜂"))
+    assert json.loads(text, parse_constant=pytest.fail) == {
+        "values": [1.5, None, None],
+        "word": "NaN — 蜂",
+    }
+    assert wire(Measured(values=[1.0], word="a")) == '{"values":[1.0],"word":"a"}'
+
+
+def test_libraries_by_name(tmp_path: Path) -> None:
+    library_at(tmp_path)
+    serve = {"libraries": [f"papers={tmp_path / 'papers'}"]}
+    with client_of(tmp_path, serve=serve) as both:
+        assert ask(both).json()["status"] == "answered"
+        assert ask(both, library="papers").json()["status"] == "abstained"
+        libraries = both.app.state.served.libraries  # type: ignore[attr-defined]
+        assert set(libraries.opened()) == {"default", "papers"}
+        assert both.get("/api/runs").json()["runs"][0]["library"] == "papers"
+        assert both.get("/api/ready").json()["libraries"] == ["default", "papers"]
+    with pytest.raises(LibraryMissing, match="is stopping"):
+        libraries.engine("papers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from secondlook.api.asking.events import Queued, Stopped
+from secondlook.api.asking.events import Queued, SeenEvent, Stopped
 from secondlook.api.asking.log import Entry, EventLog, merged
 from secondlook.events import NodeStarted, Token
 
@@ -91,7 +91,7 @@ def test_it_goes_on_after_it_was_closed() -> None:
 
 
 def test_neighbours_become_one_and_others_stay() -> None:
-    events = [
+    events: list[SeenEvent] = [
         Queued(run="r", position=3),
         Queued(run="r", position=2),
         token("a"),

@@ -243,7 +243,7 @@ def test_a_run_of_a_library_that_is_not_served(folder: Path, tmp_path: Path) -> 
     with gated(folder) as (client, gate):
         run = detached(client)
         assert gate.asked.acquire(timeout=20)
-    other = {"library": {"path": tmp_path / "elsewhere"}}
+    other: dict[str, Any] = {"library": {"path": tmp_path / "elsewhere"}}
     with client_of(folder, **other) as client:
         assert client.get("/api/runs").json()["runs"][0]["library"] is None
         assert client.post(f"/api/runs/{run}/resume").json()["code"] == "library_not_served"

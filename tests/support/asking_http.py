@@ -70,7 +70,7 @@ class Gate:
 
 
 @contextmanager
-def gated(folder: Path, **sections: dict[str, Any]) -> Iterator[tuple[TestClient, Gate]]:
+def gated(folder: Path, **sections: Any) -> Iterator[tuple[TestClient, Gate]]:
     """A client of a server whose answers wait for the gate."""
     gate = Gate()
     sections = {"models": {"default": "ollama:function"}, **sections}
@@ -83,7 +83,7 @@ def gated(folder: Path, **sections: dict[str, Any]) -> Iterator[tuple[TestClient
 
 
 @contextmanager
-def gated_server(folder: Path, **sections: dict[str, Any]) -> Iterator[tuple[Serving, Gate]]:
+def gated_server(folder: Path, **sections: Any) -> Iterator[tuple[Serving, Gate]]:
     """The same on a real port."""
     gate = Gate()
     sections = {"models": {"default": "ollama:function"}, **sections}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BASE = "http://127.0.0.1:8765"
 
 
-def settings_at(folder: Path, **sections: dict[str, Any]) -> Settings:
+def settings_at(folder: Path, **sections: Any) -> Settings:
     """Library and runs lie in that folder; `serve={"queue": 1}` and the like set more."""
     own: dict[str, dict[str, Any]] = {
         "library": {"path": folder / "library"},
@@ -41,7 +41,7 @@ def client_of(
     *,
     token: str | None = None,
     libraries: Libraries | None = None,
-    **sections: dict[str, Any],
+    **sections: Any,
 ) -> Iterator[TestClient]:
     """A client of a server without a port: the app, started and stopped."""
     app = create_app(settings_at(folder, **sections), token=token, libraries=libraries)
@@ -62,7 +62,7 @@ def served(
     *,
     token: str | None = None,
     libraries: Libraries | None = None,
-    **sections: dict[str, Any],
+    **sections: Any,
 ) -> Iterator[Serving]:
     """A real server on a free port of this machine, where the wire matters."""
     app = create_app(settings_at(folder, **sections), token=token, libraries=libraries)
