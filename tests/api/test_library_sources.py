@@ -82,6 +82,10 @@ def test_a_text_without_pages_is_shown_in_parts_of_whole_lines(client: TestClien
     assert middle["end"] > 20_020
     assert middle["text"].startswith("Line ")
     assert middle["text"].endswith("\n")
+    later = _text(client, "long.txt", start=beginning["next_start"], end=8000)
+    assert beginning["end"] - 100 < later["start"] <= beginning["end"]
+    assert later["text"].startswith("Line ")
+    assert later["text"].endswith("\n")
     parts, at = [], 0
     while at is not None:
         part = _text(client, "long.txt", start=at)

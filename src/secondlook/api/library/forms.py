@@ -75,7 +75,7 @@ class Documents(BaseModel):
     jobs: list[Job] = Field(description="What is being taken in right now.")
 
 
-class Paths(BaseModel):
+class Paths(BaseModel, extra="forbid"):
     paths: list[str] = Field(min_length=1, max_length=100, examples=[["/srv/papers"]])
 
 
@@ -143,7 +143,7 @@ class TablePreview(BaseModel):
     warnings: list[str]
 
 
-class Search(BaseModel):
+class Search(BaseModel, extra="forbid"):
     query: str = Field(min_length=1, max_length=4000, examples=["how deep is berth 4"])
     k: int | None = Field(default=None, ge=1, le=100, description="How many passages.")
     documents: list[str] | None = Field(

@@ -18,6 +18,8 @@ SHOWN = 4_000
 """Characters of a text without pages, and of a page that is longer than `LONGEST`."""
 LONGEST = 40_000
 """A sheet with thousands of rows is one page, too; more than this nobody reads at once."""
+_LINE = 400
+"""How far the end of a line may be away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +86,15 @@ def _bounded(text: str, first: int, last: int, begin: int, stop: int) -> tuple[i
 
 
 def _around(text: str, begin: int, stop: int) -> tuple[int, int]:
-    """Whole lines where there are any, with what is wanted in the middle."""
+    """What is wanted in the middle, from the start of a line to the end of one if they are near."""
+    stop = min(stop, begin + LONGEST - 2 * _LINE)
     spare = max(0, SHOWN - (stop - begin)) // 2
-    low, high = max(0, begin - spare), min(len(text), max(stop, begin) + spare)
-    if begin < spare:
-        high = min(len(text), max(high, SHOWN))
-    line = text.find("\n", low, begin)
-    low = line + 1 if low and line >= 0 else low
-    line = text.rfind("\n", stop, high)
-    high = line + 1 if high < len(text) and line >= 0 else high
-    return low, min(high, low + LONGEST) if stop - begin < LONGEST else low + LONGEST
+    low = max(0, begin - spare)
+    high = min(len(text), stop + spare + max(0, spare - begin))
+    line = text.rfind("\n", max(0, low - _LINE), low)
+    low = line + 1 if line >= 0 else low
+    line = text.find("\n", high, high + _LINE)
+    return low, line + 1 if line >= 0 and high < len(text) else high
 
 
 def _neighbour(pages: Sequence[Page], first: int, last: int, *, step: int) -> int | None:
