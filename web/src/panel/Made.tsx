@@ -1,6 +1,7 @@
+import { Fragment, useMemo } from "react";
 import { isLive, type RunView } from "../run";
 import { AnalysisMade } from "./AnalysisMade";
-import { choiceOf, workflowsDrawn } from "./describe";
+import { attributed, choiceOf, workflowsDrawn } from "./describe";
 import { GraphDrawing } from "./GraphDrawing";
 import { Passages } from "./Passages";
 import { Steps } from "./Steps";
@@ -8,7 +9,8 @@ import { useGraph } from "./useGraph";
 import "./made.css";
 
 /** How the answer was made: as a graph, as a list, and the passages it was made from. */
-export function Made({ run }: { run: RunView | null }) {
+export function Made({ run: shown }: { run: RunView | null }) {
+  const run = useMemo(() => shown && attributed(shown), [shown]);
   if (run === null || run.phase === "lost") {
     return (
       <p className="panel-empty">
@@ -18,12 +20,16 @@ export function Made({ run }: { run: RunView | null }) {
     );
   }
   const over = !isLive(run);
+  const drawn = workflowsDrawn(run);
   return (
     <>
       <h2 className="sr">How this answer was made</h2>
       {run.chosen && <p className="chosen">{choiceOf(run.chosen)}</p>}
-      {workflowsDrawn(run).map((name) => (
-        <WorkflowGraph key={name} name={name} run={run} over={over} />
+      {drawn.map((name) => (
+        <Fragment key={name}>
+          {drawn.length > 1 && <h3>{name}</h3>}
+          <WorkflowGraph name={name} run={run} over={over} />
+        </Fragment>
       ))}
       <h3 className="sr">Steps</h3>
       <Steps run={run} over={over} />
