@@ -15,13 +15,15 @@ const followedJobs = new Set<string>();
 
 /** Reads what the page needs before it can show anything; again after a token was given. */
 export async function begin(): Promise<void> {
+  await Promise.all([refreshSettings(), refreshDocuments(), refreshRuns(), followRoute()]);
+}
+
+async function refreshSettings(): Promise<void> {
   try {
     dispatch({ type: "settings", settings: await api.settings() });
   } catch (error) {
-    report(error, (problem) => dispatch({ type: "trouble", trouble: problem }));
-    return;
+    report(error, (trouble) => dispatch({ type: "trouble", trouble }));
   }
-  await Promise.all([refreshDocuments(), refreshRuns(), followRoute()]);
 }
 
 export async function giveToken(token: string): Promise<Problem | null> {
@@ -47,8 +49,11 @@ export function say(text: string, bad = false): void {
   dispatch({ type: "notice", notice: { text, bad } });
 }
 
-const sayProblem = (problem: Problem): void =>
+function sayProblem(problem: Problem): void {
+  // While nothing is there yet, a server that is away is told in the middle of the page.
+  if (getState().settings === null && problem.status === 0) return;
   say([problem.detail, problem.hint].filter(Boolean).join(" "), true);
+}
 
 /** Runs something whose failure is told at the foot of the page. True where it went well. */
 export async function attempt(work: () => Promise<void>): Promise<boolean> {
@@ -166,18 +171,21 @@ export async function ask(question: string, options: AskOptions): Promise<void> 
   const after = options.after ?? null;
   stopFollowing();
   const workflow = options.workflow ?? settings?.workflow ?? "";
-  dispatch({ type: "run", run: { ...newRun(question, library, workflow), after } });
+  const view = { ...newRun(question, library, workflow), after };
+  const isOnPage = () => getState().run === view;
+  dispatch({ type: "run", run: view });
   const { workflow: asked, web = true } = options;
   const limits = web ? { documents } : { documents, web };
   const request = { question, library, workflow: asked, ...limits };
   try {
     const { run } = await api.ask(after ? { ...request, conversation: { after } } : request);
+    void refreshRuns();
+    if (!isOnPage()) return; // the person went elsewhere; it is among those asked before
     dispatch({ type: "run changed", id: null, changes: { id: run } });
     history.pushState(null, "", runRoute(run));
-    void refreshRuns();
     await follow(run);
   } catch (error) {
-    report(error, (problem) => lose(null, problem));
+    report(error, (problem) => isOnPage() && lose(null, problem));
   }
 }
 

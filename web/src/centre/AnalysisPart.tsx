@@ -20,7 +20,7 @@ export function AnalysisPart({ analysis, run }: { analysis: Analysis; run: strin
         <Figure key={place} figure={figure} analysis={analysis} run={run} place={place} />
       ))}
       {figures.length > 0 && !extra && <InstallHint />}
-      <Details analysis={analysis} dataOpen={figures.length === 0 || !extra} />
+      <Details analysis={analysis} standsAlone={figures.length === 0} noFigure={!extra} />
       <Reading analysis={analysis} />
     </section>
   );
@@ -36,11 +36,20 @@ function InstallHint() {
   );
 }
 
-function Details({ analysis, dataOpen }: { analysis: Analysis; dataOpen: boolean }) {
+interface DetailsProps {
+  analysis: Analysis;
+  /** No figure was made: a short table is shown at once. */
+  standsAlone: boolean;
+  /** The figure cannot be drawn here: the table is shown at once, however long. */
+  noFigure: boolean;
+}
+
+function Details({ analysis, standsAlone, noFigure }: DetailsProps) {
   const { table } = analysis;
   const code = analysis.code ?? analysis.sql;
-  const small = table !== null && table.rows.length <= SHORT_TABLE;
-  const [data, setData] = useState(dataOpen && small);
+  const short = table !== null && table.rows.length <= SHORT_TABLE;
+  const [asked, setAsked] = useState<boolean | null>(null);
+  const data = asked ?? (noFigure || (standsAlone && short));
   const [shown, setShown] = useState(false);
   return (
     <>
@@ -50,7 +59,7 @@ function Details({ analysis, dataOpen }: { analysis: Analysis; dataOpen: boolean
             type="button"
             className="pill"
             aria-expanded={data}
-            onClick={() => setData(!data)}
+            onClick={() => setAsked(!data)}
           >
             {data ? "Hide data" : "Show data"}
           </button>

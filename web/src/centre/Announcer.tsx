@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { RunView } from "../run";
 import { isLive } from "../run";
 import { useSelect } from "../store";
@@ -11,8 +11,13 @@ const BETWEEN = 1200;
 export function Announcer() {
   const words = useSelect((state) => (state.run ? announced(state.run) : ""));
   const [spoken, setSpoken] = useState("");
+  const next = useRef(0);
   useEffect(() => {
-    const timer = setTimeout(() => setSpoken(words), BETWEEN);
+    const speak = () => {
+      next.current = Date.now() + BETWEEN;
+      setSpoken(words);
+    };
+    const timer = setTimeout(speak, Math.max(0, next.current - Date.now()));
     return () => clearTimeout(timer);
   }, [words]);
   return (

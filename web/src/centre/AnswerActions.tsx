@@ -4,6 +4,7 @@ import * as api from "../api";
 import type { Answer, Verification } from "../types";
 import { Checked } from "./Checked";
 import { copyText } from "./clipboard";
+import { isGeneralKnowledge } from "./telling";
 
 /** Take it along, or have it looked at once more. */
 export function AnswerActions({ answer, askAnew }: { answer: Answer; askAnew: () => void }) {
@@ -30,7 +31,7 @@ export function AnswerActions({ answer, askAnew }: { answer: Answer; askAnew: ()
           </button>
         )}
         <Export answer={answer} />
-        {stands && (
+        {stands && !isGeneralKnowledge(answer) && (
           <button type="button" className="pill" disabled={checking} onClick={() => void check()}>
             {checking ? "Checking…" : "Check again"}
           </button>

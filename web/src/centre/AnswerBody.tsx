@@ -60,7 +60,7 @@ function Warnings({ answer }: { answer: Answer }) {
     <ul className="warnings" aria-label="Warnings">
       {answer.warnings.map((warning) => (
         <li key={`${warning.node} ${warning.message}`} className="note">
-          {warning.message} <span>{warning.consequence}</span>
+          {warning.message}; {warning.consequence}
         </li>
       ))}
     </ul>

@@ -1,6 +1,6 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { ask } from "../actions";
-import { isLive, type RunView } from "../run";
+import type { RunView } from "../run";
 import { useSelect } from "../store";
 import { Limits } from "./Limits";
 import { automaticFirst, workflowName } from "./workflows";
@@ -14,12 +14,11 @@ export function AskBox() {
   const [web, setWeb] = useState(true);
   const box = useRef<HTMLTextAreaElement>(null);
   useGrowing(box, question);
-  const busy = run !== null && isLive(run);
   const tooLong = question.length > most;
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     const asked = question.trim();
-    if (asked === "" || tooLong || busy) return;
+    if (asked === "" || tooLong) return;
     setQuestion("");
     void ask(asked, { workflow, web, after: run?.answer ? run.id : null });
   };
@@ -46,7 +45,7 @@ export function AskBox() {
         />
         <WebChoice value={web} choose={setWeb} />
         <WorkflowChoice value={workflow} choose={setWorkflow} />
-        <button type="submit" className="go" disabled={question.trim() === "" || tooLong || busy}>
+        <button type="submit" className="go" disabled={question.trim() === "" || tooLong}>
           Ask
         </button>
       </div>

@@ -18,12 +18,17 @@ export function Home() {
       </p>
       <DropZone size={documents?.length ? "medium" : "large"}>
         <b>Drop files here, or choose them</b>
-        <span>PDF, Word, Excel, CSV, Markdown, web pages, mail. They stay on this machine.</span>
+        <span>PDF, Word, Excel, CSV, Markdown, web pages, mail. {staying()}</span>
       </DropZone>
       <div className="beneath-drop">{waiting && <JobLine job={waiting} />}</div>
       <Suggestions />
     </article>
   );
+}
+
+function staying(): string {
+  const here = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+  return here ? "They stay on this machine." : "They stay on this server.";
 }
 
 function headline(documents: Doc[] | null): string {
