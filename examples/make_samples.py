@@ -10,6 +10,7 @@ between versions) and no clock is read.
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 import textwrap
@@ -259,7 +260,9 @@ def offer_mail() -> bytes:
 
 
 def main(arguments: Sequence[str]) -> None:
-    folder = Path(arguments[0]) if arguments else SAMPLES
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=SAMPLES, help="where to write them")
+    folder: Path = parser.parse_args(arguments).folder
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in build().items():
         (folder / name).write_bytes(data)
