@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -208,7 +209,9 @@ def test_every_operation_asks_for_the_token(locked: TestClient) -> None:
             assert reply.status_code in expected, (method, path)
 
 
-@pytest.mark.parametrize("path", ["/", "/docs", "/docs/start.js", "/api/health"])
+@pytest.mark.parametrize(
+    "path", ["/", "/docs", "/docs/start.js", "/enter", "/enter/start.js", "/api/health"]
+)
 def test_the_page_itself_is_open(locked: TestClient, path: str) -> None:
     assert locked.get(path).status_code in {200, 503}
 
@@ -257,6 +260,32 @@ def test_a_body_that_does_not_say_how_large_it_is_is_counted(tmp_path: Path) -> 
         kind = {"content-type": "application/json"}
         reply = httpx.post(f"{server.base_url}/api/ask", content=endless(), headers=kind)
     assert code(reply) == (413, "body_too_large")
+
+
+def test_a_body_that_comes_drop_by_drop_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondlook.api.limits._SECONDS_TO_SEND", 0.2)
+    with served(tmp_path) as server:
+        port = int(server.base_url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:
+            slow.sendall(
+                b"POST /api/ask HTTP/1.1\r\nHost: localhost\r\n"
+                b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+            )
+            assert b"408" in slow.recv(100)
+
+
+def test_who_leaves_while_sending_harms_nobody(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        port = int(server.base_url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as gone:
+            gone.sendall(
+                b"POST /api/ask HTTP/1.1\r\nHost: localhost\r\n"
+                b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+            )
+        assert httpx.get(f"{server.base_url}/api/health").status_code == 200
+        assert server.app.state.served.runs.unrecorded() == []
 
 
 def test_an_upload_may_be_larger_but_not_endless(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_the_address_is_one_that_a_browser_takes(host: str, shown: str) -> None:
     listening = listen(host, 0)
     with listening.socket:
         assert listening.url == f"{shown}{listening.port}"
-        assert cli.address(listening, "t") == f"{listening.url}/#token=t"
+        assert cli.address(listening, "t") == f"{listening.url}/enter#token=t"
         assert cli.address(listening, None) == listening.url
 
 

@@ -3,6 +3,7 @@ however mounted, can be made to hold more; an upload is counted while it passes.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 MEGABYTE: Final = 1024 * 1024
 MOST_BODY: Final = MEGABYTE
 _UPLOAD: Final = re.compile(r"/api/libraries/[^/]+/documents/?")
+_SECONDS_TO_SEND = 30.0
+"""A small body takes no longer; who sends it drop by drop wants to keep a place."""
 _ROOM_FOR_HEADERS: Final = MEGABYTE
 """What multipart writes around the files of an upload."""
 
@@ -32,13 +35,27 @@ class Limits:
         counted = _Counted(receive, most + (_ROOM_FOR_HEADERS if uploads else 0), told=most)
         try:
             counted.check_declared(scope)
-            reading = counted if uploads else await counted.read_whole()
+            reading = counted if uploads else await _in_time(counted)
         except _Gone:
             return  # nobody is there to be answered
         except Problem as problem:
             await problem_response(problem, scope["path"])(scope, receive, send)
             return
         await self.app(scope, reading, send)
+
+
+async def _in_time(counted: _Counted) -> Receive:
+    try:
+        async with asyncio.timeout(_SECONDS_TO_SEND):
+            return await counted.read_whole()
+    except TimeoutError:
+        raise Problem(
+            408,
+            "request_too_slow",
+            f"the request was not sent within {_SECONDS_TO_SEND:g} seconds",
+            hint="send it again",
+            headers={"Connection": "close"},
+        ) from None
 
 
 class _Gone(Exception):

@@ -31,6 +31,7 @@ ROUTERS = (
     "asking.ask",
     "asking.routes",
     "docs_page",
+    "enter",
     "graphs",
     "health",
     "library.documents",
@@ -49,7 +50,7 @@ ROUTERS = (
     "settings_shown",
 )
 """Modules of this package, each with a `router`. A new one is a line here."""
-_OPEN = frozenset({"", "assets", "docs"})
+_OPEN = frozenset({"", "assets", "docs", "enter"})
 """First parts of the paths that make up the page: they hold nothing of anybody."""
 
 

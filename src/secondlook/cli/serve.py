@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import quote
 
 import typer
 
@@ -92,7 +93,7 @@ def chosen_token(settings: Settings, given: str | None) -> str | None:
 
 def address(listening: Listening, token: str | None) -> str:
     """What stands behind # stays in the browser: no server's log sees the token."""
-    return f"{listening.url}/#token={token}" if token else listening.url
+    return f"{listening.url}/enter#token={quote(token, safe='')}" if token else listening.url
 
 
 def has_display() -> bool:

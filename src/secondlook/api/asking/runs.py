@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import threading
@@ -207,8 +208,11 @@ class Runs:
         deadline = time.monotonic() + _PATIENCE
         for live in list(self._running.values()):
             live.put_away.wait(max(0.0, deadline - time.monotonic()))
-        self.work.run(self._libraries.aclose())
-        self.work.close()
+        with contextlib.suppress(TimeoutError):  # a thread that hangs must not keep the server
+            self.work.submit(self._libraries.aclose()).result(_PATIENCE)
+        ending = threading.Thread(target=self.work.close, daemon=True)
+        ending.start()
+        ending.join(_PATIENCE)
         self.record.close()
 
     # How it is done
