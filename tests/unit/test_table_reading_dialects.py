@@ -188,3 +188,16 @@ def test_tables_have_names_that_are_identifiers(parts: tuple[str, ...], expected
 )
 def test_a_table_is_called_as_its_file(name: str, stem: str) -> None:
     assert stem_of(name) == stem
+
+
+@pytest.mark.parametrize(
+    ("held", "encoding"),
+    [(b"caf\xc3\xa9,1\n", "utf-8"), (b"caf\xc3!,1\n", "cp1252"), (b"cafe,1\n", "utf-8")],
+)
+def test_a_letter_may_lie_across_two_blocks(
+    held: bytes, encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondlook.tables.reading.encodings._BLOCK", 4)
+    path = tmp_path / "a.csv"
+    path.write_bytes(held)
+    assert encoding_of(path) == encoding

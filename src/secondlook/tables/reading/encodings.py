@@ -69,7 +69,9 @@ def _not_utf8(path: Path) -> bytes:
     with path.open("rb") as stream:
         try:
             while block := stream.read(_BLOCK):
-                decoder.decode(block)
+                # Told many times faster than it is decoded, and most tables hold little else.
+                if not block.isascii() or decoder.getstate()[0]:
+                    decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             stream.seek(0)
