@@ -327,9 +327,14 @@ def test_a_job_over_http_is_followed_and_stopped(tmp_path: Path) -> None:
         busy = client.delete(f"{LIBRARY}/documents/{held}")
         assert (busy.status_code, busy.json()["code"]) == (503, "library_busy")
         assert busy.headers["retry-after"]
+        for _ in range(99):
+            jobs.start("default", Placed([tmp_path / "gone.txt"]))
+        assert post(client, ("more.txt", HARBOUR)).status_code == 429
         stopped = client.delete(f"{LIBRARY}/jobs/{waiting['id']}").json()
         assert stopped["status"] == "stopped"
         assert stored(tmp_path) == ["held.txt"]
+        for job in jobs.active("default")[1:]:
+            jobs.stop("default", job.id)
         first.go_on.set()
         seen = followed(client, blocking.id)
         assert seen[-1]["status"] == "done"

@@ -9,6 +9,7 @@ import socket
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
 from secondlook.api.library import receiving
@@ -314,6 +315,20 @@ def test_a_client_that_goes_away_leaves_nothing(tmp_path: Path) -> None:
             gone.sendall(head.encode() + b"--cut\r\n" + _PART * 100)
             _until(lambda: any(uploads.glob(".incoming-*/0")))
         _until(lambda: stored(tmp_path) == [])
+
+
+def test_a_client_that_sends_too_much_reads_the_answer(tmp_path: Path) -> None:
+    """On the wire: one that is cut off while it sends would see a broken connection."""
+    limits = {"max_upload_mb": 40, "files_per_upload": 1}
+    with (
+        served(tmp_path, serve=limits, ingest={"max_file_mb": 1}) as serving,
+        httpx.Client(base_url=serving.base_url, timeout=60) as client,
+    ):
+        response = post(client, ("large.txt", b"x" * (30 << 20)))
+        assert (response.status_code, response.json()["code"]) == (413, "upload_too_large")
+        response = post(client, ("a.txt", b"x" * 1000), ("b.txt", b"x" * (20 << 20)))
+        assert (response.status_code, response.json()["code"]) == (413, "too_many_files")
+        assert stored(tmp_path) == []
 
 
 def _until(holds: Any) -> None:

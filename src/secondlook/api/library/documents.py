@@ -28,16 +28,16 @@ _MOST_HEADINGS = 500
 @router.get("/documents", summary="Documents and failed files", responses=responses(404))
 async def list_documents(
     opened: OpenedLibrary,
-    q: Annotated[str | None, Query(max_length=200, description="Part of a title or name.")] = None,
+    q: Annotated[str, Query(max_length=200, description="Part of a title or name.")] = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Documents:
     """Failed files first, then documents, newest first; and what is being taken in."""
-    found = await asyncio.to_thread(listing.all_documents, opened.library)
-    if q:
-        found = listing.fitting(found, q)
+    found, total = await asyncio.to_thread(
+        listing.page_of, opened.library, wanted=q, limit=limit, offset=offset
+    )
     jobs = [job.form() for job in opened.jobs.active(opened.name)]
-    return Documents(documents=found[offset : offset + limit], total=len(found), jobs=jobs)
+    return Documents(documents=found, total=total, jobs=jobs)
 
 
 @router.get("/documents/{document}", summary="One document", responses=responses(404))

@@ -83,6 +83,9 @@ class Jobs:
             found.set_status("stopped")
         return found
 
+    def has_taken_up(self, library: str) -> bool:
+        return library in self._swept
+
     def take_up(self, library: str) -> None:
         """Once for each library: what a killed server left is cleared away, and uploads that had
         arrived are taken in."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from secondlook.api.library.forms import Document, TableOfDocument
 from secondlook.api.library.opened import missing
+from secondlook.library import FailedFile
 from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.library.uploads import is_upload
 
 if TYPE_CHECKING:
-    from secondlook.library import DocumentInfo, FailedFile, Library
+    from secondlook.library import DocumentInfo, Library
     from secondlook.tables.table import Table
 
 FAILED = "failed:"
@@ -20,21 +21,26 @@ _LOOSE = ("stdin:", "text:")
 """How paths of what lies in no file begin."""
 
 
-def all_documents(library: Library) -> list[Document]:
-    """Newest first, after what failed: that is what a person should look at."""
+def page_of(
+    library: Library, *, wanted: str, limit: int, offset: int
+) -> tuple[list[Document], int]:
+    """Newest first, after what failed: that is what a person should look at. With how many fit."""
+    held = sorted(library.documents(), key=lambda item: (item.added, item.paths), reverse=True)
+    listed: list[DocumentInfo | FailedFile] = [*library.failed_files(), *held]
+    found = [item for item in listed if _fits(item, wanted)]
     tables = {table.name: table for table in library.tables()}
-    held = [document_form(library, item, tables) for item in library.documents()]
-    held.sort(key=lambda item: (item.added or "", item.name), reverse=True)
-    return [*map(failed_form, library.failed_files()), *held]
-
-
-def fitting(documents: list[Document], wanted: str) -> list[Document]:
-    folded = wanted.strip().casefold()
-    return [
-        item
-        for item in documents
-        if folded in item.title.casefold() or folded in item.name.casefold()
+    shown = [
+        failed_form(item) if isinstance(item, FailedFile) else document_form(library, item, tables)
+        for item in found[offset : offset + limit]
     ]
+    return shown, len(found)
+
+
+def _fits(item: DocumentInfo | FailedFile, wanted: str) -> bool:
+    folded = wanted.strip().casefold()
+    if isinstance(item, FailedFile):
+        return folded in _file_name(item.path).casefold()
+    return folded in item.title.casefold() or folded in _name(item).casefold()
 
 
 def document_of(library: Library, identifier: str) -> DocumentInfo:
@@ -61,7 +67,7 @@ def document_form(library: Library, item: DocumentInfo, tables: dict[str, Table]
     return Document(
         id=item.id,
         title=_text(item.title),
-        name=_file_name(item.paths[0]) if item.paths else _text(item.title),
+        name=_name(item),
         kind=item.kind,
         pages=item.pages,
         passages=item.passages,
@@ -107,6 +113,10 @@ def _table(table: Table) -> TableOfDocument:
     return TableOfDocument(
         id=table.id, name=table.name, rows=table.rows, columns=len(table.columns)
     )
+
+
+def _name(item: DocumentInfo) -> str:
+    return _file_name(item.paths[0]) if item.paths else _text(item.title)
 
 
 def _file_name(path: str) -> str:

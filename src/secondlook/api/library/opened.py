@@ -32,7 +32,8 @@ async def opened(
     state: Annotated[Served, Depends(served)],
 ) -> Opened:
     engine = await state.libraries.aengine(library)
-    await asyncio.to_thread(state.jobs.take_up, library)
+    if not state.jobs.has_taken_up(library):
+        await asyncio.to_thread(state.jobs.take_up, library)
     return Opened(library, engine.library, state.jobs)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from secondlook.library.uploads import new_staging
 from secondlook.retrieval.parse.suffixes import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from fastapi import Request
@@ -66,17 +68,27 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
         staging = await asyncio.to_thread(new_staging, library)
     except OSError as error:
         raise _unwritable(error) from error
+    blocks = request.stream()
     try:
         receiver = _Receiver(staging, limits)
         parser = MultipartParser(boundary, receiver.callbacks())
-        async for block in request.stream():
+        async for block in blocks:
             await asyncio.to_thread(parser.write, block)
         parser.finalize()
         await asyncio.to_thread(receiver.seal)
     except BaseException as error:
         await asyncio.shield(asyncio.to_thread(staging.discard))
+        if isinstance(error, Exception):
+            await _passed_over(blocks)
         raise _explained(error) from error
     return staging
+
+
+async def _passed_over(blocks: AsyncIterator[bytes]) -> None:
+    """What the client still sends: one that is cut off while it sends never reads the answer."""
+    with suppress(Exception):
+        async for _ in blocks:
+            pass
 
 
 def _explained(error: BaseException) -> BaseException:
@@ -209,5 +221,4 @@ def _too_large(what: str, most: int, setting: str) -> Problem:
         "upload_too_large",
         f"{what} may have at most {most // _MEGABYTE:,} MB",
         hint=f"add larger files with `secondlook add`, or raise {setting}",
-        headers={"Connection": "close"},
     )
