@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import json
 import re
+import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,6 +20,7 @@ from mcp.types import TextResourceContents
 
 from secondlook.api.mcp.tools import WorkflowName
 from secondlook.graphs.registry import WORKFLOWS
+from secondlook.library.lock import writing
 from tests.support.protocols import ScriptedEngine, harbour, libraries_of
 from tests.support.serving import client_of, served, settings_at
 
@@ -242,6 +245,44 @@ def test_paths_are_taken_under_open_folders_alone(server: Serving, folder: Path)
         refused = call(server, "add", paths=[str(path)])
         assert refused.is_error
         assert "no folder that is allowed" in said(refused)
+    missing = call(server, "add", paths=[str(folder / "papers" / "nothing.md")])
+    assert "there is no" in said(missing)
+
+
+def test_a_full_disk_is_told(server: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("secondlook.api.mcp.adding.new_staging", full)
+    result = call(server, "add", name="a.md", text="Some words.")
+    assert result.is_error
+    assert "No space left" in said(result)
+
+
+def test_who_cancels_stops_an_addition(server: Serving, folder: Path) -> None:
+    served = server.app.state.served
+
+    async def cancel(client: Client) -> None:
+        waiting = asyncio.Event()
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            waiting.set()
+
+        given = {"name": "late.md", "text": "# Late\n\nToo late to be stored."}
+        adding = asyncio.create_task(client.call_tool("add", given, progress_callback=told))
+        await waiting.wait()
+        (job,) = served.jobs.active("default")
+        changed = threading.Event()
+        with job.listening(changed.set):
+            adding.cancel()
+            await asyncio.wait([adding])
+            while not job.ended:
+                assert await asyncio.to_thread(changed.wait, 10)
+                changed.clear()
+        assert job.form().status == "stopped"
+
+    with writing(folder / "library", wait=0):
+        within(server, cancel)
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 
+from secondlook.api.mcp.hanging_up import standard_input_that_ends_on_signals
+from secondlook.cli.main import main
 from tests.support.protocols import harbour
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "secondlook", "mcp")
@@ -108,11 +114,91 @@ def test_ctrl_c_ends_it_while_it_waits_for_a_line(folder: Path) -> None:
         assert "Traceback" not in errors
 
 
+@dataclass(frozen=True)
+class Ends:
+    """What a client holds of a server that runs in this process."""
+
+    to: int
+    of: int
+
+
+@contextmanager
+def ends_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ends]:
+    """Pipes in the place of this process's standard input and output. No fixture: pytest sets
+    standard output anew between fixtures and test."""
+    kept = os.dup(0), os.dup(1)
+    given, to = os.pipe()
+    of, out = os.pipe()
+    os.dup2(given, 0)
+    os.dup2(out, 1)
+    os.close(given)
+    os.close(out)
+    with open(0, closefd=False) as stdin, open(1, "w", closefd=False) as stdout:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stdout", stdout)
+        yield Ends(to, of)
+    for number, descriptor in enumerate(kept):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.close(of)
+
+
+def test_it_ends_when_the_client_hangs_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[bytes] = []
+
+    def client() -> None:
+        os.write(ends.to, f"{json.dumps(INITIALIZE)}\n".encode())
+        said.append(os.read(ends.of, 1 << 16))
+        os.close(ends.to)
+
+    with ends_of(monkeypatch) as ends:
+        talking = threading.Thread(target=client)
+        talking.start()
+        code = main(["mcp", "--library", str(folder / "library")])
+        talking.join()
+    assert code == 0
+    assert json.loads(said[0])["result"]["serverInfo"]["name"] == "secondlook"
+
+
+def test_a_signal_ends_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    def talk() -> None:
+        os.write(ends.to, b"line\n")
+        assert os.read(0, 100) == b"line\n"
+        signal.raise_signal(signal.SIGINT)
+        assert os.read(0, 100) == b""
+        os.write(ends.to, b"into the void\n")
+
+    before = signal.getsignal(signal.SIGINT)
+    with ends_of(monkeypatch) as ends:
+        with pytest.raises(KeyboardInterrupt), standard_input_that_ends_on_signals():
+            talk()
+        os.close(ends.to)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_signal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice() -> None:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the second signal was waited for")
+
+    with ends_of(monkeypatch) as ends:
+        with pytest.raises(KeyboardInterrupt), standard_input_that_ends_on_signals():
+            twice()
+        os.close(ends.to)
+
+
+def test_being_told_to_end_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ends_of(monkeypatch) as ends:
+        with standard_input_that_ends_on_signals():
+            signal.raise_signal(signal.SIGTERM)
+            assert os.read(0, 100) == b""
+        os.close(ends.to)
+
+
 def test_without_the_extra_it_says_how_to_get_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from secondlook.cli.main import main
-
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["mcp"]) == 2
     errors = capsys.readouterr().err

@@ -382,21 +382,20 @@ def test_what_leans_on_earlier_messages_is_given_to_the_engine(tmp_path: Path) -
     assert all("obey" not in str(asked) for asked in engine.asked)
 
 
-def test_the_page_does_what_it_says(tmp_path: Path) -> None:
+def test_the_page_does_what_it_says(server: Serving) -> None:
     """The Python and the command of docs/openai.md, against a server with the sample documents."""
     page = (Path(__file__).parents[2] / "docs" / "openai.md").read_text("utf-8")
     blocks = re.findall(r"^```(py|sh)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
-    with served(harbour(tmp_path)) as server:
-        for language, text in blocks:
-            code = text.replace("http://127.0.0.1:8765", server.base_url)
-            if language == "py":
-                with contextlib.redirect_stdout(io.StringIO()) as printed:
-                    exec(compile(code, "openai.md", "exec"), names)  # noqa: S102 - our own page
-                for line in re.findall(r"^# prints: (.*)$", code, re.MULTILINE):
-                    assert line in printed.getvalue().splitlines()
-            elif code.startswith("curl"):
-                done = subprocess.run(["bash", "-c", code], capture_output=True, check=True)
-                assert "7.8 metres" in json.loads(done.stdout)["choices"][0]["message"]["content"]
-        names["client"].close()
+    for language, text in blocks:
+        code = text.replace("http://127.0.0.1:8765", server.base_url)
+        if language == "py":
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(code, "openai.md", "exec"), names)  # noqa: S102 - our own page
+            for line in re.findall(r"^# prints: (.*)$", code, re.MULTILINE):
+                assert line in printed.getvalue().splitlines()
+        elif code.startswith("curl"):
+            done = subprocess.run(["bash", "-c", code], capture_output=True, check=True)
+            assert "7.8 metres" in json.loads(done.stdout)["choices"][0]["message"]["content"]
+    names["client"].close()
     assert {language for language, _ in blocks} == {"py", "sh"}

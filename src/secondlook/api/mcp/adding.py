@@ -139,11 +139,11 @@ async def _ended(job: RunningJob, context: Context) -> Job:
 
     with job.listening(changed):
         while not job.ended:
-            await news.wait()
-            news.clear()
             count += 1
             form = job.form()
             await context.report_progress(count, message=f"{form.stage}: {form.share:.0%}")
+            await news.wait()
+            news.clear()
     return job.form()
 
 

@@ -21,10 +21,6 @@ def document_uri(document: str) -> str:
     return f"secondlook://documents/{document}"
 
 
-def page_uri(document: str, page: int) -> str:
-    return f"{document_uri(document)}/pages/{page}"
-
-
 def source_of_passage(library: Library, passage: str) -> SourceText:
     found = library.shelf().passages([passage]).get(passage)
     if found is None:
