@@ -352,6 +352,7 @@ def test_a_server_takes_up_what_a_killed_one_left(tmp_path: Path) -> None:
     half.begin("half.txt").write(b"hal")
     half.leave()
     with client_of(tmp_path) as client:
+        assert not (library / "uploads" / half.folder.name).exists()
         for job in client.get(f"{LIBRARY}/documents").json()["jobs"]:
             ended(client, job["id"])
         assert list(documents(client)) == ["note.txt"]

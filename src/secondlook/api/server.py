@@ -108,6 +108,7 @@ def is_guarded(path: str) -> bool:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     made: Served = app.state.served
     try:
+        await asyncio.to_thread(made.jobs.take_up_all)
         yield
     finally:
         await asyncio.to_thread(made.jobs.close)

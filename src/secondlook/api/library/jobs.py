@@ -86,6 +86,11 @@ class Jobs:
     def has_taken_up(self, library: str) -> bool:
         return library in self._swept
 
+    def take_up_all(self) -> None:
+        """When the server starts: nothing of a killed one waits for somebody to look."""
+        for name in self._libraries.names():
+            self.take_up(name)
+
     def take_up(self, library: str) -> None:
         """Once for each library: what a killed server left is cleared away, and uploads that had
         arrived are taken in."""
