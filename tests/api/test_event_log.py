@@ -88,6 +88,8 @@ def test_it_goes_on_after_it_was_closed() -> None:
     log.append(node("again"))
     log.append(END, last=True)
     assert [entry.number for entry in asyncio.run(read(log, 1))] == [2, 3]
+    # Who comes now is not told of an end that was none.
+    assert [entry.number for entry in asyncio.run(read(log))] == [2, 3]
 
 
 def test_neighbours_become_one_and_others_stay() -> None:

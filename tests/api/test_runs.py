@@ -11,6 +11,7 @@ import pytest
 
 from secondlook.api.asking.conversation import turns_before
 from secondlook.api.asking.live import Ask
+from secondlook.api.problems import Problem
 from secondlook.memory.runs import RunStore
 from tests.support.asking_http import (
     QUESTION,
@@ -217,9 +218,26 @@ def test_a_run_is_stopped_and_taken_up(folder: Path) -> None:
         rest = watched(client, run, params={"after": seen[-1].id})
         assert rest[0].id == seen[-1].id + 1
         assert rest[-1].event == "answered"
+        assert [one.event for one in watched(client, run)].count("stopped") == 0
         assert shown(client, run)["status"] == "answered"
         assert client.post(f"/api/runs/{run}/resume").json()["code"] == "run_finished"
         assert client.post(f"/api/runs/{run}/cancel").json()["status"] == "answered"
+
+
+def test_a_run_is_taken_up_once(folder: Path) -> None:
+    with gated(folder) as (client, gate):
+        run = detached(client)
+        assert gate.asked.acquire(timeout=20)
+    with gated(folder) as (client, gate):
+        runs = runs_of(client)
+        stored = runs.record.get(run)
+        first, second = runs._of_record(stored), runs._of_record(stored)
+        first.resumed = second.resumed = True
+        runs._enqueued(first)
+        with pytest.raises(Problem, match="has not ended"):
+            runs._enqueued(second)
+        gate.open()
+        assert watched(client, run)[-1].event == "answered"
 
 
 def test_what_a_dead_server_left_can_be_taken_up(folder: Path) -> None:
@@ -329,7 +347,7 @@ def test_what_cannot_be_asked_is_told_at_once(folder: Path) -> None:
             ({"library": "none"}, 404, "library_missing"),
             ({"documents": ["none.pdf"]}, 422, "usage_error"),
             ({"choices": ["one"]}, 422, "usage_error"),
-            ({"question": "  "}, 422, "usage_error"),
+            ({"question": "  "}, 422, "invalid_request"),
             ({"web": True}, 422, "usage_error"),
             ({"conversation": {"after": "none"}}, 422, "conversation_missing"),
         ):

@@ -59,7 +59,12 @@ class AskRequest(Strict):
         },
     )
 
-    question: str = Field(description="What you want to know.", examples=["How deep is berth 4?"])
+    question: str = Field(
+        min_length=1,
+        pattern=r"\S",
+        description="What you want to know.",
+        examples=["How deep is berth 4?"],
+    )
     library: str = Field(default=DEFAULT_LIBRARY, max_length=100)
     workflow: str | None = Field(
         default=None, max_length=100, description="Left out: the server's usual one."

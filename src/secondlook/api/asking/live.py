@@ -99,6 +99,13 @@ class LiveRun:
             self.status = event.answer.status
         self.log.append(event, last=isinstance(event, Answered))
 
+    def begin_again(self) -> None:
+        """It waits for its turn, whatever it was before."""
+        self.status = "queued"
+        self.problem = None
+        self.stopping = CANCELLED
+        self.log.reopen()
+
     def stop(self, why: str, problem: ProblemDetails | None = None) -> None:
         """It ends without an answer."""
         if not self.ended:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from secondlook.api.asking.events import Queued
+from secondlook.api.asking.events import Queued, Stopped
 from secondlook.events import Token
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ class EventLog:
                 with self._lock:
                     new = self._events[at : at + _AT_ONCE]
                     ended = self._closed and at + len(new) == len(self._events)
-                for entry in merged(Entry(at + n, event) for n, event in enumerate(new, 1)):
+                entries = [Entry(at + number, event) for number, event in enumerate(new, 1)]
+                for entry in merged(_told(entries, ended=ended)):
                     yield entry
                 at += len(new)
                 if ended:
@@ -102,6 +103,14 @@ class EventLog:
                     yield None
         finally:
             self._readers.discard(waiting)
+
+
+def _told(entries: list[Entry], *, ended: bool) -> list[Entry]:
+    """Without the end of a run that was taken up afterwards: for who comes now it did not end."""
+    last = entries[-1].number if entries and ended else None
+    return [
+        entry for entry in entries if not isinstance(entry.event, Stopped) or entry.number == last
+    ]
 
 
 def merged(entries: Iterable[Entry]) -> Iterator[Entry]:

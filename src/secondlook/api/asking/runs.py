@@ -94,9 +94,6 @@ class Runs:
         if live is None:
             live = self._of_record(stored)  # type: ignore[arg-type]  # one of them is there
         live.resumed = stored is not None  # it may have been stopped before it was recorded
-        live.status = "queued"
-        live.problem = None
-        live.log.reopen()
         return self._enqueued(live)
 
     def _of_record(self, stored: StoredRun) -> LiveRun:
@@ -221,10 +218,13 @@ class Runs:
         with self._lock:
             if self._stopped:
                 raise Problem(503, "server_stopping", SERVER_STOPS, headers={"Retry-After": "5"})
+            if live.id in self._running or any(one.id == live.id for one in self._waiting):
+                raise _not_interrupted(live.id, "running")  # somebody else was faster
             full = len(self._running) >= self._at_once
             if full and len(self._waiting) >= self._settings.serve.queue:
                 raise self._too_many()
             self._kept.pop(live.id, None)
+            live.begin_again()
             self._waiting.append(live)
             self._admit()
         return live
