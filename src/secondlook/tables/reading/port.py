@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from secondlook.tables.table import Table
 
-READER_VERSION = "1"
+READER_VERSION = "2"
 """Goes up whenever the same bytes would give another table. It is part of a table's id."""
 
 
