@@ -1,0 +1,139 @@
+"""`auto` is bounded and ends with an answer, whatever models, tables, sandboxes and searches do.
+`make test` makes 60 runs with fixed seeds, `make soak` two thousand."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from secondlook.app import Secondlook
+from secondlook.graphs.auto_bounds import called, most_visits
+from secondlook.graphs.registry import WORKFLOWS
+from secondlook.models import Models
+from tests.support.analyst_hostile import QUESTIONS, WildAnalyst, WildLibrary, some_settings
+from tests.support.analyst_wild import WildOpening, some_desk
+from tests.support.auto import TITLES
+from tests.support.corrective_hostile import some_shelf
+from tests.support.function_model import no_pause
+from tests.support.hostile_ends import contradictions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import pytest
+
+    from secondlook.answer import Answer
+    from secondlook.settings import Settings
+
+RUNS, UNDER_THE_SAME = (2_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (60, 4)
+ASKED = (
+    *QUESTIONS,
+    "How deep is berth 4, and what is the mean age?",
+    "What is the mean income by region, and who voted against the money?",
+    "Who voted? What is the correlation between age and income? Plot the sales.",
+    "What is the target of berth 4 and the total of sales?",
+    "Compare the depth of berth 4 with the total sales",
+    "Who voted against it? (A) Ms Orr (B) the council (C) nobody",
+    "Summarise everything",
+    "Which is deeper, berth 4 or berth 2?",
+    "What is the largest age of the east region?",
+)
+
+
+class _Library(WildLibrary):
+    def documents(self, **_: Any) -> tuple[Any, ...]:
+        return TITLES
+
+
+def _settings(pick: random.Random) -> Settings:
+    made = some_settings(pick)
+    names = ["linear", "adaptive", "corrective", "research"]
+    auto = made.auto.model_copy(
+        update={
+            "one_fact": pick.choice(names),
+            "several_facts": pick.choice(names),
+            "account": pick.choice(names),
+            "enable_comparison": pick.random() < 0.7,
+            "enable_parts": pick.random() < 0.8,
+            "enable_second_try": pick.random() < 0.8,
+        }
+    )
+    research = made.research.model_copy(update={"enable_memory": False})
+    return made.model_copy(update={"auto": auto, "research": research})
+
+
+async def _cases(seed: int) -> AsyncIterator[tuple[str, Settings, Answer]]:
+    pick = random.Random(f"auto {seed}")
+    settings = _settings(pick)
+    model = WildAnalyst(pick, never=settings.budget.seconds > 0)
+    models = Models(settings, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
+    library: Any = _Library(settings, None)
+    engine = Secondlook(library, settings=settings, models=models)
+    for _ in range(UNDER_THE_SAME):
+        model.change()
+        library.held, library.laid_out = some_shelf(pick), some_desk(pick)
+        engine._sandbox = WildOpening(pick)  # type: ignore[assignment]  # instead of a real one
+        question = pick.choice(ASKED)
+        yield question, settings, await engine.aask(question, workflow="auto")
+
+
+def _problems(answer: Answer) -> list[str]:
+    wrong = contradictions(answer)
+    # A question that cannot be computed is no failure; a table may hold what equals nothing.
+    del wrong["failed for no reason"]
+    del wrong["no round trip"]
+    numbers = [citation.number for citation in answer.citations]
+    wrong["citations out of order"] = numbers != list(range(1, len(numbers) + 1))
+    claims = [number for part in answer.parts if part.status for number in part.claims]
+    wrong["claims of no part"] = bool(claims) and claims != list(range(1, len(answer.claims) + 1))
+    wrong["it does not say who was chosen"] = not answer.steps
+    return [name for name, found in wrong.items() if found]
+
+
+def _over_the_bounds(answer: Answer, settings: Settings) -> list[str]:
+    own = [step.node for step in answer.steps if step.workflow is None]
+    found = [] if len(own) <= most_visits(settings) else [f"{len(own)} visits of its own"]
+    chosen = Counter(name for name in own if name in WORKFLOWS)
+    found += [f"{name} was called {times} times" for name, times in chosen.items() if times > 1]
+    visits = Counter(step.workflow for step in answer.steps if step.workflow)
+    for name, count in visits.items():
+        assert name in called(settings)
+        if count > WORKFLOWS[name].most_visits(settings):
+            found.append(f"{count} visits in {name}")
+    return found
+
+
+def _crashed(answer: Answer) -> list[str]:
+    """What ended a run. Only these may: its deadline, and files that cannot be read."""
+    ended = [one for one in answer.warnings if one.node == "run"]
+    allowed = {"TimeoutError", "LibraryDamaged", "TableError", "OSError"}
+    return [f"{one.error}: {one.message}" for one in ended if one.error not in allowed]
+
+
+def test_every_run_is_bounded_and_ends_with_an_answer(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("CRITICAL")
+    ends: Counter[str] = Counter()
+    routes: Counter[str] = Counter()
+
+    async def go() -> None:
+        for seed in range(RUNS // UNDER_THE_SAME):
+            async for question, settings, answer in _cases(seed):
+                wrong = _problems(answer) + _over_the_bounds(answer, settings) + _crashed(answer)
+                assert not wrong, f"{wrong}: seed {seed}: {question!r}: {answer!r}"
+                ends[f"{answer.status} {answer.stop_reason}"] += 1
+                routes[answer.workflow] += 1
+
+    asyncio.run(go())
+    print(dict(ends.most_common()), dict(routes))  # noqa: T201  # shown by make soak
+    assert ends.total() == RUNS
+    assert len(ends) >= 4, "hostility should end in many ways"
+    assert len(routes) >= 4, "and reach many workflows"
+
+
+def test_each_bound_is_that_of_a_workflow_there_is() -> None:
+    for name in called(importlib.import_module("secondlook.settings").Settings()):
+        assert name in WORKFLOWS
