@@ -9,6 +9,8 @@ export default defineConfig({
     outDir: "../src/secondlook/web",
     emptyOutDir: true,
     sourcemap: false,
+    // Whoever ships a library ships its licence too.
+    license: { fileName: "licences.md" },
     // Everything is a file of its own: the page's content security policy allows no data: scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

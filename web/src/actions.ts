@@ -2,6 +2,7 @@
 
 import * as api from "./api";
 import { Problem } from "./api";
+import { sentence } from "./parts/words";
 import { citationRoute, home, parseRoute, runRoute } from "./routes";
 import { isLive, newRun, runOfRecord } from "./run";
 import type { SourceTarget } from "./state";
@@ -10,6 +11,7 @@ import type { Citation, Job, SeenPassage } from "./types";
 
 let following: AbortController | null = null;
 const followedJobs = new Set<string>();
+let lastJob: Promise<void> = Promise.resolve();
 
 // Beginning
 
@@ -52,7 +54,7 @@ export function say(text: string, bad = false): void {
 function sayProblem(problem: Problem): void {
   // While nothing is there yet, a server that is away is told in the middle of the page.
   if (getState().settings === null && problem.status === 0) return;
-  say([problem.detail, problem.hint].filter(Boolean).join(" "), true);
+  say([problem.message, problem.hint ?? ""].map(sentence).filter(Boolean).join(" "), true);
 }
 
 /** Runs something whose failure is told at the foot of the page. True where it went well. */
@@ -73,7 +75,7 @@ export async function refreshDocuments(): Promise<void> {
   await attempt(async () => {
     const { documents, jobs } = await api.documents(library);
     dispatch({ type: "documents", library, documents, jobs });
-    for (const job of jobs) if (isOpen(job)) void watchJob(library, job);
+    for (const job of jobs) if (isOpen(job)) void attempt(() => watchJob(library, job));
     if (getState().run === null) void refreshSuggestions();
   });
 }
@@ -128,11 +130,18 @@ export function stopJob(job: string): Promise<boolean> {
 
 const isOpen = (job: Job): boolean => job.status === "queued" || job.status === "running";
 
-/** Shows a job as it goes on; afterwards the list of documents is read anew. */
+/** Shows a job as it goes on; afterwards the list of documents is read anew. Jobs are followed one
+ * after the other, as the server does them: a browser has few connections to one server. */
 async function watchJob(library: string, job: Job): Promise<void> {
   dispatch({ type: "job", job });
   if (followedJobs.has(job.id)) return;
   followedJobs.add(job.id);
+  const before = lastJob;
+  lastJob = before.catch(() => undefined).then(() => followJob(library, job));
+  await lastJob;
+}
+
+async function followJob(library: string, job: Job): Promise<void> {
   const take = (batch: Job[]): boolean => {
     const latest = batch.at(-1);
     if (latest && library === getState().library) dispatch({ type: "job", job: latest });

@@ -2,6 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { begin, followRoute } from "./actions";
+import { home } from "./routes";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
@@ -14,6 +15,11 @@ const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");
 
 window.addEventListener("hashchange", () => void followRoute());
+// A question that could not be asked has no address: the way home is then no change of it.
+document.addEventListener("click", ({ target }) => {
+  const isHome = target instanceof Element && target.closest(`a[href="${home}"]`) !== null;
+  if (isHome && location.hash === home) void followRoute();
+});
 void begin();
 createRoot(root).render(
   <StrictMode>

@@ -1,4 +1,5 @@
 import { ask, resumeRun } from "../actions";
+import { sentence } from "../parts/words";
 import type { RunView } from "../run";
 
 /** A run without an answer: what happened, and the one thing to do next. */
@@ -35,8 +36,8 @@ function Lost({ run, again }: { run: RunView; again: () => void }) {
   const { problem } = run;
   return (
     <section className="ended" role="alert">
-      <p className="lead">{problem?.message ?? "It could not be asked."}</p>
-      {problem?.hint && <p className="lead soft">{problem.hint}</p>}
+      <p className="lead">{sentence(problem?.message ?? "it could not be asked")}</p>
+      {problem?.hint && <p className="lead soft">{sentence(problem.hint)}</p>}
       {run.question !== "" && (
         <div className="more">
           <button type="button" className="go" onClick={again}>

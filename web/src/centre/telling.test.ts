@@ -123,6 +123,8 @@ test("what was searched is told, other wordings too", () => {
   expect(telling.searched(answer({ passages }))).toBe("Looked at 3 passages of 2 documents.");
   const queries = ["q", "depth of berth"];
   expect(telling.searched(answer({ passages, queries }))).toMatch(/also for “depth of berth”/);
+  const many = ["q", "a", "b", "c", "d", "e"];
+  expect(telling.searched(answer({ passages, queries: many }))).toMatch(/“c”, 2 other wordings\.$/);
   expect(telling.searched(answer())).toBe("No passage was found.");
 });
 

@@ -151,6 +151,8 @@ export function sentenceStart(why: string): string {
   return bare.charAt(0).toUpperCase() + bare.slice(1);
 }
 
+const FEW_QUERIES = 3;
+
 /** What was searched, for an answer that was not given. */
 export function searched(answer: Answer): string {
   const documents = new Set(answer.passages.map((passage) => passage.document)).size;
@@ -158,7 +160,10 @@ export function searched(answer: Answer): string {
   const others = answer.queries.filter((query) => query !== answer.asked);
   if (answer.passages.length === 0) return "No passage was found.";
   if (others.length === 0) return `Looked at ${what}.`;
-  return `Looked at ${what}, also for ${others.map((query) => `“${query}”`).join(", ")}.`;
+  const named = others.slice(0, FEW_QUERIES).map((query) => `“${shortened(query, 80)}”`);
+  const more = others.length - named.length;
+  if (more > 0) named.push(`${count(more, "other wording")}`);
+  return `Looked at ${what}, also for ${named.join(", ")}.`;
 }
 
 const WHY_NOT: Record<string, string> = {

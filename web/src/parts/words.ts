@@ -51,3 +51,10 @@ export function ago(iso: string, now = new Date()): string {
   if (days < 7) return then.toLocaleDateString("en", { weekday: "long" });
   return then.toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
 }
+
+/** Errors are told in lower case, as parts of a line: on the page each is a sentence. */
+export function sentence(text: string): string {
+  const whole = text.trim();
+  const ended = /[.!?…]$/.test(whole) ? whole : `${whole}.`;
+  return whole === "" ? "" : ended.charAt(0).toUpperCase() + ended.slice(1);
+}
