@@ -169,6 +169,10 @@ def test_figures_are_computed_with_their_code(server: Serving) -> None:
     assert "select" in told["code"].lower()
     assert all(check["passed"] for check in told["checks"])
     assert "North\t" in data_in(said(result))
+    asked = call(server, "ask", question="what is the mean of price by region")
+    assert asked.structured_content is not None
+    assert asked.structured_content["table"] == told["table"]
+    assert told["code"] in data_in(said(asked))
     unknown = call(server, "analyse", question="what is the mean of rainfall")
     assert unknown.structured_content is not None
     assert unknown.structured_content["status"] == "abstained"

@@ -70,6 +70,8 @@ def asked(answer: Answer) -> AskResult:
         choice=answer.choice.letter if answer.choice else None,
         asks_back=answer.asks_back,
         citations=sources(answer),
+        table=_table(answer),
+        code=_code(answer),
         unsupported=sum(claim.supported is False for claim in answer.claims),
         warnings=warnings(answer),
         workflow=answer.workflow,
@@ -87,7 +89,7 @@ def analysed(answer: Answer) -> AnalyseResult:
         values=answer.values,
         table=_table(answer),
         reading=analysis.reading if analysis else "",
-        code=(analysis.sql or analysis.code) if analysis else None,
+        code=_code(answer),
         checks=[
             CheckOut(name=one.name, passed=one.passed, said=one.said)
             for one in (analysis.checks if analysis else ())
@@ -99,6 +101,10 @@ def analysed(answer: Answer) -> AnalyseResult:
         warnings=warnings(answer),
         run=answer.run,
     )
+
+
+def _code(answer: Answer) -> str | None:
+    return (answer.analysis.sql or answer.analysis.code) if answer.analysis else None
 
 
 def _table(answer: Answer) -> TableOut | None:

@@ -28,6 +28,12 @@ class Source(BaseModel):
     uri: str = Field(description="The document as a resource, or the address of a web page.")
 
 
+class TableOut(BaseModel):
+    columns: list[str]
+    rows: list[list[Scalar]]
+    total_rows: int
+
+
 class AskResult(Structured):
     status: Status = Field(description="`abstained`: the evidence is not there. Do not guess.")
     stop_reason: StopReason
@@ -37,16 +43,12 @@ class AskResult(Structured):
     choice: str | None = Field(description="Letter of the chosen option.")
     asks_back: str | None = Field(description="What must be known first.")
     citations: list[Source]
+    table: TableOut | None = Field(description="Where something was computed from tables.")
+    code: str | None = Field(description="SQL or Python that computed it.")
     unsupported: int = Field(description="Sentences that the evidence does not carry.")
     warnings: list[str]
     workflow: str
     run: str
-
-
-class TableOut(BaseModel):
-    columns: list[str]
-    rows: list[list[Scalar]]
-    total_rows: int
 
 
 class CheckOut(BaseModel):

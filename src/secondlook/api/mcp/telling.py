@@ -37,8 +37,8 @@ def ask_text(result: AskResult) -> str:
     doubt = f" Sentences without support: {result.unsupported}." if result.unsupported else ""
     lines = [
         f"{_STANDING[result.status]}{sure}{doubt} Workflow {result.workflow}, run {result.run}.",
-        "Block 0 is the answer; block N is the source that it cites as [N].",
-        as_data([_answer(result), *map(_source, result.citations)], first=0),
+        "Block 0 is the answer; block N is the source that it cites as [N]; table and code follow.",
+        as_data([_answer(result), *map(_source, result.citations), *_computed(result)], first=0),
     ]
     return "\n".join([*lines, *_places(result.citations), *_warned(result.warnings)])
 
@@ -48,8 +48,7 @@ def analyse_text(result: AnalyseResult) -> str:
     blocks = [
         _answer(result),
         *([f"Read as: {result.reading}"] if result.reading else []),
-        *([_table(result.table)] if result.table else []),
-        *([f"Code:\n{result.code}"] if result.code else []),
+        *_computed(result),
         *(["Checks:\n" + "\n".join(checks)] if checks else []),
     ]
     lines = [f"{_STANDING[result.status]} Run {result.run}.", as_data(blocks)]
@@ -88,6 +87,11 @@ def _answer(result: AskResult | AnalyseResult) -> str:
     back = f"\n{result.asks_back}" if result.asks_back else ""
     short = f"{result.short}\n" if result.short and result.short not in result.text else ""
     return f"{short}{result.text}{back}"
+
+
+def _computed(result: AskResult | AnalyseResult) -> list[str]:
+    table = [f"Table:\n{_table(result.table)}"] if result.table else []
+    return [*table, *([f"Code:\n{result.code}"] if result.code else [])]
 
 
 def _source(source: Source) -> str:

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from secondlook.answer import Answer, Status, StopReason
 
@@ -117,7 +118,56 @@ class About(BaseModel):
     answer: Answer | None = Field(default=None, description="Where it was asked for.")
 
 
+_ANSWER_URL = "http://127.0.0.1:8765/#/runs/20260102-1f2e3d4c5b6a"
+_CITED: JsonDict = {
+    "start_index": 28,
+    "end_index": 97,
+    "title": "Harbour Survey 2024",
+    "url": f"{_ANSWER_URL}/citations/1",
+}
+
+
 class Completion(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "id": "chatcmpl-20260102-1f2e3d4c5b6a",
+                "object": "chat.completion",
+                "created": 1767323045,
+                "model": "secondlook",
+                "choices": [
+                    {
+                        "index": 0,
+                        "message": {
+                            "role": "assistant",
+                            "content": "Berth 4 is 7.8 metres deep. "
+                            f"[[1]]({_ANSWER_URL}/citations/1)",
+                            "refusal": None,
+                            "annotations": [{"type": "url_citation", "url_citation": _CITED}],
+                        },
+                        "logprobs": None,
+                        "finish_reason": "stop",
+                    }
+                ],
+                "usage": {
+                    "prompt_tokens": 0,
+                    "completion_tokens": 0,
+                    "total_tokens": 0,
+                    "prompt_tokens_details": {"cached_tokens": 0},
+                },
+                "secondlook": {
+                    "run": "20260102-1f2e3d4c5b6a",
+                    "url": _ANSWER_URL,
+                    "status": "answered",
+                    "stop_reason": "answered",
+                    "confidence": 0.92,
+                    "workflow": "linear",
+                    "answer": None,
+                },
+            }
+        }
+    )
+
     id: str
     object: Literal["chat.completion"] = "chat.completion"
     created: int
@@ -151,6 +201,18 @@ class Chunk(BaseModel):
 
 
 class Model(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "id": "secondlook-linear",
+                "object": "model",
+                "created": 1767323045,
+                "owned_by": "secondlook",
+                "about": "retrieve, rerank, answer: the baseline",
+            }
+        }
+    )
+
     id: str
     object: Literal["model"] = "model"
     created: int

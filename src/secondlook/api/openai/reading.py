@@ -45,7 +45,7 @@ def read(messages: Sequence[Message], answer_of: Callable[[str], Answer | None])
             "the last message must be the user's question", param="messages", code="no_question"
         )
     question = _question(messages[last], last)
-    return Asked(question, tuple(_turns(messages[:last], answer_of)[-MOST_TURNS:]))
+    return Asked(question, tuple(_turns(messages[:last], answer_of)))
 
 
 def _question(message: Message, at: int) -> str:
@@ -70,20 +70,20 @@ def _said(message: Message) -> str:
 
 def _turns(messages: Sequence[Message], answer_of: Callable[[str], Answer | None]) -> list[Turn]:
     """Each question with what came of it; a question without a reply leaves itself alone."""
-    turns: list[Turn] = []
+    said: list[tuple[str, str]] = []
     for message in messages:
-        said = _said(message).strip()
-        if message.role == "user" and said:
-            turns.append(Turn(asked=said))
-        elif message.role == "assistant" and said and turns:
-            turns[-1] = _answered(turns[-1], said, answer_of)
-    return turns
+        text = _said(message).strip()
+        if message.role == "user" and text:
+            said.append((text, ""))
+        elif message.role == "assistant" and text and said:
+            said[-1] = (said[-1][0], text)
+    return [_turn(asked, reply, answer_of) for asked, reply in said[-MOST_TURNS:]]
 
 
-def _answered(turn: Turn, reply: str, answer_of: Callable[[str], Answer | None]) -> Turn:
+def _turn(asked: str, reply: str, answer_of: Callable[[str], Answer | None]) -> Turn:
     ours = _OUR_RUN.findall(reply)
     answer = answer_of(ours[-1]) if ours else None
     if answer is not None:
         return turn_of(answer)
     text = _LINK.sub("", _OUR_SOURCES.sub("", reply[:_LONGEST_REPLY]))
-    return Turn(asked=turn.asked, text=" ".join(text.split()))
+    return Turn(asked=asked, text=" ".join(text.split()))
