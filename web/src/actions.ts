@@ -54,7 +54,8 @@ export function say(text: string, bad = false): void {
 function sayProblem(problem: Problem): void {
   // While nothing is there yet, a server that is away is told in the middle of the page.
   if (getState().settings === null && problem.status === 0) return;
-  say([problem.message, problem.hint ?? ""].map(sentence).filter(Boolean).join(" "), true);
+  // A hint may be a command: it stays as it is.
+  say([sentence(problem.message), problem.hint].filter(Boolean).join(" "), true);
 }
 
 /** Runs something whose failure is told at the foot of the page. True where it went well. */

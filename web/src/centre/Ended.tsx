@@ -37,7 +37,7 @@ function Lost({ run, again }: { run: RunView; again: () => void }) {
   return (
     <section className="ended" role="alert">
       <p className="lead">{sentence(problem?.message ?? "it could not be asked")}</p>
-      {problem?.hint && <p className="lead soft">{sentence(problem.hint)}</p>}
+      {problem?.hint && <p className="lead soft">{problem.hint}</p>}
       {run.question !== "" && (
         <div className="more">
           <button type="button" className="go" onClick={again}>
