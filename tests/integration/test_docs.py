@@ -5,6 +5,10 @@ marked `console` every line after `$ ` is a command and what follows it is its o
 stands for anything. Each page gets a home folder of its own with the sample documents in
 `~/papers`; paths below it are printed as `/home/ada`. Scores and seconds may differ. Other blocks
 (`sh`, `text`, `toml`, ...) are not run.
+
+A shell runs the commands of README.md and docs/cli.md, and those that need one: a pipe, a file to
+write to, another program. The others are run in this process, which has the product loaded: most
+of their time would be spent on that.
 """
 
 from __future__ import annotations
@@ -13,17 +17,21 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
+from secondlook.cli.main import main
 from secondlook.library import samples_folder
 
+Done: TypeAlias = "subprocess.CompletedProcess[str]"
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"])
 HOME_SHOWN = "/home/ada"
@@ -33,6 +41,14 @@ _SCORE = re.compile(r"  \d\.\d{3}$", re.MULTILINE)
 _SECONDS = re.compile(r" [\d.]+ s\b")
 _PRINTS = re.compile(r"^ *# prints: (.*)$", re.MULTILINE)
 _RUN = {"python", "console"}
+_BY_A_SHELL = {ROOT / "README.md", ROOT / "docs" / "cli.md"}
+_HERE = {
+    *("add", "ask", "backup", "calibrate", "list", "rebuild", "remove", "restore", "runs"),
+    *("search", "show", "tables", "verify"),
+}
+"""Commands that end by themselves and ask nobody anything."""
+_QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
+_OF_A_SHELL = re.compile(r"""[]|&;<>$`*?(){}[\\#!'"]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +77,14 @@ def commands(block: Block) -> list[tuple[str, str]]:
     return found
 
 
+def words_of(command: str) -> list[str] | None:
+    """What `secondlook` is given; None where a shell or another program has to run it."""
+    if not command.startswith("secondlook ") or _OF_A_SHELL.search(_QUOTED.sub("", command)):
+        return None
+    words = [os.path.expanduser(word) for word in shlex.split(command)[1:]]  # noqa: PTH111
+    return words if words[0] in _HERE else None
+
+
 def matches(shown: str, printed: str) -> bool:
     wanted = re.escape(_settled(shown)).replace(r"\.\.\.", ".*")
     return re.fullmatch(wanted, _settled(printed), re.DOTALL) is not None
@@ -85,12 +109,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if any(block.language in _RUN for block in blocks(page))],
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
-def test_page_does_what_it_says(page: Path, home: Path) -> None:
+def test_page_does_what_it_says(page: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = _by_a_shell if page in _BY_A_SHELL else partial(_here, capsys)
     names: dict[str, Any] = {"__name__": "__page__"}
     for block in blocks(page):
         place = f"{page.name}:{block.line}"
@@ -103,13 +129,27 @@ def test_page_does_what_it_says(page: Path, home: Path) -> None:
             found = commands(block)
             assert found, f"{place} has no line that begins with '$ '"
             for command, shown in found:
-                _run(command, shown, place, home)
+                _check(run(command), shown, place, home)
 
 
-def _run(command: str, shown: str, place: str, home: Path) -> None:
-    done = subprocess.run(
+def _by_a_shell(command: str) -> Done:
+    return subprocess.run(
         ["bash", "-c", command], capture_output=True, encoding="utf-8", timeout=120, check=False
     )
+
+
+def _here(capsys: pytest.CaptureFixture[str], command: str) -> Done:
+    words = words_of(command)
+    if words is None:
+        return _by_a_shell(command)
+    capsys.readouterr()
+    code = main(words)
+    said = capsys.readouterr()
+    return subprocess.CompletedProcess(command, code, said.out, said.err)
+
+
+def _check(done: Done, shown: str, place: str, home: Path) -> None:
+    command = done.args if isinstance(done.args, str) else done.args[-1]
     failed = shown.startswith("error:")
     # An answer that is withheld has an exit code of its own, too.
     expects_error = failed or shown.startswith("I don't know")
@@ -143,6 +183,27 @@ def test_output_is_compared_strictly_but_for_what_varies(
     shown: str, printed: str, same: bool
 ) -> None:
     assert matches(shown, printed) is same
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (
+            'secondlook ask "deep? (A) 7 (B) 8" --json',
+            ["ask", "deep? (A) 7 (B) 8", "--json"],
+        ),
+        ("secondlook ask 'what does $5 buy'", ["ask", "what does $5 buy"]),
+        ('secondlook ask "what does $5 buy"', None),
+        ("secondlook ask depth --json > answer.json", None),
+        ("secondlook show *.pdf", None),
+        ("secondlook ask depth || true", None),
+        ("secondlook chat", None),
+        ("SECONDLOOK_SEARCH_K=5 secondlook search depth", None),
+        ("ls papers", None),
+    ],
+)
+def test_what_needs_a_shell_gets_one(command: str, words: list[str] | None) -> None:
+    assert words_of(command) == words
 
 
 def test_every_document_of_the_folder_is_in_its_index() -> None:
