@@ -21,6 +21,7 @@ function Chip({ citation }: { citation: Citation }) {
   const current = useSelect((state) => state.source?.number === citation.number);
   const [shown, setShown] = useState(false);
   const chip = useRef<HTMLButtonElement>(null);
+  const opened = useRef(false);
   const id = useId();
   const hideOnEscape = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || !shown) return;
@@ -41,11 +42,16 @@ function Chip({ citation }: { citation: Citation }) {
         aria-label={`Source ${citation.number}: ${place(citation)}`}
         aria-current={current || undefined}
         aria-describedby={shown ? id : undefined}
-        onFocus={(event) => setShown(event.currentTarget.matches(":focus-visible"))}
+        onFocus={(event) => {
+          // Who comes back from the source has just read the quote.
+          setShown(!opened.current && event.currentTarget.matches(":focus-visible"));
+          opened.current = false;
+        }}
         onBlur={() => setShown(false)}
         onKeyDown={hideOnEscape}
         onClick={() => {
           setShown(false);
+          opened.current = true;
           openCitation(citation.number);
         }}
       >
