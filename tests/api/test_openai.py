@@ -209,6 +209,7 @@ def test_only_in_the_documents_named(client: openai.OpenAI) -> None:
         ),
         ({"n": 2}, (400, "n", "unsupported_value")),
         ({"tool_choice": "required"}, (400, "tool_choice", "unsupported_value")),
+        ({"tool_choice": {"type": "function"}}, (400, "tool_choice", "unsupported_value")),
         (
             {"response_format": {"type": "json_object"}},
             (400, "response_format", "unsupported_value"),
@@ -345,6 +346,21 @@ def test_what_nobody_foresaw_is_a_server_error(tmp_path: Path, stream: bool) -> 
     assert isinstance(error, openai.InternalServerError)
     assert error.type == "server_error"
     assert "secret" not in error.message
+
+
+def test_a_mistake_of_ours_has_their_form_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> None:
+        raise RuntimeError("a secret of the inside")
+
+    monkeypatch.setattr("secondlook.api.openai.completions._check", broken)
+    with client_of(tmp_path) as client:
+        body = {"model": "secondlook", "messages": user(DEPTH)}
+        answer = client.post("/v1/chat/completions", json=body)
+    assert answer.status_code == 500
+    assert answer.json()["error"]["type"] == "server_error"
+    assert "secret" not in answer.text
 
 
 def test_a_run_that_is_stopped_ends_the_stream_with_an_error(tmp_path: Path) -> None:

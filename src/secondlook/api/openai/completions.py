@@ -82,7 +82,8 @@ def _check(body: ChatRequest) -> None:
             param="response_format",
             code="unsupported_value",
         )
-    if body.tool_choice not in {None, "none", "auto"}:
+    named = body.tool_choice is not None and not isinstance(body.tool_choice, str)
+    if named or body.tool_choice not in {None, "none", "auto"}:
         raise Refused(
             "no tool is ever called: tool_choice must be auto or none",
             param="tool_choice",

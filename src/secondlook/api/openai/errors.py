@@ -60,6 +60,8 @@ class OpenAIRoute(APIRoute):
             except (SecondlookError, HTTPException) as error:
                 param = error.param if isinstance(error, Refused) else None
                 return _response(problem_of(error), param=param)
+            except Exception as error:  # noqa: BLE001  # nobody outside of here knows this form
+                return _response(problem_of(error))
 
         return guarded
 
