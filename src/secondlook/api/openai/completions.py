@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 
 router = APIRouter(route_class=OpenAIRoute, tags=["openai"])
 
+_STREAMED: dict[str, Any] = {
+    "description": "The completion; or, with `stream`, its chunks and `[DONE]`.",
+    "content": {
+        "text/event-stream": {
+            "itemSchema": {
+                "type": "object",
+                "properties": {"data": {"type": "string", "contentMediaType": "application/json"}},
+                "required": ["data"],
+            }
+        }
+    },
+}
+
 
 @router.post(
     "/v1/chat/completions",
@@ -32,7 +45,7 @@ router = APIRouter(route_class=OpenAIRoute, tags=["openai"])
     response_model=Completion,
     responses={
         **responses(*AT_THE_DOOR, 400, 404, 409, 413, 415, 429, 500, 503),
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        200: _STREAMED,
     },
 )
 async def chat_completion(
