@@ -68,6 +68,7 @@ options = st.integers(16, 60).flatmap(
 )
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=300, deadline=None)
 @given(documents(), options)
 def test_spans_are_exact_ordered_complete_and_bounded(
@@ -91,6 +92,7 @@ def test_spans_are_exact_ordered_complete_and_bounded(
     assert chunk(document, token_starts, opts) == spans
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=150, deadline=None)
 @given(documents(), options)
 def test_page_is_that_of_the_first_character(document: Extracted, opts: ChunkOptions) -> None:
@@ -99,6 +101,7 @@ def test_page_is_that_of_the_first_character(document: Extracted, opts: ChunkOpt
         assert not pages or span.page == pages[0]
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=200, deadline=None)
 @given(documents(), options)
 def test_no_passage_reaches_into_another_section_or_slide(
@@ -121,6 +124,7 @@ def test_no_passage_reaches_into_another_section_or_slide(
                 )
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=150, deadline=None)
 @given(documents(), options)
 def test_heading_and_page_hold_for_the_last_words_too(
@@ -140,6 +144,7 @@ def _page(document: Extracted, at: int) -> int | None:
     return begun[-1] if begun else None
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=150, deadline=None)
 @given(documents(), options)
 def test_no_passage_ends_with_a_heading_that_announces_more(
