@@ -119,9 +119,20 @@ def _frames(source: Source, tool: Reader) -> list[list[Line]]:
             for frame in PIL.ImageSequence.Iterator(picture):
                 source.budget.spend_pages(len(pages) + 1)
                 pages.append(tool.read_picture(frame))
+    except PIL.Image.DecompressionBombError as error:
+        raise LimitExceeded("the image has far more pixels than a scan has") from error
     except (OSError, ValueError, SyntaxError, EOFError) as error:
-        raise Damaged(f"the image cannot be opened: {error}") from error
+        raise Damaged(f"the image cannot be opened: {_said(error)}") from error
     return pages
+
+
+def _said(error: Exception) -> str:
+    """PIL names the stream that it read from, by its place in memory, which tells nobody anything
+    and is another one each time."""
+    import PIL
+
+    unknown = isinstance(error, PIL.UnidentifiedImageError)
+    return "it is damaged, or of a kind that is not known" if unknown else str(error)
 
 
 def _lines(tsv: str) -> list[Line]:
