@@ -264,7 +264,7 @@ async function settle(id: string): Promise<boolean> {
   if (isLive(view)) return false;
   const { phase, answer } = view;
   if (answer) dispatch({ type: "events", id, events: [{ type: "answered", run: id, answer }] });
-  else if (getState().run?.phase !== "stopped")
+  else if (!["stopped", "lost"].includes(getState().run?.phase ?? ""))
     dispatch({ type: "run changed", id, changes: { phase } });
   return true;
 }

@@ -8,6 +8,7 @@ import type {
   Job,
   LibrarySummary,
   PassageText,
+  ProblemDetails,
   RunEvent,
   RunRecord,
   RunSummary,
@@ -39,24 +40,25 @@ const UNREACHABLE = new Problem(
   "Is `secondlook serve` still running?",
 );
 
-interface ProblemBody {
-  code?: string;
-  title?: string;
-  detail?: string;
-  hint?: string | null;
+export function problemFrom(
+  details: ProblemDetails,
+  status: number,
+  retryAfter: number | null = null,
+): Problem {
+  return new Problem(
+    status,
+    details.code ?? `http_${status}`,
+    details.title ?? "The request failed",
+    details.detail ?? `The server answered ${status}.`,
+    details.hint ?? null,
+    retryAfter,
+  );
 }
 
 async function problemOf(response: Response): Promise<Problem> {
-  const body: ProblemBody = await response.json().catch(() => ({}));
+  const details: ProblemDetails = await response.json().catch(() => ({}));
   const wait = Number(response.headers.get("Retry-After"));
-  return new Problem(
-    response.status,
-    body.code ?? `http_${response.status}`,
-    body.title ?? "The request failed",
-    body.detail ?? `The server answered ${response.status}.`,
-    body.hint ?? null,
-    Number.isFinite(wait) && wait > 0 ? wait : null,
-  );
+  return problemFrom(details, response.status, wait > 0 ? wait : null);
 }
 
 async function send(path: string, init: RequestInit = {}): Promise<Response> {

@@ -112,6 +112,12 @@ test("what arrives after Stop does not take the stopping back; the end does", ()
   expect(after(stopping, { type: "stopped", why: "cancelled" }).phase).toBe("stopped");
 });
 
+test("a run that cannot be carried out says why", () => {
+  const problem = { status: 404, code: "document_missing", detail: "no document 'x'" };
+  const run = after(asked(), { type: "stopped", why: "no document 'x'", problem });
+  expect(run).toMatchObject({ phase: "lost", problem: { code: "document_missing", status: 404 } });
+});
+
 test("the answer ends the run, and its steps are the ones that count", () => {
   const step = { node: "consider", workflow: "auto", said: "s", numbers: {}, seconds: 1 };
   const steps = [{ ...step, route: { to: "analyst", why: "a number is asked for" } }];

@@ -1,6 +1,6 @@
 /** One run as the page shows it: made from its events while it goes on, or from its answer. */
 
-import type { Problem } from "./api";
+import { type Problem, problemFrom } from "./api";
 import type { Answer, RunEvent, RunRecord, Scalar, SeenPassage, Trouble } from "./types";
 
 export type Phase =
@@ -127,7 +127,7 @@ export function withEvent(run: RunView, event: RunEvent): RunView {
     case "answered":
       return withAnswer(run, event.answer);
     case "stopped":
-      return { ...run, phase: "stopped", position: null, stoppedBecause: event.why };
+      return withStop(run, event);
     default:
       return run; // of a newer server: what is not known is not shown
   }
@@ -176,6 +176,13 @@ function withPassages(run: RunView, query: string, found: SeenPassage[]): RunVie
   const fresh = new Map(found.map((passage) => [passage.id, passage]));
   const kept = run.passages.filter((passage) => !fresh.has(passage.id));
   return { ...run, queries: [...run.queries, query], passages: [...found, ...kept] };
+}
+
+/** Ended without an answer: by somebody, or because it cannot be carried out at all. */
+function withStop(run: RunView, { why, problem }: Of<"stopped">): RunView {
+  const ended = { ...run, position: null, stoppedBecause: why };
+  if (!problem) return { ...ended, phase: "stopped" };
+  return { ...ended, phase: "lost", problem: problemFrom(problem, problem.status ?? 0) };
 }
 
 function withAnswer(run: RunView, answer: Answer): RunView {

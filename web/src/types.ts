@@ -4,6 +4,15 @@ import type { Answer, Scalar, SeenPassage, Status, Trouble } from "./answer";
 
 export type * from "./answer";
 
+/** What a server says of something that went wrong (RFC 9457). */
+export interface ProblemDetails {
+  status?: number;
+  code?: string;
+  title?: string;
+  detail?: string;
+  hint?: string | null;
+}
+
 interface OfRun {
   run: string;
   at?: number;
@@ -28,7 +37,7 @@ export type RunEvent = OfRun &
     | { type: "redrafted"; why: string }
     | { type: "warned"; trouble: Trouble }
     | { type: "answered"; answer: Answer }
-    | { type: "stopped"; why: string }
+    | { type: "stopped"; why: string; problem?: ProblemDetails | null }
   );
 
 export type RunStatus = "queued" | "running" | "interrupted" | "stopped" | Status;

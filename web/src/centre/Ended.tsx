@@ -27,7 +27,12 @@ export function Ended({ run }: { run: RunView }) {
   );
 }
 
+/** As the server says it of a stop that a person asked for. */
+const BY_PERSON = "it was stopped";
+
 const stopped = (run: RunView): string => {
+  const why = run.stoppedBecause ?? BY_PERSON;
+  if (why !== BY_PERSON) return sentence(why);
   const after = run.steps.filter((step) => step.state === "done").length;
   return after > 0 ? `Stopped after ${after === 1 ? "one step" : `${after} steps`}.` : "Stopped.";
 };
