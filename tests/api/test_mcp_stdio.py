@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +24,6 @@ from tests.support.protocols import harbour
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "secondlook", "mcp")
 INITIALIZE = {
@@ -69,6 +70,24 @@ def test_an_assistant_asks_adds_and_reads(folder: Path) -> None:
     assert added.structured_content["files"][0]["status"] == "ready"
     assert path.is_error
     assert "serve.roots" in path.content[0].text
+
+
+def test_the_page_does_what_it_says(folder: Path, tmp_path: Path) -> None:
+    """The Python of docs/mcp.md, as a program of its own."""
+    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
+    (code,) = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    programs = str(Path(sys.executable).parent)
+    given = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("XDG_")},
+        "HOME": str(tmp_path),
+        "PATH": programs + os.pathsep + os.environ["PATH"],
+    }
+    for words in (["-m", "secondlook", "add", "-q", str(folder / "papers")], ["-c", code]):
+        done = subprocess.run(
+            [sys.executable, *words], env=given, capture_output=True, encoding="utf-8", check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == re.findall(r"^# prints: (.*)$", code, re.MULTILINE)
 
 
 def started(folder: Path) -> subprocess.Popen[str]:
