@@ -19,7 +19,7 @@ export function ClaimStrip({ answer }: { answer: Answer }) {
         <Facts answer={answer} />
       </header>
       {note && <div className="note">{note}</div>}
-      {answer.needs_review && !note && (
+      {answer.needs_review && answer.claims.length > 0 && !note && (
         <div className="note">
           Every try was used up. Look at the evidence before you rely on it.
         </div>

@@ -68,10 +68,11 @@ function ownWords(answer: Answer): string {
   );
 }
 
+/** Of one page the best passage stands for the others; a text without pages has no such places. */
 function distinct(passages: SeenPassage[]): SeenPassage[] {
   const seen = new Set<string>();
   return passages.filter((passage) => {
-    const place = `${passage.document} ${passage.page}`;
+    const place = passage.page === null ? passage.id : `${passage.document} ${passage.page}`;
     return !seen.has(place) && seen.add(place);
   });
 }
