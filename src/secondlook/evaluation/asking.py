@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _FORM = 3
 """Counted up when rows tell more than before: those of an earlier form are made again."""
-CHOOSING = frozenset({"research"})
+CHOOSING = frozenset({"research", "auto"})
 """Workflows that know choices for what they are."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from secondlook.app.requests import AUTO
 from secondlook.app.tables import ANALYST
 from secondlook.errors import UsageError
 from secondlook.evaluation import datasets, results
@@ -15,6 +16,7 @@ from secondlook.evaluation.caps import caps, recommended
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
 from secondlook.evaluation.criteria import criteria
 from secondlook.evaluation.datasets.own import RESULTS_FOLDER
+from secondlook.evaluation.evaluated_workflow import workflow_evaluated
 from secondlook.evaluation.hypotheses import hypothesis_plan, judge
 from secondlook.evaluation.indexing import cache_folder, not_indexed
 from secondlook.evaluation.metrics.retrieval import can_measure
@@ -163,7 +165,7 @@ def evaluate(
     progress: Callable[[Progress], None] | None = None,
 ) -> Results:
     """What each workflow makes of the set, and how they differ; written to the folder."""
-    chosen = list(workflows) or [_usual(request, request.load().settings.answer.workflow)]
+    chosen = list(workflows) or [_usual(request, workflow_evaluated(request.load().settings))]
     evaluated = answer_all(request, workflows_as_configurations(chosen), progress=progress)
     pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
     return written(evaluated, comparisons=pairs)
@@ -249,7 +251,7 @@ def _usual(request: Request, otherwise: str) -> str:
 
 
 def _check_workflows(data: EvalSet, configurations: Sequence[Configuration]) -> None:
-    others = {item.workflow for item in configurations} - {ANALYST}
+    others = {item.workflow for item in configurations} - {ANALYST, AUTO}
     if data.form == "tables" and others:
         raise UsageError(
             f"{data.name!r} holds questions over tables, with which the workflow "

@@ -320,9 +320,9 @@ class RememberingModels(Models):
         self._memory = memory
         self._repeat = repeat
 
-    def asker(self, *, run: str, workflow: str, ledger: Ledger, journal: Journal) -> Asker:
+    def asker(self, *, ledger: Ledger, journal: Journal, **who: Any) -> Asker:
         kept = _KeptReplies(self._memory, ledger, journal, salt=f"{self._repeat}{self._files()}")
-        return super().asker(run=run, workflow=workflow, ledger=ledger, journal=kept)
+        return super().asker(ledger=ledger, journal=kept, **who)
 
     def _files(self) -> str:
         """What tells the model files of this evaluation from others at the same paths."""

@@ -14,6 +14,7 @@ from secondlook.evaluation.comparison import (
     difference_of,
     primary_metric,
 )
+from secondlook.evaluation.evaluated_workflow import workflow_evaluated
 from secondlook.evaluation.figures import Figures
 from secondlook.evaluation.metrics.catalogue import METRICS
 from secondlook.evaluation.numeric import checked_values, numeric_setting
@@ -77,7 +78,7 @@ def sweep_plan(
         raise UsageError(f"{setting.key} cannot be tried: {why}")
     wanted = VALUES if values is None and setting.key == PARAM else values
     chosen = checked_values(setting, wanted)
-    flow = workflow or ("adaptive" if _switch(setting.key) else settings.answer.workflow)
+    flow = workflow or ("adaptive" if _switch(setting.key) else workflow_evaluated(settings))
     reference = _reference(setting.key, flow)
     points: list[tuple[float, str]] = []
     found = [reference]
