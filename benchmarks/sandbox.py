@@ -99,11 +99,11 @@ def measure(names: Sequence[Any], options: argparse.Namespace) -> dict[str, list
         for number in range(options.rounds):
             print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
             for kind, forker in forkers.items():
-                forks = range(in_one_round(options.jobs, options))
+                forks = range(in_one_round(options.jobs, options.rounds))
                 seconds[f"fork {kind}"] += [forker.fork() for _ in forks]
             for sandbox in sandboxes:
                 jobs = options.fresh_jobs if sandbox.name in FRESH else options.jobs
-                each = in_one_round(jobs, options)
+                each = in_one_round(jobs, options.rounds)
                 for kind, code in JOBS.items():
                     tables = () if kind == "pandas" else (table,)
                     took = [checked(sandbox, code, tables) for _ in range(each)]
@@ -111,8 +111,8 @@ def measure(names: Sequence[Any], options: argparse.Namespace) -> dict[str, list
     return seconds
 
 
-def in_one_round(jobs: int, options: argparse.Namespace) -> int:
-    return max(1, jobs // options.rounds)
+def in_one_round(jobs: int, rounds: int) -> int:
+    return max(1, jobs // rounds)
 
 
 def checked(sandbox: Sandbox, code: str, tables: Sequence[Supplied]) -> float:
