@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,13 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
+from secondlook.api.limits import MEGABYTE, upload_too_large
 from secondlook.api.problems import Problem
 from secondlook.library.upload_names import safe_name
 from secondlook.library.uploads import new_staging
 from secondlook.retrieval.parse.suffixes import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from fastapi import Request
@@ -32,10 +31,11 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 FIELD = "files"
-_MEGABYTE = 1 << 20
-_ROOM_LEFT = 64 * _MEGABYTE
+_ROOM_LEFT = 64 * MEGABYTE
 """What an upload must leave on the disk: documents have to be stored too."""
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_MOST_PARTS = 1_000
+"""Files and whatever else a form sends along: millions of tiny parts would take minutes to read."""
 _SEND = "send multipart/form-data with one part named 'files' for each file"
 
 
@@ -49,10 +49,10 @@ class UploadLimits:
     @classmethod
     def of(cls, settings: Settings) -> UploadLimits:
         return cls(
-            upload_bytes=settings.serve.max_upload_mb * _MEGABYTE,
+            upload_bytes=settings.serve.max_upload_mb * MEGABYTE,
             files=settings.serve.files_per_upload,
-            file_bytes=settings.ingest.max_file_mb * _MEGABYTE,
-            table_bytes=settings.ingest.max_table_mb * _MEGABYTE,
+            file_bytes=settings.ingest.max_file_mb * MEGABYTE,
+            table_bytes=settings.ingest.max_table_mb * MEGABYTE,
         )
 
     def most_of(self, name: str) -> int:
@@ -68,27 +68,17 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
         staging = await asyncio.to_thread(new_staging, library)
     except OSError as error:
         raise _unwritable(error) from error
-    blocks = request.stream()
     try:
         receiver = _Receiver(staging, limits)
         parser = MultipartParser(boundary, receiver.callbacks())
-        async for block in blocks:
+        async for block in request.stream():
             await asyncio.to_thread(parser.write, block)
         parser.finalize()
         await asyncio.to_thread(receiver.seal)
     except BaseException as error:
         await asyncio.shield(asyncio.to_thread(staging.discard))
-        if isinstance(error, Exception):
-            await _passed_over(blocks)
         raise _explained(error) from error
     return staging
-
-
-async def _passed_over(blocks: AsyncIterator[bytes]) -> None:
-    """What the client still sends: one that is cut off while it sends never reads the answer."""
-    with suppress(Exception):
-        async for _ in blocks:
-            pass
 
 
 def _explained(error: BaseException) -> BaseException:
@@ -140,6 +130,7 @@ class _Receiver:
 
     staging: Staging
     limits: UploadLimits
+    parts: int = 0
     files: int = 0
     received: int = 0
     ended: bool = False
@@ -168,6 +159,9 @@ class _Receiver:
         self.staging.seal()
 
     def _part_begins(self) -> None:
+        self.parts += 1
+        if self.parts > max(_MOST_PARTS, self.limits.files):
+            raise self._too_many()
         self.header = self.value = self.disposition = b""
         self.current = None
 
@@ -188,24 +182,27 @@ class _Receiver:
             return
         self.files += 1
         if self.files > self.limits.files:
-            raise Problem(
-                413,
-                "too_many_files",
-                f"an upload may have at most {self.limits.files} files",
-                hint="send them in several uploads; serve.files_per_upload sets how many",
-            )
+            raise self._too_many()
         name = safe_name(options[b"filename"].decode("utf-8", "replace"))
         self.current = self.staging.begin(name)
+
+    def _too_many(self) -> Problem:
+        return Problem(
+            413,
+            "too_many_files",
+            f"an upload may have at most {self.limits.files} files",
+            hint="send them in several uploads; serve.files_per_upload sets how many",
+        )
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         self.received += end - start
         if self.received > self.limits.upload_bytes:
-            raise _too_large("an upload", self.limits.upload_bytes, "serve.max_upload_mb")
+            raise upload_too_large("an upload", self.limits.upload_bytes, "serve.max_upload_mb")
         one = self.current
         if one is None:
             return
         if one.size + end - start > (most := self.limits.most_of(one.name)):
-            raise _too_large(f"{one.name!r}", most, "ingest.max_file_mb")
+            raise upload_too_large(f"{one.name!r}", most, "ingest.max_file_mb")
         one.write(data[start:end])
 
     def _part_ends(self) -> None:
@@ -213,12 +210,3 @@ class _Receiver:
 
     def _ends(self) -> None:
         self.ended = True
-
-
-def _too_large(what: str, most: int, setting: str) -> Problem:
-    return Problem(
-        413,
-        "upload_too_large",
-        f"{what} may have at most {most // _MEGABYTE:,} MB",
-        hint=f"add larger files with `secondlook add`, or raise {setting}",
-    )
