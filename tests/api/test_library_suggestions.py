@@ -102,6 +102,16 @@ def test_of_another_language_an_overview_can_be_asked_for(tmp_path: Path) -> Non
         assert made.question == "Summarise hafen"
 
 
+def test_a_table_alone_is_asked_things_of_different_kinds(tmp_path: Path) -> None:
+    with _library(tmp_path, sales_csv=SALES) as library:
+        asked = [one.question for one in suggestions(library, lambda: False)]
+    assert asked == [
+        "What is the mean price by region?",
+        "What is the highest price?",
+        "How many rows are there by region?",
+    ]
+
+
 def test_columns_that_nobody_would_say_are_left_out(tmp_path: Path) -> None:
     strange = "Unnamed: 0,1234,x\n" + "".join(f"a{at},{at},{at * 1.5}\n" for at in range(30))
     with _library(tmp_path, odd_csv=strange) as library:

@@ -41,6 +41,7 @@ _TRIED = 4
 """Questions about one document that are tried: each is a search and a look."""
 _CHARACTERS = 60_000
 _NO_PROSE = frozenset({"code", "csv", "sheet", "json", "jsonl", "xml"})
+_OF_EACH_TABLE = 3
 _GROUPS = 12
 """Most different values of a column that is worth grouping by."""
 _SHORT_TABLE = 100
@@ -100,15 +101,24 @@ def _unless(stopping: Callable[[], bool], found: Iterator[Suggestion]) -> Iterat
 
 
 def about_tables(library: Library, documents: Sequence[DocumentInfo]) -> Iterator[Suggestion]:
-    """One question of each table, and only those that the grammar reads and that compute."""
+    """One question of each table, then further ones of other kinds, and only those that the grammar
+    reads and that compute."""
     desk = library.desk()
     age = {name: at for at, item in enumerate(documents) for name in item.tables}
     newest = sorted(desk.tables(), key=lambda table: age.get(table.name, len(age)))[:_TABLES]
     asked = [_asked(desk, table.id) for table in newest]
-    for one in asked:
-        wordings = (wording for wording in _wordings(one) if _computes(wording, one, asked, desk))
-        if (found := next(wordings, None)) is not None:
+    taken: set[tuple[str, str]] = set()
+    for one in asked * _OF_EACH_TABLE:
+        fresh = (words for words in _wordings(one) if (one.table.id, _kind(words)) not in taken)
+        found = next((words for words in fresh if _computes(words, one, asked, desk)), None)
+        if found is not None:
+            taken.add((one.table.id, _kind(found)))
             yield Suggestion(question=found, why=f"computed from the table {one.table.title}")
+
+
+def _kind(question: str) -> str:
+    """A mean by month and a mean by region are alike."""
+    return " ".join(question.split()[:4])
 
 
 def _wordings(one: AskedTable) -> Iterator[str]:

@@ -1,0 +1,210 @@
+"""Answers on the page: what they rest on, what they are made of, and what can be done next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from tests.support.page import Visitor
+
+SOUNDINGS = "What would a yearly line of soundings cost?"
+CHART = "plot the mean of tonnes by goods"
+UNKNOWN = "Who designed the lighthouse on Cape Varn?"
+CHOICE = "Who voted against the money for dredging? (A) Councillor Whitlock (B) the mayor (C) Captain Okafor"
+SURVEY = "Halvermouth Harbour Survey 2024"
+MINUTES = "Minutes of the Halvermouth town council, 11 June 2024"
+
+
+def test_a_quote_is_marked_in_its_page_and_back_returns_to_the_chip(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.asks(SOUNDINGS).is_answered()
+    expect(visitor.answer).to_contain_text("9,000 crowns")
+    expect(page.locator(".card").first).to_contain_text(f"1 · {SURVEY}")
+    expect(page.locator(".card").first).to_contain_text("page 5")
+    chip = page.locator(".chip[data-citation='1']").first
+    chip.hover()
+    expect(page.get_by_role("tooltip")).to_contain_text("9,000 crowns")
+    chip.click()
+    quote = _record(visitor)["answer"]["citations"][0]["quote"]
+    mark = page.locator("mark")
+    assert mark.inner_text().split() == quote.split()
+    expect(mark).to_be_in_viewport()
+    expect(page.locator(".source-place")).to_contain_text("page 5 of 6")
+    original = page.get_by_role("link", name="Open original at page 5")
+    assert str(original.get_attribute("href")).endswith("/original#page=5")
+    page.get_by_role("button", name="Back").click()
+    expect(mark).to_be_hidden()
+    visitor.has_focus(chip)
+
+
+def test_the_address_of_a_citation_opens_it(visitor: Visitor) -> None:
+    visitor.asks(SOUNDINGS).is_answered()
+    visitor.opens(f"#/runs/{visitor.run}/citations/1")
+    visitor.page.reload()
+    expect(visitor.page.locator("mark")).to_contain_text("9,000 crowns")
+    visitor.page.keyboard.press("Escape")
+    expect(visitor.page.locator("mark")).to_be_hidden()
+
+
+def test_how_it_was_made_is_drawn_and_listed_with_reasons(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.asks(SOUNDINGS).is_answered()
+    for node in ("retrieve", "rerank", "answer"):
+        expect(visitor.node(node)).to_have_attribute("data-state", "done")
+    expect(page.locator("[data-edge='retrieve rerank']")).to_have_attribute("data-taken", "true")
+    steps = page.locator("ol.steps > li")
+    told = [step["node"] for step in _record(visitor)["answer"]["steps"]]
+    assert [step.get_attribute("data-node") for step in steps.all()] == told
+    expect(steps.filter(has_text="corrective").first).to_be_visible()
+    passages = page.get_by_role("region", name="Passages")
+    expect(passages).to_contain_text("Passages: kept")
+    expect(passages.locator("[data-kept=true]").first).to_contain_text("Kept")
+
+
+def test_the_claim_strip_says_what_was_verified_and_why_it_is_sure(visitor: Visitor) -> None:
+    visitor.asks(SOUNDINGS).is_answered()
+    expect(visitor.strip).to_contain_text("1 of 1 claim verified")
+    expect(visitor.strip).to_contain_text("no model calls")
+    expect(visitor.strip.get_by_role("listitem").first).to_have_attribute("data-state", "verified")
+    visitor.strip.get_by_role("button").click()
+    expect(visitor.strip).to_contain_text("It rests on:")
+    visitor.button("Check again").click()
+    expect(visitor.page.get_by_test_id("checked")).to_contain_text("1 of 1 citation verified")
+
+
+def test_a_table_question_gets_a_figure_its_data_and_its_code(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.asks(CHART).is_answered()
+    expect(page.get_by_test_id("figure").locator("svg.main-svg").first).to_be_visible()
+    expect(page.get_by_test_id("figure").locator(".bars .point")).to_have_count(3)
+    expect(page.locator("figcaption")).to_contain_text("timber")
+    visitor.button("Show data").click()
+    expect(page.get_by_role("cell", name="timber")).to_be_visible()
+    visitor.button("Show code").click()
+    expect(page.locator("section.code")).to_contain_text("tonnes")
+    page.get_by_label("How this answer was made").get_by_role("button", name="cargo").click()
+    expect(page.get_by_role("heading", name="First 20 rows")).to_be_visible()
+    expect(page.locator("[data-used=true]").first).to_be_visible()
+
+
+def test_plotly_comes_only_with_a_figure(visitor: Visitor) -> None:
+    fetched: list[str] = []
+    visitor.page.on("request", lambda request: fetched.append(request.url))
+    visitor.asks(SOUNDINGS).is_answered()
+    assert not [url for url in fetched if "plotly" in url]
+    visitor.asks(CHART).is_answered()
+    expect(visitor.page.locator("svg.main-svg").first).to_be_visible()
+    assert [url for url in fetched if "plotly" in url] == [
+        f"{visitor.base_url}/assets/plotly.min.js"
+    ]
+
+
+def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.asks(UNKNOWN).is_answered()
+    none = page.get_by_test_id("no-answer")
+    expect(none).to_have_attribute("data-status", "abstained")
+    expect(none).to_contain_text("Looked at 18 passages of 3 documents")
+    expect(none).to_contain_text("The nearest passages")
+    nearest = none.locator(".nearest button").first
+    passage = _record(visitor)["answer"]["passages"][0]
+    nearest.click()
+    expect(page.locator("mark")).to_have_attribute("data-quoted", "false")
+    expect(page.get_by_role("heading", name=passage["title"])).to_be_visible()
+    page.keyboard.press("Escape")
+    visitor.has_focus(nearest)
+
+
+def test_every_option_of_a_multiple_choice_gets_its_verdict(visitor: Visitor) -> None:
+    visitor.asks(CHOICE).is_answered()
+    choice = visitor.page.get_by_test_id("choice")
+    expect(choice).to_contain_text("Chosen: (A) Councillor Whitlock")
+    options = choice.locator(".option")
+    expect(options).to_have_count(3)
+    expect(options.nth(0)).to_have_attribute("data-chosen", "true")
+    expect(options.nth(0).locator("[data-met=met]")).to_have_count(1)
+    expect(options.nth(1)).to_contain_text("the mayor")
+    expect(options.nth(1)).to_contain_text("not known")
+
+
+def test_a_follow_up_is_understood_from_what_came_before(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.asks("How long is the breakwater?").is_answered()
+    first = visitor.run
+    expect(visitor.answer).to_contain_text("640 metres")
+    visitor.asks("How heavy are its blocks?").is_answered()
+    expect(page.locator(".understood")).to_contain_text("How heavy are the breakwater's blocks?")
+    expect(visitor.answer).to_contain_text("eight tonnes")
+    assert _record(visitor)["after"] == first
+    page.locator(".earlier").get_by_role("link", name="How long is the breakwater?").click()
+    expect(visitor.heading("How long is the breakwater?")).to_be_visible()
+    assert visitor.run == first
+
+
+def test_the_same_is_asked_another_way_with_one_click(visitor: Visitor) -> None:
+    visitor.asks(SOUNDINGS).is_answered()
+    first = visitor.run
+    expect(visitor.page.locator(".route")).to_contain_text("corrective")
+    visitor.button("Ask another way").click()
+    ways = visitor.page.locator(".ways button")
+    expect(ways.filter(has_text="corrective")).to_have_count(0)
+    ways.filter(has_text="linear").click()
+    expect(visitor.page.locator(".route")).to_contain_text("linear")
+    visitor.is_answered()
+    assert visitor.run != first
+    assert _record(visitor)["answer"]["workflow"] == "linear"
+
+
+def test_a_question_is_limited_to_one_document(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.row(MINUTES).get_by_role("button", name=MINUTES).click()
+    visitor.button("Ask only in this").click()
+    limits = page.get_by_role("region", name="Only in these documents")
+    expect(limits).to_contain_text(MINUTES)
+    visitor.asks(SOUNDINGS).is_answered()
+    expect(page.get_by_test_id("no-answer")).to_be_visible()
+    assert {one["title"] for one in _record(visitor)["answer"]["passages"]} == {MINUTES}
+    limits.get_by_role("button").click()
+    expect(limits).to_be_hidden()
+    visitor.asks(SOUNDINGS).is_answered()
+    expect(visitor.answer).to_contain_text("9,000 crowns")
+
+
+def test_an_answer_is_taken_along(visitor: Visitor) -> None:
+    visitor.asks(SOUNDINGS).is_answered()
+    visitor.button("Export").click()
+    with visitor.page.expect_download() as markdown:
+        visitor.page.get_by_role("link", name="Markdown").click()
+    assert "9,000 crowns" in Path(markdown.value.path()).read_text(encoding="utf-8")
+    visitor.button("Export").click()
+    with visitor.page.expect_download() as whole:
+        visitor.page.get_by_role("link", name="JSON").click()
+    stored = json.loads(Path(whole.value.path()).read_text(encoding="utf-8"))
+    assert stored["run"] == visitor.run
+
+
+def test_what_was_asked_before_is_found_again_and_forgotten(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.asks("How thick is the sheet piling of the south quay?").is_answered()
+    run = visitor.run
+    page.get_by_role("link", name="New question").click()
+    expect(page.get_by_role("heading", name="Ask your 3 documents")).to_be_visible()
+    past = page.locator(f"[data-run='{run}']")
+    past.get_by_role("link").click()
+    expect(visitor.answer).to_contain_text("9.5 millimetres")
+    past.get_by_role("button", name="Forget the question").click()
+    past.get_by_role("button", name="Forget", exact=True).click()
+    expect(past).to_have_count(0)
+    expect(page.get_by_role("heading", name="Ask your 3 documents")).to_be_visible()
+    assert httpx.get(f"{visitor.base_url}/api/runs/{run}").status_code == 404
+
+
+def _record(visitor: Visitor) -> dict[str, Any]:
+    """What the server holds of the run on the page."""
+    reply = httpx.get(f"{visitor.base_url}/api/runs/{visitor.run}")
+    return dict(reply.raise_for_status().json())

@@ -1,0 +1,190 @@
+"""Files on the page: the first visit, adding them, those that fail, and taking them out again."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from secondlook.api.library.job import RunningJob
+from secondlook.library import samples_folder
+from tests.support.serving import served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from secondlook.library import Progress
+    from tests.browser.conftest import Visits
+    from tests.support.page import Visitor
+    from tests.support.serving import Serving
+
+SURVEY = "Halvermouth Harbour Survey 2024"
+MINUTES = "Minutes of the Halvermouth town council, 11 June 2024"
+NOTES = b"# Tide notes\n\nThe tide gauge at the north quay was read every hour by Ms Orr.\n"
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A server whose library nobody has filled yet."""
+    with served(tmp_path_factory.mktemp("empty"), serve={"max_upload_mb": 1}) as serving:
+        yield serving
+
+
+@pytest.fixture
+def own(copied: Callable[[], Path]) -> Iterator[Serving]:
+    """A server over a library that a test may take apart."""
+    with served(copied()) as serving:
+        yield serving
+
+
+@pytest.fixture
+def newcomer(visit: Visits, empty: Serving) -> Visitor:
+    return visit(empty.base_url).opens()
+
+
+class Held:
+    """Reading files waits at its first word of progress until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self._progress = RunningJob.progress
+
+    def progress(self, job: RunningJob, told: Progress) -> None:
+        self._progress(job, told)
+        assert self.go_on.wait(60), "nobody let it go on"
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    held = Held()
+    monkeypatch.setattr(RunningJob, "progress", lambda job, told: held.progress(job, told))
+    yield held
+    held.go_on.set()
+
+
+def test_the_first_visit_says_what_to_do(newcomer: Visitor) -> None:
+    page = newcomer.page
+    expect(newcomer.heading("Ask your own documents and tables")).to_be_visible()
+    expect(page.locator(".home .lead").first).to_contain_text("answers from your own files")
+    expect(page.locator(".drop-large")).to_contain_text("They stay on this machine.")
+    expect(page.locator(".library-empty")).to_contain_text("Nothing yet.")
+    expect(page.locator(".suggestions")).to_have_count(0)
+    expect(page.get_by_label("Workflow")).to_have_value("auto")
+
+
+def test_a_pdf_and_a_table_are_read_and_give_three_questions(
+    newcomer: Visitor, held: Held, library: Path
+) -> None:
+    page = newcomer.page
+    newcomer.adds(samples_folder() / "harbour-survey-2024.pdf", library / "cargo.csv")
+    for name in ("harbour-survey-2024.pdf", "cargo.csv"):
+        expect(newcomer.row(name)).to_have_attribute("data-state", re.compile("indexing|waiting"))
+        expect(page.get_by_role("progressbar", name=f"Adding {name}")).to_be_visible()
+    held.go_on.set()
+    for title in (SURVEY, "cargo"):
+        expect(newcomer.row(title)).to_have_attribute("data-state", "ready")
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    questions = page.get_by_role("region", name="Questions your files can answer")
+    expect(questions.get_by_role("button")).to_have_count(3)
+    question = questions.get_by_role("button").filter(has_text="computed from the table").first
+    asked = question.locator("span").inner_text()
+    question.click()
+    expect(newcomer.heading(asked)).to_be_visible()
+    newcomer.is_answered()
+    expect(newcomer.strip).to_contain_text("verified")
+
+
+def test_a_file_that_cannot_be_read_says_why(newcomer: Visitor) -> None:
+    newcomer.adds(_file("broken.pdf", b"%PDF-1.7 and nothing else"))
+    row = newcomer.row("broken.pdf")
+    expect(row).to_have_attribute("data-state", "failed")
+    expect(row.locator(".reason")).not_to_be_empty()
+    newcomer.page.reload()
+    expect(row.locator(".reason")).not_to_be_empty()
+    row.get_by_role("button", name="broken.pdf").click()
+    row.get_by_role("button", name="Take off the list").click()
+    expect(row).to_have_count(0)
+
+
+def test_an_upload_that_is_too_large_is_refused_with_what_to_do(newcomer: Visitor) -> None:
+    newcomer.watch.expects("413")
+    newcomer.adds(_file("long.txt", b"word " * 300_000))
+    notice = newcomer.page.locator(".notice")
+    expect(notice).to_contain_text("at most 1.0 MB")
+    notice.get_by_role("button", name="Close").click()
+    expect(notice).to_have_count(0)
+    expect(newcomer.row("long.txt")).to_have_count(0)
+
+
+def test_files_are_dropped_anywhere_on_the_page(newcomer: Visitor) -> None:
+    page = newcomer.page
+    data = page.evaluate_handle(
+        """(text) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "tide-notes.md", {type: "text/markdown"}));
+          return data;
+        }""",
+        NOTES.decode(),
+    )
+    page.dispatch_event("body", "dragover", {"dataTransfer": data})
+    expect(page.locator(".drop-anywhere")).to_be_visible()
+    page.dispatch_event("body", "drop", {"dataTransfer": data})
+    expect(newcomer.row("Tide notes")).to_have_attribute("data-state", "ready")
+    expect(page.locator(".drop-anywhere")).to_have_count(0)
+
+
+def test_markup_in_names_and_texts_stays_text(newcomer: Visitor) -> None:
+    markup = "<img src=x onerror=alert(1)>"
+    text = f"# {markup}\n\nThe {markup} lamp was made by Ida Voss in Vardal.\n"
+    newcomer.adds(_file("lamp.md", text.encode()))
+    expect(newcomer.row(markup)).to_have_attribute("data-state", "ready")
+    newcomer.asks("Who made the lamp?", workflow="linear").is_answered()
+    newcomer.page.locator("article .card").first.click()
+    expect(newcomer.page.locator(".page-text")).to_contain_text(markup)
+    expect(newcomer.page.locator("img[src=x]")).to_have_count(0)
+
+
+def test_adding_is_stopped(newcomer: Visitor, held: Held) -> None:
+    newcomer.adds(_file("slow.txt", NOTES))
+    row = newcomer.row("slow.txt")
+    row.get_by_role("button", name="slow.txt").click()
+    row.get_by_role("button", name="Stop adding").click()
+    held.go_on.set()
+    expect(row).to_have_count(0)
+
+
+def test_a_document_is_read_and_deleted(own: Serving, visit: Visits) -> None:
+    visitor = visit(own.base_url).opens()
+    row = visitor.row(MINUTES)
+    row.get_by_role("button", name=MINUTES).click()
+    row.get_by_role("button", name="Read").click()
+    expect(visitor.page.locator(".page-text")).to_contain_text("Whitlock")
+    row.get_by_role("button", name="Delete").click()
+    visitor.has_focus(row.get_by_role("button", name="Keep"))
+    row.get_by_role("button", name="Keep").click()
+    expect(row).to_have_count(1)
+    row.get_by_role("button", name="Delete").click()
+    row.get_by_role("button", name="Delete", exact=True).click()
+    expect(row).to_have_count(0)
+    expect(visitor.page.locator(".library-count")).to_contain_text("2 documents")
+    visitor.page.reload()
+    expect(visitor.row(SURVEY)).to_have_attribute("data-state", "ready")
+    expect(row).to_have_count(0)
+
+
+def test_a_table_shows_its_columns_and_first_rows(visitor: Visitor) -> None:
+    row = visitor.row("cargo")
+    row.get_by_role("button", name="cargo").click()
+    row.get_by_role("button", name="See table").click()
+    rows = visitor.page.get_by_role("region", name="First rows of")
+    expect(rows.get_by_role("columnheader")).to_have_text(["month", "goods", "tonnes"])
+    expect(rows.get_by_role("row")).to_have_count(21)
+    expect(visitor.page.locator(".source-place").first).to_contain_text("36 rows, 3 columns")
+
+
+def _file(name: str, data: bytes) -> dict[str, Any]:
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": data}

@@ -1,0 +1,167 @@
+"""A run on the page while it goes on. The model answers when the test lets it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.asking_http import QUESTION, Gate, gated_server, library_at
+from tests.support.page import PATIENCE_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.browser.conftest import Visits
+    from tests.support.page import Visitor
+    from tests.support.serving import Serving
+
+Gated = tuple["Serving", Gate]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("texts")
+    library_at(folder)
+    return folder
+
+
+@pytest.fixture
+def gated(texts: Path) -> Iterator[Gated]:
+    """One question at a time, and one more may wait."""
+    with gated_server(texts, serve={"concurrency": 1, "queue": 1}) as made:
+        yield made
+
+
+@pytest.fixture
+def asking(gated: Gated, visit: Visits) -> Visitor:
+    """A person whose question waits for the model."""
+    serving, gate = gated
+    visitor = visit(serving.base_url).opens()
+    visitor.asks(QUESTION, workflow="linear")
+    assert gate.asked.acquire(timeout=PATIENCE_MS / 1000)
+    return visitor
+
+
+def test_the_graph_lights_up_as_the_run_goes_on(gated: Gated, asking: Visitor) -> None:
+    for node in ("retrieve", "rerank"):
+        expect(asking.node(node)).to_have_attribute("data-state", "done")
+    expect(asking.node("answer")).to_have_attribute("data-state", "running")
+    expect(asking.node("finish")).to_have_attribute("data-state", "idle")
+    edge = asking.page.locator("[data-edge='rerank answer']")
+    expect(edge).to_have_attribute("data-taken", "true")
+    expect(asking.page.locator("ol.steps [data-state=running]")).to_have_attribute(
+        "data-node", "answer"
+    )
+    gated[1].open()
+    asking.is_answered()
+    for node in ("answer", "finish"):
+        expect(asking.node(node)).to_have_attribute("data-state", "done")
+
+
+def test_while_it_runs_the_page_says_what_is_done_and_keeps_its_place(
+    gated: Gated, asking: Visitor
+) -> None:
+    page = asking.page
+    working = page.get_by_test_id("working")
+    expect(working).to_contain_text("Writing the answer from its passages")
+    expect(asking.article).to_have_attribute("aria-busy", "true")
+    expect(page.locator(".sources .card").first).to_contain_text("survey")
+    announcer = page.get_by_test_id("announcer")
+    expect(announcer).not_to_be_empty()
+    heading = asking.heading(QUESTION).bounding_box()
+    cards = page.locator(".sources").bounding_box()
+    gated[1].open()
+    asking.is_answered()
+    expect(working).to_have_count(0)
+    expect(announcer).to_contain_text("The answer is here.")
+    assert asking.heading(QUESTION).bounding_box() == heading
+    after = page.locator(".sources").bounding_box()
+    assert cards is not None
+    assert after is not None
+    assert after["y"] == cards["y"]
+
+
+def test_a_run_is_stopped_and_taken_up_again(gated: Gated, asking: Visitor) -> None:
+    asking.button("Stop").click()
+    asking.is_answered("stopped")
+    expect(asking.page.locator(".ended")).to_contain_text(re.compile(r"Stopped after \d steps"))
+    expect(asking.node("answer")).not_to_have_attribute("data-state", "running")
+    assert _status(asking) in {"stopped", "interrupted"}
+    gated[1].open()
+    asking.button("Go on").click()
+    asking.is_answered()
+    expect(asking.answer).to_contain_text("7.8 metres")
+
+
+def test_a_reload_joins_the_run_again_and_loses_nothing(gated: Gated, asking: Visitor) -> None:
+    run = asking.run
+    before = _seen(asking)
+    asking.page.reload()
+    expect(asking.heading(QUESTION)).to_be_visible()
+    expect(asking.node("answer")).to_have_attribute("data-state", "running")
+    assert asking.run == run
+    assert _seen(asking) == before
+    gated[1].open()
+    asking.is_answered()
+    expect(asking.answer).to_contain_text("7.8 metres")
+    told = httpx.get(f"{asking.base_url}/api/runs/{run}").json()["answer"]
+    steps = asking.page.locator("ol.steps > li")
+    assert [step.get_attribute("data-node") for step in steps.all()] == [
+        step["node"] for step in told["steps"]
+    ]
+
+
+def test_a_cut_line_is_told_and_joined_again(gated: Gated, asking: Visitor) -> None:
+    """The stream breaks when the run of another visit... """
+
+
+def test_a_person_who_went_elsewhere_finds_the_answer_later(
+    gated: Gated, asking: Visitor
+) -> None:
+    run = asking.run
+    asking.page.get_by_role("link", name="New question").click()
+    past = asking.page.locator(f"[data-run='{run}']")
+    expect(past).to_have_attribute("data-status", "running")
+    gated[1].open()
+    past.get_by_role("link").click()
+    asking.is_answered()
+    expect(asking.answer).to_contain_text("7.8 metres")
+
+
+def test_the_next_in_line_is_told_so_and_one_too_many_what_to_do(
+    gated: Gated, asking: Visitor, visit: Visits
+) -> None:
+    second = visit(asking.base_url).opens().asks(QUESTION, workflow="linear")
+    expect(second.page.get_by_test_id("working")).to_contain_text("Next in line")
+    third = visit(asking.base_url)
+    third.watch.expects("429")
+    third.opens().asks(QUESTION, workflow="linear").is_answered("lost")
+    expect(third.page.get_by_role("alert")).to_be_visible()
+    gated[1].open()
+    second.is_answered()
+    third.button("Ask again").click()
+    third.is_answered()
+
+
+def test_with_reduced_motion_nothing_moves(gated: Gated, asking: Visitor) -> None:
+    moving = "document.getAnimations().filter((one) => one.playState === 'running').length"
+    expect(asking.node("answer")).to_have_attribute("data-state", "running")
+    assert asking.page.evaluate(moving) > 0
+    asking.page.emulate_media(reduced_motion="reduce")
+    assert asking.page.evaluate(moving) == 0
+
+
+def _status(visitor: Visitor) -> str:
+    return str(httpx.get(f"{visitor.base_url}/api/runs/{visitor.run}").json()["status"])
+
+
+def _seen(visitor: Visitor) -> list[tuple[str | None, str | None]]:
+    steps = visitor.page.locator("ol.steps > li")
+    return [
+        (step.get_attribute("data-node"), step.get_attribute("data-state")) for step in steps.all()
+    ]
