@@ -16,6 +16,7 @@ import psutil  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from secondlook.errors import Damaged, ExtractionError, NoText, TableError
+from secondlook.tables import worker as table_worker
 from secondlook.tables.reading import STAGE_PREFIX, read_tables, table_from_rows
 from secondlook.tables.worker import Worker, WorkerLimits
 
@@ -148,6 +149,25 @@ def test_closing_ends_a_busy_worker() -> None:
     assert worker.pid is None
     with pytest.raises(TableError, match="closed"):
         select(worker, "SELECT 1")
+
+
+def test_closing_ends_a_worker_that_is_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in that moment left its task running until its time was over."""
+    worker = Worker()
+    start = table_worker._start
+
+    def closed_meanwhile() -> subprocess.Popen[bytes]:
+        closer.start()
+        assert worker._closed.wait(30)
+        return start()
+
+    closer = threading.Thread(target=worker.close)
+    monkeypatch.setattr(table_worker, "_start", closed_meanwhile)
+    with pytest.raises(TableError, match="closed"):
+        select(worker, ENDLESS)
+    closer.join(30)
+    assert not closer.is_alive()
+    assert worker.pid is None
 
 
 def test_threads_share_a_worker(worker: Worker) -> None:

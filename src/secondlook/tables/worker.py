@@ -135,6 +135,10 @@ class Worker:
             self._drop()
         if self._process is None:
             self._process = _Process(self._limits)
+        if self._closed.is_set():
+            # `close()` came while the process started, and found none to end.
+            self._process.kill()
+            raise TableError("the worker for tables is closed")
         return self._process
 
     def _drop(self) -> None:
