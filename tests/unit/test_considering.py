@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from secondlook.nodes.considering.apart import MOST_PARTS, apart, shared_head
 from secondlook.nodes.considering.documents import asks_for_account, from_documents
-from secondlook.nodes.considering.over_tables import BY_CODE, Signs, named_column, table_signs
+from secondlook.nodes.considering.over_tables import BY_CODE, named_column
+from secondlook.nodes.considering.signs import Signs, signs_of
 from secondlook.nodes.considering.summing import summary_scope
 from secondlook.settings.workflows import AutoSettings
 from secondlook.tables.table import Column, Table
@@ -147,7 +148,7 @@ def signs(question: str, **given: Any) -> Signs:
     desk = given.pop("desk", customers())
     thorough = given.pop("thorough", False)
     made = context(question, desk=desk, **given)
-    return asyncio.run(table_signs(made, question, thorough=thorough))
+    return asyncio.run(signs_of(made, question, thorough=thorough))
 
 
 def test_a_measure_of_a_column_is_certain() -> None:

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes.considering.deciding import ANALYST, SUMMARY, kind_of
 from secondlook.nodes.considering.documents import from_documents
-from secondlook.nodes.considering.over_tables import table_signs
+from secondlook.nodes.considering.signs import signs_of
 from secondlook.nodes.multiple_choice import parsed
 from secondlook.state import CallData, Calls, Question, Trace, next_call, step
 
@@ -68,7 +68,7 @@ async def _other(context: Context, state: ToLookAgain, first: CallData) -> CallD
 
 
 async def _tables_may_answer(context: Context, question: str) -> bool:
-    return (await table_signs(context, question, thorough=True)).named
+    return (await signs_of(context, question, thorough=True)).named
 
 
 def _call(first: CallData, workflow: str) -> CallData:

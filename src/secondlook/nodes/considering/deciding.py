@@ -6,11 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from secondlook.nodes.analysing.at_hand import tables_of
 from secondlook.nodes.considering.apart import apart, shared_head
 from secondlook.nodes.considering.documents import from_documents
-from secondlook.nodes.considering.in_documents import looked
-from secondlook.nodes.considering.over_tables import Signs, table_signs
+from secondlook.nodes.considering.signs import Signs, signs_of
 from secondlook.nodes.considering.summing import summary_scope
 from secondlook.nodes.multiple_choice import parsed
 from secondlook.state import CallData
@@ -60,7 +58,7 @@ async def _summed(context: Context, question: str, scope: Scope) -> Scope | None
 
 
 async def _decided_as_a_whole(runtime: Runtime[Context], question: str, scope: Scope) -> Decision:
-    signs = await table_signs(runtime.context, question)
+    signs = await signs_of(runtime.context, question)
     if signs.certain:
         return _one(ANALYST, question, scope, signs.why)
     if not signs.likely:
@@ -73,6 +71,8 @@ async def _surer(runtime: Runtime[Context], question: str, scope: Scope, signs: 
     context = runtime.context
     if not context.settings.auto.enable_comparison:
         return _one(ANALYST, question, scope, signs.why)
+    from secondlook.nodes.considering.in_documents import looked  # few questions are close calls
+
     look = await looked(runtime, question, scope)
     if signs.likely >= look.likely or _is_of_a_table(context, look.document):
         chosen = _one(ANALYST, question, scope, signs.why)
@@ -84,9 +84,8 @@ async def _surer(runtime: Runtime[Context], question: str, scope: Scope, signs: 
 def _is_of_a_table(context: Context, document: str | None) -> bool:
     """What a passage of such a document tells, its table tells better. A document's id is the
     start of its SHA-256."""
-    return document is not None and any(
-        table.sha256.startswith(document) for table in tables_of(context)
-    )
+    tables = () if context.desk is None else context.desk.tables()
+    return document is not None and any(table.sha256.startswith(document) for table in tables)
 
 
 async def _of_both_kinds(runtime: Runtime[Context], question: str, scope: Scope) -> Decision | None:
@@ -95,7 +94,7 @@ async def _of_both_kinds(runtime: Runtime[Context], question: str, scope: Scope)
     for parts in (apart(question), shared_head(question)):
         if len(parts) == 1:
             continue
-        over = [(await table_signs(context, part)).named for part in parts]
+        over = [(await signs_of(context, part)).named for part in parts]
         if any(over) and not all(over):
             return Decision(_by_kind(context, parts, over, scope), both=True)
     return None

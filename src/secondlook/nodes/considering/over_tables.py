@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.errors import TableError
 from secondlook.nodes.analysing.at_hand import asked_tables, embedding, resolver, tables_of
 from secondlook.nodes.analysing.confidence import shipped, signals
 from secondlook.nodes.concepts import asks_for_concept, asks_for_data, entry_for, term_of
+from secondlook.nodes.considering.signs import Signs
 from secondlook.tables.asking import reading_data, understand
 
 if TYPE_CHECKING:
@@ -30,19 +30,6 @@ BY_CODE = 0.5
 half that nobody knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """What speaks for the tables."""
-
-    likely: float = 0.0
-    """How likely the tables give the right answer; 0 where they give none."""
-    certain: bool = False
-    """Nobody else need be asked."""
-    named: bool = False
-    """It names what the tables hold, whether or not anybody can compute what it asks."""
-    why: str = ""
-
-
 def named_column(question: str, tables: Sequence[Table]) -> str | None:
     """`'price' of sales.csv` where the question names a column, word for word."""
     said = _words(question)
@@ -58,8 +45,6 @@ async def table_signs(context: Context, question: str, *, thorough: bool = False
     """`thorough` also reads a question that shares no word with any table: what it names may stand
     in the cells."""
     tables = tables_of(context)
-    if not tables:
-        return Signs()
     if asks_for_concept(question) and entry_for(term_of(question)) is not None:
         return Signs(1.0, certain=True, why="It asks what a term of statistics means")
     named = named_column(question, tables)
