@@ -309,7 +309,10 @@ def _tell(report: dict[str, Any]) -> None:
             f"processors  {each['peak_mb']:7.0f} MB"
         )
     for on, ratio in report["ratios"].items():
-        print(f"  ours / SUMMARIZE, {on}: {ratio['seconds']:.2f} (target {TARGET})")
+        print(
+            f"  ours / SUMMARIZE, {on}: {ratio['seconds']:.2f} in time, "
+            f"{ratio['processor_seconds']:.2f} in processor time (target {TARGET})"
+        )
     for name in report["not_installed"]:
         print(f"  {name}: not installed")
 
