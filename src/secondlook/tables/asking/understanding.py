@@ -44,6 +44,10 @@ MEASURED = re.compile(
     r"\b(?:mean|average|median|total|typical|combined) (\w+) (?:of|per|for|in|by|across|at)\b",
     re.IGNORECASE,
 )
+_QUANTITIES = """number count value amount quantity figure percentage percent share proportion
+formula observation result"""
+QUANTITIES = STEMMED_FILLER | {stem(one) for one in _QUANTITIES.split()}
+"""Words that measure nothing by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ def _measures_something_else(reading: Reading, question: str) -> bool:
     words = {stem(atom.text) for text in known for atom in atoms(text)}
     return any(
         noun.casefold() not in STOP_WORDS
-        and stem(noun.casefold()) not in STEMMED_FILLER
+        and stem(noun.casefold()) not in QUANTITIES
         and not any(same_word(stem(noun.casefold()), one) for one in words)
         for noun in MEASURED.findall(question)
     )
