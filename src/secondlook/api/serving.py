@@ -155,6 +155,6 @@ def _logging(*, debug: bool) -> dict[str, Any]:
         "handlers": {"stderr": handler},
         "loggers": {
             name: {"handlers": ["stderr"], "level": level, "propagate": False}
-            for name in ("uvicorn", "secondlook")
+            for name in ("uvicorn", "secondlook", "python_multipart")
         },
     }

@@ -1,0 +1,307 @@
+"""Uploads made to do harm: each gets a clear answer, and nothing of it is left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+import threading
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from secondlook.library.upload_names import MOST_BYTES
+from tests.support.hostile import MUST_FAIL, hostile_files
+from tests.support.hostile_forms import CANARY
+from tests.support.hostile_uploads import END, NAMES, Wire, broken, part, pieces, sent
+from tests.support.library_http import HARBOUR, LIBRARY, OWN, documents, ended, post, stored
+from tests.support.serving import client_of, served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fastapi.testclient import TestClient
+
+    from tests.support.serving import Serving
+
+SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
+BROKEN_FORMS = 3000 if SOAK else 150
+AT_ONCE = 50
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Deep enough that what climbs out of it is still seen."""
+    return tmp_path_factory.mktemp("fuzz").joinpath("a", "b", "c")
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where temporary files go, of the processes that read files too."""
+    folder = tmp_path_factory.mktemp("scratch")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("TMPDIR", "TEMP", "TMP"):
+            patch.setenv(name, str(folder))
+        patch.setattr(tempfile, "tempdir", None)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def running(place: Path, scratch: Path) -> Iterator[TestClient]:
+    with client_of(place) as client:
+        assert documents(client) == {}
+        yield client
+
+
+@pytest.fixture
+def client(running: TestClient, place: Path, scratch: Path) -> Iterator[TestClient]:
+    """Whatever a test sends: once its documents are deleted, nothing is there any more."""
+    before = _around(place)
+    yield running
+    _clear(running)
+    assert _around(place) == before
+    assert stored(place) == []
+    assert list(scratch.iterdir()) == []
+    assert running.get("/api/ready").status_code == 200
+
+
+def _around(place: Path) -> list[Path]:
+    """Every file but those of the catalog, the index and the runs."""
+    own = tuple(str(place / name) for name in ("runs.db", "library/g"))
+    found = (path for path in place.parents[2].rglob("*") if path.is_file())
+    return sorted(path for path in found if not str(path).startswith(own))
+
+
+def _clear(client: TestClient) -> None:
+    for job in client.get(f"{LIBRARY}/documents").json()["jobs"]:
+        ended(client, job["id"])
+    while listed := client.get(f"{LIBRARY}/documents").json()["documents"]:
+        for item in listed:
+            client.delete(f"{LIBRARY}/documents/{item['id']}")
+
+
+def _problem(response: Any) -> tuple[int, str]:
+    assert response.headers["content-type"] == "application/problem+json", response.text
+    told = response.json()
+    assert told["detail"]
+    assert told["hint"]
+    return response.status_code, told["code"]
+
+
+# What is in the files
+
+
+def _chosen(secret: Path) -> list[tuple[str, bytes]]:
+    """Of the hostile files those that an upload is most often abused with; all of them in a
+    soak."""
+    often = ("archive/", "named/", "text/empty", "pdf/encrypted", "office/inflated", "noise/random")
+    slow = ("archive/bomb-many", "archive/bomb-overlapping", "archive/comment")
+    return [
+        (item.name, item.data)
+        for item in hostile_files(secret)
+        if SOAK or (item.name.startswith(often) and not item.name.startswith(slow))
+    ]
+
+
+@pytest.mark.unmeasured
+def test_bombs_and_disguises_end_with_a_reason(
+    client: TestClient, place: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(CANARY, "utf-8")
+    chosen = [(path.replace("/", "-"), data) for path, data in _chosen(secret)]
+    must_fail = tuple(start.replace("/", "-") for start in MUST_FAIL)
+    for at in range(0, len(chosen), AT_ONCE - 1):
+        job = _taken(client, *chosen[at : at + AT_ONCE - 1], ("good.md", HARBOUR.encode()))
+        assert (job["status"], job["error"]) == ("done", None)
+        for file in job["files"]:
+            assert file["status"] in {"ready", "unchanged", "failed"}, file
+            assert file["status"] == "failed" or not file["name"].startswith(must_fail), file
+            assert file["reason"] or file["status"] != "failed", file
+            assert "0x" not in (file["reason"] or ""), file
+        kept = {file["name"] for file in job["files"] if file["status"] != "failed"}
+        assert "good.md" in kept
+        assert set(stored(place)) >= kept
+        assert set(stored(place)).isdisjoint(_failed(job))
+    assert not any(CANARY in hit["text"] for hit in _found(client, CANARY))
+
+
+def _taken(client: TestClient, *files: tuple[str, bytes]) -> dict[str, Any]:
+    response = post(client, *files)
+    assert response.status_code == 202, response.text
+    return ended(client, response.json()["id"])
+
+
+def _failed(job: dict[str, Any]) -> set[str]:
+    return {file["name"] for file in job["files"] if file["status"] == "failed"}
+
+
+def _found(client: TestClient, query: str) -> list[dict[str, Any]]:
+    response = client.post(f"{LIBRARY}/search", json={"query": query, "k": 20})
+    assert response.status_code == 200, response.text
+    return list(response.json()["hits"])
+
+
+# What they are called
+
+
+def test_no_name_leads_out_of_the_folder(client: TestClient, place: Path) -> None:
+    body = b"".join(part(name, f"{HARBOUR} Number {at}.".encode()) for at, name in enumerate(NAMES))
+    response = sent(client, body + END)
+    assert response.status_code == 202, response.text
+    job = ended(client, response.json()["id"])
+    assert job["status"] == "done"
+    assert len(job["files"]) == len(NAMES)
+    there = stored(place)
+    assert set(there) == {file["name"] for file in job["files"] if file["status"] == "ready"}
+    assert len({name.casefold() for name in there}) == len(there)
+    for name in there:
+        assert len(name.encode()) <= MOST_BYTES
+        assert name.isprintable()
+        assert not set(name) & set('/\\:*?"<>|')
+
+
+def test_a_thousand_files_are_too_many(client: TestClient, place: Path) -> None:
+    body = b"".join(part(f"{at}.txt", b"words") for at in range(1000))
+    assert _problem(sent(client, body + END)) == (413, "too_many_files")
+    fields = b"".join(part(f"{at}.txt", b"words", field=b"other") for at in range(2000))
+    assert _problem(sent(client, fields + END)) == (413, "too_many_files")
+    assert stored(place) == []
+    assert documents(client) == {}
+
+
+# How they are sent
+
+
+@pytest.mark.parametrize(
+    ("body", "boundary", "status", "code"),
+    [
+        (b"", "cut", 422, "malformed_upload"),
+        (b"no form at all", "cut", 422, "malformed_upload"),
+        (END, "cut", 422, "no_files"),
+        (part("a.txt", b"x"), "cut", 422, "malformed_upload"),
+        (part("a.txt", b"x") + END, "other", 422, "malformed_upload"),
+        (part("a.txt", b"x") + END, "x" * 300, 422, "malformed_upload"),
+        (part("a.txt", b"x") + END, '""', 415, "not_multipart"),
+        (b"--cut\r\n\r\nno headers\r\n" + END, "cut", 422, "no_files"),
+        (part("a.txt", b"x", field=b"other") + END, "cut", 422, "no_files"),
+        (part("x" * 1_000_000, b"x") + END, "cut", 422, "malformed_upload"),
+        (b"--cut\r\n" + b"A: b\r\n" * 100_000 + b"\r\n" + END, "cut", 422, "malformed_upload"),
+        (b"--cut\r\nno colon\r\n\r\nx\r\n" + END, "cut", 422, "malformed_upload"),
+    ],
+    ids=range(12),
+)
+def test_odd_forms(client: TestClient, body: bytes, boundary: str, status: int, code: str) -> None:
+    assert _problem(sent(client, body, boundary=boundary)) == (status, code)
+
+
+@pytest.mark.unmeasured
+def test_broken_forms(client: TestClient) -> None:
+    """Whatever is sent, the server understands it or says why not; never that it failed itself."""
+    rng = random.Random(20240229)
+    seen = set()
+    for _ in range(BROKEN_FORMS):
+        body = broken(rng, pieces(rng))
+        response = sent(client, body)
+        seen.add(response.status_code)
+        if response.status_code == 202:
+            assert ended(client, response.json()["id"])["status"] == "done", body
+        else:
+            status, code = _problem(response)
+            assert (status, code) in {(422, "malformed_upload"), (422, "no_files")}, body
+    assert seen == {202, 422}
+
+
+# On the wire
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with served(tmp_path_factory.mktemp("wire")) as serving:
+        yield serving
+
+
+@pytest.fixture
+def uploads(server: Serving) -> Iterator[Path]:
+    folder: Path = server.app.state.served.libraries.path("default") / "uploads"
+    yield folder
+    _until(lambda: not list(folder.glob("*")))
+    assert httpx.get(f"{server.base_url}/api/health").status_code == 200
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    """Looks again and again; the machine may be busy."""
+    waiting = threading.Event()
+    assert any(holds() or waiting.wait(0.01) for _ in range(3000)), "it did not happen"
+
+
+@pytest.mark.parametrize("politely", [True, False])
+@pytest.mark.parametrize("chunked", [True, False])
+def test_uploads_that_stop_half_way(
+    server: Serving, uploads: Path, *, chunked: bool, politely: bool
+) -> None:
+    wire = Wire.to(server.base_url)
+    body = part("a.txt", b"words " * 1000) + part("b.txt", b"more ")
+    for cut in (0, 1, 20, 60, 100, 3000, len(body) - 20, len(body)):
+        begun = body[:cut]
+        if chunked:
+            data = wire.head("Transfer-Encoding: chunked") + b"%x\r\n%s" % (len(body), begun)
+        else:
+            data = wire.head(f"Content-Length: {len(body) + len(END)}") + begun
+        wire.leave_after(data, politely=politely)
+        _until(lambda: not list(uploads.glob("*")))
+
+
+@pytest.mark.unmeasured
+def test_more_than_an_upload_may_have(server: Serving, uploads: Path, tmp_path: Path) -> None:
+    """A declared size, and one that is only found out: the sender reads why in both cases."""
+    path = f"{server.base_url}{LIBRARY}/documents"
+    large = tmp_path / "large"
+    with large.open("wb") as out:
+        out.truncate(230 << 20)
+    with large.open("rb") as source, httpx.Client(timeout=120) as client:
+        response = client.post(path, files={"files": ("large.txt", source)}, headers=OWN)
+        assert _problem(response) == (413, "upload_too_large")
+        assert "200 MB" in response.json()["detail"]
+        kind = {**OWN, "Content-Type": "multipart/form-data; boundary=cut"}
+        response = client.post(path, content=_without_end(230), headers=kind)
+        assert _problem(response) == (413, "upload_too_large")
+
+
+def _without_end(megabytes: int) -> Iterator[bytes]:
+    yield part("large.txt", b"")[:-2]
+    block = bytes(1 << 20)
+    for _ in range(megabytes):
+        yield block
+
+
+def test_whoever_asks_before_sending_need_not_send(server: Serving, uploads: Path) -> None:
+    import socket
+
+    wire = Wire.to(server.base_url)
+    head = wire.head(f"Content-Length: {900 << 20}", "Expect: 100-continue")
+    with socket.create_connection((wire.host, wire.port), timeout=30) as line:
+        line.sendall(head)
+        assert line.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
+def test_what_is_refused_is_heard_out_whoever_refuses_it(server: Serving, uploads: Path) -> None:
+    """A library that is not there: the answer comes when all is sent, not while it is."""
+    files = {"files": ("a.txt", bytes(20 << 20))}
+    path = f"{server.base_url}/api/libraries/nowhere/documents"
+    response = httpx.post(path, files=files, headers=OWN, timeout=60)
+    assert response.status_code == 404
+
+
+def test_nobody_is_heard_out_for_ever(
+    server: Serving, uploads: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import socket
+
+    monkeypatch.setattr("secondlook.api.limits._SECONDS_TO_DROP", 0.2)
+    wire = Wire.to(server.base_url)
+    with socket.create_connection((wire.host, wire.port), timeout=30) as line:
+        line.sendall(wire.head(f"Content-Length: {900 << 20}") + b"and then nothing")
+        assert line.recv(100).startswith(b"HTTP/1.1 413 ")
