@@ -46,6 +46,7 @@ def test_the_page_is_shown_and_asked_for_again(built: TestClient) -> None:
         assert reply.status_code == 200
         assert reply.text == "<title>Page</title>"
         assert reply.headers["cache-control"] == "no-cache"
+    assert built.head("/", headers=HTML).status_code == 200
 
 
 def test_its_files_may_be_kept_for_ever(built: TestClient) -> None:

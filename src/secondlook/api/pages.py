@@ -70,7 +70,7 @@ async def plotly() -> Response:
     return FileResponse(script, headers={"cache-control": "public, max-age=86400"})
 
 
-@router.get("/")
+@router.api_route("/", methods=["GET", "HEAD"])
 async def index() -> Response:
     if is_built():
         return FileResponse(BUILT / "index.html", headers={"cache-control": _ASK_AGAIN})
