@@ -6,8 +6,10 @@ that nothing is downloaded; the two packages themselves must come from the wheel
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -16,20 +18,28 @@ import venv
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 import secondlook_weights
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS_LIMIT = 95_000_000
-MAIN_LIMIT = 1_600_000
+MAIN_LIMIT = 2_200_000
+PAGE_LIMIT = 450_000
+"""Bytes of scripts and styles, before compression. Plotly is not among them."""
 SEARCH_KEYS = {"id", "document", "title", "page", "start", "end", "text", "score"} | {
     "dense_rank",
     "lexical_rank",
     "rerank_score",
 }
 PACKAGES = ("secondlook", "secondlook_weights")
+_REFERRED = re.compile(r"""(?:src|href)="([^"]+)\"""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,7 @@ class Installed:
         done = subprocess.run(
             [str(self.scripts / command[0]), *command[1:]],
             cwd=self.home,
-            env=self._environment(),
+            env=self.environment(),
             capture_output=True,
             encoding="utf-8",
             timeout=300,
@@ -57,7 +67,7 @@ class Installed:
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         kept = ("PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "LANG")
         passed = {name: os.environ[name] for name in kept if name in os.environ}
         places = ("HOME", "USERPROFILE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA")
@@ -113,6 +123,21 @@ def test_main_wheel_holds_the_package_and_nothing_else(wheels: dict[str, Path]) 
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if "test" in name or name.endswith((".onnx", ".pyc"))]
     assert wheels["main"].stat().st_size < MAIN_LIMIT
+
+
+def test_main_wheel_holds_the_page_as_it_is_built(wheels: dict[str, Path]) -> None:
+    with zipfile.ZipFile(wheels["main"]) as archive:
+        sizes = {
+            info.filename.removeprefix("secondlook/web"): info.file_size
+            for info in archive.infolist()
+            if info.filename.startswith("secondlook/web/")
+        }
+        page = archive.read("secondlook/web/index.html").decode()
+    referred = _REFERRED.findall(page)
+    assert {Path(name).suffix for name in referred} >= {".js", ".css"}
+    assert set(referred) <= set(sizes), "the page refers to what is not in the wheel"
+    assert "/licences.md" in sizes
+    assert sum(size for name, size in sizes.items() if name.endswith((".js", ".css"))) < PAGE_LIMIT
 
 
 def test_weights_wheel_holds_both_models_and_stays_small(wheels: dict[str, Path]) -> None:
@@ -172,3 +197,32 @@ def test_add_and_search_work_outside_the_clone(installed: Installed) -> None:
     assert found["hits"][0]["rerank_score"] is not None, "the reader did not run"
     status = json.loads(installed.run("secondlook", "status", "--json"))
     assert Path(status["path"]).is_relative_to(installed.home)
+
+
+def test_page_is_served_outside_the_clone_and_without_node(installed: Installed) -> None:
+    with _serving(installed) as client:
+        page = client.get("/")
+        assert page.status_code == 200
+        assert "<title>Secondlook</title>" in page.text
+        for name in _REFERRED.findall(page.text):
+            assert client.get(name).status_code == 200, name
+        assert client.get("/docs").status_code == 200
+        assert client.get("/api/ready").json()["ready"] is True
+
+
+@contextlib.contextmanager
+def _serving(installed: Installed) -> Iterator[httpx.Client]:
+    """A server of the installed wheel that finds no other program than those of its environment."""
+    command = [str(installed.scripts / "secondlook"), "serve", "--port", "0", "--json", "--quiet"]
+    environment = {**installed.environment(), "PATH": str(installed.scripts)}
+    with subprocess.Popen(
+        command, cwd=installed.home, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as server:
+        assert server.stdout is not None
+        try:
+            started = json.loads(server.stdout.readline())
+            with httpx.Client(base_url=started["url"], timeout=60, trust_env=False) as client:
+                yield client
+        finally:
+            server.terminate()
+    assert server.returncode == 0
