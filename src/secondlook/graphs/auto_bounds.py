@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes.considering.deciding import ANALYST, CHOOSING, SUMMARY
-from secondlook.nodes.look_again import MOST_CALLS
+from secondlook.nodes.look_again import MOST_CALLS, PLAIN
 
 if TYPE_CHECKING:
     from secondlook.settings import Settings
@@ -19,7 +19,7 @@ def called(settings: Settings) -> tuple[str, ...]:
     """The workflows that it may call, each once."""
     chosen = settings.auto
     from_documents = (chosen.one_fact, chosen.several_facts, chosen.account)
-    return tuple(dict.fromkeys((*from_documents, CHOOSING, ANALYST, SUMMARY)))
+    return tuple(dict.fromkeys((*from_documents, PLAIN, CHOOSING, ANALYST, SUMMARY)))
 
 
 def most_visits(settings: Settings) -> int:  # noqa: ARG001  # every workflow is asked by settings

@@ -49,7 +49,7 @@ def put_together(
     if second.claims:
         attempts = first.attempts + second.attempts
         return second.model_copy(update={"attempts": attempts})
-    return _neither(calls, first, second)
+    return first if calls[0]["kind"] == calls[1]["kind"] else _neither(calls, first, second)
 
 
 def _neither(calls: Sequence[CallData], first: Answer, second: Answer) -> Answer:

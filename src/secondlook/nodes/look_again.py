@@ -12,12 +12,16 @@ from secondlook.nodes.considering.deciding import ANALYST, SUMMARY, kind_of
 from secondlook.nodes.considering.documents import from_documents
 from secondlook.nodes.considering.signs import signs_of
 from secondlook.nodes.multiple_choice import parsed
+from secondlook.nodes.ranking import texts
+from secondlook.reading.languages import foreign
 from secondlook.state import CallData, Calls, Question, Trace, next_call, step
 
 if TYPE_CHECKING:
     from secondlook.answer import StopReason
 
 MOST_CALLS: Final = 2
+PLAIN: Final = "linear"
+"""The workflow that grades nothing."""
 _NOT_THERE: Final[frozenset[StopReason]] = frozenset(
     {"no_evidence", "low_confidence", "attempts_exhausted", "no_progress", "cannot_proceed"}
 )
@@ -38,10 +42,15 @@ async def look_again(state: ToLookAgain, runtime: Runtime[Context]) -> LookedAga
     if not _worth_another(state, runtime.context):
         return _done(state)
     first = state["calls"][0]
-    other = await _other(runtime.context, state, first)
+    why = "no document answers" if first["kind"] == "documents" else "no table answers"
+    if first["kind"] == "documents" and (language := await _other_language(runtime.context, state)):
+        # Whoever grades passages was not trained for it; one pass takes them as they are.
+        other: CallData | None = _call(first, PLAIN)
+        why = f"no grader here knows {language}"
+    else:
+        other = await _other(runtime.context, state, first)
     if other is None:
         return _done(state)
-    why = "no document answers" if first["kind"] == "documents" else "no table answers"
     said = f"{why[:1].upper()}{why[1:]}, so Secondlook tried {other['workflow']}."
     return _to({**state, "calls": [*state["calls"], other]}, other, said, why)
 
@@ -65,6 +74,20 @@ async def _other(context: Context, state: ToLookAgain, first: CallData) -> CallD
     if not context.shelf.size()[1]:
         return None
     return _call(first, from_documents(question, context.settings.auto)[0])
+
+
+async def _other_language(context: Context, state: ToLookAgain) -> str | None:
+    """The language of question or best passage, where the reader was not trained for it."""
+    seen = [one["id"] for one in state["answers"][-1]["passages"] if one["origin"] == "library"]
+    if state["calls"][0]["workflow"] == PLAIN or not seen:
+        return None
+    try:
+        held = await texts(context, seen[:1])
+    except Exception:  # noqa: BLE001 - the answer that is there matters more than another try
+        return None
+    languages = context.shelf.reader_languages
+    found = [foreign(state["question"], one.text, languages) for one in held.values()]
+    return next((one.language for one in found if one is not None), None)
 
 
 async def _tables_may_answer(context: Context, question: str) -> bool:
