@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -166,8 +167,8 @@ def test_the_address_is_one_that_a_browser_takes(host: str, shown: str) -> None:
     listening = listen(host, 0)
     with listening.socket:
         assert listening.url == f"{shown}{listening.port}"
-        assert cli.address(listening, "t") == f"{listening.url}/enter#token=t"
-        assert cli.address(listening, None) == listening.url
+        assert cli.address(listening.url, "t") == f"{listening.url}/enter#token=t"
+        assert cli.address(listening.url, None) == listening.url
 
 
 def test_an_address_of_the_longer_kind_is_bracketed() -> None:
@@ -250,13 +251,43 @@ def test_the_browser_is_opened_where_there_is_one(
     assert announced()[2] == []
 
 
-def test_other_machines_are_told_of(announced: Any) -> None:
+def test_other_machines_are_told_of(announced: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from secondlook.api import serving
+
+    monkeypatch.setattr(serving, "address_in_network", lambda family: "192.168.7.5")
     out, said, _ = announced("--host", EVERYWHERE, "--no-open")
-    token = out.split("#token=")[1].strip()
-    assert f"Bearer {token}" in said
-    assert "Other machines can reach it" in said
+    port, token = out.strip().removeprefix("Secondlook is at http://127.0.0.1:").split("/enter#")
+    assert f"Bearer {token.removeprefix('token=')}" in said
+    assert f"Other machines can reach it at http://192.168.7.5:{port}/enter#{token}, as" in said
+    monkeypatch.setattr(serving, "address_in_network", lambda family: None)
+    assert "Other machines can reach it, as it" in announced("--host", EVERYWHERE, "--no-open")[1]
     out, said, _ = announced("--token", TOKEN, "--no-open")
     assert "Other machines" not in said
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_the_address_in_the_network_is_that_of_the_way_out(
+    *, is_connected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from secondlook.api import serving
+
+    def connect(asked: socket.socket, address: tuple[str, int]) -> None:
+        assert asked.type == socket.SOCK_DGRAM, "a packet would be sent"
+        if not is_connected:
+            raise OSError(errno.ENETUNREACH, "Network is unreachable")
+        asked.bind(("127.0.0.1", 0))
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    found = serving.address_in_network(socket.AF_INET)
+    assert found == ("127.0.0.1" if is_connected else None)
+
+
+def test_a_server_for_this_machine_has_no_address_elsewhere() -> None:
+    with listen("127.0.0.1", 0).socket as ours:
+        assert Listening(ours, "127.0.0.1").url_elsewhere is None
+        assert Listening(ours, "192.168.7.5").url_elsewhere == (
+            f"http://192.168.7.5:{ours.getsockname()[1]}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
-from secondlook.api.security import is_everywhere
+from secondlook.api.security import is_everywhere, is_loopback
 from secondlook.api.server import create_app
 from secondlook.errors import SecondlookError, UsageError
 
@@ -46,7 +46,27 @@ class Listening:
         host = self.host
         if is_everywhere(host):
             host = "::1" if ":" in host else "127.0.0.1"
+        return self._at(host)
+
+    @property
+    def url_elsewhere(self) -> str | None:
+        """As other machines reach it, as far as this one can tell."""
+        host = address_in_network(self.socket.family) if is_everywhere(self.host) else self.host
+        return None if host is None or is_loopback(host) else self._at(host)
+
+    def _at(self, host: str) -> str:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+def address_in_network(family: int) -> str | None:
+    """This machine's address where packets to other networks would leave it; none is sent."""
+    documented = "2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1"
+    with socket.socket(family, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect((documented, 9))
+        except OSError:  # there is no way out
+            return None
+        return str(asked.getsockname()[0])
 
 
 def listen(host: str, port: int) -> Listening:

@@ -67,7 +67,7 @@ def serve(
     def started() -> None:
         _announce(call, settings, listening, chosen)
         if opens:
-            _open_browser(address(listening, chosen))
+            _open_browser(address(listening.url, chosen))
 
     with listening.socket:
         serving.serve(settings, listening, token=chosen, debug=call.debug, started=started)
@@ -91,9 +91,9 @@ def chosen_token(settings: Settings, given: str | None) -> str | None:
     return token.strip() if token is not None else None
 
 
-def address(listening: Listening, token: str | None) -> str:
+def address(url: str, token: str | None) -> str:
     """What stands behind # stays in the browser: no server's log sees the token."""
-    return f"{listening.url}/enter#token={quote(token, safe='')}" if token else listening.url
+    return f"{url}/enter#token={quote(token, safe='')}" if token else url
 
 
 def has_display() -> bool:
@@ -106,23 +106,27 @@ def _announce(call: Call, settings: Settings, listening: Listening, token: str |
     if call.as_json:
         typer.echo(json.dumps({"url": listening.url, "token": token}))
     else:
-        typer.echo(f"Secondlook is at {address(listening, token)}")
+        typer.echo(f"Secondlook is at {address(listening.url, token)}")
     sys.stdout.flush()
     call.say(f"The library is {settings.library.path}.")
     if token is not None:
         call.say("Whoever comes must show the token: Authorization: Bearer " + token)
-        _tell_of_others(call, settings)
+        _tell_of_others(call, settings, listening, token)
     call.say("Ctrl-C stops it.")
 
 
-def _tell_of_others(call: Call, settings: Settings) -> None:
+def _tell_of_others(call: Call, settings: Settings, listening: Listening, token: str) -> None:
     from secondlook.api.security import is_loopback
 
-    if not is_loopback(settings.serve.host):
-        call.say(
-            f"Other machines can reach it, as it listens on {settings.serve.host}. What is sent is "
-            "not encrypted: put a proxy with TLS before it where the network is not yours."
-        )
+    if is_loopback(settings.serve.host):
+        return
+    elsewhere = listening.url_elsewhere
+    where = f" at {address(elsewhere, token)}" if elsewhere else ""
+    call.say(f"Other machines can reach it{where}, as it listens on {settings.serve.host}.")
+    call.say(
+        "What is sent is not encrypted: put a proxy with TLS before it where the network is not "
+        "yours."
+    )
 
 
 def _open_browser(url: str) -> None:
