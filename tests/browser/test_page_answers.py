@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SOUNDINGS = "What would a yearly line of soundings cost?"
 CHART = "plot the mean of tonnes by goods"
 UNKNOWN = "Who designed the lighthouse on Cape Varn?"
-CHOICE = "Who voted against the money for dredging? (A) Councillor Whitlock (B) the mayor (C) Captain Okafor"
+CHOICE = "Who voted against the dredging? (A) Councillor Whitlock (B) the mayor (C) Captain Okafor"
 SURVEY = "Halvermouth Harbour Survey 2024"
 MINUTES = "Minutes of the Halvermouth town council, 11 June 2024"
 

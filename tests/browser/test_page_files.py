@@ -46,24 +46,18 @@ def newcomer(visit: Visits, empty: Serving) -> Visitor:
     return visit(empty.base_url).opens()
 
 
-class Held:
-    """Reading files waits at its first word of progress until the test lets it go on."""
-
-    def __init__(self) -> None:
-        self.go_on = threading.Event()
-        self._progress = RunningJob.progress
-
-    def progress(self, job: RunningJob, told: Progress) -> None:
-        self._progress(job, told)
-        assert self.go_on.wait(60), "nobody let it go on"
-
-
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    held = Held()
-    monkeypatch.setattr(RunningJob, "progress", lambda job, told: held.progress(job, told))
-    yield held
-    held.go_on.set()
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Reading files waits at its first word of progress until the event is set."""
+    go_on, progress = threading.Event(), RunningJob.progress
+
+    def slow(job: RunningJob, told: Progress) -> None:
+        progress(job, told)
+        assert go_on.wait(60), "nobody let it go on"
+
+    monkeypatch.setattr(RunningJob, "progress", slow)
+    yield go_on
+    go_on.set()
 
 
 def test_the_first_visit_says_what_to_do(newcomer: Visitor) -> None:
@@ -77,14 +71,14 @@ def test_the_first_visit_says_what_to_do(newcomer: Visitor) -> None:
 
 
 def test_a_pdf_and_a_table_are_read_and_give_three_questions(
-    newcomer: Visitor, held: Held, library: Path
+    newcomer: Visitor, held: threading.Event, library: Path
 ) -> None:
     page = newcomer.page
     newcomer.adds(samples_folder() / "harbour-survey-2024.pdf", library / "cargo.csv")
     for name in ("harbour-survey-2024.pdf", "cargo.csv"):
         expect(newcomer.row(name)).to_have_attribute("data-state", re.compile("indexing|waiting"))
         expect(page.get_by_role("progressbar", name=f"Adding {name}")).to_be_visible()
-    held.go_on.set()
+    held.set()
     for title in (SURVEY, "cargo"):
         expect(newcomer.row(title)).to_have_attribute("data-state", "ready")
     expect(page.get_by_role("progressbar")).to_have_count(0)
@@ -148,12 +142,12 @@ def test_markup_in_names_and_texts_stays_text(newcomer: Visitor) -> None:
     expect(newcomer.page.locator("img[src=x]")).to_have_count(0)
 
 
-def test_adding_is_stopped(newcomer: Visitor, held: Held) -> None:
+def test_adding_is_stopped(newcomer: Visitor, held: threading.Event) -> None:
     newcomer.adds(_file("slow.txt", NOTES))
     row = newcomer.row("slow.txt")
     row.get_by_role("button", name="slow.txt").click()
     row.get_by_role("button", name="Stop adding").click()
-    held.go_on.set()
+    held.set()
     expect(row).to_have_count(0)
 
 

@@ -116,13 +116,7 @@ def test_a_reload_joins_the_run_again_and_loses_nothing(gated: Gated, asking: Vi
     ]
 
 
-def test_a_cut_line_is_told_and_joined_again(gated: Gated, asking: Visitor) -> None:
-    """The stream breaks when the run of another visit... """
-
-
-def test_a_person_who_went_elsewhere_finds_the_answer_later(
-    gated: Gated, asking: Visitor
-) -> None:
+def test_a_person_who_went_elsewhere_finds_the_answer_later(gated: Gated, asking: Visitor) -> None:
     run = asking.run
     asking.page.get_by_role("link", name="New question").click()
     past = asking.page.locator(f"[data-run='{run}']")

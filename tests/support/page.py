@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from axe_playwright_python.base import AXE_SCRIPT
+from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from playwright.sync_api import (
         Browser,
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
         Locator,
         Page,
         Request,
+        ViewportSize,
     )
 
 # Slow machines, and coverage, make an answer take several times as long.
-PATIENCE_MS = int(os.environ.get("PM","30000"))
-DESK = {"width": 1440, "height": 900}
-PHONE = {"width": 390, "height": 844}
+PATIENCE_MS = 30_000
+DESK: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 _FLAGS = (
     "--no-sandbox",
@@ -170,9 +171,7 @@ def violations(page: Page) -> list[str]:
     """What axe finds on the page as it is now, each with the first places it is at."""
     page.evaluate(AXE_SCRIPT)
     found = page.evaluate('axe.run({resultTypes: ["violations"]})')
-    return [
-        f"{one['id']}: {one['help']}: {_places(one['nodes'])}" for one in found["violations"]
-    ]
+    return [f"{one['id']}: {one['help']}: {_places(one['nodes'])}" for one in found["violations"]]
 
 
 def _places(nodes: Sequence[dict[str, Any]]) -> str:
@@ -182,7 +181,5 @@ def _places(nodes: Sequence[dict[str, Any]]) -> str:
 def overflow(page: Page) -> int:
     """By how many pixels the page is wider than its window."""
     return int(
-        page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
+        page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     )

@@ -83,7 +83,9 @@ def suggestions(library: Library, stopping: Callable[[], bool]) -> list[Suggesti
     tables = list(islice(_unless(stopping, about_tables(library, documents)), MOST))
     facts = list(islice(_unless(stopping, about_facts(library, documents)), MOST - bool(tables)))
     summed = list(islice(about_whole(documents), MOST))
-    mixed = [*tables[:1], *facts, *summed[:1], *tables[1:], *summed[1:]]
+    further = [one for one in tables[1:] if one.why == tables[0].why]
+    others = [one for one in tables[1:] if one not in further]
+    mixed = [*tables[:1], *facts, *summed[:1], *others, *summed[1:], *further]
     return mixed[:MOST]
 
 
