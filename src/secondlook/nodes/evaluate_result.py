@@ -16,6 +16,7 @@ from secondlook.nodes.analysing.at_hand import asked_tables, desk_of, embedding
 from secondlook.nodes.analysing.outcomes import last_outcome
 from secondlook.nodes.analysing.result_shown import result_shown
 from secondlook.nodes.analysing.showing import shared_by
+from secondlook.nodes.coding.telling import harmless
 from secondlook.nodes.coding.varying import follows, variations
 from secondlook.nodes.judging.agreement import agrees
 from secondlook.nodes.judging.arithmetic import checks as arithmetic
@@ -67,7 +68,8 @@ async def evaluate_result(state: ToEvaluate, runtime: Runtime[Context]) -> Evalu
         issues = [state["attempts"][-1]["error"] or "the code did not run"]
     else:
         checks, warnings = await _checked(context, state, outcome)
-        issues = [one["said"] for one in checks if not one["passed"]]
+        # A check names values as the code did, or a table: those may give the next model orders.
+        issues = [harmless(one["said"]) for one in checks if not one["passed"]]
     way, why = _way(context, state, issues)
     said = f"{sum(one['passed'] for one in checks)} of {len(checks)} checks passed."
     told = step("evaluate", said, issues=len(issues), route=(way, why))
