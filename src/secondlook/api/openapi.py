@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.openapi.utils import get_openapi
 
-from secondlook.api.problems import MEDIA_TYPE, SCHEMA, ProblemDetails, described
+from secondlook.api.problems import (
+    MEDIA_TYPE,
+    SCHEMA,
+    ProblemDetails,
+    described,
+    problem_of,
+    problem_response,
+)
 from secondlook.api.tokens import COOKIE
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from fastapi import FastAPI, Request
+    from fastapi.responses import JSONResponse
 
 ABOUT: Final = (
     "Answers over your own documents and tables, with their evidence. Errors are problem details "
@@ -26,6 +34,7 @@ TAGS: Final = [
     {"name": "server", "description": "Whether it lives, and what it can do."},
 ]
 _METHODS: Final = frozenset({"get", "post", "put", "patch", "delete"})
+_PLACE: Final = re.compile(r"\{[^{}]+\}")
 _OF_FASTAPI: Final = ("HTTPValidationError", "ValidationError")
 
 
@@ -35,7 +44,22 @@ def install(app: FastAPI) -> None:
             app.openapi_schema = _made(app)
         return app.openapi_schema
 
+    async def other_methods(request: Request, error: Exception) -> JSONResponse:
+        problem = problem_of(error)
+        taken = methods_at(app, request.url.path)
+        problem.headers = {"Allow": ", ".join(taken)} if taken else problem.headers
+        return problem_response(problem, request.url.path)
+
     app.openapi = document  # type: ignore[method-assign]  # the way FastAPI documents
+    app.add_exception_handler(405, other_methods)
+
+
+def methods_at(app: FastAPI, path: str) -> list[str]:
+    """What can be done at an address: all of it, where several routes share one."""
+    for template, operations in app.openapi()["paths"].items():
+        if re.fullmatch(_PLACE.sub("[^/]+", template), path):
+            return sorted(method.upper() for method in _METHODS & set(operations))
+    return []
 
 
 def _made(app: FastAPI) -> dict[str, Any]:

@@ -19,9 +19,9 @@ Text = Annotated[str, Field(max_length=_LONGEST)]
 
 
 class Strict(BaseModel):
-    """A misspelt field is told, not passed over."""
+    """A misspelt field is told, not passed over; `"yes"` and `1` are not `true`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class GivenTurn(Strict):
@@ -44,7 +44,6 @@ class Conversation(Strict):
 
 class AskRequest(Strict):
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [
                 {"question": "How deep is berth 4?"},

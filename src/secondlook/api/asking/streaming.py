@@ -29,7 +29,15 @@ STREAM_DOCS: dict[str, Any] = {
     "The last one is `answered` or `stopped`.",
     "content": {
         "text/event-stream": {
-            "schema": {"type": "string"},
+            "itemSchema": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string"},
+                    "event": {"enum": list(EVENT_TYPES)},
+                    "data": {"type": "string", "contentMediaType": "application/json"},
+                },
+                "required": ["id", "event", "data"],
+            },
             "example": 'id: 1\nevent: run_started\ndata: {"type": "run_started", '
             '"run": "20260102-1f2e3d4c5b6a", "at": 0.0, "question": "How deep is berth 4?", '
             '"workflow": "linear"}\n\n',

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from secondlook.answer import Scalar  # noqa: TC001  # pydantic reads it
 from secondlook.api.library.job_forms import Job  # noqa: TC001
+from secondlook.api.whole_number import WholeNumber  # noqa: TC001
 from secondlook.tables.table import ColumnType  # noqa: TC001
 
 _DOCUMENT_ID = "9f86d081884c7d65"
@@ -75,7 +76,7 @@ class Documents(BaseModel):
     jobs: list[Job] = Field(description="What is being taken in right now.")
 
 
-class Paths(BaseModel, extra="forbid"):
+class Paths(BaseModel, extra="forbid", strict=True):
     paths: list[str] = Field(min_length=1, max_length=100, examples=[["/srv/papers"]])
 
 
@@ -143,9 +144,9 @@ class TablePreview(BaseModel):
     warnings: list[str]
 
 
-class Search(BaseModel, extra="forbid"):
+class Search(BaseModel, extra="forbid", strict=True):
     query: str = Field(min_length=1, max_length=4000, examples=["how deep is berth 4"])
-    k: int | None = Field(default=None, ge=1, le=100, description="How many passages.")
+    k: WholeNumber | None = Field(default=None, ge=1, le=100, description="How many passages.")
     documents: list[str] | None = Field(
         default=None, max_length=1000, description="Only in these: ids, file names or titles."
     )

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from secondlook.answer import Answer, Status, StopReason
+from secondlook.api.whole_number import WholeNumber
 
 MODEL_PREFIX = "secondlook"
 Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -24,7 +25,7 @@ class Message(BaseModel):
     content: str | list[Part] | None = None
 
 
-class StreamOptions(BaseModel):
+class StreamOptions(BaseModel, strict=True):
     include_usage: bool | None = False
 
 
@@ -35,7 +36,7 @@ class ResponseFormat(BaseModel):
 class Extension(BaseModel):
     """What OpenAI's form has no place for. Clients send it as `extra_body`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     library: str = "default"
     documents: list[str] = Field(
@@ -50,20 +51,21 @@ class ChatRequest(BaseModel):
     """Parameters that are not listed here are ignored."""
 
     model_config = ConfigDict(
+        strict=True,
         json_schema_extra={
             "example": {
                 "model": "secondlook",
                 "messages": [{"role": "user", "content": "How deep is berth 4?"}],
                 "stream": False,
             }
-        }
+        },
     )
 
     model: str = Field(description="`secondlook`, or `secondlook-` and the name of a workflow.")
     messages: Annotated[list[Message], Field(min_length=1)]
     stream: bool | None = False
     stream_options: StreamOptions | None = None
-    n: int | None = Field(default=None, description="One answer is given: 1, or left out.")
+    n: WholeNumber | None = Field(default=None, description="One answer is given: 1, or left out.")
     response_format: ResponseFormat | None = Field(default=None, description="Text alone.")
     tool_choice: Any = Field(default=None, description="No tool is ever called.")
     secondlook: Extension = Field(default_factory=Extension)
