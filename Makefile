@@ -11,14 +11,14 @@ SPREAD ?= --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope
 # compile the product again, which takes longer than what most of them do.
 COMPILED := PYTHONDONTWRITEBYTECODE=
 
-.PHONY: demo test check soak lint types imports suite requirements clean
+.PHONY: demo test check soak lint types imports web suite requirements clean
 
 demo: $(VENV)/.base
 	$(BIN)/secondlook demo
 
 test: check suite
 
-check: lint types imports
+check: lint types imports web
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -29,6 +29,11 @@ types: $(VENV)/.dev
 
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
+
+# The page: types, lint, tests, and that what is committed is what its source builds to. Node is
+# taken from PyPI where this machine has none.
+web: $(VENV)/.dev
+	$(BIN)/python scripts/check-web
 
 suite: $(VENV)/.dev
 	$(BIN)/python scripts/fetch_test_model.py smollm2

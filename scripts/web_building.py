@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,8 +21,10 @@ LEAST_NODE = (20, 19)
 def npm(*arguments: str) -> None:
     """Run npm in the page's folder, with the packages of its lock file in place."""
     command = _npm()
-    if arguments[0] != "ci" and not _is_installed():
-        _run([*command, "ci"])
+    if not _is_installed():
+        # `npm ci` refuses a lock file that leaves out the binaries of some other system; versions
+        # and hashes are those of the lock file here too.
+        _run([*command, "install", "--no-save"])
     _run([*command, *arguments])
 
 
@@ -46,7 +49,9 @@ def _is_installed() -> bool:
     return installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime
 
 
+@cache
 def _npm() -> list[str]:
+    """Looked for once: the wheel adds its Node to the path, with an `npm` that does not run."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm and _version(node) >= LEAST_NODE:
         return [npm]
