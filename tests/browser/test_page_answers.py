@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from playwright.sync_api import expect
 
+from tests.support.page import PHONE
+
 if TYPE_CHECKING:
+    from tests.browser.conftest import Visits
     from tests.support.page import Visitor
+    from tests.support.serving import Serving
 
 SOUNDINGS = "What would a yearly line of soundings cost?"
 CHART = "plot the mean of tonnes by goods"
@@ -92,6 +96,17 @@ def test_a_table_question_gets_a_figure_its_data_and_its_code(visitor: Visitor) 
     expect(page.locator("[data-used=true]").first).to_be_visible()
 
 
+def test_a_figure_fits_a_phone(visit: Visits, server: Serving) -> None:
+    visitor = visit(server.base_url, viewport=PHONE).opens()
+    visitor.asks(CHART).is_answered()
+    chart = visitor.page.locator(".chart svg.main-svg").first
+    expect(chart).to_be_visible()
+    box = chart.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE["width"]
+
+
 def test_plotly_comes_only_with_a_figure(visitor: Visitor) -> None:
     fetched: list[str] = []
     visitor.page.on("request", lambda request: fetched.append(request.url))
@@ -118,6 +133,24 @@ def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Vi
     expect(page.get_by_role("heading", name=passage["title"])).to_be_visible()
     page.keyboard.press("Escape")
     visitor.has_focus(nearest)
+
+
+def test_an_abstention_tells_what_the_tables_hold_instead(visitor: Visitor) -> None:
+    visitor.asks("What is the mean wage by goods?").is_answered()
+    none = visitor.page.get_by_test_id("no-answer")
+    expect(none).to_contain_text("You could ask for the mean of tonnes")
+
+
+def test_a_run_that_is_opened_again_still_says_why_it_was_asked_so(visitor: Visitor) -> None:
+    visitor.asks(SOUNDINGS).is_answered()
+    route, steps = visitor.page.locator(".route p"), visitor.page.locator(".steps-workflow")
+    told, grouped = route.inner_text(), steps.all_inner_texts()
+    assert "so Secondlook used corrective" in told
+    assert grouped == ["auto", "corrective", "auto"]
+    visitor.page.reload()
+    visitor.is_answered()
+    assert route.inner_text() == told
+    assert steps.all_inner_texts() == grouped
 
 
 def test_every_option_of_a_multiple_choice_gets_its_verdict(visitor: Visitor) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from playwright.sync_api import ViewportSize
+    from playwright.sync_api import Page, ViewportSize
 
     from tests.browser.conftest import Visits
     from tests.support.page import Visitor
@@ -48,6 +48,7 @@ class Audit:
         for scheme, size in looks:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.set_viewport_size(size)
+            _settled(page)
             look = f"{name}-{scheme}-{size['width']}"
             picture = page.screenshot(path=self._pictures / f"{look}.png")
             papers[scheme] = page.evaluate(
@@ -59,6 +60,13 @@ class Audit:
             assert len(picture) > 5000, "there is nothing to see"
         assert len(set(papers.values())) == len(papers), "both themes look alike"
         page.set_viewport_size(looks[0][1])
+
+
+def _settled(page: Page) -> None:
+    """A chart follows the size of the window a moment later."""
+    for chart in page.locator(".chart").all():
+        width = chart.evaluate("(chart) => `${chart.clientWidth}`")
+        expect(chart.locator("svg.main-svg").first).to_have_attribute("width", width)
 
 
 @pytest.fixture
@@ -200,3 +208,16 @@ def test_what_went_wrong(visitor: Visitor, audit: Audit) -> None:
     visitor.opens("#/runs/20260101-000000000000")
     expect(visitor.heading("This question cannot be shown")).to_be_visible()
     audit(visitor, "lost")
+
+
+def test_the_audit_finds_what_is_wrong(visitor: Visitor) -> None:
+    assert violations(visitor.page) == []
+    visitor.page.evaluate(
+        """document.querySelector("main").insertAdjacentHTML("beforeend",
+          '<p style="color: #bbb; background: #fff">pale</p><img src="/assets/x.png">' +
+          '<div style="width: 4000px">wide</div>')"""
+    )
+    visitor.watch.expects("status of 404")
+    found = " ".join(violations(visitor.page))
+    assert "color-contrast" in found
+    assert "image-alt" in found

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.asking_http import QUESTION, Gate, gated_server, library_at
+from tests.support.cut_line import Line, line_to
 from tests.support.page import PATIENCE_MS
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def gated(texts: Path) -> Iterator[Gated]:
     """One question at a time, and one more may wait."""
     with gated_server(texts, serve={"concurrency": 1, "queue": 1}) as made:
+        yield made
+
+
+@pytest.fixture
+def line(gated: Gated) -> Iterator[Line]:
+    with line_to(gated[0].base_url) as made:
         yield made
 
 
@@ -114,6 +121,23 @@ def test_a_reload_joins_the_run_again_and_loses_nothing(gated: Gated, asking: Vi
     assert [step.get_attribute("data-node") for step in steps.all()] == [
         step["node"] for step in told["steps"]
     ]
+
+
+def test_a_line_that_was_cut_is_told_and_joined_again(
+    gated: Gated, line: Line, visit: Visits
+) -> None:
+    visitor = visit(line.base_url).opens()
+    visitor.watch.expects("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE")
+    visitor.asks(QUESTION, workflow="linear")
+    expect(visitor.node("answer")).to_have_attribute("data-state", "running")
+    line.cut()
+    working = visitor.page.get_by_test_id("working")
+    expect(working).to_contain_text("The line to the server is cut")
+    gated[1].open()
+    line.mend()
+    visitor.is_answered()
+    expect(visitor.answer).to_contain_text("7.8 metres")
+    expect(visitor.page.locator("ol.steps > li")).to_have_count(4)
 
 
 def test_a_person_who_went_elsewhere_finds_the_answer_later(gated: Gated, asking: Visitor) -> None:

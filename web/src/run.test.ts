@@ -130,6 +130,30 @@ test("the answer ends the run, and its steps are the ones that count", () => {
   expect(run.chosen?.workflow).toBe("analyst");
 });
 
+test("an answer to a question that auto handed on is still one of auto", () => {
+  const bare = { said: "s", numbers: {}, seconds: 1, route: null };
+  const route = { to: "corrective", why: "one fact" };
+  const steps = [
+    { ...bare, node: "consider", workflow: null, route },
+    { ...bare, node: "retrieve", workflow: "corrective" },
+    { ...bare, node: "finish", workflow: null },
+  ];
+  const run = after(asked(""), {
+    type: "answered",
+    answer: answer({ steps, workflow: "corrective" }),
+  });
+  expect(run.workflow).toBe("auto");
+  expect(run.chosen).toEqual({ workflow: "corrective", why: "one fact" });
+  expect(run.steps.map((step) => step.workflow)).toEqual(["auto", "corrective", "auto"]);
+});
+
+test("steps of a workflow that somebody chose are of that one", () => {
+  const step = { node: "answer", workflow: null, said: "s", numbers: {}, seconds: 1, route: null };
+  const given = answer({ steps: [step], workflow: "linear" });
+  const run = after(asked("linear"), { type: "answered", answer: given });
+  expect([run.workflow, run.chosen, run.steps[0]?.workflow]).toEqual(["linear", null, "linear"]);
+});
+
 test("events of a newer server are passed over", () => {
   const run = asked();
   expect(withEvent(run, { type: "sang", run: "r1" } as unknown as RunEvent)).toBe(run);

@@ -185,17 +185,23 @@ function withStop(run: RunView, { why, problem }: Of<"stopped">): RunView {
   return { ...ended, phase: "lost", problem: problemFrom(problem, problem.status ?? 0) };
 }
 
+/** An answer names the workflow that gave it, also where `auto` chose that one. Steps that name none
+ * are then of `auto`, which considered the question and finished the answer. */
 function withAnswer(run: RunView, answer: Answer): RunView {
-  const steps = answer.steps.map(
-    (step): StepView => ({ ...step, workflow: step.workflow ?? answer.workflow, state: "done" }),
+  const choosing = answer.steps.find(
+    (step) => step.node === CHOOSER && (step.workflow ?? AUTO) === AUTO,
   );
-  const choice = answer.steps.find((step) => step.node === CHOOSER)?.route;
+  const workflow = choosing ? AUTO : answer.workflow;
+  const steps = answer.steps.map(
+    (step): StepView => ({ ...step, workflow: step.workflow ?? workflow, state: "done" }),
+  );
+  const route = choosing?.route;
   return {
     ...run,
     phase: "done",
     position: null,
-    workflow: answer.workflow,
-    chosen: (choice && chosenBy(answer.workflow, CHOOSER, choice)) ?? run.chosen,
+    workflow,
+    chosen: route ? { workflow: route.to, why: route.why } : run.chosen,
     steps: steps.length > 0 ? steps : run.steps,
     queries: answer.queries,
     passages: answer.passages,

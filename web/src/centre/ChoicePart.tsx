@@ -1,4 +1,5 @@
 import type { Choice, ChoiceOption } from "../types";
+import { sentenceStart } from "./telling";
 
 const MET = { met: "holds", "not met": "does not hold", unknown: "not known" } as const;
 const SIGNS = { met: "✓", "not met": "✕", unknown: "?" } as const;
@@ -10,7 +11,7 @@ export function ChoicePart({ choice }: { choice: Choice }) {
       <h2 id="choice-title">
         {choice.letter ? `Chosen: (${choice.letter}) ${choice.text ?? ""}` : "No option was chosen"}
       </h2>
-      {choice.why && <p className="soft">{choice.why}</p>}
+      {choice.why && <p className="soft">{sentenceStart(choice.why)}.</p>}
       <ul>
         {choice.options.map((option) => (
           <Option key={option.letter} option={option} choice={choice} />

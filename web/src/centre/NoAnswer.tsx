@@ -4,7 +4,7 @@ import * as api from "../api";
 import { pageOf } from "../parts/words";
 import { useSelect } from "../store";
 import type { Answer, SeenPassage } from "../types";
-import { searched, shortened, whyNot } from "./telling";
+import { ownWords, searched, shortened, whyNot, withoutHashes } from "./telling";
 
 const NEAREST = 3;
 
@@ -14,7 +14,9 @@ export function NoAnswer({ answer }: { answer: Answer }) {
   return (
     <section className="no-answer" data-status={answer.status} data-testid="no-answer">
       <h2>{whyNot(answer)}</h2>
-      <p>{ownWords(answer)}</p>
+      {ownWords(answer.text).map((words) => (
+        <p key={words}>{words}</p>
+      ))}
       {answer.status === "abstained" && <p className="soft">{searched(answer)}</p>}
       {answer.status !== "refused" && nearest.length > 0 && (
         <>
@@ -57,15 +59,7 @@ function usePassageText({ id, text }: SeenPassage): string {
       gone = true;
     };
   }, [library, id, text]);
-  return shortened(words, 200);
-}
-
-/** The page lists the nearest passages itself: the sentence that names them is left out. */
-function ownWords(answer: Answer): string {
-  return answer.text.replace(
-    / Searched \d+ passages? of \d+ documents?; the nearest are in .*$/s,
-    "",
-  );
+  return shortened(withoutHashes(words), 200);
 }
 
 /** Of one page the best passage stands for the others; a text without pages has no such places. */

@@ -132,3 +132,15 @@ test("long words are cut between words, with a sign that they were", () => {
   expect(telling.shortened("one two three four", 11)).toBe("one two…");
   expect(telling.shortened("a\n b", 10)).toBe("a b");
 });
+
+test("what else was tried is said, without the list that the page shows itself", () => {
+  const text =
+    'I don\'t know. Searched 20 passages of 7 documents; the nearest are in "A", p. 2, "B".' +
+    "\n\nThe tables were tried too.";
+  expect(telling.ownWords(text)).toEqual(["I don't know.", "The tables were tried too."]);
+  expect(telling.ownWords("Refused.")).toEqual(["Refused."]);
+});
+
+test("headings of a passage are shown as they are read", () => {
+  expect(telling.withoutHashes("## 2. Dredging\nC# and # stay")).toBe("2. Dredging\nC# and # stay");
+});

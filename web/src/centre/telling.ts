@@ -153,6 +153,16 @@ export function sentenceStart(why: string): string {
 
 const FEW_QUERIES = 3;
 
+/** What is said in place of an answer, by paragraph. The page lists the nearest passages itself: the
+ * sentence that names them is left out, and what else was tried is not. */
+export function ownWords(text: string): string[] {
+  const listed = / Searched \d+ passages? of \d+ documents?; the nearest are in [^\n]*/;
+  return text.replace(listed, "").split(/\n{2,}/);
+}
+
+/** Headings of Markdown as they are read. */
+export const withoutHashes = (text: string): string => text.replaceAll(/^#{1,6}\s+/gm, "");
+
 /** What was searched, for an answer that was not given. */
 export function searched(answer: Answer): string {
   const documents = new Set(answer.passages.map((passage) => passage.document)).size;

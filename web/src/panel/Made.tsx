@@ -1,7 +1,7 @@
-import { Fragment, useMemo } from "react";
+import { Fragment } from "react";
 import { isLive, type RunView } from "../run";
 import { AnalysisMade } from "./AnalysisMade";
-import { attributed, choiceOf, workflowsDrawn } from "./describe";
+import { choiceOf, workflowsDrawn } from "./describe";
 import { GraphDrawing } from "./GraphDrawing";
 import { Passages } from "./Passages";
 import { Steps } from "./Steps";
@@ -9,8 +9,7 @@ import { useGraph } from "./useGraph";
 import "./made.css";
 
 /** How the answer was made: as a graph, as a list, and the passages it was made from. */
-export function Made({ run: shown }: { run: RunView | null }) {
-  const run = useMemo(() => shown && attributed(shown), [shown]);
+export function Made({ run }: { run: RunView | null }) {
   if (run === null || run.phase === "lost") {
     return (
       <p className="panel-empty">

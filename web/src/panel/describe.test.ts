@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { newRun, type StepView } from "../run";
-import type { Answer, SeenPassage } from "../types";
+import type { StepView } from "../run";
+import type { SeenPassage } from "../types";
 import {
-  attributed,
   choiceOf,
   columnsUsed,
   isWeak,
@@ -46,32 +45,6 @@ function passage(changes: Partial<SeenPassage> = {}): SeenPassage {
     ...changes,
   };
 }
-
-describe("whose step a step is", () => {
-  const route = { to: "linear", why: "one fact" };
-  const told = [
-    { ...step({ node: "consider", route }), workflow: null },
-    step({ node: "retrieve", workflow: "linear" }),
-    { ...step({ node: "finish" }), workflow: null },
-  ];
-  const answer = { workflow: "linear", steps: told } as unknown as Answer;
-  const shown = told.map((one): StepView => ({ ...one, workflow: one.workflow ?? "linear" }));
-
-  it("gives those to auto that name no workflow, where auto chose", () => {
-    const run = { ...newRun("q", "default", "linear"), steps: shown, answer };
-    const { steps, chosen, workflow } = attributed(run);
-    expect(steps.map((one) => one.workflow)).toEqual(["auto", "linear", "auto"]);
-    expect(chosen).toEqual({ workflow: "linear", why: "one fact" });
-    expect(workflow).toBe("auto");
-  });
-
-  it("leaves a run alone that somebody chose the workflow of", () => {
-    const plain = { ...answer, steps: told.slice(1) };
-    const run = { ...newRun("q", "default", "linear"), steps: shown.slice(1), answer: plain };
-    expect(attributed(run)).toBe(run);
-    expect(attributed({ ...run, answer: null }).steps).toBe(run.steps);
-  });
-});
 
 describe("which graphs are drawn", () => {
   it("draws what auto handed the question to, both where there are two", () => {

@@ -1,26 +1,8 @@
 /** The words of the panel: what a step did, and what became of a passage. */
 
 import { nodeName } from "../parts/words";
-import { AUTO, CHOOSER, type RunView, type StepView } from "../run";
+import { AUTO, type RunView, type StepView } from "../run";
 import type { Analysis, Citation, Scalar, SeenPassage } from "../types";
-
-/**
- * The run with each step under the workflow that it is of.
- *
- * An answer names the workflow that gave it, also where `auto` chose that one. Steps that name none
- * are then of `auto`, which considered the question and finished the answer.
- */
-export function attributed(run: RunView): RunView {
-  const raw = run.answer?.steps ?? [];
-  const choosing = raw.find((step) => step.node === CHOOSER && !step.workflow);
-  if (!choosing) return run;
-  const steps = run.steps.map((step, at) =>
-    raw[at]?.workflow ? step : { ...step, workflow: AUTO },
-  );
-  const { route } = choosing;
-  const chosen = run.chosen ?? (route && { workflow: route.to, why: route.why });
-  return { ...run, workflow: AUTO, steps, chosen };
-}
 
 /** The workflows whose graphs are drawn, in the order in which they ran; of `auto` what it chose. */
 export function workflowsDrawn(run: Pick<RunView, "workflow" | "chosen" | "steps">): string[] {
