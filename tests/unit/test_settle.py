@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from langgraph.runtime import Runtime
 
 from secondlook.app.failing import failed
+from secondlook.app.running import Watched
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.settle import best_of, candidates, settle
 from secondlook.state import DraftData, JudgedDraft, unread
 from tests.support.engine import context_of, passages_of, settings_of, state_of
+
+if TYPE_CHECKING:
+    from secondlook.answer import Answer
 
 
 def draft(*texts: str, unsupported: tuple[str, ...] = (), **more: Any) -> DraftData:
@@ -132,14 +136,20 @@ def test_what_a_model_refused_is_not_given_again() -> None:
     assert out["draft"]["sentences"][0]["text"] == "Strict."
 
 
+def stopped(state: dict[str, Any]) -> Answer:
+    """What becomes of a run that is out of time in that state."""
+    watched = Watched(context_of())
+    watched.state = state
+    return asyncio.run(failed(watched, TimeoutError(), state["scope"]))
+
+
 def test_a_run_that_has_to_stop_gives_the_best_that_stood() -> None:
     (survey, *_) = passages_of()
     state = state_of() | {
         "found": [unread(survey) | {"kept": True}],
         "drafts": [judged(draft("Berth 4 is the deepest."))],
     }
-    stopped = failed(context_of(), state, TimeoutError(), state["scope"])
-    answer = asyncio.run(stopped)
+    answer = stopped(state)
     assert (answer.status, answer.stop_reason) == ("partial", "deadline")
     assert "stopped before this was finished" in answer.text
     assert answer.citations[0].passage == "survey.0"
@@ -147,5 +157,5 @@ def test_a_run_that_has_to_stop_gives_the_best_that_stood() -> None:
 
 def test_a_run_that_has_to_stop_with_nothing_says_why() -> None:
     state = state_of() | {"drafts": [judged(withheld("no_evidence"))]}
-    answer = asyncio.run(failed(context_of(), state, TimeoutError(), state["scope"]))
+    answer = stopped(state)
     assert (answer.status, answer.stop_reason) == ("failed", "deadline")

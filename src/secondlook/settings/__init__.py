@@ -42,11 +42,11 @@ from secondlook.settings.sections import (
     ReaderSettings,
     RunSettings,
     SearchSettings,
-    ServeSettings,
     Settings,
     WebSettings,
     default_library_path,
 )
+from secondlook.settings.serving import ServeSettings
 from secondlook.settings.workflows import AdaptiveSettings, SandboxSettings
 
 if TYPE_CHECKING:
