@@ -200,7 +200,11 @@ def _host_name(given: str) -> str | None:
     except ValueError:
         return None
     odd = parts.username is not None or parts.path or parts.query or parts.fragment
-    return None if odd or port == 0 else parts.hostname
+    name = parts.hostname or ""
+    # `[::1]evil.example` is read as ::1 by some: what is said must be the name and no more.
+    plain = f"[{name}]" if ":" in name else name
+    whole = given.lower() in {plain, f"{plain}:", f"{plain}:{given.rpartition(':')[2]}"}
+    return None if odd or port == 0 or not whole else name
 
 
 def _is_same(origin: str, host: str) -> bool:

@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 COOKIE: Final = "secondlook"
@@ -40,7 +39,7 @@ class Token:
             return True
         if authorization and authorization[: len(_BEARER)].lower() == _BEARER:
             return self.fits(authorization[len(_BEARER) :].strip())
-        return _same(_cookie(cookies), self.cookie)
+        return any(_same(given, self.cookie) for given in _cookies(cookies))
 
 
 def _same(given: str, right: str) -> bool:
@@ -49,9 +48,8 @@ def _same(given: str, right: str) -> bool:
     return hmac.compare_digest(one.digest(), other.digest())
 
 
-def _cookie(header: str | None) -> str:
-    try:
-        found = SimpleCookie(header or "").get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+def _cookies(header: str | None) -> list[str]:
+    """Every cookie of our name. Browsers send what any server of this machine has set, whatever
+    its port: one of theirs, odd or of the same name, must not hide ours."""
+    pairs = (pair.partition("=") for pair in (header or "").split(";"))
+    return [value.strip() for name, _, value in pairs if name.strip() == COOKIE]

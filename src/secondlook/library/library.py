@@ -60,6 +60,10 @@ if TYPE_CHECKING:
     from secondlook.tables.worker import Worker
 
 
+_MOST_FILTERS = 100
+"""Each is a condition of its own to the index, which would end the process over very many."""
+
+
 def _ignore(_: object) -> None:
     pass
 
@@ -279,6 +283,11 @@ class Library:
         exclude: str | Collection[str] = (),
     ) -> Filter:
         """Where to look. Documents are named by id, path, file name or title."""
+        if filters is not None and len(filters) > _MOST_FILTERS:
+            raise UsageError(
+                f"there are {len(filters):,} filters, and {_MOST_FILTERS} are taken",
+                hint="a document must fit all of them: leave out those that change nothing",
+            )
         return Filter(
             documents=None if documents is None else self._ids(_listed(documents)),
             labels=frozenset(label(key, value) for key, value in (filters or {}).items()),

@@ -99,7 +99,8 @@ async def add_content(
 async def add_paths(
     service: Service, library: str, paths: Sequence[Path], context: Context
 ) -> AddResult:
-    return await _carried_out(service, library, Placed(paths), context)
+    roots = service.settings.serve.root_paths
+    return await _carried_out(service, library, Placed(paths, within=roots), context)
 
 
 def _staged(library: Path, data: bytes, name: str) -> Staging:

@@ -1,0 +1,128 @@
+"""Attacks on the server that got through once, or that it must go on holding against."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from mcp import Client
+
+from secondlook.api.security import Guard, _host_name
+from secondlook.api.tokens import COOKIE, Token
+from secondlook.library import Library
+from tests.support.serving import client_of, served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fastapi.testclient import TestClient
+
+SHOWN = "0123456789abcdef0123"
+MANY = {f"key{number}": "x" for number in range(40_000)}
+"""As conditions of one query they overflowed the stack of the index and ended the server."""
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("attacked")
+    paper = folder / "harbour.md"
+    paper.write_text("# Harbour\n\nBerth 4 is 7.8 metres deep.\n", encoding="utf-8")
+    with Library.open(folder / "library") as library:
+        library.add([paper])
+    with client_of(folder) as made:
+        yield made
+
+
+def code(reply: Any) -> tuple[int, str]:
+    return reply.status_code, reply.json()["code"]
+
+
+# What ended or held up the server
+
+
+def test_very_many_filters_do_not_end_the_server(client: TestClient) -> None:
+    search = {"query": "berth", "filters": MANY}
+    assert code(client.post("/api/libraries/default/search", json=search)) == (422, "usage_error")
+    asked = {"question": "How deep is berth 4?", "filters": MANY}
+    assert code(client.post("/api/ask", json=asked)) == (422, "usage_error")
+    chat = {
+        "model": "secondlook",
+        "messages": [{"role": "user", "content": "How deep is berth 4?"}],
+        "secondlook": {"filters": MANY},
+    }
+    assert client.post("/v1/chat/completions", json=chat).status_code == 400
+    few = {"query": "berth", "filters": dict(list(MANY.items())[:100])}
+    assert client.post("/api/libraries/default/search", json=few).json() == {"hits": []}
+
+
+# Who comes
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        'theme={"dark": true}; {ours}',
+        "no equals sign; {ours}",
+        "=; ; {ours}; list=[1, 2]",
+        f"{COOKIE}=of-another-port; {{ours}}",
+        f"{{ours}}; {COOKIE}=of-another-port",
+    ],
+)
+def test_cookies_of_other_servers_of_this_machine_do_not_lock_out(others: str) -> None:
+    token = Token(SHOWN)
+    sent = others.replace("{ours}", f"{COOKIE}={token.cookie}")
+    assert token.admits(None, sent)
+    assert not token.admits(None, others.replace("{ours}", f"{COOKIE}={SHOWN}"))
+    assert not token.admits(None, others.replace("{ours}", f"x{COOKIE}={token.cookie}"))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "[::1]evil.example",
+        "[::1]evil.example:8765",
+        "[::1].evil.example",
+        "local\thost",
+        "localhost.",
+        "localhost:8765:80",
+        "user@localhost",
+        "localhost#.evil.example",
+        "127.0.0.1\\.evil.example",
+        "",
+    ],
+)
+def test_a_host_is_one_of_our_names_and_no_more(host: str) -> None:
+    name = _host_name(host)
+    assert name is None or not Guard().knows(name)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LocalHost:80", "127.0.0.1:8765", "[::1]", "[::1]:8765", "localhost:"]
+)
+def test_our_names_are_still_ours(host: str) -> None:
+    assert Guard().knows(_host_name(host) or "")
+
+
+# What leads out of the folders that are open
+
+
+def test_a_link_leads_nobody_out_of_the_open_folders(tmp_path: Path) -> None:
+    """By MCP as by HTTP."""
+    secret, root = tmp_path / "secret.md", tmp_path / "open"
+    root.mkdir()
+    secret.write_text("# Secret\n\nThe password is swordfish.\n", encoding="utf-8")
+    (root / "plain.md").write_text("# Plain\n\nNothing to see.\n", encoding="utf-8")
+    (root / "link.md").symlink_to(secret)
+
+    async def add(base_url: str) -> None:
+        async with Client(f"{base_url}/mcp") as mcp:
+            await mcp.call_tool("add", {"paths": [str(root)]})
+
+    with served(tmp_path, serve={"roots": [str(root)]}) as server:
+        asyncio.run(add(server.base_url))
+        found = httpx.get(f"{server.base_url}/api/libraries/default/documents").json()
+    held = {one["name"] for one in found["documents"] if one["status"] == "ready"}
+    assert held == {"plain.md"}
