@@ -325,7 +325,7 @@ def test_a_job_over_http_is_followed_and_stopped(tmp_path: Path) -> None:
         assert [job["id"] for job in listed] == [blocking.id, waiting["id"]]
         assert client.get("/api/libraries").json()[0]["writing"] is True
         busy = client.delete(f"{LIBRARY}/documents/{held}")
-        assert (busy.status_code, busy.json()["code"]) == (503, "library_busy")
+        assert (busy.status_code, busy.json()["code"]) == (409, "library_busy")
         assert busy.headers["retry-after"]
         for _ in range(99):
             jobs.start("default", Placed([tmp_path / "gone.txt"]))

@@ -32,6 +32,15 @@ class GivenTurn(Strict):
 class Conversation(Strict):
     """What was said before: the run that came before, or the turns themselves."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "not": {
+                "properties": {"after": {"type": "string"}, "turns": {"minItems": 1}},
+                "required": ["after", "turns"],
+            }
+        }
+    )
+
     after: RunId | None = Field(default=None, max_length=100)
     turns: list[GivenTurn] = Field(default_factory=list, max_length=MOST_TURNS)
 

@@ -14,7 +14,6 @@ from secondlook.api.library.job_forms import Job  # noqa: TC001  # FastAPI reads
 from secondlook.api.library.opened import DocumentId, Opened, OpenedLibrary  # noqa: TC001
 from secondlook.api.library.works import Placed
 from secondlook.api.problems import Problem, responses
-from secondlook.errors import LibraryBusy
 from secondlook.library.lock import active_holder
 from secondlook.retrieval.outline import Outline
 
@@ -50,7 +49,7 @@ async def show_document(opened: OpenedLibrary, document: DocumentId) -> WholeDoc
     "/documents/{document}",
     status_code=204,
     summary="Delete a document",
-    responses=responses(404, 503),
+    responses=responses(404, 409, 503),
 )
 async def delete_document(opened: OpenedLibrary, document: DocumentId) -> Response:
     """Forgets it. An uploaded file is deleted; a file anywhere else is never touched. The id of
@@ -124,9 +123,12 @@ def _delete(opened: Opened, identifier: str) -> None:
 def _check_free(opened: Opened) -> None:
     """A client is told at once what would keep it waiting for a minute."""
     if opened.jobs.active(opened.name) or active_holder(opened.library.path):
-        raise LibraryBusy(
+        raise Problem(
+            409,
+            "library_busy",
             "files are being taken in, and one at a time can change a library",
             hint="wait until it is done, or stop that job",
+            headers={"Retry-After": "2"},
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from secondlook.answer import Scalar  # noqa: TC001  # pydantic reads it
 from secondlook.api.library.job_forms import Job  # noqa: TC001
-from secondlook.api.whole_number import WholeNumber  # noqa: TC001
+from secondlook.api.whole_number import OrWithPoint
 from secondlook.tables.table import ColumnType  # noqa: TC001
 
 _DOCUMENT_ID = "9f86d081884c7d65"
@@ -146,7 +146,9 @@ class TablePreview(BaseModel):
 
 class Search(BaseModel, extra="forbid", strict=True):
     query: str = Field(min_length=1, max_length=4000, examples=["how deep is berth 4"])
-    k: WholeNumber | None = Field(default=None, ge=1, le=100, description="How many passages.")
+    k: Annotated[int, Field(ge=1, le=100), OrWithPoint] | None = Field(
+        default=None, description="How many passages."
+    )
     documents: list[str] | None = Field(
         default=None, max_length=1000, description="Only in these: ids, file names or titles."
     )

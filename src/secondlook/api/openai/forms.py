@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from secondlook.answer import Answer, Status, StopReason
-from secondlook.api.whole_number import WholeNumber
+from secondlook.api.whole_number import OrWithPoint
 
 MODEL_PREFIX = "secondlook"
 Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -65,7 +65,9 @@ class ChatRequest(BaseModel):
     messages: Annotated[list[Message], Field(min_length=1)]
     stream: bool | None = False
     stream_options: StreamOptions | None = None
-    n: WholeNumber | None = Field(default=None, description="One answer is given: 1, or left out.")
+    n: Annotated[int, OrWithPoint] | None = Field(
+        default=None, description="One answer is given: 1, or left out."
+    )
     response_format: ResponseFormat | None = Field(default=None, description="Text alone.")
     tool_choice: Any = Field(default=None, description="No tool is ever called.")
     secondlook: Extension = Field(default_factory=Extension)

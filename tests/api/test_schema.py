@@ -1,0 +1,134 @@
+"""What the OpenAPI document promises holds for whatever is sent: no failure of the server, no
+answer in another form, no status that is not told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from tests.support.library_http import HARBOUR, LIBRARY, SALES, uploaded
+from tests.support.schema_hooks import THINGS
+from tests.support.serving import served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.serving import Serving
+
+SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
+OPERATIONS = 35
+"""There are more; fewer would mean that the document lost some."""
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    folder = tmp_path_factory.mktemp("schema")
+    with served(folder, serve={"metrics": True}, answer={"workflow": "linear"}) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def client(server: Serving) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.base_url, timeout=120) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def things(client: httpx.Client) -> dict[str, Any]:
+    """One of each that there is, by the name that paths call it."""
+    job = uploaded(client, ("survey.md", HARBOUR), ("sales.csv", SALES), ("bad.pdf", b"%PDF-"))
+    hit = client.post(f"{LIBRARY}/search", json={"query": "depth of berth 4"}).json()["hits"][0]
+    table = client.get(f"{LIBRARY}/tables").json()[0]
+    asked = {"question": "Plot the price by region", "workflow": "analyst"}
+    chart = client.post("/api/ask", json=asked).json()
+    assert chart["analysis"]["figures"], chart["text"]
+    return {
+        "library": "default",
+        "document": hit["document"],
+        "passage": hit["passage"],
+        "table": table["id"],
+        "job": job["id"],
+        "run": chart["run"],
+        "number": 0,
+        "name": "corrective",
+        "model": "secondlook-linear",
+    }
+
+
+def test_a_whole_number_may_be_written_with_a_point(
+    client: httpx.Client, things: dict[str, Any]
+) -> None:
+    body = '{"query": "depth of berth 4", "k": 1.0}'
+    kind = {"content-type": "application/json"}
+    response = client.post(f"{LIBRARY}/search", content=body, headers=kind)
+    assert len(response.json()["hits"]) == 1
+
+
+@pytest.mark.unmeasured
+def test_what_is_promised_holds(server: Serving, things: dict[str, Any], tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    command = [
+        *(sys.executable, "-m", "schemathesis.cli", "run", f"{server.base_url}/openapi.json"),
+        *("--header", "X-Secondlook: 1", "--seed", "20240229", "--generation-database", "none"),
+        *("--max-examples", "200" if SOAK else "3", "--request-timeout", "60", "--no-color"),
+        *("--phases", "examples,coverage,fuzzing,stateful", "--continue-on-failure"),
+        *("--report-json-path", str(report), "--warnings", "off"),
+    ]
+    told = {
+        "SCHEMATHESIS_HOOKS": "tests.support.schema_hooks",
+        "PYTHONPATH": str(ROOT),
+        THINGS: json.dumps(things),
+    }
+    done = subprocess.run(
+        command, env={**os.environ, **told}, cwd=tmp_path, capture_output=True, text=True,
+        encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    told_of = json.loads(report.read_text("utf-8"))
+    assert told_of["complete"]
+    assert told_of["operations"]["tested"] == told_of["operations"]["total"] > OPERATIONS
+    assert httpx.get(f"{server.base_url}/api/ready").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/api/runs/one", "DELETE, GET"),
+        ("/api/libraries/default/documents", "GET, POST"),
+        ("/api/ask", "POST"),
+        ("/v1/models", "GET"),
+        ("/v1/chat/completions", "POST"),
+    ],
+)
+def test_another_method_is_told_all_that_there_are(
+    client: httpx.Client, path: str, methods: str
+) -> None:
+    response = client.patch(path)
+    assert response.status_code == 405
+    assert response.headers["allow"] == methods
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/ask", {"question": "How deep is berth 4?", "stream": "yes"}),
+        ("/api/ask", {"question": "How deep is berth 4?", "detach": 1}),
+        ("/api/ask", {"question": "How deep is berth 4?", "max_risk": "0.1"}),
+        (f"{LIBRARY}/search", {"query": "berth", "k": "5"}),
+        (f"{LIBRARY}/search", {"query": "berth", "k": True}),
+        (f"{LIBRARY}/search", {"query": "berth", "k": 2.5}),
+    ],
+)
+def test_what_only_looks_right_is_refused(
+    client: httpx.Client, path: str, body: dict[str, Any]
+) -> None:
+    response = client.post(path, json=body)
+    assert (response.status_code, response.json()["code"]) == (422, "invalid_request")
