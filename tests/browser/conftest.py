@@ -86,7 +86,10 @@ def visit(browser: Browser) -> Iterator[Visits]:
         watch = Watch(base_url)
         watch.over(context)
         opened.append((context, watch))
-        return Visitor(context.new_page(), base_url, watch)
+        page = context.new_page()
+        # The browser hands its choosers of files to the test only from the first listener on.
+        page.on("filechooser", lambda _: None)
+        return Visitor(page, base_url, watch)
 
     yield open_at
     for context, watch in opened:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from playwright.sync_api import Route
+
     from secondlook.library import Progress
     from tests.browser.conftest import Visits
     from tests.support.page import Visitor
@@ -96,9 +98,9 @@ def test_a_file_that_cannot_be_read_says_why(newcomer: Visitor) -> None:
     newcomer.adds(_file("broken.pdf", b"%PDF-1.7 and nothing else"))
     row = newcomer.row("broken.pdf")
     expect(row).to_have_attribute("data-state", "failed")
-    expect(row.locator(".reason")).not_to_be_empty()
+    expect(row.locator(".reason")).to_contain_text("It is not a readable PDF")
     newcomer.page.reload()
-    expect(row.locator(".reason")).not_to_be_empty()
+    expect(row.locator(".reason")).to_contain_text("It is not a readable PDF")
     row.get_by_role("button", name="broken.pdf").click()
     row.get_by_role("button", name="Take off the list").click()
     expect(row).to_have_count(0)
@@ -129,6 +131,22 @@ def test_files_are_dropped_anywhere_on_the_page(newcomer: Visitor) -> None:
     page.dispatch_event("body", "drop", {"dataTransfer": data})
     expect(newcomer.row("Tide notes")).to_have_attribute("data-state", "ready")
     expect(page.locator(".drop-anywhere")).to_have_count(0)
+
+
+def test_a_file_is_on_the_list_while_it_is_sent(newcomer: Visitor) -> None:
+    sent: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "POST":
+            sent.append(route)
+        else:
+            route.continue_()
+
+    newcomer.page.route("**/documents", hold)
+    newcomer.adds(_file("buoys.md", b"# Buoys\n\nThe green buoy was laid by Mr Ferris in 2019.\n"))
+    expect(newcomer.row("buoys.md")).to_contain_text("sending")
+    sent[0].continue_()
+    expect(newcomer.row("Buoys")).to_have_attribute("data-state", "ready")
 
 
 def test_markup_in_names_and_texts_stays_text(newcomer: Visitor) -> None:

@@ -108,6 +108,7 @@ def test_the_page_before_the_first_file(guarded: Serving, visit: Visits, audit: 
     visitor.page.get_by_label("Token", exact=True).fill(TOKEN)
     visitor.button("Sign in").click()
     expect(visitor.page.locator(".library-empty")).to_be_visible()
+    expect(visitor.page.get_by_label("Workflow")).to_be_visible()
     audit(visitor, "empty")
 
 

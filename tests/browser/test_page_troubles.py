@@ -82,7 +82,8 @@ def test_a_question_that_is_not_there_leads_back(visitor: Visitor) -> None:
     visitor.watch.expects("status of 404")
     visitor.opens("#/runs/20260101-000000000000")
     expect(visitor.heading("This question cannot be shown")).to_be_visible()
-    visitor.page.get_by_role("link", name="New question").click()
+    expect(visitor.page.get_by_role("alert")).to_contain_text("It was forgotten")
+    visitor.page.get_by_role("link", name="Ask a new question").click()
     expect(visitor.page.locator(".home h1")).to_be_visible()
 
 

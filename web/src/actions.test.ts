@@ -159,6 +159,19 @@ test("files that are taken in are followed to the end, and the list is read anew
   expect(asked.at(-1)).toMatch(/documents|suggestions/);
 });
 
+test("files are on the list while they are sent, and off it when they are refused", async () => {
+  const during: string[][] = [];
+  serve({
+    "POST /api/libraries/default/documents": () => {
+      during.push(getState().jobs.map((job) => `${job.stage} ${job.files[0]?.name}`));
+      return json({ detail: "no room" }, 507);
+    },
+  });
+  expect(await actions.upload([new File(["x"], "x.txt")])).toBe(false);
+  expect(during).toEqual([["sending x.txt"]]);
+  expect(getState().jobs).toEqual([]);
+});
+
 test("a refused upload is told at the foot of the page", async () => {
   dispatch({ type: "settings", settings: { workflow: "auto" } as never });
   const problem = { code: "too_large", detail: "the file is too large", hint: "At most 200 MB." };

@@ -2,10 +2,10 @@
 
 import * as api from "./api";
 import { Problem } from "./api";
-import { sentence } from "./parts/words";
+import { hintSentence, sentence } from "./parts/words";
 import { citationRoute, home, parseRoute, runRoute } from "./routes";
 import { isLive, newRun, runOfRecord } from "./run";
-import type { SourceTarget } from "./state";
+import { SENDING, type SourceTarget } from "./state";
 import { dispatch, getState } from "./store";
 import type { Citation, Job, SeenPassage } from "./types";
 
@@ -55,7 +55,10 @@ function sayProblem(problem: Problem): void {
   // While nothing is there yet, a server that is away is told in the middle of the page.
   if (getState().settings === null && problem.status === 0) return;
   // A hint may be a command: it stays as it is.
-  say([sentence(problem.message), problem.hint].filter(Boolean).join(" "), true);
+  say(
+    [sentence(problem.message), hintSentence(problem.hint ?? "")].filter(Boolean).join(" "),
+    true,
+  );
 }
 
 /** Runs something whose failure is told at the foot of the page. True where it went well. */
@@ -107,8 +110,26 @@ export function upload(files: File[]): Promise<boolean> {
   if (files.length === 0) return Promise.resolve(true);
   return attempt(async () => {
     const { library } = getState();
-    await watchJob(library, await api.upload(library, files));
+    await watchJob(library, await sent(library, files));
   });
+}
+
+/** What is on its way is on the list at once: a large file takes a while to be sent. */
+async function sent(library: string, files: File[]): Promise<Job> {
+  const job = sendingJob(files);
+  dispatch({ type: "job", job });
+  try {
+    return await api.upload(library, files);
+  } finally {
+    dispatch({ type: "job gone", id: job.id });
+  }
+}
+
+function sendingJob(files: File[]): Job {
+  const waiting = { status: "waiting", share: 0, reason: null, document: null } as const;
+  const named = files.map(({ name }) => ({ name, ...waiting }));
+  const id = `${SENDING} ${performance.now()}`;
+  return { id, status: "queued", stage: SENDING, files: named, share: 0, started: "", error: null };
 }
 
 export function reindex(document: string): Promise<boolean> {

@@ -76,6 +76,7 @@ export type Action =
   | { type: "libraries"; libraries: LibrarySummary[] }
   | { type: "documents"; library: string; documents: Doc[]; jobs: Job[] }
   | { type: "job"; job: Job }
+  | { type: "job gone"; id: string }
   | { type: "runs"; runs: RunSummary[] }
   | { type: "suggestions"; suggestions: Suggestion[] }
   | { type: "run"; run: RunView | null }
@@ -104,6 +105,8 @@ export function reduce(state: State, action: Action): State {
       return withDocuments(state, action);
     case "job":
       return { ...state, jobs: withJob(state.jobs, action.job) };
+    case "job gone":
+      return { ...state, jobs: state.jobs.filter((job) => job.id !== action.id) };
     case "runs":
       return { ...state, runs: action.runs };
     case "suggestions":
@@ -153,8 +156,13 @@ function withDocuments(state: State, { library, documents, jobs }: Documents): S
   if (library !== state.library) return state;
   const here = new Set(documents.map((document) => document.id));
   const limitedTo = state.limitedTo.filter((id) => here.has(id));
-  return { ...state, documents, jobs, limitedTo };
+  const sending = state.jobs.filter(isSending);
+  return { ...state, documents, jobs: [...sending, ...jobs], limitedTo };
 }
+
+/** Files on their way to the server, which does not know of them yet. */
+export const isSending = (job: Pick<Job, "stage">): boolean => job.stage === SENDING;
+export const SENDING = "sending";
 
 function withJob(jobs: Job[], job: Job): Job[] {
   const known = jobs.some((other) => other.id === job.id);

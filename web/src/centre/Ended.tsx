@@ -1,5 +1,7 @@
 import { ask, resumeRun } from "../actions";
-import { sentence } from "../parts/words";
+import type { Problem } from "../api";
+import { hintSentence, sentence } from "../parts/words";
+import { home } from "../routes";
 import type { RunView } from "../run";
 
 /** A run without an answer: what happened, and the one thing to do next. */
@@ -39,17 +41,35 @@ const stopped = (run: RunView): string => {
 
 function Lost({ run, again }: { run: RunView; again: () => void }) {
   const { problem } = run;
+  if (run.question === "") return <Unknown problem={problem} />;
   return (
     <section className="ended" role="alert">
       <p className="lead">{sentence(problem?.message ?? "it could not be asked")}</p>
-      {problem?.hint && <p className="lead soft">{problem.hint}</p>}
-      {run.question !== "" && (
-        <div className="more">
-          <button type="button" className="go" onClick={again}>
-            Ask again
-          </button>
-        </div>
-      )}
+      {problem?.hint && <p className="lead soft">{hintSentence(problem.hint)}</p>}
+      <div className="more">
+        <button type="button" className="go" onClick={again}>
+          Ask again
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** An address that leads to no question: it was forgotten, or the address is not whole. */
+function Unknown({ problem }: { problem: Problem | null }) {
+  const forgotten = problem?.status === 404;
+  return (
+    <section className="ended" role="alert">
+      <p className="lead">
+        {forgotten
+          ? "It was forgotten, or it was asked of another server."
+          : sentence(problem?.message ?? "it could not be read")}
+      </p>
+      <div className="more">
+        <a className="go" href={home}>
+          Ask a new question
+        </a>
+      </div>
     </section>
   );
 }

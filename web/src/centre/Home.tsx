@@ -1,6 +1,7 @@
 import { ask } from "../actions";
 import { DropZone } from "../parts/DropZone";
 import { count, percent } from "../parts/words";
+import { isSending } from "../state";
 import { useSelect } from "../store";
 import type { Doc, Job } from "../types";
 
@@ -38,12 +39,16 @@ function headline(documents: Doc[] | null): string {
 }
 
 function JobLine({ job }: { job: Job }) {
-  const current = job.files.find((file) => file.status === "indexing");
   return (
     <p className="lead soft">
-      {current ? `Reading ${current.name}` : "Waiting to read your files"}: {percent(job.share)}
+      {isSending(job) ? "Sending your files" : `${readingOf(job)}: ${percent(job.share)}`}
     </p>
   );
+}
+
+function readingOf(job: Job): string {
+  const current = job.files.find((file) => file.status === "indexing");
+  return current ? `Reading ${current.name}` : "Waiting to read your files";
 }
 
 function Suggestions() {

@@ -1,5 +1,6 @@
 import { begin } from "../actions";
 import type { Problem } from "../api";
+import { hintSentence } from "../parts/words";
 
 /** The page cannot work: what happened, and the one thing to do. */
 export function Trouble({ problem }: { problem: Problem }) {
@@ -7,7 +8,7 @@ export function Trouble({ problem }: { problem: Problem }) {
     <article role="alert">
       <h1>{problem.title}</h1>
       <p className="lead">{problem.detail}</p>
-      {problem.hint && <p className="lead soft">{problem.hint}</p>}
+      {problem.hint && <p className="lead soft">{hintSentence(problem.hint)}</p>}
       <div className="more">
         <button type="button" className="pill" onClick={() => void begin()}>
           Try again

@@ -1,5 +1,5 @@
 import { useId, useRef, useState } from "react";
-import { percent } from "../parts/words";
+import { percent, sentence } from "../parts/words";
 import { useSelect } from "../store";
 import { focusNeighbour } from "./focusNeighbour";
 import { FailedMore, PendingMore, ReadyMore } from "./RowMore";
@@ -37,7 +37,7 @@ export function DocumentRow({ row, dismiss }: Props) {
       {(row.state === "indexing" || row.state === "waiting") && <Bar row={row} />}
       {row.state === "failed" && (
         <p className="reason" data-whole={open}>
-          {row.reason ?? "It could not be read."}
+          {sentence(row.reason ?? "it could not be read")}
         </p>
       )}
       <div id={more} className="row-more" hidden={!open}>
@@ -49,7 +49,7 @@ export function DocumentRow({ row, dismiss }: Props) {
 
 function Size({ row }: { row: Row }) {
   if (row.state === "failed") return <small>failed</small>;
-  if (row.state === "waiting") return <small>waiting</small>;
+  if (row.state === "waiting") return <small>{row.job ? "waiting" : "sending"}</small>;
   if (row.state === "indexing") return <small>{row.share ? percent(row.share) : "reading"}</small>;
   if (!row.doc) return null;
   return (

@@ -126,7 +126,9 @@ export function PendingMore({ row }: { row: Row }) {
     <>
       <p>
         {row.state === "waiting"
-          ? "Waits for its turn."
+          ? job
+            ? "Waits for its turn."
+            : "Is on its way to the server."
           : "Is being read. Questions can be asked meanwhile; they do not see it yet."}
       </p>
       {job && (

@@ -1,4 +1,5 @@
 /** The lines of the library: its documents, and the files that are being added to it. */
+import { isSending } from "../state";
 import type { Doc, Job, JobFile } from "../types";
 
 export type RowState = "ready" | "waiting" | "indexing" | "failed";
@@ -13,7 +14,7 @@ export interface Row {
   /** Why it failed, in words. */
   reason: string | null;
   doc: Doc | null;
-  /** The job that is adding it, or that failed to. */
+  /** The job that is adding it, or that failed to; null while it is still being sent. */
   job: string | null;
 }
 
@@ -77,7 +78,7 @@ function rowOfFile(job: Job, file: JobFile): Row {
     share: file.share,
     reason: file.reason,
     doc: null,
-    job: job.id,
+    job: isSending(job) ? null : job.id,
   };
 }
 

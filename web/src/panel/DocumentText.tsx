@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import * as api from "../api";
 import { Problem } from "../api";
 import { type Marked, markSpan } from "../parts/offsets";
-import { pageOf } from "../parts/words";
+import { hintSentence, pageOf, sentence } from "../parts/words";
 import type { SourceTarget } from "../state";
 import { type TextWindow, type Turn, turnBack, turnOn, type Window, windowOf } from "./windows";
 
@@ -66,8 +66,8 @@ function Unreadable({ problem, source }: { problem: Problem; source: SourceTarge
   return (
     <>
       <p className="note">
-        {missing ? "This document is no longer in the library." : problem.detail}{" "}
-        {missing ? "Add it again to read it here." : problem.hint}
+        {missing ? "This document is no longer in the library." : sentence(problem.message)}{" "}
+        {missing ? "Add it again to read it here." : hintSentence(problem.hint ?? "")}
       </p>
       {source.quote && <blockquote className="page-text">{source.quote}</blockquote>}
     </>

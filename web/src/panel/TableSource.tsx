@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import * as api from "../api";
 import { Problem } from "../api";
-import { count } from "../parts/words";
+import { count, hintSentence, sentence } from "../parts/words";
 import type { RunView } from "../run";
 import { useSelect } from "../store";
 import type { Scalar, TableView } from "../types";
@@ -25,7 +25,9 @@ export function TableSource({ id, run }: { id: string; run: RunView | null }) {
 function TableBody({ read, run }: { read: TableView | Problem | null; run: RunView | null }) {
   if (read === null) return <p className="panel-empty">Reading the table …</p>;
   if (read instanceof Problem) {
-    return <p className="note">{[read.detail, read.hint].filter(Boolean).join(" ")}</p>;
+    return (
+      <p className="note">{[sentence(read.message), hintSentence(read.hint ?? "")].join(" ")}</p>
+    );
   }
   const used = new Map(
     columnsUsed(run?.answer?.analysis, read).map(({ column, asked }) => [column, asked]),

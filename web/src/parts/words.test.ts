@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, count, nodeName, seconds, sentence } from "./words";
+import { ago, bytes, count, hintSentence, nodeName, seconds, sentence } from "./words";
 
 test("sizes and times are told as a person would", () => {
   expect([bytes(999), bytes(1500), bytes(200_000_000)]).toEqual(["999 bytes", "1.5 kB", "200 MB"]);
@@ -23,6 +23,11 @@ test("how long ago is told coarsely", () => {
   expect(before(2026, 10, 13, 12)).toBe("Friday");
   expect(before(2026, 8, 1, 12)).toMatch(/1.*2026/);
   expect(ago("never", now)).toBe("");
+});
+
+test("what to do becomes a sentence, unless it is a command", () => {
+  expect(hintSentence("ask again later")).toBe("Ask again later.");
+  expect(hintSentence("secondlook runs lists them")).toBe("secondlook runs lists them");
 });
 
 test("an error becomes a sentence", () => {

@@ -52,6 +52,10 @@ export function ago(iso: string, now = new Date()): string {
   return then.toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
 }
 
+/** What to do about an error. One that begins with a command is left as it is. */
+export const hintSentence = (hint: string): string =>
+  /^(secondlook|pip|ollama)\b/.test(hint) ? hint : sentence(hint);
+
 /** Errors are told in lower case, as parts of a line: on the page each is a sentence. */
 export function sentence(text: string): string {
   const whole = text.trim();
