@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import select
+import socket
+import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+import uvicorn
 from mcp import Client
 
+from secondlook.api import connections, serving
+from secondlook.api.connections import Connection
 from secondlook.api.security import Guard, _host_name
+from secondlook.api.server import create_app
+from secondlook.api.serving import Server
 from secondlook.api.tokens import COOKIE, Token
 from secondlook.library import Library
-from tests.support.serving import client_of, served
+from tests.support.serving import client_of, served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,3 +136,95 @@ def test_a_link_leads_nobody_out_of_the_open_folders(tmp_path: Path) -> None:
         found = httpx.get(f"{server.base_url}/api/libraries/default/documents").json()
     held = {one["name"] for one in found["documents"] if one["status"] == "ready"}
     assert held == {"plain.md"}
+
+
+# Connections that want nothing
+
+
+@contextmanager
+def listening_server(folder: Path) -> Iterator[int]:
+    """With the connections of `secondlook serve`."""
+    app = create_app(settings_at(folder))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        started = threading.Event()
+        config = uvicorn.Config(app, http=Connection, log_level="error")
+        server = Server(config, app.state.served, started.set)
+        thread = threading.Thread(target=server.run, args=([taken],), daemon=True)
+        thread.start()
+        assert started.wait(30)
+        try:
+            yield taken.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(15)
+
+
+def test_who_never_says_what_it_wants_is_hung_up_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_SECONDS_TO_ASK", 0.3)
+    whole = b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with listening_server(tmp_path) as port:
+        for sent in (b"", b"GET /api/health HTTP/1.1\r\nHost: localhost\r\nX: "):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as half:
+                half.sendall(sent)
+                assert hung_up(half)
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as again:
+            again.sendall(whole)
+            assert b"200 OK" in again.recv(4096)
+            again.sendall(whole[:-2])  # the second request of a connection that was good
+            assert hung_up(again)
+
+
+def test_connections_leave_files_for_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_most_open", 3)
+    with listening_server(tmp_path) as port:
+        address = ("127.0.0.1", port)
+        held = [socket.create_connection(address, timeout=10) for _ in range(6)]
+        left = list(held)
+        for _ in range(3):
+            dropped = select.select(left, [], [], 10)[0][0]
+            assert hung_up(dropped)
+            left.remove(dropped)
+        assert not select.select(left, [], [], 0.2)[0]
+        for one in held:
+            one.close()
+        assert httpx.get(f"http://127.0.0.1:{port}/api/health").status_code == 200
+
+
+def test_serving_uses_such_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[uvicorn.Config] = []
+    before = open_files()
+    monkeypatch.setattr(connections, "_most_open", 0)
+    monkeypatch.setattr(Server, "run", lambda self, **_: seen.append(self.config))
+    listening = serving.listen("127.0.0.1", 0)
+    with listening.socket:
+        serving.serve(settings_at(tmp_path), listening)
+    after = open_files(back_to=before)
+    assert seen[0].http is Connection
+    assert before <= after
+    assert sys.platform == "win32" or after / 2 <= connections._most_open < after
+
+
+def open_files(*, back_to: int | None = None) -> int:
+    """How many files this process may have open."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if back_to is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (back_to, hard))
+    return soft
+
+
+def hung_up(held: socket.socket) -> bool:
+    """Whether the other side ends it, and not this side's patience."""
+    try:
+        while held.recv(4096):
+            pass
+    except ConnectionResetError:
+        return True
+    return True

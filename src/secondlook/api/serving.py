@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
+from secondlook.api.connections import Connection, make_room
 from secondlook.api.security import is_everywhere, is_loopback
 from secondlook.api.server import create_app
 from secondlook.errors import SecondlookError, UsageError
@@ -107,8 +108,10 @@ def serve(
 ) -> None:
     """Answer until stopped. Ctrl-C raises `KeyboardInterrupt` once everything is put away."""
     app = create_app(settings, token=token, host=listening.host)
+    make_room()
     config = uvicorn.Config(
         app,
+        http=Connection,
         log_config=_logging(debug=debug),
         access_log=debug,
         lifespan="on",
