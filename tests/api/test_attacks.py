@@ -7,6 +7,7 @@ import select
 import socket
 import sys
 import threading
+from collections import namedtuple
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from mcp import Client
 
 from secondlook.api import connections, serving
 from secondlook.api.connections import Connection
+from secondlook.api.library import receiving
 from secondlook.api.security import Guard, _host_name
 from secondlook.api.server import create_app
 from secondlook.api.serving import Server
@@ -66,6 +68,23 @@ def test_very_many_filters_do_not_end_the_server(client: TestClient) -> None:
     assert client.post("/v1/chat/completions", json=chat).status_code == 400
     few = {"query": "berth", "filters": dict(list(MANY.items())[:100])}
     assert client.post("/api/libraries/default/search", json=few).json() == {"hits": []}
+
+
+def test_an_upload_that_hides_its_size_does_not_fill_the_disk(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = namedtuple("usage", "total used free")  # noqa: PYI024  # as shutil gives it
+    monkeypatch.setattr(receiving.shutil, "disk_usage", lambda _: usage(10**9, 10**9, 10**6))
+    kind = {"content-type": "multipart/form-data; boundary=B", "x-secondlook": "1"}
+
+    def parts() -> Iterator[bytes]:
+        yield b'--B\r\nContent-Disposition: form-data; name="files"; filename="big.txt"\r\n\r\n'
+        for _ in range(20):
+            yield b"x" * 2**20
+        yield b"\r\n--B--\r\n"
+
+    reply = client.post("/api/libraries/default/documents", content=parts(), headers=kind)
+    assert code(reply) == (507, "no_room")
 
 
 # Who comes

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 FIELD = "files"
 _ROOM_LEFT = 64 * MEGABYTE
 """What an upload must leave on the disk: documents have to be stored too."""
+_LOOKED_EVERY = 8 * MEGABYTE
+"""How often an upload looks whether it leaves that much: it may not say how large it is, and others
+may be under way."""
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MOST_PARTS = 1_000
 """Files and whatever else a form sends along: millions of tiny parts would take minutes to read."""
@@ -133,6 +136,7 @@ class _Receiver:
     parts: int = 0
     files: int = 0
     received: int = 0
+    looked: int = 0
     ended: bool = False
     current: Arriving | None = None
     header: bytes = b""
@@ -201,9 +205,17 @@ class _Receiver:
         one = self.current
         if one is None:
             return
+        self._check_room_left()
         if one.size + end - start > (most := self.limits.most_of(one.name)):
             raise upload_too_large(f"{one.name!r}", most, "ingest.max_file_mb")
         one.write(data[start:end])
+
+    def _check_room_left(self) -> None:
+        if self.received < self.looked + _LOOKED_EVERY:
+            return
+        self.looked = self.received
+        if shutil.disk_usage(self.staging.folder).free < _ROOM_LEFT:
+            raise OSError(errno.ENOSPC, "there is no room for it on the disk")
 
     def _part_ends(self) -> None:
         self.current = None
