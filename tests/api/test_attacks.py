@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import select
 import socket
 import sys
@@ -16,6 +17,7 @@ import pytest
 import uvicorn
 from mcp import Client
 
+from secondlook.answer import AnalysisFigure
 from secondlook.api import connections, serving
 from secondlook.api.connections import Connection
 from secondlook.api.library import receiving
@@ -23,6 +25,7 @@ from secondlook.api.security import Guard, _host_name
 from secondlook.api.server import create_app
 from secondlook.api.serving import Server
 from secondlook.api.tokens import COOKIE, Token
+from secondlook.export.chart_page import in_script, page_of
 from secondlook.library import Library
 from tests.support.serving import client_of, served, settings_at
 
@@ -247,3 +250,20 @@ def hung_up(held: socket.socket) -> bool:
     except ConnectionResetError:
         return True
     return True
+
+
+# What a stranger's table does in a chart
+
+
+def test_a_chart_that_is_saved_links_to_nothing_and_loads_nothing() -> None:
+    cell = '</script><A href="https://evil.example">South</A><b>x</b>'
+    figure = {
+        "data": [{"type": "bar", "x": [cell], "y": [1]}],
+        "layout": {"images": [{"source": "https://evil.example/seen.png"}]},
+    }
+    page = page_of(AnalysisFigure(kind="plotly", title=cell, data=figure))
+    assert "default-src 'none'" in page.partition("<script")[0]
+    drawn = json.loads(in_script(figure))["data"][0]["x"][0]
+    assert drawn == '</script>&lt;A href="https://evil.example">South&lt;/A><b>x</b>'
+    assert page.count("evil.example") == 3  # as words of the title, of the label and of a picture
+    assert cell not in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ _PAGE = """\
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; \
+worker-src blob:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 </head>
@@ -34,6 +38,8 @@ const figure = {figure};
 Plotly.newPlot("chart", figure.data || [], figure.layout || {{}}, {{responsive: true}});
 </script>"""
 
+_LINK = re.compile(r"<(?=\s*/?\s*a\b)", re.IGNORECASE)
+
 
 def page_of(figure: AnalysisFigure) -> str:
     title = html.escape(figure.title or "Chart")
@@ -46,8 +52,9 @@ def page_of(figure: AnalysisFigure) -> str:
 
 
 def in_script(data: object) -> str:
-    """JSON that cannot end the script that it stands in, whatever a cell holds."""
-    written = json.dumps(data, ensure_ascii=True)
+    """JSON that cannot end the script that it stands in, whatever a cell holds; Plotly would make
+    links of labels."""
+    written = _LINK.sub("&lt;", json.dumps(data, ensure_ascii=True))
     return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

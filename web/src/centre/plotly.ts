@@ -47,10 +47,18 @@ export interface FigureJson {
 
 export function readFigure(json: Json): FigureJson | null {
   if (json === null || typeof json !== "object" || Array.isArray(json)) return null;
-  const { data, layout } = json;
+  const { data, layout } = withoutLinks(json) as Record<string, Json>;
   if (!Array.isArray(data)) return null;
   const plain = layout !== null && typeof layout === "object" && !Array.isArray(layout);
   return { data, layout: plain ? layout : {} };
+}
+
+/** Plotly would make links of labels: what stands in a cell of a table leads nobody away. */
+function withoutLinks(json: Json): Json {
+  if (typeof json === "string") return json.replace(/<(?=\s*\/?\s*a\b)/gi, "&lt;");
+  if (json === null || typeof json !== "object") return json;
+  if (Array.isArray(json)) return json.map(withoutLinks);
+  return Object.fromEntries(Object.entries(json).map(([name, one]) => [name, withoutLinks(one)]));
 }
 
 export interface Colours {
