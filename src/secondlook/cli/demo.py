@@ -19,6 +19,7 @@ It works in a temporary library, unless --library names one to keep. Then try
 your own documents:
   secondlook add ~/papers
   secondlook ask "..."
+  secondlook serve      the page, in your browser
 """
 QUESTIONS = (
     "how thick is the sheet piling of the south quay",
@@ -55,6 +56,7 @@ def demo(call: Call) -> int:
                 _announce(f'ask "{question}"')
                 answer = answer_live(call, engine, question, trace=False)
                 show_answer(call, answer, passing=call.library is None)
+    call.say("\nNow your own documents: secondlook serve opens the page in your browser.")
     return 0
 
 

@@ -54,7 +54,7 @@ def serve(
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
 ) -> int:
-    """Serve the page and the API."""
+    """Open the page in your browser; programs find the API there."""
     settings = call.load({"serve.host": host, "serve.port": port}).settings
     if call.shows_progress:
         call.say("Starting ...")
