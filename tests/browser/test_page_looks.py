@@ -26,6 +26,8 @@ SURVEY = "Halvermouth Harbour Survey 2024"
 SOUNDINGS = "What would a yearly line of soundings cost?"
 CHOICE = "Who voted against the money for dredging? (A) Councillor Whitlock (B) the mayor"
 LOOKS: tuple[Look, ...] = (("light", DESK), ("dark", DESK), ("light", PHONE), ("dark", PHONE))
+# Of what is like another state in most places: each theme and each width once.
+CROSSED = (LOOKS[0], LOOKS[3])
 TOKEN = "a-token-of-this-test"  # noqa: S105 (opens nothing else)
 
 
@@ -118,7 +120,7 @@ def test_the_page_with_files(visitor: Visitor, audit: Audit) -> None:
     visitor.row(SURVEY).get_by_role("button", name=SURVEY).click()
     visitor.row(SURVEY).get_by_role("button", name="Ask only in this").click()
     visitor.row(SURVEY).get_by_role("button", name="Delete").click()
-    audit(visitor, "limited")
+    audit(visitor, "limited", looks=CROSSED)
 
 
 def test_an_answer_and_its_source(visitor: Visitor, audit: Audit) -> None:
@@ -131,7 +133,7 @@ def test_an_answer_and_its_source(visitor: Visitor, audit: Audit) -> None:
     audit(visitor, "quote", looks=LOOKS[:2])
     visitor.button("Ask another way").click()
     visitor.button("Export").click()
-    audit(visitor, "menus")
+    audit(visitor, "menus", looks=CROSSED)
     visitor.page.locator(".chip").first.click()
     expect(visitor.page.locator("mark")).to_be_visible()
     audit(visitor, "source")
@@ -140,13 +142,13 @@ def test_an_answer_and_its_source(visitor: Visitor, audit: Audit) -> None:
 def test_a_figure_with_data_and_code(visitor: Visitor, audit: Audit) -> None:
     visitor.asks("plot the mean of tonnes by goods").is_answered()
     expect(visitor.page.locator("svg.main-svg").first).to_be_visible()
-    audit(visitor, "figure")
+    audit(visitor, "figure", looks=CROSSED)
     visitor.button("Show data").click()
     visitor.button("Show code").click()
     audit(visitor, "figure-open")
     visitor.page.locator(".card").first.click()
     expect(visitor.page.locator(".columns")).to_be_visible()
-    audit(visitor, "table")
+    audit(visitor, "table", looks=CROSSED)
 
 
 def test_an_abstention(visitor: Visitor, audit: Audit) -> None:
@@ -201,7 +203,7 @@ def test_a_run_that_goes_on_and_one_that_was_stopped(
     audit(visitor, "running")
     visitor.button("Stop").click()
     visitor.is_answered("stopped")
-    audit(visitor, "stopped")
+    audit(visitor, "stopped", looks=CROSSED)
 
 
 def test_what_went_wrong(visitor: Visitor, audit: Audit) -> None:
@@ -222,3 +224,12 @@ def test_the_audit_finds_what_is_wrong(visitor: Visitor) -> None:
     found = " ".join(violations(visitor.page))
     assert "color-contrast" in found
     assert "image-alt" in found
+
+
+def test_the_watch_sees_what_reaches_out(visitor: Visitor) -> None:
+    reach = "fetch('http://elsewhere.invalid/').catch(() => 'refused')"
+    assert visitor.page.evaluate(reach) == "refused"
+    assert "connect-src" in " ".join(visitor.watch.faults)
+    assert "elsewhere.invalid" in visitor.watch.hosts
+    visitor.watch.faults.clear()
+    visitor.watch.hosts.clear()

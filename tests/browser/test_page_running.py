@@ -11,11 +11,13 @@ from playwright.sync_api import expect
 
 from tests.support.asking_http import QUESTION, Gate, gated_server, library_at
 from tests.support.cut_line import Line, line_to
-from tests.support.page import PATIENCE_MS
+from tests.support.page import PATIENCE_MS, violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from playwright.sync_api import Route
 
     from tests.browser.conftest import Visits
     from tests.support.page import Visitor
@@ -138,6 +140,36 @@ def test_a_line_that_was_cut_is_told_and_joined_again(
     visitor.is_answered()
     expect(visitor.answer).to_contain_text("7.8 metres")
     expect(visitor.page.locator("ol.steps > li")).to_have_count(4)
+
+
+def test_a_sentence_that_no_source_carries_is_cut_and_told(gated: Gated, asking: Visitor) -> None:
+    invented = "Berth 4 was paid for by the King of Norway in 1871 [1]."
+    gated[1].says = f"Berth 4 is the deepest berth, at 7.8 metres [1]. {invented}"
+    gated[1].open()
+    asking.is_answered()
+    expect(asking.answer).to_contain_text("at 7.8 metres")
+    expect(asking.answer).not_to_contain_text("King of Norway")
+    expect(asking.answer.locator(".note")).to_contain_text("1 more sentence was cut")
+
+
+def test_a_claim_that_is_weaker_than_its_source_is_amber(gated: Gated, asking: Visitor) -> None:
+    """As of a run whose check left a claim standing, which a reply altered on its way tells of."""
+    gated[1].open()
+    asking.is_answered()
+
+    def weaken(route: Route) -> None:
+        record = route.fetch().json()
+        record["answer"]["claims"][0] |= {"supported": False, "support": 0.2}
+        route.fulfill(json=record)
+
+    asking.page.route(f"**/api/runs/{asking.run}", weaken)
+    asking.page.reload()
+    expect(asking.page.locator(".unsure").first).to_contain_text("7.8")
+    expect(asking.page.locator(".unsure-word")).to_have_text("not verified")
+    expect(asking.strip).to_contain_text("0 of 1 claim verified")
+    expect(asking.strip.locator("[data-state=weak]")).to_have_count(1)
+    expect(asking.strip.locator(".note")).to_contain_text("Read it before you rely on it.")
+    assert violations(asking.page) == []
 
 
 def test_a_person_who_went_elsewhere_finds_the_answer_later(gated: Gated, asking: Visitor) -> None:

@@ -43,6 +43,7 @@ def library_at(folder: Path) -> None:
 class Gate:
     """A model that waits until a test says so; then it says what the passage says."""
 
+    says: str = "Berth 4 is 7.8 metres deep [1]."
     asked: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     _is_open: threading.Event = field(default_factory=threading.Event)
     _waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = field(default_factory=list)
@@ -53,7 +54,7 @@ class Gate:
         self.asked.release()
         if not self._is_open.is_set():
             await mine.wait()
-        return "Berth 4 is 7.8 metres deep [1]."
+        return self.says
 
     def open(self) -> None:
         self._is_open.set()

@@ -110,8 +110,13 @@ function FirstRows({ table, used }: TableProps) {
       <table>
         <thead>
           <tr>
-            {table.columns.map(({ name }) => (
-              <th key={name} scope="col" data-used={used.has(name)}>
+            {table.columns.map(({ name }, place) => (
+              <th
+                key={name}
+                scope="col"
+                data-used={used.has(name)}
+                data-number={typeof table.rows[0]?.[place] === "number"}
+              >
                 {name}
               </th>
             ))}

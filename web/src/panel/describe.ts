@@ -44,7 +44,7 @@ export function numbersOf(step: Pick<StepView, "numbers">): { telling: string[];
 }
 
 function isTelling(value: Scalar): boolean {
-  return value !== 0 && value !== false;
+  return value !== 0 && value !== false && value !== "nobody";
 }
 
 function short(value: Scalar): string {

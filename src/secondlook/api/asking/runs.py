@@ -234,7 +234,7 @@ class Runs:
         return Problem(
             429,
             "queue_full",
-            f"{len(self._running)} questions are worked on and {len(self._waiting)} wait",
+            f"too many questions: {len(self._running)} worked on, {len(self._waiting)} waiting",
             hint="ask again later; serve.queue says how many may wait",
             headers={"Retry-After": str(min(_LONGEST_WAIT, max(1, round(seconds))))},
         )
