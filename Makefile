@@ -45,7 +45,7 @@ suite: $(VENV)/.dev
 # The full counts of what `make test` samples: hundreds of kills, thousands of random histories.
 soak: $(VENV)/.dev
 	$(BIN)/python scripts/fetch_test_model.py smollm2
-	$(COMPILED) SECONDLOOK_SOAK=1 $(BIN)/python -m pytest -rP -m "slow or not slow" tests/graphs tests/contracts tests/integration
+	$(COMPILED) SECONDLOOK_SOAK=1 $(BIN)/python -m pytest -rP -m "slow or not slow" tests/api tests/graphs tests/contracts tests/integration
 
 $(VENV)/bin/python:
 	bash scripts/make-venv "$(PYTHON)" "$(VENV)"
