@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
 from tests.support.asking_http import QUESTION, Gate, gated_server, library_at
@@ -227,9 +228,13 @@ def test_the_audit_finds_what_is_wrong(visitor: Visitor) -> None:
 
 
 def test_the_watch_sees_what_reaches_out(visitor: Visitor) -> None:
-    reach = "fetch('http://elsewhere.invalid/').catch(() => 'refused')"
-    assert visitor.page.evaluate(reach) == "refused"
-    assert "connect-src" in " ".join(visitor.watch.faults)
-    assert "elsewhere.invalid" in visitor.watch.hosts
-    visitor.watch.faults.clear()
-    visitor.watch.hosts.clear()
+    elsewhere = "http://elsewhere.invalid/"
+    page, watch = visitor.page, visitor.watch
+    assert page.evaluate(f"fetch('{elsewhere}').catch(() => 'refused')") == "refused"
+    with pytest.raises(PlaywrightError, match="ERR_NAME_NOT_RESOLVED"):
+        page.goto(elsewhere)
+    page.close()
+    assert "connect-src" in " ".join(watch.faults)
+    assert "elsewhere.invalid" in watch.hosts
+    watch.faults.clear()
+    watch.hosts.clear()
