@@ -5,11 +5,10 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-import ir_measures
 import numpy as np
-from ir_measures import R, nDCG
 
 from benchmarks.peers_run import way_name
+from secondlook.evaluation.metrics.retrieval import retrieval_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ BASE = way_name("secondlook", "hybrid + rerank")
 """The product as it comes."""
 ALIKE = "secondlook, whole texts"
 """The product over the same passages as the peers."""
-MEASURES = {"recall_at_5": R @ 5, "ndcg_at_10": nDCG @ 10}
+MEASURES = {"recall_at_5": "recall@5", "ndcg_at_10": "ndcg@10"}
 RATIOS = ("recall_at_5", "ndcg_at_10", "index_seconds", "own_seconds", "query_p50_ms")
 RESAMPLES = 10_000
 
@@ -62,16 +61,14 @@ def scored(
     gold: Mapping[str, frozenset[str]], rankings: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]]:
     """By measure, then by question. A question for which nothing was found scores 0."""
-    judged = {query: dict.fromkeys(gold[query], 1) for query in rankings}
-    run = {
-        query: {name: 1 / place for place, name in enumerate(ids, start=1)}
+    figures = {
+        query: retrieval_metrics(dict.fromkeys(gold[query], 1), ids)
         for query, ids in rankings.items()
     }
-    scores = {name: dict.fromkeys(rankings, 0.0) for name in MEASURES}
-    named = {measure: name for name, measure in MEASURES.items()}
-    for metric in ir_measures.iter_calc(list(MEASURES.values()), judged, run):
-        scores[named[metric.measure]][metric.query_id] = metric.value
-    return scores
+    return {
+        name: {query: of_query[metric] for query, of_query in figures.items()}
+        for name, metric in MEASURES.items()
+    }
 
 
 def quality(scores: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:

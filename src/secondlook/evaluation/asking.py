@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook import __version__
 from secondlook.evaluation.indexing import library_key
-from secondlook.evaluation.metrics.retrieval import can_measure
 from secondlook.nodes.multiple_choice.parsing import by_letter, rendered
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ def configuration_key(data: EvalSet, planned: Planned) -> str:
     """All that shapes the rows of a configuration, but for the question."""
     settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
     configuration = planned.configuration
-    measured = "with ranks" if can_measure() else "without"
     own = [
         __version__,
         _FORM,
@@ -51,7 +49,7 @@ def configuration_key(data: EvalSet, planned: Planned) -> str:
         configuration.workflow,
         settings,
     ]
-    return _digest([configuration.name, measured, *own])
+    return _digest([configuration.name, *own])
 
 
 def row_key(configuration: str, case: Case, repeat: int) -> str:

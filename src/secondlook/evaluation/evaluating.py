@@ -19,10 +19,10 @@ from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.evaluated_workflow import workflow_evaluated
 from secondlook.evaluation.hypotheses import hypothesis_plan, judge
 from secondlook.evaluation.indexing import cache_folder, not_indexed
-from secondlook.evaluation.metrics.retrieval import can_measure
 from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Ablation, Configuration, Passes, Results, Row
 from secondlook.evaluation.remembering import Memory
+from secondlook.evaluation.report import plots
 from secondlook.evaluation.running import Plan, planned_of, run
 from secondlook.evaluation.summary import summarise
 from secondlook.evaluation.thresholds import PARAM, VALUES, sweep, sweep_plan, values_seen
@@ -284,9 +284,7 @@ def _numbers(given: str) -> list[float]:
 
 
 def _left_out() -> list[str]:
-    if can_measure():
-        return []
-    return ['recall, MRR, nDCG and plots are left out: pip install "secondlook[eval]" brings them']
+    return [] if plots.can_draw() else [f"plots are left out: {plots.INSTALL} brings them"]
 
 
 def _passes(memory: Memory, indexing: float, total: float) -> Passes:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 FILE = "results.json"
-_ENGINES = ("langgraph", "onnxruntime", "pylance", "ir-measures", "numpy")
+_ENGINES = ("langgraph", "onnxruntime", "pylance", "numpy")
 
 
 def write(results: Results, folder: Path) -> Path:

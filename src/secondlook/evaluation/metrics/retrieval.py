@@ -1,13 +1,19 @@
-"""Where the gold documents stand in a ranked list, by the measures of trec_eval."""
+"""Where the gold documents stand in a ranked list, by the definitions of trec_eval.
+
+They are three sums. The libraries that compute them bring a C program that is fetched while it is
+built (no wheel for Linux on ARM) or a compiler for Python.
+"""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from math import log2
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+RECALL_DEPTHS = (1, 5, 20)
+NDCG_DEPTH = 10
 
 
 def retrieval_metrics(
@@ -15,22 +21,19 @@ def retrieval_metrics(
 ) -> dict[str, float]:
     """recall@1, @5 and @20, mrr and ndcg@10, each name with `suffix`; nothing without gold.
 
-    `ranked` is documents, best first; one that comes again counts where it comes first. Without
-    the extra `eval` there is nobody to measure it, and nothing is returned.
+    `ranked` is documents, best first; one that comes again counts where it comes first.
     """
     relevant = {document: grade for document, grade in gold.items() if grade > 0}
-    if not relevant or not can_measure():
+    if not relevant:
         return {}
-    import ir_measures
-
-    # trec_eval orders by score, then by name, and takes UTF-8 only: numbers for both avoid that.
-    ids = {document: str(at) for at, document in enumerate(dict.fromkeys((*ranked, *relevant)))}
-    judged = {"q": {ids[document]: grade for document, grade in relevant.items()}}
-    run = {"q": {ids[document]: -float(ids[document]) for document in ranked}}
-    names = _measures()
-    figures = dict.fromkeys(names.values(), 0.0)
-    for found in ir_measures.iter_calc(list(names), judged, run):
-        figures[names[found.measure]] = float(found.value)
+    grades = [relevant.get(document, 0) for document in dict.fromkeys(ranked)]
+    first = next((place for place, grade in enumerate(grades, start=1) if grade), None)
+    ideal = _gain(sorted(relevant.values(), reverse=True))
+    figures = {
+        **{f"recall@{k}": sum(map(bool, grades[:k])) / len(relevant) for k in RECALL_DEPTHS},
+        "mrr": 1 / first if first else 0.0,
+        f"ndcg@{NDCG_DEPTH}": _gain(grades) / ideal,
+    }
     return {f"{name}{suffix}": value for name, value in figures.items()}
 
 
@@ -40,15 +43,7 @@ def recall(gold: Mapping[str, int], found: Iterable[str]) -> float:
     return len(relevant & set(found)) / len(relevant) if relevant else 0.0
 
 
-@cache
-def can_measure() -> bool:
-    """Whether the extra `eval` is installed."""
-    return find_spec("ir_measures") is not None
-
-
-@cache
-def _measures() -> dict[Any, str]:
-    from ir_measures import RR, R, nDCG
-
-    recalls = {R @ k: f"recall@{k}" for k in (1, 5, 20)}
-    return {**recalls, RR: "mrr", nDCG @ 10: "ndcg@10"}
+def _gain(grades: Sequence[int]) -> float:
+    """Discounted cumulative gain: what stands lower counts less, by the logarithm of its place."""
+    best = enumerate(grades[:NDCG_DEPTH], start=1)
+    return sum(grade / log2(place + 1) for place, grade in best)
