@@ -20,7 +20,6 @@ from mcp import Client
 from secondlook.answer import AnalysisFigure
 from secondlook.api import connections, serving
 from secondlook.api.connections import Connection
-from secondlook.api.library import receiving
 from secondlook.api.security import Guard, _host_name
 from secondlook.api.server import create_app
 from secondlook.api.serving import Server
@@ -77,7 +76,9 @@ def test_an_upload_that_hides_its_size_does_not_fill_the_disk(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = namedtuple("usage", "total used free")  # noqa: PYI024  # as shutil gives it
-    monkeypatch.setattr(receiving.shutil, "disk_usage", lambda _: usage(10**9, 10**9, 10**6))
+    monkeypatch.setattr(
+        "secondlook.api.library.receiving.shutil.disk_usage", lambda _: usage(10**9, 10**9, 10**6)
+    )
     kind = {"content-type": "multipart/form-data; boundary=B", "x-secondlook": "1"}
 
     def parts() -> Iterator[bytes]:
@@ -257,7 +258,7 @@ def hung_up(held: socket.socket) -> bool:
 
 def test_a_chart_that_is_saved_links_to_nothing_and_loads_nothing() -> None:
     cell = '</script><A href="https://evil.example">South</A><b>x</b>'
-    figure = {
+    figure: dict[str, Any] = {
         "data": [{"type": "bar", "x": [cell], "y": [1]}],
         "layout": {"images": [{"source": "https://evil.example/seen.png"}]},
     }
