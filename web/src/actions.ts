@@ -116,12 +116,14 @@ export function upload(files: File[]): Promise<boolean> {
 
 /** What is on its way is on the list at once: a large file takes a while to be sent. */
 async function sent(library: string, files: File[]): Promise<Job> {
-  const job = sendingJob(files);
-  dispatch({ type: "job", job });
+  const sending = sendingJob(files);
+  dispatch({ type: "job", job: sending });
   try {
-    return await api.upload(library, files);
+    const job = await api.upload(library, files);
+    dispatch({ type: "job", job });
+    return job;
   } finally {
-    dispatch({ type: "job gone", id: job.id });
+    dispatch({ type: "job gone", id: sending.id });
   }
 }
 

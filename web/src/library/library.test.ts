@@ -58,6 +58,18 @@ describe("the rows of the library", () => {
     expect(rowsOf([], [job([done])])).toHaveLength(0);
   });
 
+  it("has one row of a file, and the same, while it is sent and while it is read", () => {
+    const sending = { ...job([file()]), id: "sending 1", stage: "sending" };
+    const rows = [[sending], [sending, job([file()])], [job([file()])]].map((jobs) =>
+      rowsOf([], jobs).map(({ key, job: of }) => [key, of]),
+    );
+    expect(rows).toEqual([
+      [["file new.pdf", null]],
+      [["file new.pdf", "j1"]],
+      [["file new.pdf", "j1"]],
+    ]);
+  });
+
   it("tells of a file that was turned away, and why", () => {
     const bad = file({ name: "broken.pdf", status: "failed", reason: "it is encrypted" });
     const rows = rowsOf([doc()], [job([bad], "done")]);
@@ -99,9 +111,9 @@ describe("files that were turned away", () => {
   });
 
   it("are forgotten one by one", () => {
-    const left = withoutFile([bad], "j1/a.pdf");
+    const left = withoutFile([bad], "file a.pdf");
     expect(left.flatMap((one) => one.files.map(({ name }) => name))).toEqual(["new.pdf"]);
-    expect(withoutFile(left, "j1/new.pdf")).toEqual([]);
+    expect(withoutFile(left, "file new.pdf")).toEqual([]);
   });
 });
 

@@ -18,8 +18,9 @@ export interface Row {
   job: string | null;
 }
 
-export function keyOfFile(job: Pick<Job, "id">, file: Pick<JobFile, "name">): string {
-  return `${job.id}/${file.name}`;
+/** One row a name: a row that is open stays open when what was sent is taken up by a job. */
+function keyOfFile(file: Pick<JobFile, "name">): string {
+  return `file ${file.name}`;
 }
 
 export function failedFiles(job: Job): JobFile[] {
@@ -71,7 +72,7 @@ function rowOfDocument(doc: Doc, files: readonly { job: Job; file: JobFile }[]):
 
 function rowOfFile(job: Job, file: JobFile): Row {
   return {
-    key: keyOfFile(job, file),
+    key: keyOfFile(file),
     title: file.name,
     kind: endingOf(file.name),
     state: stateOfFile(file),
@@ -130,6 +131,6 @@ export function withTurnedAway(known: readonly Job[], jobs: readonly Job[]): rea
 /** The same without one file, which the person has seen. */
 export function withoutFile(known: readonly Job[], key: string): readonly Job[] {
   return known
-    .map((job) => ({ ...job, files: job.files.filter((file) => keyOfFile(job, file) !== key) }))
+    .map((job) => ({ ...job, files: job.files.filter((file) => keyOfFile(file) !== key) }))
     .filter((job) => job.files.length > 0);
 }
