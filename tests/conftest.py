@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.support.postgres import Postgres
+
 # Started in the background of a script, this process ignores Ctrl-C and so would every process
 # that it starts; the tests of Ctrl-C would then wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -51,6 +53,15 @@ def _own_settings(
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A real server; whoever stops it starts it again."""
+    from tests.support.postgres import running_postgres
+
+    with running_postgres() as server:
+        yield server
 
 
 @pytest.hookimpl(wrapper=True)

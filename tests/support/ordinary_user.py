@@ -65,14 +65,17 @@ os.execv(command[0], command)
 """
 
 
-def as_ordinary_user(command: Sequence[str | Path]) -> list[str]:
+def as_ordinary_user(
+    command: Sequence[str | Path], *, user: int = USER, needed: Sequence[str] = ()
+) -> list[str]:
+    """`needed` are further folders that the command must be able to reach."""
     plain = [os.fspath(part) for part in command]
     if os.geteuid() != 0:
         return plain
     source = str(Path(secondlook.__file__).parents[1])
     interpreter = str(Path(os.path.realpath(sys.executable)).parents[1])
-    needed = dict.fromkeys([interpreter, sys.prefix, source])
-    return [sys.executable, "-c", _BECOME, str(USER), ":".join(needed), *plain]
+    ways = ":".join(dict.fromkeys([interpreter, sys.prefix, source, *needed]))
+    return [sys.executable, "-c", _BECOME, str(user), ways, *plain]
 
 
 @contextmanager
