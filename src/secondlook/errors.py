@@ -119,18 +119,17 @@ class UnusableReply(ModelError):
     pass
 
 
-class BudgetExceeded(SecondlookError):
-    """`reason` is the answer's stop reason: which kind of cap it was."""
+Cap = Literal["calls", "tokens", "money", "seconds", "price"]
+"""What of a budget stands against something; `price`: money is capped and a price is unknown."""
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        reason: Literal["budget", "deadline"] = "budget",
-        hint: str | None = None,
-    ) -> None:
+
+class BudgetExceeded(SecondlookError):
+    """`cap` is which of the caps it was, `reason` the answer's stop reason."""
+
+    def __init__(self, message: str, *, cap: Cap, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
-        self.reason = reason
+        self.cap = cap
+        self.reason: Literal["budget", "deadline"] = "deadline" if cap == "seconds" else "budget"
 
 
 class SandboxError(SecondlookError):

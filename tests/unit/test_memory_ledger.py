@@ -183,13 +183,92 @@ def test_other_calls_leave_room_for_the_final_one() -> None:
         reserve(ledger, final=True)
 
 
-def test_after_the_final_call_nothing_is_set_aside() -> None:
+def test_another_final_call_can_always_follow() -> None:
+    """A workflow may have to write its answer anew: other calls leave room for that too."""
     ledger = Ledger(Caps(tokens=400), set_aside=(150, 50))
-    final = reserve(ledger, 100, 50, final=True)
-    reserve(ledger, 100, 50)
-    ledger.release(final)
-    with pytest.raises(BudgetExceeded):
-        reserve(ledger, 100, 50)
+    ledger.settle(reserve(ledger, 100, 50, final=True), tokens_in=100, tokens_out=50)
+    with pytest.raises(BudgetExceeded, match="set aside"):
+        reserve(ledger, 26, 25)
+    ledger.settle(reserve(ledger, 25, 25), tokens_in=25, tokens_out=25)
+    reserve(ledger, 150, 50, final=True)
+
+
+def test_after_a_refusal_only_final_calls_are_let_in() -> None:
+    ledger = Ledger(Caps(tokens=400), set_aside=(150, 50))
+    with pytest.raises(BudgetExceeded) as caught:
+        reserve(ledger, 300, 50)
+    assert not ledger.must_end("rewrite")
+    ledger.refuse(caught.value)
+    ledger.refuse(BudgetExceeded("another", cap="calls"))
+    assert ledger.refusal is caught.value
+    assert ledger.must_end("rewrite")
+    with pytest.raises(BudgetExceeded, match="refused before"):
+        reserve(ledger, 1, 1)
+    reserve(ledger, 150, 50, final=True)
+
+
+def test_where_time_is_left_for_the_last_call_alone_the_others_end() -> None:
+    clock = Clock()
+    ledger = Ledger(Caps(seconds=10), set_aside=SetAside(0, 0, seconds=3), clock=clock)
+    assert not ledger.must_end("rewrite")
+    clock.now += 7
+    assert ledger.must_end("rewrite")
+    assert ledger.refusal is not None
+    assert (ledger.refusal.cap, ledger.refusal.reason) == ("seconds", "deadline")
+
+
+def test_a_call_that_nobody_heard_the_end_of_stays_taken() -> None:
+    ledger = Ledger(Caps(tokens=400, money=0.00055))
+    call = ledger.settle(reserve(ledger), tokens_in=100, tokens_out=0, is_certain=False)
+    assert (call.tokens_out, ledger.usage().cost) == (0, pytest.approx(0.0001))
+    with pytest.raises(BudgetExceeded, match="150 of 400"):
+        reserve(ledger, 201, 50)
+    with pytest.raises(BudgetExceeded, match=r"0.0002 of 0.00055"):
+        reserve(ledger, 1, 175)
+    reserve(ledger, 150, 100)
+
+
+def test_a_model_that_counts_more_than_was_reserved_is_believed() -> None:
+    ledger = Ledger(Caps(tokens=1000))
+    ledger.settle(reserve(ledger, 100, 50), tokens_in=150, tokens_out=100)
+    with pytest.raises(BudgetExceeded, match="could take 752 tokens"):
+        reserve(ledger, 300, 151)
+    reserve(ledger, 300, 150)
+    other = Ledger(Caps(tokens=1000))
+    other.settle(reserve(other, 100, 50), tokens_in=150, tokens_out=100)
+    reserve(other, 500, 250, model="another")
+
+
+@pytest.mark.parametrize(
+    ("caps", "room"),
+    [
+        (Caps(), None),
+        (Caps(seconds=5), None),
+        (Caps(tokens=500), 450),
+        (Caps(tokens=40), 0),
+        (Caps(money=0.0005), 400),
+        (Caps(tokens=500, money=0.0005), 400),
+        (Caps(calls=1), None),
+    ],
+)
+def test_the_room_for_a_prompt_is_what_can_be_paid(caps: Caps, room: int | None) -> None:
+    ledger = Ledger(caps)
+    assert ledger.room(model="m", max_tokens_out=50, price=CHEAP) == room
+    if room:
+        with pytest.raises(BudgetExceeded):
+            reserve(ledger, room + 1, 50)
+    if room != 0:
+        reserve(ledger, room or 10**6, 50)
+    if caps.calls:
+        assert ledger.room(model="m", max_tokens_out=50, price=CHEAP) == 0
+
+
+def test_the_room_is_what_others_must_leave_and_what_a_model_counts() -> None:
+    ledger = Ledger(Caps(tokens=900), set_aside=(150, 50))
+    assert ledger.room(model="m", max_tokens_out=50, price=None) == 650
+    assert ledger.room(model="m", max_tokens_out=50, price=None, final=True) == 850
+    ledger.settle(reserve(ledger, 100, 50), tokens_in=200, tokens_out=0)
+    assert ledger.room(model="m", max_tokens_out=50, price=None, final=True) == 325
 
 
 def test_money_is_set_aside_at_the_price_of_the_final_call() -> None:
@@ -214,7 +293,7 @@ def test_seconds_can_be_set_aside() -> None:
     with pytest.raises(BudgetExceeded):
         reserve(ledger)
     reserve(ledger, final=True)
-    assert ledger.remaining_seconds(final=False) == 3
+    assert ledger.remaining_seconds(final=False) == 0
 
 
 def test_a_resumed_run_goes_on_counting() -> None:

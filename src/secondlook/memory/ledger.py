@@ -2,7 +2,9 @@
 
 A call is reserved at its worst case before it starts and settled at what it really took. One
 reservation is one attempt: a retry is a call of its own. Money is summed in decimal, so that a
-thousand small calls do not drift past a cap.
+thousand small calls do not drift past a cap. What one final call may need is always left by the
+others. The first call that is refused ends what may be ended: from then on only final ones are let
+in, so that a run goes straight to the best answer it can give.
 """
 
 from __future__ import annotations
@@ -10,149 +12,49 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from decimal import ROUND_FLOOR, Decimal
+from typing import TYPE_CHECKING
 
 from secondlook.answer import CallUsage, Usage
 from secondlook.errors import BudgetExceeded
+from secondlook.memory.caps import NOTHING, Caps, Price, Reservation, SetAside, decimal
+from secondlook.memory.spending import Books, Excess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secondlook.settings import BudgetSettings
+    from secondlook.errors import Cap
 
-_PER = Decimal(1_000_000)
-_NOTHING = Decimal(0)
+__all__ = ["Caps", "Ledger", "Price", "Reservation", "SetAside"]
+
 _RAISE = "answer from what is known, or raise {} (0 = no cap)"
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """The most that one run may spend; 0 = no cap."""
-
-    calls: int = 0
-    tokens: int = 0
-    money: float = 0.0
-    seconds: float = 0.0
-
-    @classmethod
-    def of(cls, budget: BudgetSettings) -> Caps:
-        return cls(budget.calls, budget.tokens, budget.money, budget.seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars per million tokens. `cached` is of input the provider had seen; None = as new."""
-
-    input: float
-    output: float
-    cached: float | None = None
-
-    def of(self, *, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> Decimal:
-        """`tokens_in` includes the cached ones."""
-        cached = self.input if self.cached is None else self.cached
-        seen = min(tokens_cached, tokens_in)
-        dollars = (
-            _decimal(self.input) * (tokens_in - seen)
-            + _decimal(cached) * seen
-            + _decimal(self.output) * tokens_out
-        )
-        return dollars / _PER
-
-    def worst(self, *, tokens_in: int, tokens_out: int) -> Decimal:
-        """Where the cache costs more than it saves, all of it might have been cached."""
-        new, seen = (
-            self.of(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=cached)
-            for cached in (0, tokens_in)
-        )
-        return max(new, seen)
-
-
-class SetAside(NamedTuple):
-    """What other calls must leave for one final call, so that a run can end with an answer."""
-
-    tokens_in: int
-    tokens_out: int
-    price: Price | None = None
-    """Of the final call; None = as of the call that wants to go first."""
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reservation:
-    """Leave for one call. Settle it when it happened, release it when it did not."""
-
-    node: str
-    role: str
-    model: str
-    tokens_in: int
-    max_tokens_out: int
-    price: Price | None
-    final: bool = False
-
-    @property
-    def tokens(self) -> int:
-        return self.tokens_in + self.max_tokens_out
-
-    @property
-    def cost(self) -> Decimal:
-        """At worst. An unknown price is 0 here: with a cap on money nothing unknown is let in."""
-        if self.price is None:
-            return _NOTHING
-        return self.price.worst(tokens_in=self.tokens_in, tokens_out=self.max_tokens_out)
-
-
-@dataclass(slots=True)
-class _Spent:
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    characters_in: int = 0
-    characters_out: int = 0
-    cost: Decimal | None = _NOTHING
-    seconds: float = 0.0
-    retries: int = 0
-    parse_failures: int = 0
-
-    def add(self, call: CallUsage, cost: Decimal | None) -> None:
-        self.calls += call.calls
-        self.tokens_in += call.tokens_in
-        self.tokens_out += call.tokens_out
-        self.tokens_cached += call.tokens_cached
-        self.characters_in += call.characters_in
-        self.characters_out += call.characters_out
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
-        self.seconds += call.seconds
-        self.retries += call.retries
-        self.parse_failures += call.parse_failures
-
-    @property
-    def dollars(self) -> float | None:
-        return None if self.cost is None else float(self.cost)
+_NAMES: dict[Cap, str] = {"calls": "calls", "tokens": "tokens", "money": "dollars"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
     """One cap as it stands for one call: `want` on top of `taken` must stay within `cap`."""
 
-    name: str
-    cap: Decimal
+    cap: Cap
+    most: Decimal
     taken: Decimal
-    want: Decimal
+    want: Decimal = NOTHING
+
+    @property
+    def left(self) -> Decimal | None:
+        """None = as much as you like."""
+        return max(NOTHING, self.most - self.taken) if self.most else None
 
     def check(self, reservation: Reservation) -> None:
-        if not self.cap or self.taken + self.want <= self.cap:
+        if self.left is None or self.taken + self.want <= self.most:
             return
         raise BudgetExceeded(
             f"{reservation.node} may not call {reservation.model!r}: it could take "
-            f"{self.want.normalize():f} {self.name}, and {self.taken.normalize():f} of "
-            f"{self.cap.normalize():f} are spent, promised or set aside",
-            hint=_RAISE.format(f"budget.{_SETTING[self.name]}"),
+            f"{self.want.normalize():f} {_NAMES[self.cap]}, and {self.taken.normalize():f} of "
+            f"{self.most.normalize():f} are spent, promised or set aside",
+            cap=self.cap,
+            hint=_RAISE.format(f"budget.{self.cap}"),
         )
-
-
-_SETTING = {"calls": "calls", "tokens": "tokens", "dollars": "money"}
 
 
 class Ledger:
@@ -166,15 +68,16 @@ class Ledger:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.caps = caps
+        self.refusal: BudgetExceeded | None = None
+        """The first call that a step wanted and was refused."""
         self._set_aside = SetAside(*set_aside) if set_aside else None
         self._clock = clock
         self._began = clock()
         self._before = 0.0
         self._lock = threading.Lock()
         self._open: set[Reservation] = set()
-        self._by_node: dict[tuple[str, str, str], _Spent] = {}
-        self._total = _Spent()
-        self._had_final = False
+        self._books = Books()
+        self._excess = Excess()
 
     def reserve(
         self,
@@ -188,9 +91,11 @@ class Ledger:
         final: bool = False,
     ) -> Reservation:
         """Leave to make one call, or `BudgetExceeded`. A `final` one may use what is set aside."""
-        wanted = Reservation(node, role, model, tokens_in, max_tokens_out, price, final)
         with self._lock:
+            more = self._excess.of(model, tokens_in, max_tokens_out)
+            wanted = Reservation(node, role, model, tokens_in, max_tokens_out, price, final, *more)
             self._check_time(wanted)
+            self._check_over(wanted)
             if self.caps.money:
                 self._check_prices(wanted)
             for bound in self._bounds(wanted):
@@ -210,8 +115,10 @@ class Ledger:
         seconds: float = 0.0,
         retries: int = 0,
         parse_failures: int = 0,
+        is_certain: bool = True,
     ) -> CallUsage:
-        """Put down what the call took, also where it is more than was reserved."""
+        """Put down what the call took, also where it is more than was reserved. Where nobody heard
+        the end of it (`is_certain=False`) it may be billed whole: the rest stays taken."""
         price = reservation.price
         cost = (
             price.of(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
@@ -237,8 +144,10 @@ class Ledger:
             if reservation not in self._open:
                 raise ValueError(f"{reservation!r} is not open: settled or released before")
             self._open.remove(reservation)
-            self._had_final = self._had_final or reservation.final
-            self._add(call, cost)
+            self._books.add(call, cost)
+            self._excess.learn(reservation, tokens_in, tokens_out)
+            if not is_certain:
+                self._books.doubt(reservation, call, cost)
         return call
 
     def release(self, reservation: Reservation) -> None:
@@ -251,7 +160,36 @@ class Ledger:
         with self._lock:
             self._before += usage.seconds
             for call in usage.by_node:
-                self._add(call, None if call.cost is None else _decimal(call.cost))
+                self._books.add(call, None if call.cost is None else decimal(call.cost))
+
+    # Where a run stands
+
+    def refuse(self, refusal: BudgetExceeded) -> None:
+        """A step could not do what it wanted to: what the run comes to is cut short by that."""
+        with self._lock:
+            self.refusal = self.refusal or refusal
+
+    def must_end(self, node: str) -> bool:
+        """Whether a step that could go on must not: a call was refused before, or there is no time
+        left but for the last one. Who asks and hears so is cut short by it."""
+        if self.refusal is None and self.remaining_seconds(final=False) == 0.0:
+            self.refuse(self._too_late(f"{node} may not go on"))
+        return self.refusal is not None
+
+    def room(
+        self, *, model: str, max_tokens_out: int, price: Price | None, final: bool = False
+    ) -> int | None:
+        """Tokens that the prompt of one call may have now; None = as many as you like."""
+        with self._lock:
+            more = self._excess.of(model, 0, max_tokens_out)[1]
+            wanted = Reservation("", "", model, 0, max_tokens_out, price, final, 0, more)
+            calls, tokens, money = (bound.left for bound in self._bounds(wanted))
+            most = [] if tokens is None else [int(tokens) - max_tokens_out - more]
+            if calls == 0:
+                most.append(0)
+            if money is not None and price is not None:
+                most.append(_bought(money - wanted.cost, price))
+            return max(0, self._excess.counted(model, min(most))) if most else None
 
     def seconds(self) -> float:
         """Wall time of the run so far, with the parts that were restored."""
@@ -261,116 +199,83 @@ class Ledger:
         """Until the deadline, never below 0; None = there is none."""
         if not self.caps.seconds:
             return None
-        held = 0.0 if final else self._held_seconds()
+        held = self._set_aside.seconds if self._set_aside and not final else 0.0
         return max(0.0, self.caps.seconds - held - self.seconds())
 
     def usage(self) -> Usage:
         """Calls that were settled, by node, role and model. `seconds` is the run's wall time."""
         with self._lock:
-            by_node = tuple(
-                CallUsage(
-                    node=node,
-                    role=role,
-                    model=model,
-                    calls=spent.calls,
-                    tokens_in=spent.tokens_in,
-                    tokens_out=spent.tokens_out,
-                    tokens_cached=spent.tokens_cached,
-                    characters_in=spent.characters_in,
-                    characters_out=spent.characters_out,
-                    cost=spent.dollars,
-                    seconds=spent.seconds,
-                    retries=spent.retries,
-                    parse_failures=spent.parse_failures,
-                )
-                for (node, role, model), spent in self._by_node.items()
-            )
-            total = self._total
-            return Usage(
-                calls=total.calls,
-                tokens_in=total.tokens_in,
-                tokens_out=total.tokens_out,
-                tokens_cached=total.tokens_cached,
-                characters_in=total.characters_in,
-                characters_out=total.characters_out,
-                cost=total.dollars,
-                seconds=self.seconds(),
-                by_node=by_node,
-            )
+            return self._books.usage(self.seconds())
 
-    def _add(self, call: CallUsage, cost: Decimal | None) -> None:
-        spent = self._by_node.setdefault((call.node, call.role, call.model), _Spent())
-        spent.add(call, cost)
-        self._total.add(call, cost)
+    # What stands against a call
 
     def _check_time(self, wanted: Reservation) -> None:
         if self.remaining_seconds(final=wanted.final) == 0.0:
+            raise self._too_late(f"{wanted.node} may not call {wanted.model!r}")
+
+    def _too_late(self, what: str) -> BudgetExceeded:
+        return BudgetExceeded(
+            f"{what}: {self.seconds():.1f} of {self.caps.seconds:g} seconds are over",
+            cap="seconds",
+            hint=_RAISE.format("budget.seconds"),
+        )
+
+    def _check_over(self, wanted: Reservation) -> None:
+        """Who was refused once does not try with something smaller: the run is to end."""
+        if self.refusal is not None and not wanted.final:
             raise BudgetExceeded(
-                f"{wanted.node} may not call {wanted.model!r}: {self.seconds():.1f} of "
-                f"{self.caps.seconds:g} seconds are over",
-                reason="deadline",
-                hint=_RAISE.format("budget.seconds"),
+                f"{wanted.node} may not call {wanted.model!r}: a call was refused before, and what "
+                "is left is for the answer",
+                cap=self.refusal.cap,
+                hint=self.refusal.hint,
             )
 
     def _check_prices(self, wanted: Reservation) -> None:
-        unknown = self._unpriced() if self._total.cost is None else None
+        unknown = self._books.unpriced() if self._books.total.cost is None else None
         if wanted.price is not None and unknown is None:
             return
         raise BudgetExceeded(
             f"{wanted.node} may not call {wanted.model!r}: the price of "
             f"{unknown or repr(wanted.model)} is unknown, so a cap of {self.caps.money:g} dollars "
             "cannot be kept",
+            cap="price",
             hint="give its price in the file that models.prices names, or set budget.money to 0",
         )
 
-    def _unpriced(self) -> str:
-        models = {model for (_, _, model), spent in self._by_node.items() if spent.cost is None}
-        return ", ".join(map(repr, sorted(models)))
-
-    def _bounds(self, wanted: Reservation) -> tuple[_Bound, ...]:
-        total, opened = self._total, self._open
-        held = self._held(wanted)
+    def _bounds(self, wanted: Reservation) -> tuple[_Bound, _Bound, _Bound]:
+        books, opened = self._books, self._open
+        total = books.total
+        calls, tokens, cost = self._held(wanted)
+        tokens += total.tokens + books.maybe_tokens + sum(item.tokens for item in opened)
+        cost += (total.cost or NOTHING) + books.maybe_cost
+        cost += sum((item.cost for item in opened), NOTHING)
         return (
-            _bound("calls", self.caps.calls, total.calls + len(opened) + held[0], 1),
-            _bound(
-                "tokens",
-                self.caps.tokens,
-                total.tokens_in + total.tokens_out + sum(item.tokens for item in opened) + held[1],
-                wanted.tokens,
-            ),
-            _bound(
-                "dollars",
-                self.caps.money,
-                (total.cost or _NOTHING) + sum((item.cost for item in opened), held[2]),
-                wanted.cost,
-            ),
+            _bound("calls", self.caps.calls, total.calls + len(opened) + calls, 1),
+            _bound("tokens", self.caps.tokens, tokens, wanted.tokens),
+            _bound("money", self.caps.money, cost, wanted.cost),
         )
 
     def _held(self, wanted: Reservation) -> tuple[int, int, Decimal]:
         """Calls, tokens and dollars that this call must leave to the final one."""
         aside = self._set_aside
-        if aside is None or wanted.final or self._final_began():
-            return 0, 0, _NOTHING
+        if aside is None or wanted.final:
+            return 0, 0, NOTHING
         price = aside.price or wanted.price
         cost = (
             price.worst(tokens_in=aside.tokens_in, tokens_out=aside.tokens_out)
             if price
-            else _NOTHING
+            else NOTHING
         )
         return 1, aside.tokens_in + aside.tokens_out, cost
 
-    def _held_seconds(self) -> float:
-        aside = self._set_aside
-        return 0.0 if aside is None or self._final_began() else aside.seconds
 
-    def _final_began(self) -> bool:
-        return self._had_final or any(item.final for item in self._open)
+def _bound(cap: Cap, most: float, taken: Decimal | int, want: Decimal | int) -> _Bound:
+    return _Bound(cap, decimal(most), Decimal(taken), Decimal(want))
 
 
-def _bound(name: str, cap: float, taken: Decimal | int, want: Decimal | int) -> _Bound:
-    return _Bound(name, _decimal(cap), Decimal(taken), Decimal(want))
-
-
-def _decimal(value: float) -> Decimal:
-    """As it is written: 0.1 is a tenth."""
-    return Decimal(repr(value))
+def _bought(money: Decimal, price: Price) -> int:
+    """Tokens of a prompt that so much pays for, at worst."""
+    each = decimal(max(price.input, price.cached or 0.0))
+    if money <= 0 or not each:
+        return 0 if money < 0 else 10**12
+    return int((money * 1_000_000 / each).to_integral_value(ROUND_FLOOR))
