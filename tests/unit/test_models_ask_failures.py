@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +16,9 @@ from secondlook.errors import (
     ModelTimeout,
     ModelUnavailable,
     SecondlookError,
+    UnusableReply,
 )
-from secondlook.memory.journal import JournalEntry, MemoryJournal
+from secondlook.memory.journal import MemoryJournal
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.models import ChatRequest, ModelBusy, Models
 from secondlook.models import bounded as bounded_module
@@ -274,24 +276,35 @@ def test_a_call_of_the_same_run_is_paid_once(schema: Any) -> None:
     assert len(model.requests) == 3
 
 
-def test_what_a_journal_holds_in_another_form_is_asked_anew() -> None:
-    class Old:
-        def get(self, key: str) -> JournalEntry | None:
-            return JournalEntry("[1]", "stop", "grade", "grade", "m", 1, 1)
-
-        def put(self, key: str, entry: JournalEntry) -> None:
-            self.stored = entry
-
-    journal = Old()
-    assert ask(asker_of(FunctionModel(lambda request: GOOD), journal=journal), Grade).value.relevant
-    assert journal.stored.node == "grade"
+def test_a_reply_of_no_use_is_paid_once_too() -> None:
+    journal = MemoryJournal()
+    model = FunctionModel(replies("no JSON", GOOD))
+    first = ask(asker_of(model, journal=journal), Grade)
+    assert (first.usage.calls, first.usage.parse_failures) == (2, 1)
+    resumed = asker_of(FunctionModel(replies()), journal=journal)
+    assert ask(resumed, Grade) == first
+    assert resumed.ledger.usage().calls == 0
 
 
-def test_a_failed_call_is_not_journaled() -> None:
+def test_a_model_that_gave_nothing_of_use_is_not_asked_again() -> None:
+    journal = MemoryJournal()
+    with pytest.raises(UnusableReply):
+        ask(asker_of(FunctionModel(replies("nothing", "again nothing")), journal=journal), Grade)
+    with pytest.raises(UnusableReply, match="a reply that cannot be used"):
+        ask(asker_of(FunctionModel(replies()), journal=journal), Grade)
+
+
+def test_a_call_that_failed_is_made_again_after_a_resume() -> None:
     journal = MemoryJournal()
     with pytest.raises(SecondlookError):
         ask(asker_of(FunctionModel(replies(ModelError("x"))), journal=journal))
     assert ask(asker_of(FunctionModel(replies("y")), journal=journal)).text == "y"
+
+
+def test_another_visit_to_the_node_asks_anew() -> None:
+    visits = iter(["answer 1", "answer 1", "answer 2"])
+    asker = replace(asker_of(FunctionModel(replies("a", "b"))), visit=lambda: next(visits))
+    assert [ask(asker).text for _ in range(3)] == ["a", "a", "b"]
 
 
 def test_models_are_opened_once_and_closed_together() -> None:

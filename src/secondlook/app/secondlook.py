@@ -24,6 +24,7 @@ from secondlook.app.run import Run, first_state, interrupted
 from secondlook.app.running import Watched
 from secondlook.app.sandboxes import OneSandbox
 from secondlook.app.tables import desk_of
+from secondlook.app.visits import current_visit
 from secondlook.context import Context
 from secondlook.errors import RunError
 from secondlook.events import Answered, Event, RunStarted
@@ -330,6 +331,7 @@ class Secondlook:
                 ledger=ledger,
                 journal=self._recorder.journal(run.id),
                 observer=self._observer,
+                visit=current_visit,
             ),
             ledger=ledger,
             support=load_support(self.settings.answer.judge),

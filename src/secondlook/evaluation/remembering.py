@@ -16,6 +16,7 @@ import numpy as np
 from secondlook.answer import Usage
 from secondlook.errors import UsageError
 from secondlook.evaluation.kept import SAVED, Counted, Memory, Saved, key_of, save
+from secondlook.memory.calls import content_of
 from secondlook.memory.journal import JournalEntry
 from secondlook.models import Models
 from secondlook.reading.languages import trained_for
@@ -343,9 +344,10 @@ class _KeptReplies:
 
     def get(self, key: str) -> JournalEntry | None:
         known = self.own.get(key)
-        if known is not None:
+        content = content_of(key)
+        if known is not None or content is None:
             return known
-        name = self._key(key)
+        name = self._key(content)
         value = self.memory.get([name]).get(name)
         if value is None:
             return None
@@ -357,9 +359,11 @@ class _KeptReplies:
 
     def put(self, key: str, entry: JournalEntry) -> None:
         self.own.put(key, entry)
-        self.memory.models.made += entry.calls
-        self.memory.models.seconds += entry.seconds
-        self.memory.put([(self._key(key), json.dumps(asdict(entry)).encode())])
+        if entry.state != "sent":
+            self.memory.models.made += entry.calls
+            self.memory.models.seconds += entry.seconds
+        if (content := content_of(key)) is not None:
+            self.memory.put([(self._key(content), json.dumps(asdict(entry)).encode())])
 
-    def _key(self, key: str) -> bytes:
-        return key_of("reply", self.salt, key)
+    def _key(self, content: str) -> bytes:
+        return key_of("reply", self.salt, content)

@@ -1,7 +1,7 @@
-"""The journal of a run: every model reply, kept before it is used, so that none is paid twice.
+"""The journal of a run: every reply that was paid for or worked for, kept before it is used.
 
-Whoever asks a model computes a key from all that shapes the reply. A resumed run that comes to
-the same call finds the reply here.
+`memory.calls` says how calls are named. A resumed run that comes to the same call finds the reply
+here; what was sent and never answered is here too, because it may have been paid for.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from typing import Literal, Protocol
 from secondlook.answer import CallUsage
 
 Finish = Literal["stop", "length"]
+Kind = Literal["model", "web", "sandbox"]
+State = Literal["reply", "sent", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One reply and what it took, its failed attempts included."""
+    """One call and what it took: its reply, or that it was sent, or that it failed."""
 
     text: str
+    """What was replied; of a call that was sent its idempotency key, of a failed one the reason."""
     finish: Finish
     node: str
     role: str
@@ -34,6 +37,8 @@ class JournalEntry:
     calls: int = 1
     retries: int = 0
     parse_failures: int = 0
+    kind: Kind = "model"
+    state: State = "reply"
 
     @property
     def usage(self) -> CallUsage:
@@ -52,6 +57,35 @@ class JournalEntry:
             retries=self.retries,
             parse_failures=self.parse_failures,
         )
+
+    @classmethod
+    def of(
+        cls, usage: CallUsage, text: str, *, finish: Finish = "stop", state: State = "reply"
+    ) -> JournalEntry:
+        """A call of a model."""
+        return cls(
+            text=text,
+            finish=finish,
+            node=usage.node,
+            role=usage.role,
+            model=usage.model,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.tokens_cached,
+            characters_in=usage.characters_in,
+            characters_out=usage.characters_out,
+            seconds=usage.seconds,
+            cost=usage.cost,
+            calls=usage.calls,
+            retries=usage.retries,
+            parse_failures=usage.parse_failures,
+            state=state,
+        )
+
+    @classmethod
+    def free(cls, text: str, *, kind: Kind, node: str) -> JournalEntry:
+        """A call that no budget counts: of the web, or of the sandbox."""
+        return cls(text, "stop", node, "", "", 0, 0, calls=0, kind=kind)
 
 
 class Journal(Protocol):

@@ -21,6 +21,7 @@ from secondlook.answer import Answer, Status, StopReason, Usage
 from secondlook.errors import RunError, RunMissing
 from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, Token, Warned
 from secondlook.memory.answers import forget_runs
+from secondlook.memory.calls import spent_on
 from secondlook.memory.checkpoints import forget
 from secondlook.memory.database import Database, Safety
 from secondlook.memory.handed_tables import forget_tables
@@ -256,9 +257,11 @@ class RunStore:
 
     def spent(self, run: str) -> Usage:
         """What the run took so far, by its journal and events, for `Ledger.restore`."""
-        calls = self._database.select("SELECT entry FROM journal WHERE run = ? ORDER BY rowid", run)
+        rows = self._database.select(
+            "SELECT key, entry FROM journal WHERE run = ? ORDER BY rowid", run
+        )
         last = self._database.select("SELECT max(at) AS at FROM events WHERE run = ?", run)
-        usages = tuple(_entry(run, row["entry"]).usage for row in calls)
+        usages = tuple(spent_on((row["key"], _entry(run, row["entry"])) for row in rows))
         ledger = Ledger(Caps(), clock=lambda: 0.0)
         ledger.restore(Usage(by_node=usages, seconds=last[0]["at"] or 0.0))
         return ledger.usage()

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from secondlook.answer import CallUsage
-from secondlook.errors import ModelError, SecondlookError
-from secondlook.memory.journal import JournalEntry
+from secondlook.errors import BudgetExceeded, ModelError, SecondlookError
+from secondlook.memory.calls import Calls
 from secondlook.models.exchange import Exchange
 from secondlook.models.port import Message, Reply, Role, T
-from secondlook.models.replies import Form, Misread
+from secondlook.models.replies import Form
 from secondlook.models.tries import Terms, Tries
 from secondlook.models.wording import with_schema
 from secondlook.telemetry.port import SILENT
@@ -43,6 +41,8 @@ class Asker:
     ledger: Ledger
     journal: Journal
     observer: Observer = SILENT
+    visit: Callable[[], str] = str
+    """Names the visit to a node from which it is asked."""
 
     def serves(self, role: Role) -> bool:
         """Whether there is a model for this role; False for `none`."""
@@ -61,17 +61,32 @@ class Asker:
         return part.spec.named and self._chat(part).local
 
     async def room(
-        self, role: Role, *, max_tokens: int, schema: type[Any] | None = None
+        self,
+        role: Role,
+        *,
+        max_tokens: int,
+        schema: type[Any] | None = None,
+        final: bool = False,
     ) -> int | None:
-        """Tokens that a prompt may have beside a reply of `max_tokens`; None = unknown."""
+        """Tokens that a prompt may have beside a reply of `max_tokens`: what the model can see and
+        the budget still pays for; None = unknown."""
         part = self._part(role)
-        context = await self.models.context_tokens(part)
-        if context is None:
+        longest = part.options.max_tokens or max_tokens
+        paid = self.ledger.room(
+            model=part.spec.text,
+            max_tokens_out=longest,
+            price=self.models.price(part.spec),
+            final=final,
+        )
+        context = await self._context(part, final=final)
+        seen = None if context is None else context - longest
+        most = min((room for room in (paid, seen) if room is not None), default=None)
+        if most is None:
             return None
         told = 0
         if schema is not None and self.models.modes(part)[0] == "prompted":
             told = await self._told(part, Form(schema))
-        return max(0, context - (part.options.max_tokens or max_tokens) - told - _MARGIN)
+        return max(0, most - told - _MARGIN)
 
     async def count(self, role: Role, messages: Sequence[Message]) -> int:
         return await self._chat(self._part(role)).count(messages)
@@ -141,16 +156,16 @@ class Asker:
             stop=stop,
             final=final,
         )
-        key = _key(terms)
-        known = self.journal.get(key)
-        if known is not None and (replayed := _replayed(known, form)):
-            return replayed
-        chat = self._chat(part)
-        context = await self._context(part, final=final)
-        tries = Tries(self.models, self.ledger, chat, terms, context, on_text)
-        reply = await self._observed(Exchange(tries))
-        self.journal.put(key, _entry(reply))
-        return reply
+        tries = Tries(
+            self.models,
+            self.ledger,
+            self._chat(part),
+            terms,
+            lambda: self._context(part, final=final),
+            Calls(self.run, self.journal, self.visit),
+            on_text,
+        )
+        return await self._observed(Exchange(tries))
 
     async def _observed(self, exchange: Exchange) -> Reply[Any]:
         terms = exchange.tries.terms
@@ -161,13 +176,16 @@ class Asker:
             reply = await exchange.run()
             usage = reply.usage
         except (SecondlookError, asyncio.CancelledError) as failure:
+            if isinstance(failure, BudgetExceeded):
+                self.ledger.refuse(failure)
             error = type(failure).__name__
             raise
         else:
             return reply
         finally:
-            seconds = time.monotonic() - began
-            self.observer.called(self.run, usage, seconds=seconds, error=error)
+            if exchange.tries.were_made:
+                seconds = time.monotonic() - began
+                self.observer.called(self.run, usage, seconds=seconds, error=error)
 
     async def _context(self, part: Part, *, final: bool) -> int | None:
         """Within the time of the run; where that ends meanwhile, the ledger will say so."""
@@ -192,50 +210,3 @@ class Asker:
         bare = (Message("user", ""),)
         chat = self._chat(part)
         return await chat.count(with_schema(bare, form.text)) - await chat.count(bare)
-
-
-def _replayed(entry: JournalEntry, form: Form[Any] | None) -> Reply[Any] | None:
-    if form is None:
-        return Reply(entry.text, None, entry.finish, entry.usage)
-    try:
-        return Reply(entry.text, form.read(entry.text).value, entry.finish, entry.usage)
-    except Misread:  # of a version that asked for another form under the same words
-        return None
-
-
-def _entry(reply: Reply[Any]) -> JournalEntry:
-    usage = reply.usage
-    return JournalEntry(
-        text=reply.text,
-        finish=reply.finish,
-        node=usage.node,
-        role=usage.role,
-        model=usage.model,
-        tokens_in=usage.tokens_in,
-        tokens_out=usage.tokens_out,
-        tokens_cached=usage.tokens_cached,
-        characters_in=usage.characters_in,
-        characters_out=usage.characters_out,
-        seconds=usage.seconds,
-        cost=usage.cost,
-        calls=usage.calls,
-        retries=usage.retries,
-        parse_failures=usage.parse_failures,
-    )
-
-
-def _key(terms: Terms) -> str:
-    """Everything that shapes the reply. The same call of the same run has the same key."""
-    options = terms.part.options
-    shaping = [
-        terms.node,
-        terms.part.role,
-        terms.part.spec.text,
-        [[message.role, message.content] for message in terms.messages],
-        terms.form.schema if terms.form else None,
-        terms.max_tokens,
-        options.temperature,
-        options.seed,
-        list(terms.stop),
-    ]
-    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

@@ -58,6 +58,8 @@ class ChatRequest:
     mode: OutputMode = "text"
     timeout: float | None = None
     stop: tuple[str, ...] = ()
+    idempotency_key: str | None = None
+    """The same for a call that is sent once more because nobody knows what became of it."""
 
 
 @dataclass(frozen=True, slots=True)

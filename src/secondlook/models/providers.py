@@ -26,6 +26,8 @@ _NAMES_OF_MAX_TOKENS = {
     "google_genai": "max_output_tokens",
     "google_vertexai": "max_output_tokens",
 }
+_TAKE_HEADERS = frozenset({"openai", "azure_openai"})
+"""Whose clients pass on a header with one call."""
 
 
 def build(spec: ModelSpec) -> BaseChatModel:
@@ -87,6 +89,8 @@ def call_arguments(spec: ModelSpec, request: ChatRequest, *, num_ctx: int | None
         }
         return {"options": {name: value for name, value in options.items() if value is not None}}
     given: dict[str, Any] = {"temperature": request.temperature}
+    if request.idempotency_key and spec.provider in _TAKE_HEADERS:
+        given["extra_headers"] = {"Idempotency-Key": request.idempotency_key}
     if spec.provider == "openai" and spec.base_url:
         # Other servers mostly know this name only; the client would send the newer one.
         given["extra_body"] = {"max_tokens": request.max_tokens}

@@ -55,8 +55,9 @@ class Models:
         ledger: Ledger,
         journal: Journal,
         observer: Observer = SILENT,
+        visit: Callable[[], str] = str,
     ) -> Asker:
-        return Asker(self, run, workflow, ledger, journal, observer)
+        return Asker(self, run, workflow, ledger, journal, observer, visit)
 
     def chat(self, spec: ModelSpec) -> Chat:
         """The backend of a model, one for all who ask it."""

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from secondlook.answer import CallUsage
 from secondlook.errors import (
     BudgetExceeded,
     ContextOverflow,
@@ -14,17 +15,18 @@ from secondlook.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
+from secondlook.memory.journal import JournalEntry
 from secondlook.models.bounded import Stream, complete, counted
 from secondlook.models.counting import approximate_tokens, characters, longest_reply
-from secondlook.models.port import ChatRequest, ModelBusy, ModeRefused
+from secondlook.models.port import ChatRequest, ChatResult, ModelBusy, ModeRefused
 from secondlook.models.thinking import SpokenOnly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from secondlook.answer import CallUsage
+    from secondlook.memory.calls import Calls, Sent
     from secondlook.memory.ledger import Ledger, Reservation
-    from secondlook.models.port import Chat, ChatResult, Message, OutputMode
+    from secondlook.models.port import Chat, Message, OutputMode
     from secondlook.models.replies import Form
     from secondlook.models.roles import Part
     from secondlook.models.service import Models
@@ -52,7 +54,19 @@ class Made:
 
     result: ChatResult
     prompt: tuple[Message, ...]
-    reservation: Reservation
+    key: str
+    """Under which the journal keeps the reply."""
+    paid: Reservation | CallUsage
+    """What it took, where the journal had the reply already: an earlier part of the run paid."""
+    is_retry: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    key: str
+    prompt: tuple[Message, ...]
+    mode: OutputMode
+    tokens_in: int
     is_retry: bool
 
 
@@ -62,13 +76,24 @@ class Tries:
     ledger: Ledger
     chat: Chat
     terms: Terms
-    context: int | None
+    window: Callable[[], Awaitable[int | None]]
+    """How much the model can see."""
+    calls: Calls
     on_text: Callable[[str], None] | None = None
     spent: list[CallUsage] = field(default_factory=list)
     _heard: bool = False
+    _called: bool = False
 
     async def make(self, prompt: tuple[Message, ...], mode: OutputMode) -> Made:
         """Ask until there is a reply, as often as settings and deadline allow."""
+        key = self._key(prompt, mode)
+        if (known := self.calls.reply(key)) is not None:
+            return Made(_replayed(known), prompt, key, known.usage, is_retry=False)
+        if self.calls.refusal(key, ModeRefused.__name__):
+            raise ModeRefused(f"{self.chat.spec!r} has refused this form of reply before")
+        return await self._asked(key, prompt, mode)
+
+    async def _asked(self, key: str, prompt: tuple[Message, ...], mode: OutputMode) -> Made:
         tokens_in: int | None = None
         failed: ModelUnavailable | None = None
         for turn in range(self.models.settings.retries + 1):
@@ -77,7 +102,7 @@ class Tries:
             try:
                 if tokens_in is None:
                     tokens_in = await self._fitting(prompt)
-                return await self._once(prompt, mode, tokens_in, is_retry=failed is not None)
+                return await self._once(_Try(key, prompt, mode, tokens_in, failed is not None))
             except BudgetExceeded as refused:
                 if failed is None or refused.reason == "deadline":
                     raise
@@ -90,10 +115,19 @@ class Tries:
             raise AssertionError  # there is at least one turn, and it returns or raises
         raise failed
 
+    @property
+    def were_made(self) -> bool:
+        """Whether anybody was asked: replies of the journal are nobody's work."""
+        return self._called
+
     def settle(self, made: Made, *, parse_failures: int) -> None:
+        """Pay, and keep the reply before anybody acts on it, of use or not."""
+        if isinstance(made.paid, CallUsage):
+            self.spent.append(made.paid)
+            return
         result = made.result
         usage = self.ledger.settle(
-            made.reservation,
+            made.paid,
             tokens_in=result.tokens_in,
             tokens_out=result.tokens_out,
             tokens_cached=result.tokens_cached,
@@ -104,13 +138,15 @@ class Tries:
             parse_failures=parse_failures,
         )
         self.spent.append(usage)
+        self.calls.keep(made.key, JournalEntry.of(usage, result.text, finish=result.finish))
 
     async def _fitting(self, prompt: tuple[Message, ...]) -> int:
         tokens = await counted(self.chat, prompt, self._timeout())
-        if self.context is not None and tokens + self.terms.max_tokens > self.context:
+        context = await self.window()
+        if context is not None and tokens + self.terms.max_tokens > context:
             raise ContextOverflow(
                 f"{self.terms.node}: a prompt of {tokens:,} tokens and a reply of "
-                f"{self.terms.max_tokens:,} do not fit into the {self.context:,} tokens that "
+                f"{self.terms.max_tokens:,} do not fit into the {context:,} tokens that "
                 f"{self.chat.spec!r} can see",
                 hint="Give less evidence (answer.evidence_tokens), or set models.context_tokens "
                 "if it can see more.",
@@ -127,21 +163,27 @@ class Tries:
         await self.models.pause(pause)
         return True
 
-    async def _once(
-        self, prompt: tuple[Message, ...], mode: OutputMode, tokens_in: int, *, is_retry: bool
-    ) -> Made:
-        reservation = self._reserve(tokens_in)
+    async def _once(self, one: _Try) -> Made:
+        reservation = self._reserve(one.tokens_in)
+        sent = self.calls.send(one.key, _expected(reservation, one))
+        self._called = True
         listener = self._listener()
         stream = Stream(longest_reply(self.terms.max_tokens), listener)
-        request = self._request(prompt, mode)
+        request = self._request(one, sent)
         started = time.monotonic()
         try:
-            result = await complete(self.chat, request, stream, tokens_in=tokens_in)
+            result = await complete(self.chat, request, stream, tokens_in=one.tokens_in)
         except ModeRefused:
             self.ledger.release(reservation)  # turned away at the door: nothing was read
+            nothing = CallUsage(
+                node=reservation.node, role=reservation.role, model=reservation.model, cost=0.0
+            )
+            self.calls.failed(sent, JournalEntry.of(nothing, ModeRefused.__name__))
             raise
         except (ModelError, asyncio.CancelledError) as error:
-            self._settle_failed(reservation, prompt, stream, error, started, is_retry=is_retry)
+            usage = self._settle_failed(reservation, one, stream, error, started)
+            if isinstance(error, ModelError):  # who is stopped meanwhile is asked again
+                self.calls.failed(sent, JournalEntry.of(usage, type(error).__name__))
             self._tell_deadline(error)
             raise
         except BaseException:
@@ -151,36 +193,37 @@ class Tries:
             self._heard = self._heard or bool(stream.text)
         if listener is not None:
             listener.finish()
-        return Made(result, prompt, reservation, is_retry)
+        return Made(result, one.prompt, one.key, reservation, one.is_retry)
 
     def _settle_failed(
         self,
         reservation: Reservation,
-        prompt: tuple[Message, ...],
+        one: _Try,
         stream: Stream,
         error: BaseException,
         started: float,
-        *,
-        is_retry: bool,
-    ) -> None:
+    ) -> CallUsage:
         """What was waited for or begun was worked on, and maybe billed."""
         worked = bool(stream.text) or isinstance(error, ModelTimeout | asyncio.CancelledError)
         usage = self.ledger.settle(
             reservation,
             tokens_in=reservation.tokens_in if worked else 0,
             tokens_out=approximate_tokens(stream.text),
-            characters_in=characters(prompt) if worked else 0,
+            characters_in=characters(one.prompt) if worked else 0,
             characters_out=len(stream.text),
             seconds=time.monotonic() - started,
-            retries=int(is_retry),
+            retries=int(one.is_retry),
         )
         self.spent.append(usage)
+        return usage
+
+    def _who(self) -> dict[str, str]:
+        part = self.terms.part
+        return {"node": self.terms.node, "role": part.role, "model": part.spec.text}
 
     def _reserve(self, tokens_in: int) -> Reservation:
         return self.ledger.reserve(
-            node=self.terms.node,
-            role=self.terms.part.role,
-            model=self.terms.part.spec.text,
+            **self._who(),
             tokens_in=tokens_in,
             max_tokens_out=self.terms.max_tokens,
             price=self.models.price(self.terms.part.spec),
@@ -193,17 +236,32 @@ class Tries:
             return None
         return SpokenOnly(self.on_text)
 
-    def _request(self, prompt: tuple[Message, ...], mode: OutputMode) -> ChatRequest:
+    def _request(self, one: _Try, sent: Sent) -> ChatRequest:
         options = self.terms.part.options
         return ChatRequest(
-            messages=prompt,
+            messages=one.prompt,
             max_tokens=self.terms.max_tokens,
             temperature=options.temperature,
             seed=options.seed,
             schema=self.terms.form.schema if self.terms.form else None,
-            mode=mode,
+            mode=one.mode,
             timeout=self._timeout(),
             stop=self.terms.stop,
+            idempotency_key=sent.idempotency_key,
+        )
+
+    def _key(self, prompt: tuple[Message, ...], mode: OutputMode) -> str:
+        """Everything that shapes the reply."""
+        options = self.terms.part.options
+        return self.calls.key(
+            *self._who().values(),
+            [[message.role, message.content] for message in prompt],
+            self.terms.form.schema if self.terms.form else None,
+            mode,
+            self.terms.max_tokens,
+            options.temperature,
+            options.seed,
+            list(self.terms.stop),
         )
 
     def _timeout(self) -> float:
@@ -218,6 +276,33 @@ class Tries:
             raise BudgetExceeded(
                 f"the time for this run was over before {self.chat.spec!r} had answered "
                 f"{self.terms.node}",
-                reason="deadline",
+                cap="seconds",
                 hint="Give it more with --timeout or budget.seconds (0 = no cap).",
             ) from error
+
+
+def _replayed(entry: JournalEntry) -> ChatResult:
+    return ChatResult(
+        text=entry.text,
+        finish=entry.finish,
+        tokens_in=entry.tokens_in,
+        tokens_out=entry.tokens_out,
+        tokens_cached=entry.tokens_cached,
+        seconds=entry.seconds,
+    )
+
+
+def _expected(reservation: Reservation, one: _Try) -> CallUsage:
+    """What a call takes of which nothing more is ever heard: it was read, as far as we know."""
+    price = reservation.price
+    cost = price.of(tokens_in=reservation.tokens_in, tokens_out=0) if price else None
+    return CallUsage(
+        node=reservation.node,
+        role=reservation.role,
+        model=reservation.model,
+        calls=1,
+        tokens_in=reservation.tokens_in,
+        characters_in=characters(one.prompt),
+        cost=None if cost is None else float(cost),
+        retries=int(one.is_retry),
+    )
