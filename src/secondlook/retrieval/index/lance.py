@@ -6,13 +6,15 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from secondlook.errors import LibraryFormat, LibraryMissing, UsageError
+from secondlook.errors import LibraryFormat, LibraryMissing
 from secondlook.retrieval.index import lance_rows as rows
 from secondlook.retrieval.index import lance_upkeep as upkeep
+from secondlook.retrieval.index.checking import checked_vectors, distinct_ids
+from secondlook.retrieval.index.hits import best, ranked
 from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, IndexStats, Scored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     import numpy as np
     import pyarrow as pa
@@ -22,10 +24,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SPARE = 16
-"""How many more hits than asked are read, to settle ties at the cut by id."""
-_MOST_READ = 10_000
-"""From here on a tie at the cut stays as the engine left it."""
 _RETRIES = 5
 _MANY_HITS = 100
 _INDEX_CACHE = 512 << 20
@@ -73,9 +71,7 @@ class LanceIndex:
         if not entries:
             self.delete(replaced)
             return
-        ids = {entry.id for entry in entries}
-        if len(ids) != len(entries):
-            raise UsageError("Two entries of one commit have the same id")
+        ids = distinct_ids(entries)
         batch = rows.table(entries, vectors, self._dimensions)
         with self._writing:
             dataset = self._opened()
@@ -95,7 +91,7 @@ class LanceIndex:
     def dense(
         self, vector: Vectors, k: int, where: Filter = EVERYTHING, *, exact: bool = False
     ) -> list[Scored]:
-        query = rows.checked_vectors(vector.reshape(1, -1), 1, self._dimensions)[0]
+        query = checked_vectors(vector.reshape(1, -1), 1, self._dimensions)[0]
 
         def search(limit: int) -> list[Scored]:
             nearest = {"column": "vector", "q": query, "k": limit, "metric": "cosine"}
@@ -106,9 +102,9 @@ class LanceIndex:
                 filter=rows.predicate(where),
                 prefilter=True,
             )
-            return _scored(found, "_distance", lambda distance: round(1 - distance, 6))
+            return ranked(((id_, 1 - far) for id_, far in _found(found, "_distance")), digits=6)
 
-        return _best(search, k, where)
+        return best(search, k, where)
 
     def lexical(self, terms: Sequence[str], k: int, where: Filter = EVERYTHING) -> list[Scored]:
         query = rows.join_terms(terms)
@@ -123,9 +119,9 @@ class LanceIndex:
                 filter=rows.predicate(where),
                 prefilter=True,
             )
-            return _scored(found, "_score", lambda score: round(score, 5))
+            return ranked(_found(found, "_score"), digits=5)
 
-        return _best(search, k, where)
+        return best(search, k, where)
 
     def fetch(self, ids: Sequence[str]) -> list[Entry]:
         if not ids:
@@ -222,25 +218,8 @@ def _effort(limit: int) -> dict[str, float]:
     return {"search_effort": 0.85, "refine_factor": 4 if limit < _MANY_HITS else 2}
 
 
-def _scored(found: pa.Table, column: str, score: Callable[[float], float]) -> list[Scored]:
-    values = zip(found["id"].to_pylist(), found[column].to_pylist(), strict=True)
-    return sorted(
-        (Scored(id_, score(value)) for id_, value in values), key=lambda hit: (-hit.score, hit.id)
-    )
-
-
-def _best(search: Callable[[int], list[Scored]], k: int, where: Filter) -> list[Scored]:
-    """The first k hits that are not excluded, reading on while a tie crosses the cut."""
-    if k <= 0 or (where.documents is not None and not where.documents):
-        return []
-    limit = k + len(where.excluded) + _SPARE
-    while True:
-        found = search(limit)
-        kept = [hit for hit in found if hit.id not in where.excluded]
-        settled = len(kept) > k and kept[k - 1].score > found[-1].score
-        if settled or len(found) < limit or (len(kept) >= k and limit >= _MOST_READ):
-            return kept[:k]
-        limit *= 4
+def _found(table: pa.Table, column: str) -> Iterator[tuple[str, float]]:
+    return zip(table["id"].to_pylist(), table[column].to_pylist(), strict=True)
 
 
 def _matrix(found: pa.Table, dimensions: int) -> np.ndarray[Any, np.dtype[np.float32]]:

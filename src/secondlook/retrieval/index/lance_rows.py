@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from secondlook.errors import UsageError
+from secondlook.retrieval.index.checking import checked_vectors
 from secondlook.retrieval.index.port import Entry
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 ENTRY_COLUMNS = ("id", "document", "text", "terms", "start", "end", "page", "heading", "labels")
 
-_UNIT_TOLERANCE = 1e-3
 _BREAKS_TOKENS = re.compile(r"[\s%]")
 _ESCAPED = re.compile(r"%([0-9a-f]+);")
 
@@ -56,16 +53,6 @@ def table(entries: Sequence[Entry], vectors: Vectors, dimensions: int) -> pa.Tab
     columns["words"] = [len(entry.terms) for entry in entries]
     columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), dimensions)
     return pa.table(columns, schema=schema(dimensions))
-
-
-def checked_vectors(vectors: Vectors, count: int, dimensions: int) -> Vectors:
-    rows = np.ascontiguousarray(vectors, dtype=np.float32)
-    if rows.shape != (count, dimensions):
-        raise UsageError(f"Expected {count} vectors of {dimensions} dimensions, got {rows.shape!r}")
-    lengths = np.linalg.norm(rows, axis=1)
-    if not np.all(np.abs(lengths - 1) <= _UNIT_TOLERANCE):  # also false for NaN
-        raise UsageError("Vectors must have unit length")
-    return rows
 
 
 def entry(row: dict[str, Any]) -> Entry:
