@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
@@ -12,6 +11,8 @@ from secondlook.answer import CallUsage, Usage
 from secondlook.memory.caps import NOTHING
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from secondlook.memory.caps import Reservation
 
 

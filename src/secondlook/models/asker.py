@@ -68,16 +68,11 @@ class Asker:
         schema: type[Any] | None = None,
         final: bool = False,
     ) -> int | None:
-        """Tokens that a prompt may have beside a reply of `max_tokens`: what the model can see and
-        the budget still pays for; None = unknown."""
+        """Tokens that a prompt may have beside a reply of `max_tokens`; None = unknown. A `final`
+        one makes do with what the budget still pays for."""
         part = self._part(role)
         longest = part.options.max_tokens or max_tokens
-        paid = self.ledger.room(
-            model=part.spec.text,
-            max_tokens_out=longest,
-            price=self.models.price(part.spec),
-            final=final,
-        )
+        paid = self._paid(part, longest) if final else None
         context = await self._context(part, final=final)
         seen = None if context is None else context - longest
         most = min((room for room in (paid, seen) if room is not None), default=None)
@@ -87,6 +82,14 @@ class Asker:
         if schema is not None and self.models.modes(part)[0] == "prompted":
             told = await self._told(part, Form(schema))
         return max(0, most - told - _MARGIN)
+
+    def _paid(self, part: Part, longest: int) -> int | None:
+        return self.ledger.room(
+            model=part.spec.text,
+            max_tokens_out=longest,
+            price=self.models.price(part.spec),
+            final=True,
+        )
 
     async def count(self, role: Role, messages: Sequence[Message]) -> int:
         return await self._chat(self._part(role)).count(messages)

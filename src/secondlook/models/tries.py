@@ -213,6 +213,7 @@ class Tries:
             characters_out=len(stream.text),
             seconds=time.monotonic() - started,
             retries=int(one.is_retry),
+            is_certain=not worked,
         )
         self.spent.append(usage)
         return usage

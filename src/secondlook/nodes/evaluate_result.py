@@ -189,6 +189,7 @@ async def _by_model(
             Judgement,
             node="evaluate",
             max_tokens=prompt.max_tokens,
+            final=True,
         )
     except (ModelError, BudgetExceeded) as error:
         return [], [trouble("evaluate", error, "no model judged the method")]

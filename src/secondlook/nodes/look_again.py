@@ -63,7 +63,8 @@ def _worth_another(state: ToLookAgain, context: Context) -> bool:
         return False
     answer = state["answers"][-1]
     withheld = answer["status"] == "abstained" and answer["stop_reason"] in _NOT_THERE
-    return withheld and not parsed(state["question"]).choices
+    wanted = withheld and not parsed(state["question"]).choices
+    return wanted and not context.ledger.must_end("look_again")
 
 
 async def _other(context: Context, state: ToLookAgain, first: CallData) -> CallData | None:

@@ -87,6 +87,9 @@ async def _planned(
     context: Context, state: ToRemedy
 ) -> tuple[RemedyData, str, list[dict[str, Any]]]:
     by_rules = _by_rules(state["issues"])
+    if context.ledger.must_end("remediate"):
+        guidance = "Nothing more may be tried: the budget or the time ran out."
+        return {**by_rules, "action": "cannot_proceed", "guidance": guidance}, "rules", []
     if context.settings.analyst.remedies == "rules" or not context.models.serves("remedy"):
         return by_rules, "rules", []
     try:

@@ -69,6 +69,8 @@ async def replan(state: ToReplan, runtime: Runtime[Context]) -> Replanning:
 async def _decided(context: Context, state: ToReplan) -> _Decision:
     if why := _used_up(context, state):
         return _Decision(None, why)
+    if context.ledger.must_end(_NODE):
+        return _Decision(None, "the budget or the time ran out")
     if not context.models.serves("plan") or is_in_parts(state["plan"]):
         return await _by_code(context, state)
     aim = Aim(state["question"], tuple(state.get("issues") or ()))

@@ -66,6 +66,8 @@ class _Tried:
 async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
     """One more query where one can be had that is worth a search, else none."""
     context = runtime.context
+    if context.ledger.must_end(NODE):
+        return _ended(state)
     tried = await _by_model(context, state) if context.models.serves("rewrite") else _Tried()
     query = tried.verdict.query if tried.verdict else None
     by = "a model" if query else "code"
@@ -81,6 +83,17 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
         "steps": [told],
         "warnings": warnings,
     }
+
+
+def _ended(state: Retried) -> Rewritten:
+    """There is no budget or no time for another search: on with what is there."""
+    told = step(
+        NODE,
+        "The budget or the time ran out: what was found has to do.",
+        route=(NOTHING, "nothing more may be asked"),
+        attempt=len(state["queries"]),
+    )
+    return {"queries": [], "stuck": True, "route": NOTHING, "steps": [told], "warnings": []}
 
 
 # By a model

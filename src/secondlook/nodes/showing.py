@@ -52,11 +52,11 @@ async def evidence_budget(
     context: Context, role: Role, bare: Sequence[Message], *, max_tokens: int
 ) -> int:
     """Tokens of evidence: as set, or what is usual, but no more than fits beside the `bare`
-    prompt and a reply of `max_tokens`."""
+    prompt and a reply of `max_tokens`, and no more than the budget pays for in a final call."""
     chosen = context.settings.answer.evidence_tokens
     usual = SENTENCES_TOKENS if mode(context, role) == "sentences" else PASSAGES_TOKENS
     wanted = chosen or usual
-    room = await context.models.room(role, max_tokens=max_tokens)
+    room = await context.models.room(role, max_tokens=max_tokens, final=True)
     if room is None:
         return wanted
     return max(SMALLEST, min(wanted, room - approximate_prompt(bare)))

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 STOPPED = "stopped"
 """Status of an attempt for which no model or no sandbox was to be had."""
 SAME = "the same code was written again"
+_SHORTEST_JOB = 0.1
+"""Seconds."""
 
 
 class ToCode(Question, Required, LookedAt, Alignment, Coding, Judged, Remedies):
@@ -125,6 +127,7 @@ async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ..
         max_tokens=prompt.max_tokens,
         # As cold as before it would say the same again.
         temperature=hotter(context.models.temperature("code"), len(state["attempts"])),
+        final=True,
     )
     return code_of(reply.text)
 
@@ -179,8 +182,14 @@ def run_code(
     supplied = [
         Supplied(table.name, desk.file(table.id)) for table in meant(desk.tables(), question)
     ]
-    limits = limits_for(seconds=chosen.seconds, megabytes=chosen.memory)
+    limits = limits_for(seconds=_seconds(context), megabytes=chosen.memory)
     return context.sandbox().run(code, supplied, limits=limits, vary=vary, seed=seed)
+
+
+def _seconds(context: Context) -> float:
+    """A job that nobody waits for any more is not left running."""
+    most, left = context.settings.sandbox.seconds, context.ledger.remaining_seconds()
+    return most if left is None else max(_SHORTEST_JOB, min(most, left))
 
 
 def _refused(code: str, why: str, line: int | None = None) -> AttemptData:

@@ -19,6 +19,8 @@ def given_up(context: Context, state: Analysed) -> tuple[StopReason, str | None]
     last = state["attempts"][-1] if state["attempts"] else None
     if last is not None and last["status"] == STOPPED:
         return _stopped(context, last), None
+    if context.ledger.refusal is not None:
+        return context.ledger.refusal.reason, None
     if state["remedies"] and state["remedies"][-1]["action"] == "cannot_proceed":
         return "cannot_proceed", _question_back(state)
     if last is not None and last["error"] == SAME:

@@ -43,6 +43,7 @@ async def sentence_verdicts(
         verdicts_of(len(ones)),
         node=prompt.name,
         max_tokens=prompt.max_tokens + _ENTRY_TOKENS * len(ones),
+        final=True,
     )
     return _by_place(reply.value, len(ones))
 
@@ -56,7 +57,7 @@ async def useful_verdict(context: Context, question: str, text: str) -> bool:
 
 async def yes_or_no(context: Context, messages: Sequence[Message], *, node: str) -> bool:
     reply = await context.models.ask(
-        "grade", messages, Verdict, node=node, max_tokens=load(node).max_tokens
+        "grade", messages, Verdict, node=node, max_tokens=load(node).max_tokens, final=True
     )
     if reply.value is None:
         raise UnusableReply(f"{context.models.name('grade')} gave {node} no verdict")

@@ -81,7 +81,7 @@ class _Desk:
         prompt = load(_PROMPTS[form])
         try:
             reply = await self.context.models.ask(
-                prompt.role, messages, node=NODE, max_tokens=prompt.max_tokens
+                prompt.role, messages, node=NODE, max_tokens=prompt.max_tokens, final=True
             )
         except (ModelError, BudgetExceeded) as error:
             # A reply that says nothing was asked for twice; one that has no room was not sent.

@@ -27,6 +27,7 @@ async def guessed(context: Context, task: Task) -> Choosing:
             prompt.render(question=task.stem, options=listed(task)),
             node=NODE,
             max_tokens=prompt.max_tokens,
+            final=True,
         )
     except (ModelError, BudgetExceeded) as error:
         return nothing_chosen(task, trouble(NODE, error, "no option was chosen"))
