@@ -13,6 +13,7 @@ SecondlookError
 │   ├── LibraryMissing   there is none at that path
 │   ├── LibraryFormat    it was made by an incompatible version or with another embedder
 │   ├── LibraryBusy      another process is writing to it (retryable)
+│   ├── LibraryUnreachable a server or store that holds a part of it does not answer (retryable)
 │   └── LibraryDamaged   its parts contradict each other beyond repair
 ├── ModelError           a model, local or hosted, failed
 │   ├── ModelUnavailable it is missing, died or did not answer (retryable)
@@ -27,7 +28,10 @@ SecondlookError
 ├── TableError           a table could not be read or computed with
 ├── WebSearchError       a web search or a page of it failed (retryable)
 └── RunError             the record of runs
-    └── RunMissing       there is no such run
+    ├── RunMissing       there is no such run
+    ├── RunStopped       it was stopped before its answer, and can be taken up
+    ├── RunTaken         another process works on that run
+    └── RunStoreAway     the server that holds it does not answer (retryable)
 """
 
 from __future__ import annotations
@@ -95,6 +99,10 @@ class LibraryBusy(LibraryError):
     retryable = True
 
 
+class LibraryUnreachable(LibraryError):
+    retryable = True
+
+
 class LibraryDamaged(LibraryError):
     pass
 
@@ -150,3 +158,15 @@ class RunError(SecondlookError):
 
 class RunMissing(RunError):
     exit_code = 2
+
+
+class RunStopped(RunError):
+    """Not an end: `secondlook runs resume` goes on with it."""
+
+
+class RunTaken(RunError):
+    exit_code = 2
+
+
+class RunStoreAway(RunError):
+    retryable = True

