@@ -133,7 +133,7 @@ def test_without_a_record_no_run_can_be_named(
 ) -> None:
     monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "runs.db"))
     assert main(["verify", "last"]) == 2
-    assert "no run has been stored yet" in capsys.readouterr().err
+    assert "no run has been recorded" in capsys.readouterr().err
     with RunStore.open(tmp_path / "runs.db") as store:
         store.start("20260101-abc", question="q", workflow="linear", created="now", request={})
         assert main(["verify", "20260101-abc"]) == 2

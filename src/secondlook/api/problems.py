@@ -30,6 +30,8 @@ _STATUS: tuple[tuple[type[errors.SecondlookError], int], ...] = (
     (errors.UsageError, 422),
     (errors.SettingsError, 422),
     (errors.RunMissing, 404),
+    (errors.RunTaken, 409),
+    (errors.RunStoreAway, 503),
     (errors.LibraryMissing, 404),
     (errors.LibraryBusy, 503),
     (errors.LibraryError, 500),

@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from secondlook.answer import Usage
+from secondlook.app.affording import ledger_for, with_budget
+from secondlook.app.requests import with_risk
 from secondlook.app.tables import handed_to
 from secondlook.errors import UsageError
 from secondlook.nodes.stand_alone import StandAlone
+from secondlook.settings import BudgetSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from secondlook.app.tables import Handed
-    from secondlook.settings import RunSettings
+    from secondlook.memory.ledger import Ledger
+    from secondlook.models import Models
+    from secondlook.settings import RunSettings, Settings
     from secondlook.state import Scope
 
 
@@ -32,6 +38,23 @@ class Run:
     """Tables that came with the question."""
     caller: dict[str, Any] = field(default_factory=dict)
     """What whoever asks wants recorded with it."""
+    budget: BudgetSettings | None = None
+    """Of this question alone; None = as set."""
+    ledger: Ledger | None = None
+    """Its account, which was opened when it was asked; None where it is taken up again."""
+
+    def settings(self, usual: Settings) -> Settings:
+        """The usual ones, with what holds for this question alone."""
+        return with_budget(with_risk(usual, self.max_risk), self.budget)
+
+    def account(self, settings: Settings, models: Models, spent: Callable[[], Usage]) -> Ledger:
+        """Its ledger; of a run that is taken up again with what it has spent so far."""
+        if self.ledger is not None:
+            return self.ledger
+        ledger = ledger_for(settings, models, self.workflow, self.worked_on.asked)
+        ledger.restore(spent())
+        ledger.restore(self.worked_on.usage.model_copy(update={"seconds": 0.0}))
+        return ledger
 
     def let_go(self) -> None:
         if self.handed is not None:
@@ -42,7 +65,7 @@ def interrupted(runs: RunSettings, run: str) -> Run:
     """A recorded run that stopped before its answer, to be taken up."""
     from secondlook.memory.runs import RunStore
 
-    with RunStore.open(runs.path, create=False) as store:
+    with RunStore.of(runs, create=False) as store:
         stored = store.get(run)
     if stored.answer is not None:
         raise UsageError(
@@ -54,11 +77,22 @@ def interrupted(runs: RunSettings, run: str) -> Run:
         workflow=stored.workflow,
         created=stored.created,
         scope=stored.request["scope"],
-        worked_on=StandAlone(stored.request.get("asked", stored.question)),
+        worked_on=_worked_on(stored.question, stored.request),
         resumed=True,
         max_risk=stored.request.get("max_risk"),
         handed=handed_to(stored.run, runs),
+        budget=_budget_of(stored.request),
     )
+
+
+def _worked_on(question: str, request: Mapping[str, Any]) -> StandAlone:
+    usage = Usage.model_validate(request.get("before", {}))
+    return StandAlone(request.get("asked", question), usage=usage)
+
+
+def _budget_of(request: Mapping[str, Any]) -> BudgetSettings | None:
+    recorded = request.get("settings", {}).get("budget")
+    return None if recorded is None else BudgetSettings.model_validate(recorded)
 
 
 async def first_state(

@@ -84,8 +84,10 @@ def version(call: Call) -> None:
 
 
 def _form(loaded: Loaded, key: str) -> dict[str, object]:
+    from secondlook.settings import StoreAddress
+
     value = loaded.value(key)
-    plain = str(value) if isinstance(value, Path) else value
+    plain = str(value) if isinstance(value, Path | StoreAddress) else value
     return {"value": plain, "origin": loaded.origin[key]}
 
 

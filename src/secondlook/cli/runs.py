@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from secondlook.cli.call import Call, Common, command
 from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
-from secondlook.errors import RunError, UsageError
+from secondlook.errors import RunError, RunMissing, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,11 +92,9 @@ def register(app: typer.Typer) -> None:
 @command()
 def list_(call: Call, *, limit: LimitOption = 20) -> None:
     """List the latest questions and what became of them."""
-    path = call.load().settings.runs.path
     found: list[RunSummary] = []
-    if path.exists():
-        with _opened(call) as store:
-            found = store.list(limit)
+    with suppress(RunMissing), _opened(call) as store:  # none has been recorded yet
+        found = store.list(limit)
     if call.as_json:
         print_json({"runs": [asdict(item) for item in found]})
     elif is_terminal(sys.stdout):
@@ -210,7 +209,7 @@ def unless_named(function: Callable[..., int]) -> Callable[..., int]:
 def _opened(call: Call) -> RunStore:
     from secondlook.memory.runs import RunStore
 
-    return RunStore.open(call.load().settings.runs.path, create=False)
+    return RunStore.of(call.load().settings.runs, create=False)
 
 
 def _show_events(call: Call, found: StoredRun, happened: Sequence[Event]) -> None:

@@ -13,7 +13,7 @@ import typer
 from secondlook.cli.call import Call, command
 from secondlook.cli.failure import FAILED
 from secondlook.cli.terminal import counted, one_line, print_json
-from secondlook.errors import LibraryMissing, RunMissing, UsageError
+from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,10 +86,7 @@ def _read(call: Call, file: str) -> Answer:
 def _stored(call: Call, run: str) -> Answer:
     from secondlook.memory.runs import RunStore
 
-    path = call.load().settings.runs.path
-    if not path.exists():
-        raise RunMissing("no run has been stored yet", hint="secondlook ask makes one")
-    with RunStore.open(path, create=False) as store:
+    with RunStore.of(call.load().settings.runs, create=False) as store:
         found = store.get(run)
     if found.answer is None:
         raise UsageError(f"run {found.run!r} has no answer: it was not finished")

@@ -17,27 +17,31 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
-from secondlook.memory.database import Database, Kind
+from secondlook.errors import RunMissing
+from secondlook.memory.database import ALL, Kind, storable
+from secondlook.memory.place import Place, memory_file
+from secondlook.memory.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
-    from secondlook.settings import RunSettings
+    from secondlook.memory.database import Database, Row, Statements
+    from secondlook.settings import RunSettings, StoreAddress
 
 MOST_KEPT = 1000
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, library TEXT NOT NULL, embedder TEXT NOT NULL,
-    scope TEXT NOT NULL, manner TEXT NOT NULL, question TEXT NOT NULL, vector BLOB NOT NULL,
+    id $number_key, library TEXT NOT NULL, embedder TEXT NOT NULL,
+    scope TEXT NOT NULL, manner TEXT NOT NULL, question TEXT NOT NULL, vector $bytes NOT NULL,
     run TEXT NOT NULL, created TEXT NOT NULL, cited TEXT NOT NULL, research TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS answers_by_place ON answers (library, embedder, scope, manner);
 CREATE INDEX IF NOT EXISTS answers_by_run ON answers (run);
 """
 ANSWERS = Kind(
+    name="answers",
     what="the answer memory",
     application_id=0x534C414D,
     version=1,
@@ -94,25 +98,23 @@ class Asking:
     """How: settings and models that shape the research."""
 
 
-def memory_file(runs: Path) -> Path:
-    """`runs-memory.db` beside `runs.db`."""
-    return runs.with_name(f"{runs.stem}-memory.db")
-
-
 class AnswerMemory:
-    """What was researched in one library. Threads may share one; the file is opened when it is
-    first needed, and made when something is first remembered. Every method may raise `RunError`."""
+    """What was researched in one library. Threads may share one; its file, or the server that holds
+    it (`store`), is opened when it is first needed, and something is made there when something is
+    first remembered. Every method may raise `RunError`."""
 
     def __init__(
         self,
         file: Path | None,
         *,
+        store: StoreAddress | None = None,
         library: str = "",
         embedder: Callable[[], str] = str,
         keep: int = MOST_KEPT,
     ) -> None:
         """`embedder` names whose vectors these are; those of another are never compared."""
         self.file = file
+        self._store = store
         self.library = library
         self._embedder = embedder
         self._keep = keep
@@ -123,7 +125,13 @@ class AnswerMemory:
     def own(cls, runs: RunSettings, library: Path, *, embedder: Callable[[], str] = str) -> Self:
         """The one beside the record of runs, of the library in that folder."""
         folder = str(library.expanduser().resolve())
-        return cls(memory_file(runs.path), library=folder, embedder=embedder, keep=runs.keep)
+        return cls(
+            memory_file(runs.path),
+            store=runs.store or None,
+            library=folder,
+            embedder=embedder,
+            keep=runs.keep,
+        )
 
     @classmethod
     def temporary(cls) -> Self:
@@ -163,7 +171,7 @@ class AnswerMemory:
         """Remember it in place of what was known of the very same question; returns its id."""
         where = (self.library, self._embedder(), asking.scope, asking.manner)
         quoted = json.dumps([[item.passage, item.sha256] for item in cited])
-        row = (*where, _storable(question), _packed(vector), run, created, quoted)
+        row = (*where, storable(question), _packed(vector), run, created, quoted)
         with self._opened().transaction("FULL") as db:
             db.execute(
                 "DELETE FROM answers WHERE library = ? AND embedder = ? AND scope = ? "
@@ -172,11 +180,11 @@ class AnswerMemory:
             )
             made = db.execute(
                 "INSERT INTO answers (library, embedder, scope, manner, question, vector, run, "
-                "created, cited, research) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "created, cited, research) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
                 (*row, json.dumps(research)),
-            )
+            ).fetchall()
             _prune(db, self._keep)
-        return int(made.lastrowid or 0)
+        return int(made[0]["id"])
 
     def forget(self, ids: Collection[int]) -> list[int]:
         """Delete these entries; returns those that were there."""
@@ -190,16 +198,18 @@ class AnswerMemory:
 
     def prune(self, keep: int) -> None:
         """Delete the oldest beyond `keep`, whatever library they are of."""
-        if self._is_there():
-            with self._opened().transaction("NORMAL") as db:
+        database = self._found()
+        if database is not None:
+            with database.transaction("NORMAL") as db:
                 _prune(db, keep)
 
     def _dropped(self, which: str, values: Sequence[tuple[Any, ...]]) -> list[int]:
-        if not self._is_there():
+        database = self._found()
+        if database is None:
             return []
-        with self._opened().transaction("FULL") as db:
+        with database.transaction("FULL") as db:
             chosen = f"SELECT id FROM answers WHERE {which}"  # noqa: S608
-            gone = [row["id"] for value in values for row in db.execute(chosen, value)]
+            gone = [row["id"] for value in values for row in db.execute(chosen, value).fetchall()]
             db.executemany("DELETE FROM answers WHERE id = ?", [(one,) for one in gone])
         return gone
 
@@ -209,9 +219,10 @@ class AnswerMemory:
         """The entries whose questions are most alike, best first."""
         import numpy as np
 
-        if not self._is_there():
+        database = self._found()
+        if database is None:
             return []
-        rows = self._opened().select(
+        rows = database.select(
             f"SELECT {_ENTRY}, vector FROM answers WHERE library = ? AND embedder = ? "  # noqa: S608
             "AND scope = ? AND manner = ? AND length(vector) = ? ORDER BY id DESC",
             *(self.library, self._embedder(), asking.scope, asking.manner, 4 * len(vector)),
@@ -225,31 +236,44 @@ class AnswerMemory:
 
     def list(self) -> Entries:
         """What is remembered of this library, newest first."""
-        if not self._is_there():
+        database = self._found()
+        if database is None:
             return []
-        rows = self._opened().select(
+        rows = database.select(
             f"SELECT {_ENTRY} FROM answers WHERE library = ? ORDER BY id DESC",  # noqa: S608
             self.library,
         )
         return [_entry(row) for row in rows]
 
-    def _is_there(self) -> bool:
-        """Whether there can be anything to read: who only looks makes no file."""
-        return self._database is not None or (self.file is not None and self.file.exists())
+    def _found(self) -> Database | None:
+        """None where nothing can have been remembered: who only looks makes nothing."""
+        try:
+            return self._opened(create=False)
+        except RunMissing:
+            return None
 
-    def _opened(self) -> Database:
+    def _opened(self, *, create: bool = True) -> Database:
         with self._lock:
             if self._database is None:
-                self._database = Database(self.file, kind=ANSWERS)
+                self._database = self._open(create=create)
             return self._database
 
+    def _open(self, *, create: bool) -> Database:
+        if self._store is not None:
+            from secondlook.memory.postgres import PostgresDatabase
 
-def forget_runs(runs: Path, names: Collection[str]) -> None:
-    """Delete what was remembered of these runs, where `runs` is the record of them."""
-    file = memory_file(runs)
-    if not file.exists():
+            return PostgresDatabase(self._store, kind=ANSWERS, create=create)
+        if self.file is None and not create:
+            raise RunMissing(ANSWERS.nothing_yet)
+        return SqliteDatabase(self.file, kind=ANSWERS, create=create)
+
+
+def forget_runs(place: Place, names: Collection[str]) -> None:
+    """Delete what was remembered of these runs, where `place` is that of their record."""
+    try:
+        database = place.open(ANSWERS, create=False)
+    except RunMissing:
         return
-    database = Database(file, kind=ANSWERS)
     try:
         with database.transaction("FULL") as db:
             db.executemany("DELETE FROM answers WHERE run = ?", [(name,) for name in names])
@@ -257,11 +281,11 @@ def forget_runs(runs: Path, names: Collection[str]) -> None:
         database.close()
 
 
-def _prune(db: sqlite3.Connection, keep: int) -> None:
+def _prune(db: Statements, keep: int) -> None:
     db.execute(
-        "DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY id DESC LIMIT -1 "
+        "DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY id DESC LIMIT ? "
         "OFFSET ?)",
-        (keep,),
+        (ALL, keep),
     )
 
 
@@ -271,7 +295,7 @@ def _packed(vector: Sequence[float]) -> bytes:
     return np.asarray(vector, "<f4").tobytes()
 
 
-def _entry(row: sqlite3.Row) -> Entry:
+def _entry(row: Row) -> Entry:
     cited, research = _readable(row)
     return Entry(
         id=row["id"],
@@ -284,15 +308,10 @@ def _entry(row: sqlite3.Row) -> Entry:
     )
 
 
-def _readable(row: sqlite3.Row) -> tuple[tuple[CitedText, ...], dict[str, Any]]:
+def _readable(row: Row) -> tuple[tuple[CitedText, ...], dict[str, Any]]:
     """What cannot be read is as good as what cites nothing: no question is answered with it."""
     try:
         cited = tuple(CitedText(*item) for item in json.loads(row["cited"]))
         return cited, dict(json.loads(row["research"]))
     except (ValueError, TypeError):
         return (), {}
-
-
-def _storable(text: str) -> str:
-    """SQLite takes valid Unicode alone, and an argument of a shell may be anything."""
-    return text.encode("utf-8", "replace").decode()

@@ -1,7 +1,8 @@
-"""LangGraph's checkpoints: a file for each run, in a folder beside the record of runs.
+"""LangGraph's checkpoints: a file for each run, in a folder beside the record of runs, or in the
+database that holds that record.
 
-Runs that go on at the same time never wait for each other, and a run is forgotten by deleting its
-file: in one file for all, a run that ends and one that writes lock each other out of it.
+Runs with files of their own never wait for each other, and a run is forgotten by deleting its file:
+in one file for all, a run that ends and one that writes lock each other out of it.
 State holds references and plain data, never passages, so a checkpoint stays small. Only types that
 LangGraph holds to be safe are read back: whoever can write the file cannot have code run.
 """
@@ -16,18 +17,40 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.errors import RunError
-from secondlook.memory.database import BUSY_SECONDS, is_busy, make_private
+from secondlook.memory.database import BUSY_SECONDS
+from secondlook.memory.sqlite import is_busy, make_private
+from secondlook.memory.whole_writes import WholeWrites
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+    from secondlook.memory.place import Place
 
 T = TypeVar("T")
 _PARTS = ("", "-wal", "-shm", "-journal")
 """What SQLite may leave of a database beside it."""
 _RETRY_SECONDS = 0.05
+
+
+def run_checkpoints(place: Place, run: str) -> AbstractAsyncContextManager[Any]:
+    """A checkpointer for a run, with the methods of `WholeWrites`."""
+    if place.store is None:
+        return checkpoints(checkpoints_file(place.path, run))
+    from secondlook.memory import checkpoints_postgres
+
+    return checkpoints_postgres.checkpoints(place.store)
+
+
+def forget_checkpoints(place: Place, *runs: str) -> None:
+    """Delete the checkpoints of runs that are finished or removed."""
+    if place.store is None:
+        forget(place.path, *runs)
+        return
+    from secondlook.memory import checkpoints_postgres
+
+    checkpoints_postgres.forget(place.store, *runs)
 
 
 def checkpoints_file(runs: Path, run: str) -> Path:
@@ -36,7 +59,7 @@ def checkpoints_file(runs: Path, run: str) -> Path:
 
 
 @asynccontextmanager
-async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
+async def checkpoints(path: Path) -> AsyncIterator[Any]:
     """A checkpointer on that file, which is made where there is none."""
     import aiosqlite
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -49,7 +72,7 @@ async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
     saver = _saver_class()(connection, serde=strict)
     try:
         try:
-            await _insisted(saver.setup, connection.rollback)
+            await saver.insisted(saver.setup)
         except sqlite3.Error as error:
             raise _unusable(path, error) from error
         yield saver
@@ -72,61 +95,41 @@ def _opened(path: Path) -> sqlite3.Connection:
     return opened
 
 
-async def begin_step_again(saver: AsyncSqliteSaver, run: str) -> None:
+async def begin_step_again(saver: WholeWrites, run: str) -> None:
     """Forget what the step in which a run stopped had written.
 
     A node that is cancelled may leave its values and not where they lead, and the graph would then
     take the run for finished. The whole step is done again; replies of models are in the journal.
     """
-    # A graph that is called by another keeps checkpoints under a namespace of its own.
-    statement = (
-        "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id IN "
-        "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? GROUP BY checkpoint_ns)"
-    )
-    async with saver.conn.execute(statement, (run, run)):
-        await saver.conn.commit()
+    await saver.begin_step_again(run)
 
 
 @cache
 def _saver_class() -> type[Any]:
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-    class WholeWrites(AsyncSqliteSaver):
-        """LangGraph's checkpointer; what it begins to write it writes.
+    class SqliteCheckpoints(WholeWrites, AsyncSqliteSaver):
+        """SQLite keeps a closed connection, its transaction and its lock alive for as long as
+        anyone holds a cursor."""
 
-        LangGraph neither waits for its writes when a run is cancelled nor lets them end. A write
-        that stops half-way leaves a cursor behind, and SQLite keeps a closed connection, its
-        transaction and its lock alive for as long as anyone holds one.
-        """
+        async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+            return await _insisted(work, self.conn.rollback)
 
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            self.writing: set[asyncio.Task[Any]] = set()
-
-        async def aput(self, *arguments: Any, **options: Any) -> Any:
-            put = super().aput
-            return await self._whole(lambda: put(*arguments, **options))
-
-        async def aget_tuple(self, *arguments: Any, **options: Any) -> Any:
-            get = super().aget_tuple
-            return await _insisted(lambda: get(*arguments, **options), self.conn.rollback)
-
-        async def aput_writes(self, *arguments: Any, **options: Any) -> None:
-            put = super().aput_writes
-            await self._whole(lambda: put(*arguments, **options))
+        async def begin_step_again(self, run: str) -> None:
+            # A graph that is called by another keeps checkpoints under a namespace of its own.
+            statement = (
+                "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id IN "
+                "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? "
+                "GROUP BY checkpoint_ns)"
+            )
+            async with self.conn.execute(statement, (run, run)):
+                await self.conn.commit()
 
         async def aclose(self) -> None:
-            while self.writing:
-                await asyncio.wait(self.writing)
+            await self.written()
             await self.conn.close()
 
-        async def _whole(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-            task = asyncio.ensure_future(_insisted(work, self.conn.rollback))
-            self.writing.add(task)
-            task.add_done_callback(self.writing.discard)
-            return await asyncio.shield(task)
-
-    return WholeWrites
+    return SqliteCheckpoints
 
 
 async def _insisted(

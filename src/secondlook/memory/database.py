@@ -1,46 +1,48 @@
-"""The SQLite files behind the record of runs and the answer memory: opening one, transactions, and
-what errors mean.
+"""What the record of runs and the answer memory ask of a database, whichever engine it is.
 
-WAL mode: any number of readers beside one writer, in any process. A commit survives the death of
-the process either way; `synchronous=FULL` also makes it survive the death of the machine, at the
-price of one fsync. Replies that were paid for and answers that were shown are worth it; events,
-written many times a run, are not.
+Statements are written once, in the words that SQLite and PostgreSQL share: `?` for values,
+`ON CONFLICT`, `RETURNING`; `rowid` is the order in which rows came. What must differ, the types of
+columns, is a word of `Dialect`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sqlite3
-import threading
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-from secondlook.errors import RunError, RunMissing
+from string import Template
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
 Safety = Literal["FULL", "NORMAL"]
+"""A commit survives the death of the process either way; FULL = and that of the machine, at the
+price of one fsync. Replies that were paid for and answers that were shown are worth it; events,
+written many times a run, are not."""
 
-IN_MEMORY = ":memory:"
 BUSY_SECONDS = 10.0
 """Longer than any transaction here takes; who still waits then is told so."""
+ALL = 1 << 62
+"""As a LIMIT: SQLite says -1 for all, PostgreSQL NULL, and each refuses the other's word."""
+PARTS = ("events", "journal", "passages")
+"""Tables whose rows belong to a run and go with it."""
+# SQLite allows 999 or more variables in a statement, by build; stay below it.
+_VARIABLES = 500
 _RUNS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY, question TEXT NOT NULL, workflow TEXT NOT NULL, created TEXT NOT NULL,
-    request TEXT NOT NULL, process TEXT NOT NULL, heard REAL NOT NULL,
-    status TEXT, stop_reason TEXT, answer TEXT, answered_at REAL
+    $rowid id $ordered PRIMARY KEY, question TEXT NOT NULL, workflow TEXT NOT NULL,
+    created $ordered NOT NULL, request TEXT NOT NULL, process TEXT NOT NULL,
+    heard DOUBLE PRECISION NOT NULL, status TEXT, stop_reason TEXT, answer TEXT,
+    answered_at DOUBLE PRECISION
 );
 CREATE INDEX IF NOT EXISTS runs_by_time ON runs (created);
 CREATE TABLE IF NOT EXISTS events (
-    number INTEGER PRIMARY KEY, run TEXT NOT NULL, at REAL NOT NULL, event TEXT NOT NULL
+    number $number_key, run TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, event TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS events_by_run ON events (run);
 CREATE TABLE IF NOT EXISTS journal (
-    run TEXT NOT NULL, key TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (run, key)
+    $rowid run TEXT NOT NULL, key TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (run, key)
 );
 CREATE TABLE IF NOT EXISTS passages (
     run TEXT NOT NULL, id TEXT NOT NULL, passage TEXT NOT NULL, PRIMARY KEY (run, id)
@@ -50,20 +52,27 @@ CREATE TABLE IF NOT EXISTS passages (
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a file holds, and how that is told from the files of others."""
+    """What a database holds, and how that is told from what others keep."""
 
+    name: Literal["runs", "answers"]
     what: str
     application_id: int
     version: int
     schema: str
     nothing_yet: str
-    """What is said of a file that is not there."""
+    """What is said where there is none."""
     begin: str
     """How there comes to be one."""
     open_again: str
 
+    def statements(self, dialect: Mapping[str, str]) -> list[str]:
+        """What makes its tables, with the words of an engine for `$ordered` text, a `$number_key`,
+        `$bytes`, and `$rowid` where an engine has no such column by itself."""
+        return [one for one in Template(self.schema).substitute(dialect).split(";") if one.strip()]
+
 
 RUNS = Kind(
+    name="runs",
     what="the record of runs",
     application_id=0x534C524E,
     version=1,
@@ -72,193 +81,64 @@ RUNS = Kind(
     begin='ask something: secondlook ask "..."',
     open_again="open it again with RunStore.open",
 )
-PARTS = ("events", "journal", "passages")
-"""Tables whose rows belong to a run and go with it."""
-_CANNOT_WRITE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR}
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_MAKE_ROOM = (
-    "check that the disk has room and that you may write there, or name another file (runs.path)"
-)
-_RETRY_SECONDS = 0.01
-# SQLite allows 999 or more variables in a statement, by build; stay below it.
-_VARIABLES = 500
+Row = Mapping[str, Any]
 
 
-class Database:
-    """One connection, shared by the threads of a process."""
+class Result(Protocol):
+    @property
+    def rowcount(self) -> int: ...
 
-    def __init__(self, file: Path | None, *, create: bool = True, kind: Kind = RUNS) -> None:
-        """No file: what is stored ends with this object."""
-        self.file = file or Path(IN_MEMORY)
-        self.kind = kind
-        self._lock = threading.RLock()
-        if file is None:
-            address = IN_MEMORY
-        else:
-            self._find(file, create=create)
-            address = _address(file, create=create)
-        with self._explained():
-            self._db = self._connected(address)
-
-    def close(self) -> None:
-        with self._lock:
-            self._db.close()
-
-    @contextlib.contextmanager
-    def transaction(self, safety: Safety) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._explained():
-            self._db.execute(f"PRAGMA synchronous={safety}")
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:  # SQLite itself rolls back when the disk is full
-                    self._db.execute("ROLLBACK")
-                raise
-
-    def select(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        with self._lock, self._explained():
-            return self._db.execute(statement, values).fetchall()
-
-    def select_in(
-        self, statement: str, wanted: Sequence[str], *values: Any
-    ) -> Iterator[sqlite3.Row]:
-        """`statement` ends in `IN`; `wanted` may be of any length."""
-        for start in range(0, len(wanted), _VARIABLES):
-            part = wanted[start : start + _VARIABLES]
-            marks = ", ".join("?" for _ in part)
-            yield from self.select(f"{statement} ({marks})", *values, *part)
-
-    def drop_runs(self, runs: Iterable[str]) -> None:
-        """Delete them with all that belongs to them."""
-        rows = [(run,) for run in runs]
-        with self.transaction("NORMAL") as db:
-            db.executemany("DELETE FROM runs WHERE id = ?", rows)
-            for table in PARTS:
-                db.executemany(f"DELETE FROM {table} WHERE run = ?", rows)  # noqa: S608
-
-    def _find(self, file: Path, *, create: bool) -> None:
-        if create:
-            self._make(file)
-        elif not file.exists():
-            raise RunMissing(f"{self.kind.nothing_yet} at {str(file)!r}", hint=self.kind.begin)
-
-    def _make(self, file: Path) -> None:
-        try:
-            make_private(file)
-        except OSError as error:
-            raise RunError(
-                f"{self.kind.what} {str(file)!r} cannot be written: {error.strerror or error}",
-                hint=_MAKE_ROOM,
-            ) from error
-
-    def _connected(self, address: str) -> sqlite3.Connection:
-        db = sqlite3.connect(
-            address,
-            uri=address.startswith("file:"),
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        try:
-            db.row_factory = sqlite3.Row
-            # What a person removes is gone from the file, not only from its index.
-            db.execute("PRAGMA secure_delete=ON")
-            if not self._is_ours(db):
-                _set_up(db, self.kind)
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    def _is_ours(self, db: sqlite3.Connection) -> bool:
-        """False for a file that is still empty."""
-        db.execute("BEGIN")  # all of it at one moment: another process may be setting it up
-        application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
-        holds_tables = db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
-        db.execute("COMMIT")
-        if application == self.kind.application_id and version > self.kind.version:
-            raise RunError(
-                f"{self.kind.what} {str(self.file)!r} was made by a newer version of Secondlook "
-                f"(its format is {version}, this one knows {self.kind.version})",
-                hint="update Secondlook, or move the file away: a new one is begun",
-            )
-        if application == self.kind.application_id:
-            return True
-        if application or version or holds_tables:
-            raise RunError(
-                f"{str(self.file)!r} is the database of another program",
-                hint=f"name another file for {self.kind.what} (runs.path)",
-            )
-        return False
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise _explanation(error, self.file, self.kind) from error
+    def fetchall(self) -> list[Row]: ...
 
 
-def _address(file: Path, *, create: bool) -> str:
-    """Where nothing may be written the record can still be read, though WAL needs a little help."""
-    if create or os.access(file.parent, os.W_OK):
-        return str(file.absolute())
-    log = file.with_name(f"{file.name}-wal")
-    return f"{file.absolute().as_uri()}?{'mode=ro' if log.exists() else 'immutable=1'}"
+class Statements(Protocol):
+    """Within a transaction."""
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Result: ...
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object: ...
 
 
-def _set_up(db: sqlite3.Connection, kind: Kind) -> None:
-    _use_wal(db)
-    db.execute("BEGIN IMMEDIATE")
-    for statement in kind.schema.split(";"):
-        db.execute(statement)
-    db.execute(f"PRAGMA application_id={kind.application_id}")
-    db.execute(f"PRAGMA user_version={kind.version}")
-    db.execute("COMMIT")
+class Database(Protocol):
+    """Threads may share one. Every method may raise `RunError`."""
+
+    kind: Kind
+
+    @property
+    def place(self) -> str:
+        """How a person is told where it is."""
+
+    def transaction(self, safety: Safety) -> AbstractContextManager[Statements]:
+        """All of it or nothing; who writes meanwhile waits."""
+
+    def select(self, statement: str, *values: Any) -> list[Row]: ...
+
+    def now(self) -> float:
+        """Seconds since the epoch, by a clock that all who share the database go by."""
+
+    def close(self) -> None: ...
 
 
-def _use_wal(db: sqlite3.Connection) -> None:
-    """SQLite does not wait here when another process begins the same file: wait ourselves."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(_RETRY_SECONDS)
-        else:
-            return
+def select_in(
+    database: Database, statement: str, wanted: Sequence[str], *values: Any
+) -> Iterator[Row]:
+    """`statement` ends in `IN`; `wanted` may be of any length."""
+    for start in range(0, len(wanted), _VARIABLES):
+        part = wanted[start : start + _VARIABLES]
+        marks = ", ".join("?" for _ in part)
+        yield from database.select(f"{statement} ({marks})", *values, *part)
 
 
-def make_private(file: Path) -> None:
-    """Make the file and its folder where they are missing: what it will hold is nobody else's."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+def drop_runs(database: Database, runs: Iterable[str]) -> None:
+    """Delete them with all that belongs to them."""
+    rows = [(run,) for run in runs]
+    with database.transaction("NORMAL") as db:
+        db.executemany("DELETE FROM runs WHERE id = ?", rows)
+        for table in PARTS:
+            db.executemany(f"DELETE FROM {table} WHERE run = ?", rows)  # noqa: S608
 
 
-def _explanation(error: sqlite3.Error, file: Path, kind: Kind) -> RunError:
-    said = f"{kind.what} {str(file)!r}"
-    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-        return RunError(f"{said} is closed", hint=kind.open_again)
-    code = _code(error)
-    if code in _BUSY:
-        return RunError(f"{said} is in use by another process", hint="try again")
-    if code in _CANNOT_WRITE or code == sqlite3.SQLITE_CANTOPEN:
-        return RunError(f"{said} cannot be written: {error}", hint=_MAKE_ROOM)
-    return RunError(f"{said} is damaged: {error}", hint="move the file away: a new one is begun")
-
-
-def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection holds what this one needs: to try again may help."""
-    return _code(error) in _BUSY
-
-
-def _code(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it is detail
-
-
-def _pragma(db: sqlite3.Connection, name: str) -> int:
-    return int(db.execute(f"PRAGMA {name}").fetchone()[0])
+def storable(text: str) -> str:
+    """Databases take valid Unicode alone, PostgreSQL without NUL, and an argument of a shell may be
+    anything."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -6,12 +6,14 @@ answer carries a warning that says so. The next run tries again.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.answer import Answer, Trouble, Usage
-from secondlook.errors import RunError
+from secondlook.errors import RunError, RunTaken
 from secondlook.events import Answered, Event
 from secondlook.memory.journal import Journal, JournalEntry, MemoryJournal
 from secondlook.memory.runs import RunStore
@@ -55,16 +57,21 @@ class Recorder:
         created: str,
         request: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begin a run, or take up one that was interrupted."""
+        """Begin a run, or take up one that was interrupted. The one error is `RunTaken`: another
+        process works on it, and two would pay twice."""
         self._active[run] = _Active()
         if not self._settings.keep:
             return
 
         def begin(store: RunStore) -> None:
             store.start(run, question=question, workflow=workflow, created=created, request=request)
-            store.prune(self._settings.keep)
+            store.prune(self._settings.keep, before=oldest_kept(self._settings))
 
-        self._guarded(run, lambda: begin(self._opened()), None)
+        try:
+            self._guarded(run, lambda: begin(self._opened()), None, raising=RunTaken)
+        except RunTaken:
+            del self._active[run]
+            raise
 
     def append(self, event: Event) -> None:
         """Take in an event. `Answered` says nothing that `finish` does not."""
@@ -77,13 +84,13 @@ class Recorder:
         known = answer.warnings
         self._written(answer.run, lambda store: store.finish(answer, at=at), None)
         late = self.trouble(answer.run)
-        self._active.pop(answer.run, None)
+        self._let_go(answer.run)
         return answer if late in known else _with(answer, late)
 
     def leave(self, run: str) -> None:
         """The run stops here without an answer, and may be taken up again."""
         self._written(run, lambda store: store.leave(run), None)
-        self._active.pop(run, None)
+        self._let_go(run)
 
     def journal(self, run: str) -> Journal:
         return _BoundJournal(self, run)
@@ -131,13 +138,20 @@ class Recorder:
         except _FAILURES:  # the answers are out: there is nobody left to tell
             return
 
+    def _let_go(self, run: str) -> None:
+        """A run that could not be recorded to its end is left: it must not seem to go on."""
+        active = self._active.pop(run, None)
+        if active is not None and active.trouble is not None and self._store is not None:
+            with contextlib.suppress(*_FAILURES):
+                self._store.leave(run)
+
     def _of(self, run: str) -> _Active:
         return self._active.setdefault(run, _Active())
 
     def _opened(self) -> RunStore:
         with self._lock:
             if self._store is None:
-                self._store = RunStore.open(self._settings.path)
+                self._store = RunStore.of(self._settings)
             return self._store
 
     def _written(self, run: str, work: Callable[[RunStore], T], otherwise: T) -> T:
@@ -146,9 +160,18 @@ class Recorder:
             return otherwise
         return self._guarded(run, lambda: work(store), otherwise)
 
-    def _guarded(self, run: str, work: Callable[[], T], otherwise: T) -> T:
+    def _guarded(
+        self,
+        run: str,
+        work: Callable[[], T],
+        otherwise: T,
+        *,
+        raising: type[RunError] | tuple[()] = (),
+    ) -> T:
         try:
             return work()
+        except raising:
+            raise
         except _FAILURES as error:
             if self._store is not None:
                 self._store.discard(run)
@@ -168,6 +191,13 @@ class _BoundJournal:
 
     def put(self, key: str, entry: JournalEntry) -> None:
         self.recorder.keep_reply(self.run, key, entry)
+
+
+def oldest_kept(settings: RunSettings) -> str | None:
+    """When the oldest run began that `runs.keep_days` keeps; None = it says nothing."""
+    if not settings.keep_days:
+        return None
+    return (datetime.now(UTC) - timedelta(days=settings.keep_days)).isoformat(timespec="seconds")
 
 
 def _with(answer: Answer, trouble: Trouble | None) -> Answer:

@@ -1,4 +1,4 @@
-"""The record of runs: question, events, replies and answer of each, in one SQLite file.
+"""The record of runs: question, events, replies and answer of each, in one database.
 
 Events are gathered and written in batches, one transaction each: when a node ends, when there is
 a warning, when enough have come together, and with the answer. `Token` events that follow each
@@ -11,8 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
@@ -22,19 +21,24 @@ from secondlook.errors import RunError, RunMissing
 from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, Token, Warned
 from secondlook.memory.answers import forget_runs
 from secondlook.memory.calls import spent_on
-from secondlook.memory.checkpoints import forget
-from secondlook.memory.database import Database, Safety
+from secondlook.memory.checkpoints import forget_checkpoints
+from secondlook.memory.database import ALL, RUNS, Safety, drop_runs, select_in, storable
 from secondlook.memory.handed_tables import forget_tables
-from secondlook.memory.journal import Journal, JournalEntry
+from secondlook.memory.heartbeat import Heartbeat
 from secondlook.memory.ledger import Caps, Ledger
+from secondlook.memory.owning import NOBODY, hear, lives, take_up
+from secondlook.memory.place import Place
 from secondlook.memory.process import Process
+from secondlook.memory.run_journal import RunJournal, unreadable
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import Self
+
+    from secondlook.memory.database import Database, Row, Statements
+    from secondlook.settings import RunSettings
 
 Events = list[Event]
 RunStatus = Status | Literal["running", "interrupted"]
@@ -76,22 +80,35 @@ ListedRuns = list[ListedRun]
 class RunStore:
     """Every method may raise `RunError`; `memory.recorder` is the door that never does."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, place: Place) -> None:
+        self.place = place
         self._database = database
         self._process = Process.current().to_json()
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Event]] = {}
+        self._heartbeat = Heartbeat(self._hear)
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> RunStore:
-        return cls(Database(path, create=create))
+        """The one in that file."""
+        return cls.at(Place(path), create=create)
+
+    @classmethod
+    def of(cls, runs: RunSettings, *, create: bool = True) -> RunStore:
+        """The one that the settings name, in a file or on a server."""
+        return cls.at(Place.of(runs), create=create)
+
+    @classmethod
+    def at(cls, place: Place, *, create: bool = True) -> RunStore:
+        return cls(place.open(RUNS, create=create), place)
 
     @property
     def path(self) -> Path:
-        return self._database.file
+        return self.place.path
 
     def close(self) -> None:
         """Write what waits, then let go of the file."""
+        self._heartbeat.close()
         try:
             for run in list(self._waiting):
                 self.flush(run)
@@ -120,18 +137,20 @@ class RunStore:
         created: str,
         request: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begin a run, or take up one that was interrupted."""
+        """Begin a run, or take up one that was interrupted. Of several that reach for one run, one
+        gets it; the others are told by `RunTaken`."""
         request_json = json.dumps(request or {}, default=str)
-        row = (run, _storable(question), workflow, created, request_json)
+        row = (run, storable(question), workflow, created, request_json)
         with self._database.transaction("NORMAL") as db:
+            now = self._database.now()
             begun = db.execute(
                 "INSERT INTO runs (id, question, workflow, created, request, process, heard) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE "
-                "SET process = excluded.process, heard = excluded.heard WHERE answer IS NULL",
-                (*row, self._process, time.time()),
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (*row, self._process, now),
             )
             if not begun.rowcount:
-                raise RunError(f"run {run!r} is finished: it cannot be started again")
+                take_up(db, run, process=self._process, now=now)
+        self._heartbeat.add(run)
 
     def append(self, event: Event) -> None:
         """Take in an event. `Answered` finishes the run."""
@@ -154,7 +173,8 @@ class RunStore:
     def leave(self, run: str) -> None:
         """The run stops here without an answer: nobody works on it, though this process lives."""
         with self._writing(run, "NORMAL") as db:
-            db.execute("UPDATE runs SET process = '' WHERE id = ?", (run,))
+            db.execute("UPDATE runs SET process = ? WHERE id = ?", (NOBODY, run))
+        self._heartbeat.discard(run)
 
     def discard(self, run: str) -> None:
         """Let go of the events of a run that wait."""
@@ -162,43 +182,53 @@ class RunStore:
 
     def finish(self, answer: Answer, *, at: float | None = None) -> None:
         """Store the answer; `at` is when it was there, in seconds since the run began."""
-        row = (answer.status, answer.stop_reason, answer.model_dump_json(), at, time.time())
+        row = (answer.status, answer.stop_reason, answer.model_dump_json(), at)
         with self._writing(answer.run, "FULL") as db:
             db.execute(
                 "UPDATE runs SET status = ?, stop_reason = ?, answer = ?, "
-                "answered_at = coalesce(?, answered_at), heard = ? WHERE id = ?",
+                "answered_at = coalesce(?, answered_at) WHERE id = ?",
                 (*row, answer.run),
             )
+        self._heartbeat.discard(answer.run)
 
-    def journal(self, run: str) -> Journal:
-        return RunJournal(self._database, run)
+    def journal(self, run: str) -> RunJournal:
+        return RunJournal(self._database, run, self._process)
 
     def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
         """Keep passages that no library holds (web pages); each has an `id`."""
         rows = [(run, str(item["id"]), json.dumps(item), run) for item in passages]
         with self._database.transaction("NORMAL") as db:
             db.executemany(
-                "INSERT OR REPLACE INTO passages SELECT ?, ?, ? "
-                "WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)",
+                "INSERT INTO passages (run, id, passage) SELECT ?, ?, ? "
+                "WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?) "
+                "ON CONFLICT (run, id) DO UPDATE SET passage = excluded.passage",
                 rows,
             )
 
     def remove(self, run: str) -> None:
         """Delete a run and every trace of it: its checkpoints, and what was remembered of it."""
         found = self._row(run, "id")["id"]
-        forget_runs(self.path, [found])
+        forget_runs(self.place, [found])
         self._drop([found])
 
-    def prune(self, keep: int) -> list[str]:
-        """Delete the oldest runs beyond `keep`, never one that is running; returns their ids."""
-        rows = self._database.select(
-            f"SELECT {_SUMMARY} FROM runs {_NEWEST_FIRST} LIMIT -1 OFFSET ?",  # noqa: S608
-            keep,
-        )
-        old = [row["id"] for row in rows if _status(row) != "running"]
+    def prune(self, keep: int, *, before: str | None = None) -> list[str]:
+        """Delete the oldest runs beyond `keep` and those begun before that time (ISO 8601), never
+        one that is running; returns their ids."""
+        old = self.prunable(keep, before=before)
         if old:
             self._drop(old)
         return old
+
+    def prunable(self, keep: int, *, before: str | None = None) -> list[str]:
+        """What `prune` would delete."""
+        many = f"SELECT {_SUMMARY} FROM runs {_NEWEST_FIRST} LIMIT ? OFFSET ?"  # noqa: S608
+        rows = self._database.select(many, ALL, keep)
+        if before is not None:
+            late = f"SELECT {_SUMMARY} FROM runs WHERE created < ? {_NEWEST_FIRST}"  # noqa: S608
+            rows = [*rows, *self._database.select(late, before)]
+        now = self._database.now()
+        found = (row["id"] for row in rows if _status(row, now) != "running")
+        return list(dict.fromkeys(found))
 
     # Reading
 
@@ -206,15 +236,15 @@ class RunStore:
         """By id, by a start of it that no other run shares, or `last`."""
         row = self._row(run, "*")
         answer = _answer(row)
-        return StoredRun(**_summary(row), request=json.loads(row["request"]), answer=answer)
+        return StoredRun(**self._summary(row), request=json.loads(row["request"]), answer=answer)
 
     def list(self, limit: int | None = 20) -> list[RunSummary]:
         """Newest first; no limit = all."""
         rows = self._database.select(
             f"SELECT {_SUMMARY} FROM runs {_NEWEST_FIRST} LIMIT ?",  # noqa: S608
-            -1 if limit is None else limit,
+            ALL if limit is None else limit,
         )
-        return [RunSummary(**_summary(row)) for row in rows]
+        return [RunSummary(**self._summary(row)) for row in rows]
 
     def page(self, limit: int, offset: int = 0) -> ListedRuns:
         """Newest first, with what a person knows them by. No answer is read as a whole."""
@@ -225,7 +255,7 @@ class RunStore:
         )
         return [
             ListedRun(
-                **_summary(row),
+                **self._summary(row),
                 short=json.loads(row["answer"] or "{}").get("short"),
                 request=json.loads(row["request"]),
             )
@@ -242,7 +272,7 @@ class RunStore:
                 for item in self._database.select(statement, row["id"])
             ]
         except ValidationError as error:
-            raise _unreadable(row["id"], "events", error) from error
+            raise unreadable(row["id"], "events", error) from error
         answer = _answer(row)
         if answer is not None:
             found.append(Answered(run=row["id"], at=row["answered_at"] or 0.0, answer=answer))
@@ -250,30 +280,26 @@ class RunStore:
 
     def passages(self, run: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Those of `ids` that were kept, by id."""
-        rows = self._database.select_in(
-            "SELECT id, passage FROM passages WHERE run = ? AND id IN", ids, run
-        )
+        statement = "SELECT id, passage FROM passages WHERE run = ? AND id IN"
+        rows = select_in(self._database, statement, ids, run)
         return {row["id"]: json.loads(row["passage"]) for row in rows}
 
     def spent(self, run: str) -> Usage:
         """What the run took so far, by its journal and events, for `Ledger.restore`."""
-        rows = self._database.select(
-            "SELECT key, entry FROM journal WHERE run = ? ORDER BY rowid", run
-        )
         last = self._database.select("SELECT max(at) AS at FROM events WHERE run = ?", run)
-        usages = tuple(spent_on((row["key"], _entry(run, row["entry"])) for row in rows))
+        usages = tuple(spent_on(self.journal(run).entries()))
         ledger = Ledger(Caps(), clock=lambda: 0.0)
         ledger.restore(Usage(by_node=usages, seconds=last[0]["at"] or 0.0))
         return ledger.usage()
 
     @contextlib.contextmanager
-    def _writing(self, run: str, safety: Safety) -> Iterator[sqlite3.Connection]:
+    def _writing(self, run: str, safety: Safety) -> Iterator[Statements]:
         """A transaction that begins with the events that wait; they wait on if it fails."""
         taken: Events = []
         try:
             with self._database.transaction(safety) as db:
                 taken = self._take(run)
-                db.execute("UPDATE runs SET heard = ? WHERE id = ?", (time.time(), run))
+                hear(db, run, process=self._process, now=self._database.now())
                 db.executemany(
                     "INSERT INTO events (run, at, event) SELECT ?, ?, ? "
                     "WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)",
@@ -289,7 +315,18 @@ class RunStore:
         with self._lock:
             return self._waiting.pop(run, [])
 
-    def _row(self, run: str, columns: str) -> sqlite3.Row:
+    def _hear(self, runs: Sequence[str]) -> None:
+        """Nobody waits for it: what is wrong is told when there is something to write."""
+        for run in runs:
+            with contextlib.suppress(RunError), self._database.transaction("NORMAL") as db:
+                hear(db, run, process=self._process, now=self._database.now())
+
+    def _summary(self, row: Row) -> dict[str, Any]:
+        same = ("created", "workflow", "stop_reason", "question")
+        status = _status(row, self._database.now())
+        return {"run": row["id"], "status": status, **{name: row[name] for name in same}}
+
+    def _row(self, run: str, columns: str) -> Row:
         if run == LAST:
             rows = self._database.select(f"SELECT {columns} FROM runs {_NEWEST_FIRST} LIMIT 1")  # noqa: S608
         else:
@@ -303,35 +340,10 @@ class RunStore:
     def _drop(self, runs: Sequence[str]) -> None:
         for run in runs:
             self.discard(run)
-        self._database.drop_runs(runs)
-        forget(self.path, *runs)
+            self._heartbeat.discard(run)
+        drop_runs(self._database, runs)
+        forget_checkpoints(self.place, *runs)
         forget_tables(self.path, *runs)
-
-
-class RunJournal:
-    """The journal of one run. A reply is on the disk when `put` returns."""
-
-    def __init__(self, database: Database, run: str) -> None:
-        self._database = database
-        self._run = run
-
-    def get(self, key: str) -> JournalEntry | None:
-        statement = "SELECT entry FROM journal WHERE run = ? AND key = ?"
-        rows = self._database.select(statement, self._run, key)
-        return _entry(self._run, rows[0]["entry"]) if rows else None
-
-    def put(self, key: str, entry: JournalEntry) -> None:
-        with self._database.transaction("FULL") as db:
-            db.execute(
-                "INSERT OR IGNORE INTO journal SELECT ?, ?, ? "
-                "WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)",
-                (self._run, key, json.dumps(asdict(entry)), self._run),
-            )
-
-
-def _storable(text: str) -> str:
-    """SQLite takes valid Unicode alone, and an argument of a shell may be anything."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _merge(waiting: list[Event], event: Event) -> None:
@@ -342,7 +354,7 @@ def _merge(waiting: list[Event], event: Event) -> None:
         waiting.append(event)
 
 
-def _only(rows: list[sqlite3.Row], wanted: str) -> sqlite3.Row:
+def _only(rows: list[Row], wanted: str) -> Row:
     exact = [row for row in rows if row["id"] == wanted]
     found = exact or rows
     if len(found) == 1:
@@ -359,39 +371,14 @@ def _only(rows: list[sqlite3.Row], wanted: str) -> sqlite3.Row:
     )
 
 
-def _summary(row: sqlite3.Row) -> dict[str, Any]:
-    same = ("created", "workflow", "stop_reason", "question")
-    return {"run": row["id"], "status": _status(row), **{name: row[name] for name in same}}
+def _status(row: Row, now: float) -> str:
+    return str(row["status"] or ("running" if lives(row, now=now) else "interrupted"))
 
 
-def _status(row: sqlite3.Row) -> str:
-    if row["status"]:
-        return str(row["status"])
-    with contextlib.suppress(ValueError, TypeError):
-        if Process.from_json(row["process"]).lives(heard=row["heard"]):
-            return "running"
-    return "interrupted"
-
-
-def _answer(row: sqlite3.Row) -> Answer | None:
+def _answer(row: Row) -> Answer | None:
     if row["answer"] is None:
         return None
     try:
         return Answer.model_validate_json(row["answer"])
     except ValidationError as error:
-        raise _unreadable(row["id"], "answer", error) from error
-
-
-def _entry(run: str, text: str) -> JournalEntry:
-    try:
-        return JournalEntry(**json.loads(text))
-    except (ValueError, TypeError) as error:
-        raise _unreadable(run, "journal", error) from error
-
-
-def _unreadable(run: str, what: str, error: Exception) -> RunError:
-    return RunError(
-        f"the {what} of run {run!r} cannot be read: {' '.join(str(error).split()[:40])}",
-        hint="another version of Secondlook wrote it, or it is damaged; "
-        f"secondlook runs remove {run} removes it",
-    )
+        raise unreadable(row["id"], "answer", error) from error

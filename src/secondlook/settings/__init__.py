@@ -15,13 +15,11 @@ Six places, each overriding the ones before it:
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -47,6 +45,8 @@ from secondlook.settings.sections import (
     default_library_path,
 )
 from secondlook.settings.serving import ServeSettings
+from secondlook.settings.store_address import StoreAddress
+from secondlook.settings.untrusted import why_refused
 from secondlook.settings.workflows import AdaptiveSettings, SandboxSettings
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ __all__ = [
     "SearchSettings",
     "ServeSettings",
     "Settings",
+    "StoreAddress",
     "WebSettings",
     "default_library_path",
     "find_project_file",
@@ -96,15 +97,6 @@ FLAG_NAMES = {
     "web.enable_web_search": "--web",
     "budget.seconds": "--timeout",
 }
-_ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
-_SENDING = frozenset({"embedding", "models", "web"})
-"""Sections that say where a person's text may be sent."""
-_OPENING = frozenset({"web.enable_web_search", "web.allow_private"})
-_SERVING = {
-    "serve": "may not say how this machine is served",
-    "telemetry": "may not say who is told of what this machine does",
-}
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def user_file() -> Path:
@@ -120,7 +112,8 @@ _LISTS = frozenset(
     for name, field in model.model_fields.items()
     if field.annotation == tuple[str, ...]
 )
-_NAMES_OF_SECRETS = frozenset({"embedding.api_key_env", "serve.token_env"})
+_NOT_SHOWN = frozenset({"embedding.api_key_env", "serve.token_env", "runs.store"})
+"""What holds a secret, or may by mistake."""
 ENV_NAMES: dict[str, str] = {
     f"{ENV_PREFIX}{key.replace('.', '_').upper()}": key for key in KEYS
 } | ENV_SHORT_FORMS
@@ -229,12 +222,9 @@ def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
             key = f"{section}.{name}"
             if key not in KEYS:
                 raise _unknown(f"{file}: unknown setting {key!r}", key)
-            if section in _SENDING and not trusted:
-                _refuse_foreign_service(file, key, value)
-            if section in _SERVING and not trusted:
-                raise _not_from_a_project(file, key, value, _SERVING[section])
-            if key in _OPENING and value is True and not trusted:
-                raise _not_from_a_project(file, key, value, "may not open the way to the network")
+            why = None if trusted else why_refused(key, value)
+            if why is not None:
+                raise _not_from_a_project(file, key, value, why)
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
 
 
@@ -252,28 +242,14 @@ def _parsed(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _refuse_foreign_service(file: Path, key: str, value: object) -> None:
-    """A file that came with a folder must not choose where a person's text and key are sent."""
-    # Also within a model's name: openai:MODEL@http://HOST/v1
-    if any(_host(address) not in _LOOPBACK for address in _ADDRESS.findall(str(value))):
-        raise _not_from_a_project(file, key, value, "may name only a service on this machine")
-
-
 def _not_from_a_project(file: Path, key: str, value: object, why: str) -> SettingsError:
     variable = f"{ENV_PREFIX}{key.replace('.', '_').upper()}"
     kind = "a project file" if file.name == PROJECT_FILE else "a file given by its path"
     move = "" if file.name == PROJECT_FILE else f", or move the file to {_own_presets()}"
     return SettingsError(
-        f"{file}: {key} is {value!r}, but {kind} {why}",
+        f"{file}: {key} is {_shown(key, value)}, but {kind} {why}",
         hint=f"If you trust it, set it in {user_file()} or as {variable}{move}.",
     )
-
-
-def _host(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:  # not an address at all
-        return None
 
 
 def _from_environment(variables: Mapping[str, str], here: Path) -> Iterator[_Given]:
@@ -367,8 +343,14 @@ def _not_allowed(given: _Given, message: str) -> SettingsError:
     allowed = in_plain_words(message)
     # A key pasted where its variable's name belongs must not end up on a screen or in a log.
     subject = given.place if given.place.startswith("--") else f"{given.place}: {given.key}"
-    shown = "that value" if given.key in _NAMES_OF_SECRETS else repr(given.value)
-    return SettingsError(f"{subject} {allowed}, not {shown}", hint=f"{given.key}: {_about(given)}")
+    return SettingsError(
+        f"{subject} {allowed}, not {_shown(given.key, given.value)}",
+        hint=f"{given.key}: {_about(given)}",
+    )
+
+
+def _shown(key: str, value: object) -> str:
+    return "that value" if key in _NOT_SHOWN else repr(value)
 
 
 def _about(given: _Given) -> str:

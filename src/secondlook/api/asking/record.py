@@ -56,9 +56,10 @@ class Record:
     def _opened(self, run: str) -> RunStore:
         with self._lock:
             if self._store is None:
-                if not self._settings.path.exists():
-                    raise _missing(run)
-                self._store = RunStore.open(self._settings.path, create=False)
+                try:
+                    self._store = RunStore.of(self._settings, create=False)
+                except RunMissing:  # none has been recorded yet
+                    raise _missing(run) from None
             return self._store
 
 

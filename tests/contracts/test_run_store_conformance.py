@@ -1,0 +1,354 @@
+"""Wherever runs are recorded, they are recorded the same way: files and PostgreSQL alike."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import RunError, RunMissing, RunTaken
+from secondlook.events import Answered, Event, NodeFinished, NodeStarted, RunStarted, Token
+from secondlook.memory.database import RUNS
+from secondlook.memory.heartbeat import Heartbeat
+from secondlook.memory.place import Place
+from secondlook.memory.process import SILENT_TOO_LONG, Process
+from secondlook.memory.recorder import Recorder
+from secondlook.memory.runs import RunStore
+from tests.support.memory_runs import CREATED, entry, full_answer
+from tests.support.run_stores import ENGINES, settings_on
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from secondlook.settings import RunSettings
+
+
+@pytest.fixture(params=ENGINES)
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> RunSettings:
+    return settings_on(request.param, tmp_path, request)
+
+
+@pytest.fixture
+def store(settings: RunSettings) -> Iterator[RunStore]:
+    with RunStore.of(settings) as opened:
+        yield opened
+
+
+def start(store: RunStore, *runs: str, created: str = CREATED) -> None:
+    for run in runs:
+        store.start(run, question=f"about {run}", workflow="linear", created=created)
+
+
+def from_elsewhere(store: RunStore, *, silent: float = 0.0) -> None:
+    """All runs of this store as if a process on another machine worked on them."""
+    away = replace(Process.current(), host="elsewhere").to_json()
+    heard = store._database.now() - silent
+    with store._database.transaction("FULL") as db:
+        db.execute("UPDATE runs SET process = ?, heard = ?", (away, heard))
+
+
+def test_an_answer_comes_back_exactly(store: RunStore, settings: RunSettings) -> None:
+    answer = full_answer("r1")
+    request = {"k": 5, "text": "% ? %s \N{SNOWMAN} \0 \udce9"}
+    store.start("r1", question=answer.question, workflow="linear", created=CREATED, request=request)
+    store.finish(answer)
+    found = store.get("r1")
+    assert (found.answer, found.request) == (answer, request)
+    assert (found.status, found.stop_reason, found.created) == ("answered", "answered", CREATED)
+    with RunStore.of(settings, create=False) as other:
+        assert other.get("r1") == found
+
+
+def test_a_question_of_any_characters_is_kept(store: RunStore) -> None:
+    store.start("r", question="caf\udce9 \0?", workflow="linear", created=CREATED)
+    assert store.get("r").question == "caf? \N{REPLACEMENT CHARACTER}?"
+
+
+def test_events_come_back_in_order(store: RunStore, settings: RunSettings) -> None:
+    start(store, "r", "other")
+    events: list[Event] = [
+        RunStarted(run="r", question="about r", workflow="linear"),
+        NodeStarted(run="r", at=0.1, node="retrieve"),
+        NodeFinished(run="r", at=0.3, node="retrieve", said="% ? \N{SNOWMAN} \0", numbers={"n": 1}),
+        Token(run="r", at=0.4, text="The "),
+    ]
+    for event in events:
+        store.append(event)
+    last = Answered(run="r", at=0.6, answer=full_answer("r"))
+    store.append(last)
+    assert store.events("r") == [*events, last]
+    assert store.events("other") == []
+
+
+def test_a_closed_store_has_written_what_waited(settings: RunSettings) -> None:
+    with RunStore.of(settings) as store:
+        start(store, "r")
+        store.append(NodeStarted(run="r", node="a"))
+    with RunStore.of(settings, create=False) as other:
+        assert len(other.events("r")) == 1
+    with pytest.raises(RunError, match="is closed"):
+        store.list()
+
+
+def test_runs_are_listed_newest_first_and_found_by_a_start(store: RunStore) -> None:
+    start(store, "ab_old", created="2026-01-01T00:00:00+00:00")
+    start(store, "ab%new", "ab_newest", created="2026-01-02T00:00:00+00:00")
+    store.finish(full_answer("ab_old"))
+    assert [item.run for item in store.list()] == ["ab_newest", "ab%new", "ab_old"]
+    assert [item.run for item in store.list(1)] == ["ab_newest"]
+    assert [item.run for item in store.page(1, 1)] == ["ab%new"]
+    assert [item.status for item in store.list(None)] == ["running", "running", "answered"]
+    assert store.get("ab_o").run == "ab_old"
+    assert store.get("last").run == "ab_newest"
+    with pytest.raises(RunMissing, match="3 runs begin with 'ab': ab_newest, ab%new, ab_old"):
+        store.get("ab")
+    with pytest.raises(RunMissing, match="there is no run '%'"):
+        store.get("%")
+
+
+def test_who_only_reads_makes_nothing(settings: RunSettings, tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(RunMissing, match="no run has been recorded"):
+            RunStore.of(settings, create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replies_are_kept_in_order_and_the_first_of_a_key_stays(store: RunStore) -> None:
+    start(store, "r", "other")
+    journal = store.journal("r")
+    for key in ("z", "a", "m", "a"):
+        journal.put(key, entry(f"{key} \0 \N{SNOWMAN} {len(journal.entries())}", cost=0.1 + 0.2))
+    assert [key for key, _ in journal.entries()] == ["z", "a", "m"]
+    assert journal.get("a") == entry("a \0 \N{SNOWMAN} 1", cost=0.1 + 0.2)
+    assert journal.get("b") is None
+    assert store.journal("other").get("a") is None
+    assert store.spent("r").calls == 3
+
+
+def test_passages_of_a_run_are_its_own_and_the_last_stays(store: RunStore) -> None:
+    start(store, "r", "other")
+    store.put_passages("r", [{"id": f"w{n}", "text": f"page {n} \0 \udce9"} for n in range(1200)])
+    store.put_passages("r", [{"id": "w1", "text": "newer"}])
+    found = store.passages("r", [f"w{n}" for n in range(1200)])
+    assert len(found) == 1200
+    assert found["w1"] == {"id": "w1", "text": "newer"}
+    assert found["w2"]["text"] == "page 2 \0 \udce9"
+    assert store.passages("other", ["w1"]) == {}
+
+
+def test_a_removed_run_leaves_nothing_and_stays_removed(store: RunStore) -> None:
+    start(store, "r", "other")
+    store.put_passages("r", [{"id": "w", "text": "t"}])
+    store.journal("r").put("k", entry())
+    store.append(NodeStarted(run="r", node="a"))
+    store.remove("r")
+    store.append(NodeFinished(run="r", node="a", said="late"))
+    store.journal("r").put("k2", entry())
+    store.put_passages("r", [{"id": "w", "text": "t"}])
+    store.finish(full_answer("r"))
+    assert [item.run for item in store.list()] == ["other"]
+    for table in ("events", "journal", "passages"):
+        assert store._database.select(f"SELECT * FROM {table}") == []  # noqa: S608
+
+
+def test_pruning_keeps_the_newest_and_the_young_and_what_runs(store: RunStore) -> None:
+    for day in range(1, 7):
+        start(store, f"r{day}", created=f"2026-01-0{day}T00:00:00+00:00")
+        if day != 1:
+            store.finish(full_answer(f"r{day}"))
+    assert store.prunable(4) == ["r2"]
+    assert store.prune(4) == ["r2"]
+    assert store.prune(10, before="2026-01-05T00:00:00+00:00") == ["r4", "r3"]
+    assert [item.run for item in store.list()] == ["r6", "r5", "r1"]
+
+
+def test_days_to_keep_are_counted_from_now(settings: RunSettings) -> None:
+    recorder = Recorder(settings.model_copy(update={"keep_days": 30}))
+    try:
+        for run, created in (("old", "2020-01-01T00:00:00+00:00"), ("new", CREATED)):
+            recorder.start(run, question="q", workflow="linear", created=created)
+            recorder.finish(full_answer(run))
+        recorder.start("now", question="q", workflow="linear", created="2999-01-01T00:00:00+00:00")
+        recorder.finish(full_answer("now"))
+    finally:
+        recorder.close()
+    with RunStore.of(settings) as store:
+        assert "old" not in [item.run for item in store.list()]
+        assert store.list()[0].run == "now"
+
+
+def test_rows_that_cannot_be_read_are_told(store: RunStore) -> None:
+    start(store, "r")
+    store.finish(full_answer("r"))
+    store.journal("r").put("k", entry())
+    with store._database.transaction("FULL") as db:
+        db.execute("UPDATE runs SET answer = ?", (json.dumps({"run": "r", "novelty": 1}),))
+        db.execute("UPDATE journal SET entry = ?", (json.dumps({"novelty": 1}),))
+    with pytest.raises(RunError, match="the answer of run 'r' cannot be read"):
+        store.get("r")
+    with pytest.raises(RunError, match="the journal of run 'r' cannot be read"):
+        store.journal("r").get("k")
+    store.remove("r")
+
+
+def test_what_fails_in_a_transaction_leaves_nothing(store: RunStore) -> None:
+    def fail() -> None:
+        with store._database.transaction("FULL") as db:
+            db.execute("DELETE FROM runs")
+            raise OSError("in the middle")
+
+    start(store, "r")
+    with pytest.raises(OSError, match="in the middle"):
+        fail()
+    assert [item.run for item in store.list()] == ["r"]
+
+
+def test_threads_share_a_store(store: RunStore) -> None:
+    start(store, "r")
+
+    def write(number: int) -> None:
+        for step in range(10):
+            store.journal("r").put(f"{number}-{step}", entry())
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.journal("r").entries()) == 40
+
+
+# Who works on a run
+
+
+def test_a_run_of_another_machine_runs_while_it_gives_signs_of_life(store: RunStore) -> None:
+    start(store, "r")
+    from_elsewhere(store, silent=SILENT_TOO_LONG - 30)
+    assert store.get("r").status == "running"
+    assert store.prune(0) == []
+    from_elsewhere(store, silent=SILENT_TOO_LONG + 1)
+    assert store.get("r").status == "interrupted"
+
+
+def test_what_another_works_on_cannot_be_taken_up(store: RunStore, settings: RunSettings) -> None:
+    start(store, "r")
+    from_elsewhere(store)
+    with pytest.raises(RunTaken, match="still being worked on") as caught:
+        start(store, "r")
+    assert caught.value.exit_code == 2
+    recorder = Recorder(settings)
+    try:
+        with pytest.raises(RunTaken):
+            recorder.start("r", question="q", workflow="linear", created=CREATED)
+        assert recorder.trouble("r") is None
+    finally:
+        recorder.close()
+    from_elsewhere(store, silent=SILENT_TOO_LONG + 1)
+    start(store, "r")
+    assert store.get("r").status == "running"
+
+
+def test_who_lost_a_run_to_another_writes_it_no_more(store: RunStore) -> None:
+    start(store, "r")
+    from_elsewhere(store)
+    store.append(NodeStarted(run="r", node="a"))
+    with pytest.raises(RunTaken):
+        store.flush("r")
+    with pytest.raises(RunTaken):
+        store.finish(full_answer("r"))
+    store.journal("r").put("k", entry())
+    store.discard("r")
+    assert store.get("r").status == "running"
+    assert (store.events("r"), store.journal("r").get("k")) == ([], None)
+
+
+def test_a_reply_that_comes_when_a_run_was_left_is_kept(store: RunStore) -> None:
+    start(store, "r")
+    store.leave("r")
+    assert store.get("r").status == "interrupted"
+    store.journal("r").put("k", entry())
+    assert store.journal("r").get("k") == entry()
+
+
+def test_of_many_that_reach_for_a_run_one_gets_it(settings: RunSettings) -> None:
+    """Each as a process of its own would: with its own connection and its own name."""
+    names = [f"machine-{number}" for number in range(6)]
+    stores = {name: RunStore.of(settings) for name in names}
+    start(stores["machine-0"], "r")
+    stores["machine-0"].leave("r")
+    for name, store in stores.items():
+        store._process = replace(Process.current(), host=name).to_json()
+    got: list[str] = []
+    together = threading.Barrier(len(names))
+
+    def reach(name: str) -> None:
+        together.wait()
+        try:
+            start(stores[name], "r")
+        except RunTaken:
+            return
+        got.append(name)
+
+    threads = [threading.Thread(target=reach, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    row = stores["machine-0"]._database.select("SELECT process FROM runs")[0]
+    for store in stores.values():
+        store.close()
+    assert len(got) == 1
+    assert json.loads(row["process"])["host"] == got[0]
+
+
+def test_a_run_that_takes_long_gives_signs_of_life(store: RunStore) -> None:
+    beaten = threading.Event()
+
+    def beat(runs: list[str]) -> None:
+        store._hear(runs)
+        beaten.set()
+
+    start(store, "r")
+    with store._database.transaction("FULL") as db:
+        db.execute("UPDATE runs SET heard = 0")
+    store._heartbeat.close()
+    store._heartbeat = Heartbeat(beat, seconds=0.01)
+    store._heartbeat.add("r")
+    assert beaten.wait(10)
+    store.leave("r")
+    (row,) = store._database.select("SELECT heard FROM runs")
+    assert abs(row["heard"] - store._database.now()) < 60
+
+
+def test_two_that_begin_at_once_begin_one_record(settings: RunSettings) -> None:
+    together = threading.Barrier(4)
+    failed: list[BaseException] = []
+
+    def begin(number: int) -> None:
+        together.wait()
+        try:
+            with RunStore.of(settings) as store:
+                start(store, f"r{number}")
+                store.finish(full_answer(f"r{number}"))
+        except BaseException as error:  # noqa: BLE001
+            failed.append(error)
+
+    threads = [threading.Thread(target=begin, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    with RunStore.of(settings, create=False) as store:
+        assert {item.run for item in store.list()} == {"r0", "r1", "r2", "r3"}
+
+
+def test_a_newer_record_is_told_apart(settings: RunSettings) -> None:
+    RunStore.of(settings).close()
+    older = replace(RUNS, version=RUNS.version - 1)
+    with pytest.raises(RunError, match="newer version of Secondlook"):
+        Place.of(settings).open(older)
