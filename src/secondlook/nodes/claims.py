@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from secondlook.nodes.places import sentence_bounds
+from secondlook.nodes.revalidating import Place
 from secondlook.reading.support import joined_evidence, sieve_of
 from secondlook.state import Cited
 from secondlook.state import Sentence as Claimed
@@ -13,6 +14,7 @@ from secondlook.state import Sentence as Claimed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from secondlook.nodes.revalidating import Guard
     from secondlook.nodes.sentences import Sentence
     from secondlook.passage import Passage
     from secondlook.reading.support import Support
@@ -54,6 +56,8 @@ class Checker:
     support: Support
     min_support: float
     enabled: bool = True
+    guard: Guard | None = None
+    """Who looks whether a sentence is what was asked for; None where nobody does."""
 
     def check(self, sentence: Sentence) -> Claimed:
         """The sentence with the quotes that carry it. What a model cites is looked at first; where
@@ -65,12 +69,24 @@ class Checker:
             best = max(others, key=lambda quote: quote.support, default=None)
             if best is not None and best.support >= self.min_support:
                 own, support = [best], best.support
-        return Claimed(
+        claimed = Claimed(
             text=sentence.text,
             cited=[quote.cited for quote in own],
             support=round(support, 4) if self.enabled else None,
             supported=support >= self.min_support and bool(own) if self.enabled else None,
         )
+        return self.revalidated(claimed)
+
+    def revalidated(self, claimed: Claimed) -> Claimed:
+        """The same, without any support where it is not what was asked for."""
+        if self.guard is None or claimed["supported"] is False:
+            return claimed
+        held = {passage.id: passage for passage in self.passages}
+        places = [_place(held[one["passage"]], one) for one in claimed["cited"]]
+        objection = self.guard.objection(claimed["text"], places)
+        if objection is None:
+            return claimed
+        return {**claimed, "support": 0.0, "supported": False, "objection": objection}
 
     def _quoted(self, claim: str, passages: Sequence[Passage]) -> list[Quote]:
         quotes = [self._best_quote(claim, passage) for passage in passages]
@@ -123,6 +139,21 @@ def sentences_were(count: int) -> str:
     return "sentence was" if count == 1 else "sentences were"
 
 
+def objected(sentences: Sequence[Claimed]) -> list[str]:
+    """What was held against those that were not asked for, each reason once."""
+    reasons = (one.get("objection") for one in sentences)
+    return list(dict.fromkeys(reason for reason in reasons if reason))
+
+
+def objected_note(sentences: Sequence[Claimed]) -> str | None:
+    """What an answer says where a sentence was not asked for."""
+    count = sum("objection" in one for one in sentences)
+    if not count:
+        return None
+    why = ", or ".join(f"it {reason}" for reason in objected(sentences))
+    return f"({count} {sentences_were(count)} not asked for and held back: {why}.)"
+
+
 def standing(sentences: Sequence[Claimed]) -> list[Claimed]:
     """Those that nothing speaks against."""
     return [one for one in sentences if one["supported"] is not False]
@@ -133,3 +164,7 @@ def _pairs(claim: str, passage: Passage, places: Sequence[_Place]) -> list[tuple
         (claim, joined_evidence([(passage.title, passage.text[start:end])]))
         for start, end in places
     ]
+
+
+def _place(passage: Passage, cited: Cited) -> Place:
+    return Place(passage.text, cited["start"] - passage.start, cited["end"] - passage.start)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.nodes import ranking
 from secondlook.nodes.places import PARAGRAPH, Kind, Line, lines_of, sentence_around, whole_numbers
+from secondlook.nodes.revalidating import Place, guard_of
 from secondlook.nodes.risk import dial
 from secondlook.reading.languages import foreign
 from secondlook.reading.support import ONE_SIDED_NOT, denies
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from secondlook.answer import StopReason
     from secondlook.context import Context
+    from secondlook.nodes.revalidating import Guard
     from secondlook.passage import Passage
     from secondlook.reading.calibration import Calibration
     from secondlook.reading.port import Reading
@@ -93,6 +95,7 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
         telling = [
             item for item in telling if _tells_of(name, held[item["id"]].text, _span(item))
         ] or telling
+    telling = await asyncio.to_thread(_asked_for, context, question, telling, held)
     pick = _picked(context.calibration, telling, held)
     if pick is None:
         return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
@@ -104,6 +107,23 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
         reasons = (*objection, *pick.reasons)
         return withheld("low_confidence", confidence=pick.confidence, reasons=reasons)
     return _drafted(pick.passage, pick.span, confidence=pick.confidence, reasons=pick.reasons)
+
+
+def _asked_for(
+    context: Context, question: str, telling: Sequence[Found], held: Mapping[str, Passage]
+) -> list[Found]:
+    """Without those whose sentence is an order, a link or code that the question did not call
+    for: an inserted text may read like an answer to anything."""
+    guard = guard_of(context, question)
+    if guard is None:
+        return list(telling)
+    return [item for item in telling if not _is_held_back(guard, held[item["id"]].text, item)]
+
+
+def _is_held_back(guard: Guard, text: str, item: Found) -> bool:
+    start, end = sentence_around(text, *_span(item))
+    claim = " ".join(text[start:end].split())
+    return guard.objection(claim, [Place(text, start, end)]) is not None
 
 
 def _picked(

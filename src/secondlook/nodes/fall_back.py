@@ -11,6 +11,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.library.shelf import search_options
 from secondlook.nodes import ranking
 from secondlook.nodes.pooling import pooled, read_on
+from secondlook.nodes.quarantine import kept_clean
 from secondlook.nodes.retrieve import Retrieved, found_by, where
 from secondlook.state import Asked, Found, step, trouble
 
@@ -34,7 +35,8 @@ async def fall_back(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     entered = [item for item in ranking.kept(found) if item["id"] not in before]
     said = f"Found {len(new)} more by words; {len(entered)} of them are among the best."
     told = step("fall_back", said, new=len(new), read=read, entered=len(entered))
-    return {"found": found, "steps": [told], "warnings": warnings}
+    clean, kept_out = await kept_clean(context, found)
+    return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
 
 
 async def _searched(state: Asked, context: Context) -> list[Found]:

@@ -14,6 +14,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.library.shelf import search_options
 from secondlook.nodes import ranking
 from secondlook.nodes.follow_up import names
+from secondlook.nodes.quarantine import kept_clean
 from secondlook.nodes.retrieve import Retrieved, found_by, where
 from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.state import Asked, Found, step, trouble
@@ -51,7 +52,8 @@ async def follow(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     placed = ranking.ranked([*rest, chosen], blend=settings.search.blend, k=settings.answer.k)
     said = f"{best.title!r} leads to {chosen['title']!r}."
     told = step("follow", said, linked=len(linked), followed=True)
-    return {"found": placed, "steps": [told], "warnings": []}
+    clean, kept_out = await kept_clean(context, placed)
+    return {"found": clean, "steps": [*kept_out, told], "warnings": []}
 
 
 def covered(question: str, passage: Passage) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
@@ -13,6 +13,7 @@ from secondlook.nodes.assess import measured, min_quality, min_web_quality
 from secondlook.nodes.checking.attempts import may_search_again, rewrites
 from secondlook.nodes.grading import Grading, graded
 from secondlook.nodes.meaning.unclear import unresolved
+from secondlook.nodes.quarantine import is_quarantined
 from secondlook.state import (
     RELEVANT,
     Asked,
@@ -137,7 +138,9 @@ async def _graded(state: Searched, context: Context) -> Grading:
     web = any(item["origin"] == "web" and item["grade"] == "not graded" for item in found)
     if not context.settings.corrective.enable_grading or (state.get("stuck", False) and not web):
         return Grading(list(found), {})
-    return await graded(context, state["question"], found)
+    clean = [item for item in found if not is_quarantined(item)]
+    made = await graded(context, state["question"], clean)
+    return replace(made, found=[*made.found, *filter(is_quarantined, found)])
 
 
 def _weighed(found: Sequence[Found], context: Context) -> _Weights:
@@ -209,7 +212,7 @@ def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> l
     best few. The reader's grades follow the order that is there: nothing is to be chosen anew."""
     if not ranking.graded_by_model(found):
         return list(found)
-    unlike = [item for item in found if item["why"] != ranking.REPEATS]
+    unlike = [item for item in found if item["why"] != ranking.REPEATS and not is_quarantined(item)]
     passed = [item for item in unlike if item["grade"] in RELEVANT]
     best = [*passed, *(item for item in unlike if item["grade"] not in RELEVANT)]
     few = best[:LAST_RESORT]
@@ -219,7 +222,7 @@ def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> l
 
 
 def _marked(item: Found, *, kept: bool) -> Found:
-    if item["kept"] == kept:
+    if item["kept"] == kept or is_quarantined(item):
         return item
     return {**item, "kept": kept, "why": "it was graded relevant" if kept else "others fit better"}
 

@@ -1,14 +1,16 @@
 """Keeps passages that give a model orders out of prompts, and lets the next best take their place.
 
-Any graph may have it after its passages are ranked. It asks no model and changes nothing else."""
+`research` has it as a node; the others call `kept_clean` wherever they rank passages, and a summary
+`without_orders`. It asks no model and changes nothing else."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
+from secondlook.answer import Trouble
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
 from secondlook.nodes.screening import screened
@@ -54,9 +56,35 @@ class _Desk:
 
 
 async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Cleaned:
-    found = state["found"]
+    desk = await _cleaned(runtime.context, state["found"])
+    return {"found": list(desk.found.values()), "steps": [_told(desk)], "warnings": []}
+
+
+async def kept_clean(
+    context: Context, found: Sequence[Found]
+) -> tuple[list[Found], list[dict[str, Any]]]:
+    """The passages as every workflow that ranks them keeps them, and a step where one was kept
+    out. Nearly always there is nothing to tell, and then nothing is told."""
+    if not context.settings.answer.enable_quarantine:
+        return list(found), []
+    desk = await _cleaned(context, found)
+    return list(desk.found.values()), [_told(desk)] if desk.quarantined else []
+
+
+def without_orders(
+    context: Context, passages: Sequence[Passage]
+) -> tuple[list[Passage], list[dict[str, Any]]]:
+    """Passages that are read whole, and a warning for each that was kept out."""
+    if not context.settings.answer.enable_quarantine:
+        return list(passages), []
+    looked = [(one, screened(_shown(one), kind="passage")) for one in passages]
+    clean = [one for one, signals in looked if signals.verdict != "refused"]
+    return clean, [_trouble(*pair) for pair in looked if pair[1].verdict == "refused"]
+
+
+async def _cleaned(context: Context, found: Sequence[Found]) -> _Desk:
     desk = _Desk({item["id"]: item for item in found})
-    held = await ranking.texts(runtime.context, [item["id"] for item in ranking.kept(found)])
+    held = await ranking.texts(context, [item["id"] for item in ranking.kept(found)])
     for item in _unread(ranking.kept(found), held):
         desk.marked(item["id"], kept=False, why=GONE)
     vacant = [item for item in ranking.kept(found) if not desk.is_clean(item["id"], held)]
@@ -64,11 +92,10 @@ async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Cleaned:
         _take_out(desk, item["id"])
     if vacant:
         waiting = [item for item in found if _waits(item)]
-        held |= await ranking.texts(runtime.context, [item["id"] for item in waiting])
+        held |= await ranking.texts(context, [item["id"] for item in waiting])
         for item in vacant:
             _fill(desk, item["search"], waiting, held)
-    cleaned = list(desk.found.values())
-    return {"found": cleaned, "steps": [_told(desk)], "warnings": []}
+    return desk
 
 
 def _unread(kept: Sequence[Found], held: Mapping[str, Passage]) -> list[Found]:
@@ -109,7 +136,7 @@ def _fill(desk: _Desk, search: int, waiting: Sequence[Found], held: Mapping[str,
         _take_out(desk, name)
 
 
-def _told(desk: _Desk) -> dict[str, object]:
+def _told(desk: _Desk) -> dict[str, Any]:
     out = desk.quarantined
     named = "; ".join(
         f"{item['title']!r} ({item['id']}) {item['why'].removeprefix(QUARANTINED)}" for item in out
@@ -124,3 +151,13 @@ def _told(desk: _Desk) -> dict[str, object]:
         promoted=len(desk.promoted),
         passages=", ".join(item["id"] for item in out),
     )
+
+
+def _trouble(passage: Passage, signals: Signals) -> dict[str, Any]:
+    reasons = ", ".join(signals.reasons)
+    return Trouble(
+        node="quarantine",
+        error="Quarantined",
+        message=f"{passage.title!r} ({passage.id}) gives a model orders: {reasons}",
+        consequence="it was kept out of prompts",
+    ).model_dump()

@@ -18,6 +18,7 @@ from secondlook.nodes.meaning.resolving import (
 from secondlook.nodes.meaning.rivals import Witness, competing, leader, rivals
 from secondlook.nodes.meaning.telling import told_apart
 from secondlook.nodes.meaning.unclear import Unclear, unresolved
+from secondlook.nodes.quarantine import is_quarantined
 from secondlook.nodes.rerank import rerank
 from secondlook.nodes.retrieve import retrieve
 from secondlook.state import RELEVANT, Asked, DraftData, Found, Readings, Trace, step, trouble
@@ -74,8 +75,9 @@ async def readings(state: Asked, runtime: Runtime[Context]) -> Understood:
 
 async def _witnesses(context: Context, found: Sequence[Found]) -> list[Witness]:
     """The passages that a grader took, or else the best; each weighs what its answer is worth."""
-    graded = [item for item in found if item["grade"] in RELEVANT]
-    best = (graded or ranking.kept(found) or list(found))[:LOOKED_AT]
+    clean = [item for item in found if not is_quarantined(item)]
+    graded = [item for item in clean if item["grade"] in RELEVANT]
+    best = (graded or ranking.kept(clean) or clean)[:LOOKED_AT]
     held = await ranking.texts(context, [item["id"] for item in best])
     there = [item for item in best if item["id"] in held]
     return [

@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
+from secondlook.nodes.quarantine import kept_clean
 from secondlook.nodes.retrieve import Retrieved  # noqa: TC001
 from secondlook.state import Asked, Found, step, trouble
 
@@ -28,7 +29,8 @@ async def rerank(state: Asked, runtime: Runtime[Context]) -> Retrieved:
         except Exception as error:  # noqa: BLE001 - a search is worth more than its second look
             warnings = [trouble("rerank", error, "the order of the searches was kept")]
     placed = ranking.ranked(found, blend=search.blend, k=answer.k)
-    return {"found": placed, "steps": [_told(placed)], "warnings": warnings}
+    clean, kept_out = await kept_clean(runtime.context, placed)
+    return {"found": clean, "steps": [*kept_out, _told(placed)], "warnings": warnings}
 
 
 def _told(found: Sequence[Found]) -> dict[str, Any]:

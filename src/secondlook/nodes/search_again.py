@@ -12,6 +12,7 @@ from secondlook.context import Context  # noqa: TC001
 from secondlook.library.shelf import search_options
 from secondlook.nodes import ranking
 from secondlook.nodes.pooling import pooled, read_on
+from secondlook.nodes.quarantine import kept_clean
 from secondlook.nodes.retrieve import Retrieved, found_by, where
 from secondlook.state import Asked, Found, Searches, step, trouble
 
@@ -40,7 +41,9 @@ async def search_again(state: Again, runtime: Runtime[Context]) -> Retrieved:
     except Exception as error:  # noqa: BLE001 - what was read before is worth keeping
         warnings = [trouble(_NODE, error, "what the earlier searches found was kept")]
         found, read = ranking.ranked(pool, blend=search.blend, k=context.settings.answer.k), 0
-    return {"found": found, "steps": [_told(state, found, number, read)], "warnings": warnings}
+    told = _told(state, found, number, read)
+    clean, kept_out = await kept_clean(context, found)
+    return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
 
 
 async def _searched(state: Again, context: Context) -> list[Found]:

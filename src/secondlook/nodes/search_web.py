@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import WebSearchError
 from secondlook.nodes import ranking
+from secondlook.nodes.quarantine import kept_clean
 from secondlook.nodes.retrieve import Retrieved
 from secondlook.retrieval.fuse import fuse
 from secondlook.retrieval.index.port import Scored
@@ -27,6 +28,9 @@ _SKIPPED = "skipped: the answer rests on the library alone"
 async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     context, query = runtime.context, state["queries"][-1]
     began = time.monotonic()
+    if context.ledger.must_end("search_web"):
+        told = step("search_web", "The web was not searched: the budget or the time ran out.")
+        return {"found": state["found"], "steps": [told], "warnings": []}
     try:
         async with asyncio.timeout(_seconds(context)):
             passages = await _looked_up(context, query)
@@ -36,7 +40,9 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
         lost = [trouble("search_web", error, _SKIPPED)]
         return {"found": state["found"], "steps": [told], "warnings": lost}
     found = _placed(context, [*_not_among(state["found"], read), *read], passages)
-    return {"found": found, "steps": [_told(passages, found, began)], "warnings": []}
+    told = _told(passages, found, began)
+    clean, kept_out = await kept_clean(context, found)
+    return {"found": clean, "steps": [*kept_out, told], "warnings": []}
 
 
 class AlsoAsked(Asked, Searches):

@@ -14,6 +14,8 @@ from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.nodes import ranking
 from secondlook.nodes.claims import Checker
 from secondlook.nodes.extract import withheld
+from secondlook.nodes.quarantine import without_orders
+from secondlook.nodes.revalidating import guard_of
 from secondlook.nodes.sentences import Sentence, Sentences
 from secondlook.nodes.summarise_check import check
 from secondlook.nodes.summarise_choose import whole_document
@@ -70,7 +72,7 @@ class _Work:
 
 async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
     work = _Work(runtime.context, state["question"], runtime.stream_writer)
-    texts = await _texts(state, work.context)
+    texts = _screened(work, await _texts(state, work.context))
     parts = in_parts(texts, await part_tokens(work.context, work.question))
     notes = await _noted(work, parts)
     if not any(notes):
@@ -112,6 +114,17 @@ async def _texts(state: Overview, context: Context) -> list[list[Passage]]:
     return [[held[name] for name in ids if name in held]]
 
 
+def _screened(work: _Work, texts: list[list[Passage]]) -> list[list[Passage]]:
+    """Without passages that give a model orders; which those are is told."""
+    kept, warnings = [], []
+    for passages in texts:
+        clean, told = without_orders(work.context, passages)
+        kept.append(clean)
+        warnings += told
+    work.warnings += warnings
+    return kept
+
+
 async def _noted(work: _Work, parts: Parts) -> list[list[Claimed]]:
     """For each part the sentences that stand."""
     limit = asyncio.Semaphore(1 if work.context.models.local(ROLE) else AT_ONCE)
@@ -147,7 +160,7 @@ async def _part(work: _Work, passages: Sequence[Passage]) -> list[Claimed]:
         return []
     if not said:
         raise UnusableReply(f"the model wrote nothing that can be used: {reply.text[:80]!r}")
-    checker = _checker(work.context, passages)
+    checker = _checker(work.context, work.question, passages)
     return _standing(work, [check(checker, sentence) for sentence in said])
 
 
@@ -167,13 +180,14 @@ def _alike(one: str, other: str) -> bool:
     return len(mine & theirs) >= _MUCH_ALIKE * len(mine | theirs)
 
 
-def _checker(context: Context, passages: Sequence[Passage]) -> Checker:
+def _checker(context: Context, question: str, passages: Sequence[Passage]) -> Checker:
     chosen = context.settings.answer
     return Checker(
         passages=passages,
         support=context.support,
         min_support=chosen.min_support,
         enabled=chosen.enable_sentence_check,
+        guard=guard_of(context, question, sums_up=True),
     )
 
 
@@ -211,7 +225,7 @@ async def _whole(work: _Work, parts: Parts, notes: Sequence[Claimed]) -> list[Cl
     )
     said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
     passages = [passage for part in parts.chosen for passage in part]
-    checker = _checker(work.context, passages)
+    checker = _checker(work.context, work.question, passages)
     checked = [check(checker, _behind(sentence, notes, passages)) for sentence in said]
     standing = _standing(work, checked)
     if len(standing) < min(_FEWEST, len(notes)):

@@ -31,9 +31,10 @@ class _Place:
 def check(checker: Checker, sentence: Sentence) -> Claimed:
     """By what the sentence cites, or by the passage that carries it, or by several together."""
     claim = checker.check(sentence)
-    if claim["supported"] is not False:
+    if claim["supported"] is not False or "objection" in claim:
         return claim
-    return _together(checker, sentence.text) or claim
+    together = _together(checker, sentence.text)
+    return claim if together is None else checker.revalidated(together)
 
 
 def _together(checker: Checker, text: str) -> Claimed | None:
@@ -87,7 +88,7 @@ def _supports(
 
 def _places(checker: Checker, text: str) -> list[_Place]:
     """Of each passage what carries most of the sentence."""
-    plain = replace(checker, enabled=False)
+    plain = replace(checker, enabled=False, guard=None)
     made = []
     for number, passage in enumerate(checker.passages, 1):
         for cited in plain.check(Sentence(text, (number,)))["cited"]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.errors import ContextOverflow, UnusableReply
 from secondlook.nodes import ranking
-from secondlook.nodes.claims import Checker, cut_note, sentences_were
+from secondlook.nodes.claims import Checker, cut_note, objected, objected_note, sentences_were
 from secondlook.nodes.extract import withheld
+from secondlook.nodes.revalidating import guard_of
 from secondlook.nodes.risk import dial
 from secondlook.nodes.sentences import Sentences
 from secondlook.nodes.showing import SMALLEST, evidence_budget, evidence_items, packed
@@ -181,6 +182,7 @@ class _Writing:
             support=context.support,
             min_support=settings.min_support,
             enabled=settings.enable_sentence_check,
+            guard=guard_of(context, question),
         )
         return cls(
             messages=asking.render(question, evidence),
@@ -242,6 +244,9 @@ def _drafted(
         "prompt_leaks": heard.dropped["prompt"] + heard.dropped["control"],
         "unknown_citations": heard.dropped["citation"],
     }
+    objections = objected(claimed)
+    if objections:
+        numbers["not_asked_for"] = "; ".join(objections)
     model = context.models.name("answer")
     abstains = context.settings.answer.enable_abstention
     if not standing and (heard.not_found or claimed) and abstains:
@@ -249,6 +254,8 @@ def _drafted(
             "the model found no answer in the evidence"
             if heard.not_found
             else "the evidence supports no sentence that the model wrote"
+            if not objections
+            else f"what the model wrote was not asked for: it {objections[0]}"
         )
         return Written(withheld("no_evidence", reasons=[reason], model=model), numbers, cut)
     if not standing:
@@ -262,7 +269,7 @@ def _drafted(
         stop="answered",
         confidence=confidence,
         reasons=reasons,
-        note=_note(len(cut), standing, confidence, context),
+        note=objected_note(claimed) or _note(len(cut), standing, confidence, context),
     )
     return Written(draft, numbers, cut)
 

@@ -36,6 +36,8 @@ class Sentence(TypedDict):
     cited: list[Cited]
     support: float | None
     supported: bool | None
+    objection: NotRequired[str]
+    """Why it was held back though a passage says so: it is not what was asked for."""
     computation: NotRequired[ComputationData | None]
 
 

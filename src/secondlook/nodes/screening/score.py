@@ -7,10 +7,10 @@ sign leaves of it. So two weak signs make a strong one, and no sign is ever coun
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from secondlook.nodes.screening.code import HARMFUL
 from secondlook.nodes.screening.hidden import payloads, signs_in
 from secondlook.nodes.screening.mention import mentions, stance
 from secondlook.nodes.screening.plain import plain
@@ -37,21 +37,6 @@ _MENTIONED = 0.15
 _HIDDEN_PAYLOAD = 0.95
 _HIDDEN_DOUBTFUL = 0.6
 _COMMENTED = "in markup that a page does not show"
-_HARMFUL = re.compile(
-    # What is fetched is run.
-    r"\b(?:curl|wget|urlretrieve|urlopen|requests\.get|\.request\(|download)[\s\S]{0,500}?"
-    r"(?:\bexec\(|os\.system|\bsubprocess|chmod \+x|\| ?(?:ba)?sh\b|\beval\(|popen|startfile)"
-    # What lies on this machine is sent away.
-    r"|(?:open\(|environ|getenv|cookie|/proc/|psutil|winreg|lsusb|lspci|uname|platform\.)"
-    r"[\s\S]{0,500}?(?:\.post\(|\.get\(|\.send(?:all|mail|_message)?\(|storbinary|upload|urlopen\("
-    r"|\.request\(|curl|\.put\()"
-    # The machine, or others, are attacked.
-    r"|\brm -rf|\bmkfs\b|\bnmap\b|\bscapy\b|\bparamiko\b|/dev/\w"
-    r"|/etc/(?:passwd|shadow)|\bshutdown\b|\bminer|\bsystemctl (?:stop|disable)|\bos\.kill\b"
-    r"|\btaskkill\b|\biptables\b|\bpsexec\b|\bsshpass\b|\bsmbclient\b|\bmodbus|\bscada\b|\bioctl\b|\bwmic?\b"
-    r"|\bdmidecode\b|\blsmod\b|\bdriverquery\b|\bctypes\b|\bpymem\b|\breadprocessmemory\b|\.connect\(\("
-    r"|range\(1, ?25[456]\)"
-)
 _HARMFUL_WORTH = 0.55
 
 
@@ -90,7 +75,7 @@ def _said(shown: Plain, *, kind: Kind) -> Iterator[tuple[str, float]]:
             continue
         places = (found.span() for found in sign.pattern.finditer(shown.text))
         share = max((_share(sign, shown.text, at, quoted) for at in places), default=0.0)
-        if share and sign.reason == CODE and _HARMFUL.search(shown.text):
+        if share and sign.reason == CODE and HARMFUL.search(shown.text):
             yield "the code fetches, sends or destroys", _HARMFUL_WORTH
         if share:
             yield sign.reason, worth * share

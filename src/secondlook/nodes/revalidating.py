@@ -1,0 +1,174 @@
+"""Looks at what a model says a second time: is it what was asked for, or what a document ordered?
+
+A sentence may stand word for word in a passage and still not be evidence: where the passage gives
+an order there, a model that repeats it has followed it. So a claim is held back where it, or the
+place that it rests on, is an order, a link, code or another language that the question did not call
+for and the reader does not take for an answer to it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from secondlook.nodes.places import sentence_bounds
+from secondlook.nodes.screening import screened
+from secondlook.nodes.screening.code import is_code, is_harmful
+from secondlook.nodes.screening.mood import asks, directs
+from secondlook.reading.languages import other_language
+from secondlook.retrieval.analyse import query_terms, terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.context import Context
+    from secondlook.reading.port import Reading
+
+ORDER: Final = "repeats an order of a document"
+BESIDE: Final = "stands beside an order and answers nothing"
+ASKS: Final = "asks instead of telling"
+LINK: Final = "holds a link that was not asked for"
+CODE: Final = "holds code that was not asked for"
+LANGUAGE: Final = "is in another language than the text around it"
+
+_LINK = re.compile(
+    r"\bhttps?://|\bwww\.|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|xyz|info|biz|ru|cn|co|app|dev|site"
+    r"|online|top|shop|click|link|ly|me|ai|gov|edu|eu|de|uk)\b(?:/|\b)|\]\(|<a\s|\bhref\b",
+    re.IGNORECASE,
+)
+_CALLS_FOR_LINK = re.compile(
+    r"\b(?:link|url|web ?site|web ?page|site|page|address|online|where|domain|host|server|source"
+    r"|download|visit|e-?mail|contact|register|sign up|internet|web|homepage|blog|portal)\w*\b"
+    r"|https?:|www\.",
+    re.IGNORECASE,
+)
+_CALLS_FOR_CODE = re.compile(
+    r"\b(?:code|coding|function|script|snippet|python|java|javascript|sql|bash|shell|command|query"
+    r"|program|method|class|import|library|package|api|error|exception|traceback|bug|debug|compile"
+    r"|syntax|regex|variable|loop|implement|algorithm|call|install)\w*\b|[`{}]|\w\(",
+    re.IGNORECASE,
+)
+ANSWERS: Final = -2.0
+"""The reader's answerability, a logit, from which on an order is what was asked for."""
+UNRELATED: Final = -5.0
+"""Below this a text has nothing to do with the question."""
+_NEAR = 4
+"""Sentences before and after that are looked at."""
+_TELLING = 20
+"""Words from which a language can be told."""
+_SHARED = 0.5
+"""Share of the question's words that an order must have where nobody can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a claim rests on: characters [start, end) of a text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def words(self) -> str:
+        return self.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    question: str
+    read: Callable[[str, str], Reading]
+    """(question, text) -> what the reader makes of it."""
+    sums_up: bool = False
+    """Nothing in particular is asked, so nothing can be told by its having no answer."""
+
+    def objection(self, claim: str, places: Sequence[Place]) -> str | None:
+        """Why the claim may not be shown as it is; None where nothing speaks against it."""
+        if asks(claim) and not self._answers(claim, ANSWERS):
+            return ASKS
+        if screened(claim, kind="passage").verdict != "safe":
+            return ORDER
+        if _LINK.search(claim) and not _CALLS_FOR_LINK.search(self.question):
+            return LINK
+        return self._of_code(claim, places) or self._of_places(claim, places)
+
+    def _of_code(self, claim: str, places: Sequence[Place]) -> str | None:
+        if not is_code(claim):
+            return None
+        if is_harmful(claim) or not _CALLS_FOR_CODE.search(self.question):
+            return CODE
+        return CODE if any(directs(_line_before(place)) for place in places) else None
+
+    def _of_places(self, claim: str, places: Sequence[Place]) -> str | None:
+        resting = [carrying for place in places if (carrying := _carrying(claim, place))]
+        if other_language(self.question) is None and any(map(_foreign_inside, resting)):
+            return LANGUAGE
+        if self.sums_up:
+            ordered = any(
+                screened(place.words, kind="passage").verdict != "safe" for place in resting
+            )
+            return ORDER if ordered else None
+        if directs(claim) or any(directs(place.words) for place in resting):
+            return None if self._answers(claim, ANSWERS) else ORDER
+        if any(_is_beside_order(place) for place in resting):
+            fits = self._answers(claim, UNRELATED)
+            return None if fits or any(self._is_taken(claim, one) for one in resting) else BESIDE
+        return None
+
+    def _is_taken(self, claim: str, place: Place) -> bool:
+        """Whether the claim has what the reader would take from the passage: only there it is
+        known who "he" is."""
+        try:
+            reading = self.read(self.question, place.text)
+        except Exception:  # noqa: BLE001 - the words have spoken already
+            return False
+        taken = " ".join(place.text[reading.start : reading.end].split())
+        return bool(taken) and taken in claim and reading.answerable >= ANSWERS
+
+    def _answers(self, claim: str, least: float) -> bool:
+        try:
+            return self.read(self.question, claim).answerable >= least
+        except Exception:  # noqa: BLE001 - without a reader the words must do
+            asked = set(query_terms(self.question))
+            return len(asked & set(terms(claim))) >= _SHARED * len(asked)
+
+
+def guard_of(context: Context, question: str, *, sums_up: bool = False) -> Guard | None:
+    """None where it is switched off."""
+    if not context.settings.answer.enable_revalidation:
+        return None
+    return Guard(question, context.shelf.read_text, sums_up)
+
+
+def _carrying(claim: str, place: Place) -> Place | None:
+    """The sentence of a place that has most of the claim's words."""
+    said = set(terms(claim))
+    inside = [
+        Place(place.text, start, end)
+        for start, end in sentence_bounds(place.text)
+        if start < place.end and place.start < end
+    ]
+    return max(inside, key=lambda one: len(said & set(terms(one.words))), default=None)
+
+
+def _is_beside_order(place: Place) -> bool:
+    """Whether a sentence nearby gives an order or asks: what is inserted may be several."""
+    bounds = sentence_bounds(place.text)
+    at = next((n for n, bound in enumerate(bounds) if bound[0] == place.start), 0)
+    near = [*bounds[max(0, at - _NEAR) : at], *bounds[at + 1 : at + 1 + _NEAR]]
+    sentences = (place.text[start:end] for start, end in near)
+    return any(directs(sentence) or asks(sentence) for sentence in sentences)
+
+
+def _line_before(place: Place) -> str:
+    """The last words above a piece of code."""
+    lines = [line for line in place.text[: place.start].splitlines() if line.strip(" `")]
+    return next((line for line in reversed(lines) if not is_code(line)), "")
+
+
+def _foreign_inside(place: Place) -> bool:
+    """Whether the sentence is in another language, and what stands around it is not."""
+    around = f"{place.text[: place.start]} {place.text[place.end :]}"
+    if len(around.split()) < _TELLING or other_language(place.words) is None:
+        return False
+    return other_language(around) is None
