@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import platformdirs
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from secondlook.settings.languages import Language  # noqa: TC001  # pydantic reads it
 from secondlook.settings.section import Section
 from secondlook.settings.serving import ServeSettings
+from secondlook.settings.store_address import StoreAddress, checked_address
 from secondlook.settings.telemetry import TelemetrySettings
 from secondlook.settings.workflows import (
     AdaptiveSettings,
@@ -267,7 +268,15 @@ class RunSettings(Section):
         strict=False,
         description="File that holds the record of runs.",
     )
+    store: Annotated[StoreAddress, AfterValidator(checked_address)] | None = Field(
+        default=None,
+        description="A PostgreSQL that holds it instead, for several machines: "
+        "`postgresql://USER@HOST/DATABASE`.",
+    )
     keep: int = Field(default=1000, ge=0, description="Runs that are kept; 0 = none is stored.")
+    keep_days: int = Field(
+        default=0, ge=0, description="Days that a run is kept; 0 = however old it is."
+    )
 
 
 class Settings(Section):
