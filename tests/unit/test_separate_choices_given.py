@@ -10,6 +10,7 @@ import pytest
 import secondlook
 from secondlook.app.requests import made_stand_alone, with_choices
 from secondlook.errors import UsageError
+from secondlook.memory.ledger import Caps, Ledger
 from secondlook.models import Models
 from secondlook.nodes.multiple_choice import parsed
 from secondlook.nodes.stand_alone import Turn
@@ -105,7 +106,9 @@ def test_the_doors_take_choices(tmp_path: Path) -> None:
 def test_a_follow_up_is_made_stand_alone_without_its_choices() -> None:
     earlier = [Turn(asked="Who runs the Tamsel ferry?", short="Ann Weir")]
     typed = "When did she begin?\n(A) 1990\n(B) 2001"
-    made = asyncio.run(made_stand_alone(Models(Settings()), Settings(), typed, earlier))
+    made = asyncio.run(
+        made_stand_alone(Models(Settings()), Ledger(Caps()), "linear", typed, earlier)
+    )
     assert parsed(made.asked).choices == {"A": "1990", "B": "2001"}
     assert "Ann Weir" in parsed(made.asked).stem
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Trouble
+from secondlook.app.affording import ledger_for, with_budget
 from secondlook.app.last_result import last_result
 from secondlook.app.requests import (
     SUMMARY,
@@ -28,6 +29,7 @@ from secondlook.nodes.considering.summing import summary_scope
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from secondlook.app.affording import Budget
     from secondlook.library import Library
     from secondlook.models import Models
     from secondlook.nodes.stand_alone import StandAlone, Turn
@@ -48,6 +50,7 @@ class Ask:
     tables: Mapping[str, object] | None = None
     earlier: Sequence[Turn] = ()
     max_risk: float | None = None
+    budget: Budget | None = None
     run: str | None = None
     caller: Mapping[str, Any] | None = None
 
@@ -66,10 +69,12 @@ class Beginning:
         tables = leant_on or ask.tables
         workflow = workflow_for(tables, workflow, self.settings)
         chosen = workflow_named(workflow or usual_workflow(self.settings)).name
+        settings = with_budget(self.settings, ask.budget)
+        ledger = ledger_for(settings, self.models, chosen, question)
         risk = await self._checked_risk(ask.max_risk)
         where = self.library.scope(filters=ask.filters, documents=ask.documents)
         earlier = () if leant_on else ask.earlier
-        worked_on = await made_stand_alone(self.models, self.settings, question, earlier)
+        worked_on = await made_stand_alone(self.models, ledger, chosen, question, earlier)
         scope = _scope(where)
         if chosen == SUMMARY:
             scope = self._summed(worked_on.asked, scope)
@@ -85,6 +90,8 @@ class Beginning:
             max_risk=risk,
             handed=await self._handed(tables, name),
             caller=dict(ask.caller or {}),
+            budget=None if ask.budget is None else settings.budget,
+            ledger=ledger,
         )
 
     async def _checked_risk(self, max_risk: float | None) -> float | None:

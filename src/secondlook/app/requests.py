@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from secondlook.context import Titled
     from secondlook.library import Library
+    from secondlook.memory.ledger import Ledger
     from secondlook.models import Models
     from secondlook.nodes.stand_alone import Turn
     from secondlook.settings import Settings
@@ -30,8 +31,6 @@ CHOOSING: Final = "research"
 """The workflow that chooses among given answers."""
 AUTO: Final = "auto"
 """The workflow that picks another one."""
-_LEFT_FOR_THE_ANSWER = (1024, 256)
-"""Tokens in and out that making a question stand-alone must not take from the answer."""
 
 
 def chosen_settings(
@@ -128,25 +127,20 @@ def _checked(choices: Mapping[str, str] | Sequence[str]) -> list[str]:
 
 
 async def made_stand_alone(
-    models: Models, settings: Settings, question: str, earlier: Sequence[Turn]
+    models: Models, ledger: Ledger, workflow: str, question: str, earlier: Sequence[Turn]
 ) -> StandAlone:
-    """The question as it reads without the turns before it. What that takes counts as the run's."""
+    """The question as it reads without the turns before it. What that takes counts as the run's,
+    and leaves room for the answer."""
     if not earlier:
         return StandAlone(question)
     apart = parsed(question)
     if apart.choices:  # they are no part of what leans on earlier turns
-        made = await made_stand_alone(models, settings, apart.stem, earlier)
+        made = await made_stand_alone(models, ledger, workflow, apart.stem, earlier)
         return replace(made, asked=rendered(made.asked, apart.choices))
     from secondlook.memory.journal import MemoryJournal
-    from secondlook.memory.ledger import Caps, Ledger
     from secondlook.nodes.condense import condense
 
-    asker = models.asker(
-        run="",
-        workflow=settings.answer.workflow,
-        ledger=Ledger(Caps.of(settings.budget), set_aside=_LEFT_FOR_THE_ANSWER),
-        journal=MemoryJournal(),
-    )
+    asker = models.asker(run="", workflow=workflow, ledger=ledger, journal=MemoryJournal())
     return await condense(asker, question, earlier)
 
 

@@ -47,12 +47,12 @@ class Run:
         """The usual ones, with what holds for this question alone."""
         return with_budget(with_risk(usual, self.max_risk), self.budget)
 
-    def account(self, settings: Settings, models: Models, spent: Callable[[], Usage]) -> Ledger:
+    def account(self, settings: Settings, models: Models, spent: Callable[[str], Usage]) -> Ledger:
         """Its ledger; of a run that is taken up again with what it has spent so far."""
         if self.ledger is not None:
             return self.ledger
         ledger = ledger_for(settings, models, self.workflow, self.worked_on.asked)
-        ledger.restore(spent())
+        ledger.restore(spent(self.id))
         ledger.restore(self.worked_on.usage.model_copy(update={"seconds": 0.0}))
         return ledger
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.app.beginning import Ask, Beginning
@@ -19,7 +18,6 @@ from secondlook.app.requests import (
     calibration_file,
     chosen_settings,
     titles_within,
-    with_risk,
 )
 from secondlook.app.run import Run, interrupted
 from secondlook.app.sandboxes import OneSandbox
@@ -29,7 +27,6 @@ from secondlook.app.working import Work
 from secondlook.context import Context
 from secondlook.events import Answered, Event
 from secondlook.memory.calls import Calls
-from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.recorder import Recorder
 from secondlook.models import Models, open_models
 from secondlook.reading.support import load_support
@@ -48,6 +45,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from secondlook.answer import Answer
+    from secondlook.app.affording import Budget
     from secondlook.library import Library
     from secondlook.memory.answers import AnswerMemory
     from secondlook.nodes.stand_alone import Turn
@@ -180,6 +178,7 @@ class Secondlook:
         tables: Mapping[str, object] | None = None,
         earlier: Sequence[Turn] = (),
         max_risk: float | None = None,
+        budget: Budget | None = None,
         run: str | None = None,
         caller: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event]:
@@ -191,9 +190,10 @@ class Secondlook:
         is about, by name: data frames, pyarrow tables, rows as dicts, or paths of files. `earlier`
         turns of a conversation make a follow-up stand-alone. Without a `workflow` it is that of the
         settings; `auto` looks at the question and picks one. `max_risk` is the share of answers
-        that may be wrong: one that is less sure is withheld. `run` is the run's id where the same
-        question must make the same prompts; nobody may guess it. `caller` is recorded with the
-        run's request, for whoever asks: nothing here reads it.
+        that may be wrong: one that is less sure is withheld. `budget` caps what this question may
+        take (`calls`, `tokens`, `money`, `seconds`), within what the settings allow. `run` is the
+        run's id where the same question must make the same prompts; nobody may guess it. `caller`
+        is recorded with the run's request, for whoever asks: nothing here reads it.
         """
         self._web_search()  # a setting that cannot work is told before a run begins
         ask = Ask(
@@ -205,6 +205,7 @@ class Secondlook:
             tables=tables,
             earlier=earlier,
             max_risk=max_risk,
+            budget=budget,
             run=run,
             caller=caller,
         )
@@ -254,17 +255,14 @@ class Secondlook:
     def _context(self, run: Run) -> Context:
         calls = Calls(run.id, self._recorder.journal(run.id), current_visit)
         web = self._web_search()
-        ledger = Ledger(_caps(self.settings))
-        if run.resumed:
-            ledger.restore(self._recorder.spent(run.id))
-        else:
-            ledger.restore(run.worked_on.usage)
+        settings = run.settings(self.settings)
+        ledger = run.account(settings, self._models, self._recorder.spent)
         return Context(
             run=run.id,
             created=run.created,
             workflow=run.workflow,
             question=run.question,
-            settings=with_risk(self.settings, run.max_risk),
+            settings=settings,
             shelf=self.library.shelf(),
             models=self._models.asker(
                 run=run.id,
@@ -301,12 +299,6 @@ class Secondlook:
                 language=self.library.language,
             )
         return self._web
-
-
-def _caps(settings: Settings) -> Caps:
-    """Models get a little less than all the time: what they do not answer, the reader still can."""
-    caps = Caps.of(settings.budget)
-    return replace(caps, seconds=max(0.8 * caps.seconds, caps.seconds - 1.0))
 
 
 async def last_answer(events: AsyncIterator[Event]) -> Answer:

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from secondlook.app.cut_short import told_of_cut
 from secondlook.app.failing import failed
-from secondlook.app.requests import with_risk
 from secondlook.app.run import first_state
 from secondlook.app.running import Watched
 from secondlook.errors import RunError, RunStopped
@@ -69,6 +69,7 @@ class Work:
             self.recorder.leave(run.id)
             self.observer.left(run.id)
             raise
+        answer = told_of_cut(answer, context.ledger.refusal, context.settings.budget)
         answer = answer.model_copy(
             update={"steps": watched.all_steps(), "usage": context.ledger.usage()}
         )
@@ -88,7 +89,8 @@ class Work:
                 "asked": run.worked_on.asked,
                 "max_risk": run.max_risk,
                 "caller": run.caller,
-                "settings": with_risk(self.settings, run.max_risk).model_dump(mode="json"),
+                "before": run.worked_on.usage.model_dump(mode="json"),
+                "settings": run.settings(self.settings).model_dump(mode="json"),
             },
         )
 
@@ -138,7 +140,7 @@ class Work:
 
     def _remaining(self, context: Context) -> float | None:
         """Seconds until the run must have ended; None = it may take its time."""
-        cap = self.settings.budget.seconds
+        cap = context.settings.budget.seconds
         return max(0.0, cap - context.ledger.seconds()) if cap else None
 
     async def _saver(self, run: Run, held: AsyncExitStack) -> WholeWrites | None:
