@@ -1,0 +1,146 @@
+"""Wherever checkpoints are kept, a graph that stops goes on where it was, and leaves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import operator
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+
+from secondlook.memory.checkpoints import begin_step_again, forget_checkpoints, run_checkpoints
+from tests.support.run_stores import ENGINES, place_on
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from secondlook.memory.place import Place
+
+NODES = tuple(f"node{number}" for number in range(6))
+
+
+class State(TypedDict, total=False):
+    question: str
+    steps: Annotated[list[dict[str, Any]], operator.add]
+
+
+@pytest.fixture(params=ENGINES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return place_on(request.param, tmp_path, request)
+
+
+def graph_of(node: Callable[[str], Any], saver: Any) -> Any:
+    graph = StateGraph(State)
+    for name in NODES:
+        graph.add_node(name, node(name))
+    graph.add_edge(START, NODES[0])
+    for before, after in itertools.pairwise(NODES):
+        graph.add_edge(before, after)
+    graph.add_edge(NODES[-1], END)
+    return graph.compile(checkpointer=saver)
+
+
+def config(run: str) -> Any:
+    return {"configurable": {"thread_id": run}}
+
+
+def step(name: str) -> Any:
+    async def run(state: State) -> State:
+        return {"steps": [{"node": name, "said": "caf\N{LATIN SMALL LETTER E WITH ACUTE} \0"}]}
+
+    return run
+
+
+async def gone_through(place: Place, run: str, node: Callable[[str], Any], begin: Any) -> Any:
+    async with run_checkpoints(place, run) as saver:
+        if begin is None:
+            await begin_step_again(saver, run)
+        return await graph_of(node, saver).ainvoke(begin, config(run), durability="sync")
+
+
+async def known(place: Place, run: str) -> dict[str, Any]:
+    async with run_checkpoints(place, run) as saver:
+        return dict((await graph_of(step, saver).aget_state(config(run))).values)
+
+
+def test_a_graph_that_broke_off_goes_on_where_it_was(place: Place) -> None:
+    visited: list[str] = []
+    broken = [True]
+
+    def node(name: str) -> Any:
+        async def run(state: State) -> State:
+            if name == "node3" and broken:
+                raise ConnectionError("gone")
+            visited.append(name)
+            return {"steps": [{"node": name}]}
+
+        return run
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(gone_through(place, "r", node, {"question": "q", "steps": []}))
+    broken.clear()
+    state = asyncio.run(gone_through(place, "r", node, None))
+    assert visited == list(NODES)
+    assert [item["node"] for item in state["steps"]] == list(NODES)
+
+
+def test_runs_at_the_same_time_do_not_mix(place: Place) -> None:
+    async def all_of_them() -> list[Any]:
+        begin = {"steps": []}
+        names = [f"r{number}" for number in range(12)]
+        return await asyncio.gather(
+            *(gone_through(place, name, step, {**begin, "question": name}) for name in names)
+        )
+
+    states = asyncio.run(all_of_them())
+    assert [state["question"] for state in states] == [f"r{number}" for number in range(12)]
+    assert {len(state["steps"]) for state in states} == {len(NODES)}
+
+
+def test_what_is_forgotten_is_gone_and_others_stay(place: Place) -> None:
+    forget_checkpoints(place, "never was")
+    for run in ("r", "other"):
+        asyncio.run(gone_through(place, run, step, {"question": run, "steps": []}))
+    forget_checkpoints(place, "r", "never was")
+    assert asyncio.run(known(place, "r")) == {}
+    assert asyncio.run(known(place, "other"))["question"] == "other"
+
+
+def test_a_run_that_is_cancelled_at_any_moment_goes_on(place: Place) -> None:
+    """What it had begun to write is written, and nothing stays locked."""
+
+    async def cut(after: int) -> Any:
+        begin: Any = {"question": "q", "steps": []}
+        work = asyncio.create_task(gone_through(place, f"r{after}", step, begin))
+        for _ in range(after):
+            await asyncio.sleep(0)
+        work.cancel()
+        await asyncio.wait([work])
+        begun = bool(await known(place, f"r{after}"))
+        return await gone_through(place, f"r{after}", step, None if begun else begin)
+
+    for after in range(0, 200, 20):
+        state = asyncio.run(cut(after))
+        assert [item["node"] for item in state["steps"]] == list(NODES), after
+
+
+def test_two_that_begin_at_once_begin_well(place: Place) -> None:
+    import threading
+
+    states: list[Any] = []
+    together = threading.Barrier(4)
+
+    def begin(number: int) -> None:
+        together.wait()
+        work = gone_through(place, f"r{number}", step, {"question": "q", "steps": []})
+        states.append(asyncio.run(work))
+
+    threads = [threading.Thread(target=begin, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(state["steps"]) for state in states] == [len(NODES)] * 4

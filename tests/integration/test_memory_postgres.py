@@ -1,0 +1,313 @@
+"""PostgreSQL itself: a server that goes and comes back, doors that stay shut, and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+
+from secondlook.cli.main import main
+from secondlook.errors import RunError, RunStoreAway
+from secondlook.events import NodeFinished
+from secondlook.memory.checkpoints import run_checkpoints
+from secondlook.memory.database import RUNS
+from secondlook.memory.place import Place
+from secondlook.memory.postgres import PostgresDatabase
+from secondlook.memory.recorder import Recorder
+from secondlook.memory.runs import RunStore
+from secondlook.settings import RunSettings, StoreAddress, load
+from tests.support.memory_runs import CREATED, entry, full_answer
+from tests.support.postgres import GUARDED, PASSWORD
+from tests.support.unprivileged import environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.postgres import Postgres
+
+DIE = """
+import sys
+from pathlib import Path
+from secondlook.events import NodeFinished
+from secondlook.memory.journal import JournalEntry
+from secondlook.memory.runs import RunStore
+from secondlook.settings import RunSettings, StoreAddress
+store = RunStore.of(RunSettings(path=Path(sys.argv[1]), store=StoreAddress(sys.argv[2])))
+store.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
+journal = store.journal("r")
+for number in range(1_000_000):
+    store.append(NodeFinished(run="r", at=number, node="n", said=str(number)))
+    journal.put(str(number), JournalEntry("t" * 500, "stop", "n", "r", "m", 1, 1))
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def settings(postgres: Postgres, tmp_path: Path) -> RunSettings:
+    return RunSettings(path=tmp_path / "runs.db", store=StoreAddress(postgres.new_database()))
+
+
+def opened(address: str) -> None:
+    PostgresDatabase(StoreAddress(address), kind=RUNS).close()
+
+
+def start(store: RunStore, run: str = "r") -> None:
+    store.start(run, question="q", workflow="linear", created=CREATED)
+
+
+# A server that goes
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_server_that_was_started_again_is_used_again(
+    postgres: Postgres, settings: RunSettings, at_once: bool
+) -> None:
+    with RunStore.of(settings) as store:
+        start(store)
+        store.journal("r").put("a", entry("before"))
+        postgres.stop(at_once=at_once)
+        postgres.start()
+        store.journal("r").put("b", entry("after"))
+        postgres.stop(at_once=at_once)
+        postgres.start()
+        assert [key for key, _ in store.journal("r").entries()] == ["a", "b"]
+        store.finish(full_answer("r"))
+        assert store.get("r").status == "answered"
+
+
+def test_a_write_waits_for_a_server_that_is_restarting(
+    postgres: Postgres, settings: RunSettings
+) -> None:
+    with RunStore.of(settings) as store:
+        start(store)
+        postgres.stop()
+        restarting = threading.Thread(target=postgres.start)
+        restarting.start()
+        store.journal("r").put("k", entry())
+        restarting.join()
+        assert store.journal("r").get("k") == entry()
+
+
+def test_checkpoints_outlive_a_restart(postgres: Postgres, settings: RunSettings) -> None:
+    from tests.contracts.test_checkpoints_conformance import NODES, config, graph_of, step
+
+    def node(name: str) -> Any:
+        usual = step(name)
+
+        async def run(state: Any) -> Any:
+            if name == "node2":
+                await asyncio.to_thread(postgres.stop, at_once=True)
+                await asyncio.to_thread(postgres.start)
+            return await usual(state)
+
+        return run
+
+    async def gone_through() -> Any:
+        async with run_checkpoints(Place.of(settings), "r") as saver:
+            begin = {"question": "q", "steps": []}
+            return await graph_of(node, saver).ainvoke(begin, config("r"), durability="sync")
+
+    assert len(asyncio.run(gone_through())["steps"]) == len(NODES)
+
+
+def test_a_run_goes_on_without_a_server(
+    postgres: Postgres, settings: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondlook.memory.postgres._RESTART_SECONDS", 0.0)
+    recorder = Recorder(settings)
+    try:
+        recorder.start("r", question="q", workflow="linear", created=CREATED)
+        postgres.stop()
+        try:
+            recorder.append(NodeFinished(run="r", node="n", said="done"))
+            recorder.journal("r").put("k", entry())
+            assert recorder.journal("r").get("k") == entry()
+            answer = recorder.finish(full_answer("r"))
+        finally:
+            postgres.start()
+        assert answer.text == full_answer("r").text
+        assert "cannot be reached" in answer.warnings[-1].message
+        recorder.start("next", question="q", workflow="linear", created=CREATED)
+        assert recorder.finish(full_answer("next")) == full_answer("next")
+    finally:
+        recorder.close()
+
+
+def test_a_killed_writer_loses_nothing_it_was_told_is_kept(settings: RunSettings) -> None:
+    assert settings.store is not None
+    command = [sys.executable, "-c", DIE, str(settings.path), settings.store.get_secret_value()]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
+    assert child.stdout is not None
+    for _ in range(20):
+        told = int(child.stdout.readline())
+    child.kill()
+    rest = child.communicate()[0].split()
+    told = max([told, *(int(line) for line in rest[:-1])])
+    with RunStore.of(settings, create=False) as store:
+        assert store.get("r").status == "interrupted"
+        numbers = [event.at for event in store.events("r")]
+        assert numbers[: told + 1] == list(range(told + 1))
+        assert store.journal("r").get(str(told)) is not None
+        start(store)
+        assert store.get("r").status == "running"
+
+
+# Doors that stay shut
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    for address in ("postgresql://me@127.0.0.1:1/db", f"postgresql://me@/db?host={tmp_path}"):
+        with pytest.raises(RunStoreAway, match="cannot be reached") as caught:
+            opened(address)
+        assert caught.value.retryable
+        assert "server runs" in (caught.value.hint or "")
+
+
+def test_who_may_not_enter_is_told_why_and_not_the_password(postgres: Postgres) -> None:
+    guarded = postgres.address(user=GUARDED)
+    wrong = postgres.address(user=f"{GUARDED}:opensesame")
+    cases = {
+        wrong: "the password is wrong",
+        guarded: "the password is wrong or missing",
+        postgres.address(user="mallory"): "no such user",
+        postgres.address("nowhere"): "no such database",
+    }
+    for address, said in cases.items():
+        with pytest.raises(RunError, match=said) as caught:
+            opened(address)
+        assert caught.value.hint
+        assert "opensesame" not in f"{caught.value} {caught.value.hint} {caught.value.__cause__}"
+    opened(postgres.address(user=f"{GUARDED}:{PASSWORD}"))
+
+
+def test_checkpoints_tell_why_as_well(postgres: Postgres, tmp_path: Path) -> None:
+    async def enter(address: str) -> None:
+        async with run_checkpoints(Place(tmp_path / "runs.db", StoreAddress(address)), "r"):
+            pytest.fail("it was opened")
+
+    for address in (postgres.address("nowhere"), f"postgresql://me@/db?host={tmp_path}"):
+        with pytest.raises(RunError, match="the checkpoints"):
+            asyncio.run(enter(address))
+
+
+def test_who_may_make_no_tables_is_told_what_is_needed(
+    postgres: Postgres, settings: RunSettings
+) -> None:
+    assert settings.store is not None
+    admin = settings.store.get_secret_value()
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute("CREATE USER visitor")
+    visitor = admin.replace("postgres@", "visitor@")
+    with pytest.raises(RunError, match="cannot be written: permission denied") as caught:
+        opened(visitor)
+    assert "CREATE" in (caught.value.hint or "")
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA secondlook AUTHORIZATION visitor")
+    opened(visitor)
+
+
+def test_a_full_disk_on_the_server_is_told(
+    settings: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server itself raises it, with the code that it has for this."""
+    with RunStore.of(settings) as store:
+        start(store)
+        with store._database.transaction("FULL") as db:
+            db.execute(
+                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE "
+                "'could not extend file' USING ERRCODE = '53100'; END $$"
+            )
+            db.execute(
+                "CREATE TRIGGER full_disk BEFORE INSERT ON journal "
+                "FOR EACH STATEMENT EXECUTE FUNCTION refuse()"
+            )
+        with pytest.raises(RunError, match="cannot be written: could not extend file") as caught:
+            store.journal("r").put("k", entry())
+        assert caught.value.hint == "make room on its server"
+        assert store.get("r").status == "running"
+
+
+def test_what_another_keeps_locked_is_told(
+    settings: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert settings.store is not None
+    with RunStore.of(settings) as store, RunStore.of(settings) as other:
+        start(store)
+        assert isinstance(store._database, PostgresDatabase)
+        store._database._held().execute("SET lock_timeout TO 10")
+        with other._database.transaction("FULL") as db:
+            db.execute("UPDATE runs SET heard = 0")
+            with pytest.raises(RunError, match="in use by another process"):
+                store.finish(full_answer("r"))
+
+
+def test_without_its_driver_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
+    with pytest.raises(RunError, match="cannot be recorded in PostgreSQL") as caught:
+        opened("postgresql://me@host/db")
+    assert caught.value.hint == "pip install 'secondlook[postgres]'"
+
+
+# The password
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:swordfish@host/db",
+        "postgres://me:swordfish@host:5432/db?sslmode=require",
+        "postgresql://me@/db?host=/run/pg&password=swordfish&options=swordfish",
+        "postgresql://:swordfish@host/db",
+    ],
+)
+def test_a_password_is_shown_nowhere(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SECONDLOOK_RUNS_STORE", address)
+    settings = load().settings
+    assert settings.runs.store is not None
+    assert settings.runs.store.get_secret_value() == address
+    for shown in (repr(settings), str(settings), settings.model_dump_json(), str(settings.runs)):
+        assert "swordfish" not in shown
+    assert main(["config"]) == 0
+    assert main(["config", "--json"]) == 0
+    said = capsys.readouterr()
+    assert "host" in said.out
+    assert "swordfish" not in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:marzi@pan@host/db",
+        "postgresql://me:marzi/pan@host/db",
+        "postgresql://me:marzi?pan@host/db",
+        "mysql://me:marzipan@host/db",
+        "me:marzipan@host",
+    ],
+)
+def test_an_address_that_is_none_is_refused_without_being_shown(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SECONDLOOK_RUNS_STORE", address)
+    assert main(["runs"]) == 2
+    said = capsys.readouterr().err
+    assert "runs.store" in said
+    assert "marzi" not in said
+
+
+def test_a_folder_does_not_choose_where_questions_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "secondlook.toml"
+    file.write_text('[runs]\nstore = "postgresql://me:swordfish@evil/db"\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["runs"]) == 2
+    said = capsys.readouterr().err
+    assert "may not say where your questions are recorded" in said
+    assert "swordfish" not in said
