@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
+    from secondlook.app.affording import Budget
     from secondlook.events import Event
 
 
@@ -26,6 +27,7 @@ def ask(
     model: str | None = None,
     filters: Mapping[str, object] | None = None,
     documents: Collection[str] | None = None,
+    budget: Budget | None = None,
     **options: Any,
 ) -> Answer:
     """Answer a question over a library (default: the configured one).
@@ -33,8 +35,9 @@ def ask(
     `tables` are what a question is about, by name: data frames, pyarrow tables, rows as dicts, or
     paths of files. The workflow `analyst` computes with them, and no library is needed for it.
     `choices` are answers to choose from, by letter or in their order: the workflow `research`
-    chooses one. Further options are those of `Secondlook.open`: `web`, `k`, `timeout`, `max_risk`,
-    `settings`.
+    chooses one. `budget` caps what the question may take: any of `calls`, `tokens`, `money` (US
+    dollars) and `seconds`. Further options are those of `Secondlook.open`: `web`, `k`, `timeout`,
+    `max_risk`, `settings`.
     Works in plain scripts and in notebooks.
     """
     with _opened(library, over_tables=tables is not None, model=model, **options) as engine, engine:
@@ -45,6 +48,7 @@ def ask(
             workflow=workflow,
             filters=filters,
             documents=documents,
+            budget=budget,
         )
 
 
@@ -63,6 +67,7 @@ async def astream(
     model: str | None = None,
     filters: Mapping[str, object] | None = None,
     documents: Collection[str] | None = None,
+    budget: Budget | None = None,
     **options: Any,
 ) -> AsyncIterator[Event]:
     """What happens on the way to the answer, which comes last. Options as of `ask`."""
@@ -75,6 +80,7 @@ async def astream(
                 workflow=workflow,
                 filters=filters,
                 documents=documents,
+                budget=budget,
             ):
                 yield event
         finally:

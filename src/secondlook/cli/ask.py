@@ -14,6 +14,7 @@ from secondlook.cli.analysis import (
     check_names,
     save_parts,
 )
+from secondlook.cli.budget import CallsOption, CostOption, TimeoutOption, TokensOption, budget_of
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.nearest import held_back, show_nearest
 from secondlook.cli.search import explain_nothing
@@ -42,6 +43,7 @@ Examples:
   secondlook ask "mean price by region" --table sales.csv --show-code
   secondlook ask "plot price by region" --table sales.csv --chart c.html
   secondlook ask "how deep is berth 4" --max-risk 0.05
+  secondlook ask "who voted against it" --max-calls 3 --timeout 20
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json             check it again, offline
 
@@ -72,6 +74,11 @@ withheld when no passage answers well enough. --max-risk 0.05 withholds so
 many that at most 5 % of those given are wrong (docs/confidence.md).
 
 \b
+--max-calls, --max-tokens, --max-cost and --timeout cap what a question may
+take. What cannot be paid for is not begun: the best answer so far is given,
+and says that it was cut short.
+
+\b
 Exit codes: 0 answered, 3 withheld, 4 refused (the question gives a model
 orders), 1 failed, 2 wrong call.
 """
@@ -90,9 +97,6 @@ WorkflowOption = Annotated[
 WebOption = Annotated[
     bool | None,
     typer.Option("--web/--no-web", help="Look on the web where the library looks poor."),
-]
-TimeoutOption = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="The most time an answer may take.")
 ]
 PresetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="A named set of settings, such as seed004.")
@@ -152,6 +156,9 @@ def ask(  # one parameter per flag
     doc: DocOption = None,
     web: WebOption = None,
     timeout: TimeoutOption = None,
+    max_calls: CallsOption = None,
+    max_tokens: TokensOption = None,
+    max_cost: CostOption = None,
     max_risk: RiskOption = None,
     preset: PresetOption = None,
     profile: ProfileOption = None,
@@ -178,7 +185,7 @@ def ask(  # one parameter per flag
         model=model,
         k=k,
         web=web,
-        timeout=timeout,
+        budget=budget_of(max_calls, max_tokens, max_cost, timeout),
         max_risk=max_risk,
         guess=guess,
         fresh=fresh,
@@ -221,7 +228,7 @@ def load_for_asking(
     model: str | None,
     k: int | None,
     web: bool | None,
-    timeout: float | None,
+    budget: Mapping[str, float | None],
     max_risk: float | None,
     guess: bool | None = None,
     fresh: bool = False,
@@ -234,7 +241,7 @@ def load_for_asking(
             "models.default": model,
             "answer.k": k,
             "web.enable_web_search": web,
-            "budget.seconds": timeout,
+            **budget,
             "answer.max_risk": max_risk,
             "research.guess": guess or None,
             "research.enable_recall": False if fresh else None,

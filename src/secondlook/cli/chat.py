@@ -21,7 +21,6 @@ from secondlook.cli.ask import (
     ProfileOption,
     RiskOption,
     SetOption,
-    TimeoutOption,
     WebOption,
     WorkflowOption,
     load_for_asking,
@@ -30,6 +29,7 @@ from secondlook.cli.ask import (
     tell_what_has_no_effect,
     warm_up,
 )
+from secondlook.cli.budget import CallsOption, CostOption, TimeoutOption, TokensOption, budget_of
 from secondlook.cli.call import Call, command, parse_pairs
 from secondlook.cli.failure import STOPPED
 from secondlook.cli.nearest import held_back, show_nearest
@@ -87,6 +87,9 @@ def chat(
     doc: DocOption = None,
     web: WebOption = None,
     timeout: TimeoutOption = None,
+    max_calls: CallsOption = None,
+    max_tokens: TokensOption = None,
+    max_cost: CostOption = None,
     max_risk: RiskOption = None,
     preset: PresetOption = None,
     profile: ProfileOption = None,
@@ -106,7 +109,7 @@ def chat(
         model=model,
         k=None,
         web=web,
-        timeout=timeout,
+        budget=budget_of(max_calls, max_tokens, max_cost, timeout),
         max_risk=max_risk,
         guess=guess,
         fresh=fresh,

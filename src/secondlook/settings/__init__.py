@@ -96,6 +96,9 @@ FLAG_NAMES = {
     "models.default": "--model",
     "web.enable_web_search": "--web",
     "budget.seconds": "--timeout",
+    "budget.calls": "--max-calls",
+    "budget.tokens": "--max-tokens",
+    "budget.money": "--max-cost",
 }
 
 

@@ -258,8 +258,12 @@ class ModelSettings(Section):
 class BudgetSettings(Section):
     calls: int = Field(default=0, ge=0, description="Model calls per question; 0 = no cap.")
     tokens: int = Field(default=0, ge=0, description="Tokens per question; 0 = no cap.")
-    money: float = Field(default=0.0, ge=0, description="US dollars per question; 0 = no cap.")
-    seconds: float = Field(default=0.0, ge=0, description="Seconds per question; 0 = no cap.")
+    money: float = Field(
+        default=0.0, ge=0, allow_inf_nan=False, description="US dollars per question; 0 = no cap."
+    )
+    seconds: float = Field(
+        default=0.0, ge=0, allow_inf_nan=False, description="Seconds per question; 0 = no cap."
+    )
 
 
 class RunSettings(Section):

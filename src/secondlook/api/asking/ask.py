@@ -77,6 +77,7 @@ async def question_of(body: AskRequest, served: Served) -> Ask:
         filters=body.filters,
         choices=body.choices,
         max_risk=body.max_risk,
+        budget=body.budget.caps() if body.budget else None,
         web=body.web,
         after=after,
         turns=turns,

@@ -14,6 +14,8 @@ RunId = Annotated[str, Field(examples=["20260102-1f2e3d4c5b6a"])]
 SeenStatus = Status | Literal["queued", "running", "interrupted"]
 _MOST_NAMES = 1000
 _LONGEST = 20_000
+MOST = 10**12
+"""Of anything: a number beyond it is a mistake."""
 Name = Annotated[str, Field(max_length=1000)]
 Text = Annotated[str, Field(max_length=_LONGEST)]
 
@@ -51,11 +53,25 @@ class Conversation(Strict):
         return self
 
 
+class AskBudget(Strict):
+    """No more than the server allows, whatever is asked for. What is left out is as it is set."""
+
+    calls: int | None = Field(default=None, ge=1, le=MOST, description="Model calls.")
+    tokens: int | None = Field(default=None, ge=1, le=MOST, description="Tokens, in and out.")
+    money: float | None = Field(default=None, gt=0, le=MOST, description="US dollars.")
+    seconds: float | None = Field(default=None, gt=0, le=MOST, description="Of time.")
+
+    def caps(self) -> dict[str, float]:
+        """Those that are given."""
+        return self.model_dump(exclude_none=True)
+
+
 class AskRequest(Strict):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {"question": "How deep is berth 4?"},
+                {"question": "Who voted?", "budget": {"calls": 3, "seconds": 20}},
                 {"question": "And in 2023?", "conversation": {"after": "20260102-1f2e3d4c5b6a"}},
                 {
                     "question": "Which berth is the deepest?",
@@ -93,6 +109,9 @@ class AskRequest(Strict):
     )
     max_risk: float | None = Field(
         default=None, gt=0, lt=1, description="Share of answers that may be wrong."
+    )
+    budget: AskBudget | None = Field(
+        default=None, description="The most that this question may take."
     )
     conversation: Conversation | None = None
     stream: bool = Field(

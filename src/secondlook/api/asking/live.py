@@ -41,6 +41,8 @@ class Ask:
     filters: Mapping[str, object] = field(default_factory=dict)
     choices: Mapping[str, str] | Sequence[str] | None = None
     max_risk: float | None = None
+    budget: Mapping[str, float] | None = None
+    """Of this question, within the server's own."""
     web: bool | None = None
     """None = as the server is set."""
     after: str | None = None
@@ -56,6 +58,7 @@ class Ask:
             "filters": dict(self.filters) or None,
             "choices": self.choices,
             "max_risk": self.max_risk,
+            "budget": self.budget,
             "earlier": self.turns,
             "caller": {"library": self.library, "after": self.after},
         }

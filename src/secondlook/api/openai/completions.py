@@ -71,6 +71,7 @@ async def _ask(body: ChatRequest, state: Served) -> Ask:
         documents=tuple(body.secondlook.documents),
         filters=dict(body.secondlook.filters),
         max_risk=body.secondlook.max_risk,
+        budget=body.secondlook.budget.caps() if body.secondlook.budget else None,
         turns=asked.earlier,
     )
 

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from secondlook.answer import Answer, Status, StopReason
+from secondlook.api.asking.forms import AskBudget
 from secondlook.api.whole_number import OrWithPoint
 
 MODEL_PREFIX = "secondlook"
@@ -44,6 +45,7 @@ class Extension(BaseModel):
     )
     filters: dict[str, str] = Field(default_factory=dict, description="Such as `kind: pdf`.")
     max_risk: float | None = Field(default=None, gt=0, lt=1)
+    budget: AskBudget | None = None
     answer: bool = Field(default=False, description="Send the whole answer along.")
 
 
