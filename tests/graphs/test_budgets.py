@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.verify.kinds import apart
+from secondlook.verify.report import Report
+from secondlook.verify.wording import check_wording
 from tests.support.budgets import WORKFLOWS, cases
 from tests.support.hostile_ends import contradictions
 
@@ -52,7 +55,11 @@ def _wrong(case: Case) -> list[str]:
     wrong["a refusal that is not told"] = answer.status == "answered" and any(
         warning.error == "BudgetExceeded" for warning in answer.warnings
     )
-    return [name for name, found in wrong.items() if found]
+    report = Report()
+    for part in apart(answer, report):
+        check_wording(part, report)
+    unsaid = [str(one) for one in report.problems if "Cut short" in str(one)]
+    return [*unsaid, *(name for name, found in wrong.items() if found)]
 
 
 @pytest.mark.unmeasured

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from secondlook.errors import BudgetExceeded
+from secondlook.nodes.cutting_short import cut_short_by
 from secondlook.nodes.finish import WHY
 
 if TYPE_CHECKING:
-    from secondlook.answer import Answer, Status, StopReason
-    from secondlook.errors import BudgetExceeded, Cap
+    from secondlook.answer import Answer, StopReason
+    from secondlook.errors import Cap
     from secondlook.settings import BudgetSettings
 
 _OVER: Final[frozenset[StopReason]] = frozenset({"budget", "deadline"})
@@ -16,44 +18,42 @@ _OPEN: Final[frozenset[StopReason]] = frozenset(
     {"answered", "low_confidence", "no_evidence", "attempts_exhausted", "no_progress"}
 )
 """Ends that would perhaps have been others had more been allowed."""
-_MORE: Final[dict[Cap, tuple[str, str]]] = {
-    "calls": ("{:,g} model calls", "--max-calls"),
-    "tokens": ("{:,g} tokens", "--max-tokens"),
-    "money": ("{:,g} US dollars", "--max-cost"),
-    "seconds": ("{:,g} seconds", "--timeout"),
-}
 
 
 def told_of_cut(answer: Answer, refusal: BudgetExceeded | None, budget: BudgetSettings) -> Answer:
     """The answer, which says where a cap has cut it short and what to do about it."""
+    cap = refusal.cap if refusal else _refused_before(answer, budget)
     if answer.stop_reason in _OVER:
-        cap = refusal.cap if refusal else "seconds"
-        return _noted(answer, note(cap, refusal, budget))
-    if refusal is None or answer.stop_reason not in _OPEN:
+        return _noted(answer, cut_short_by(cap or "seconds", budget))
+    if cap is None or answer.stop_reason not in _OPEN:
         return answer
     if not answer.claims and not answer.passages and answer.analysis is None:
         return answer  # there was nothing to ask a model about
-    said = note(refusal.cap, refusal, budget)
+    reason: StopReason = "deadline" if cap == "seconds" else "budget"
+    said = cut_short_by(cap, budget)
     if answer.claims:
-        status: Status = "partial"
-        update = {"status": status, "stop_reason": refusal.reason}
-        return _noted(answer.model_copy(update=update), said)
-    text = f"No answer: {WHY[refusal.reason]}. {said}\n\n{answer.text}"
-    return answer.model_copy(
-        update={"status": "failed", "stop_reason": refusal.reason, "text": text}
-    )
+        return _noted(answer.model_copy(update={"status": "partial", "stop_reason": reason}), said)
+    text = f"No answer: {WHY[reason]}. {answer.text}"
+    update = {"status": "failed", "stop_reason": reason, "text": text}
+    return _noted(answer.model_copy(update=update), said)
 
 
-def note(cap: Cap, refusal: BudgetExceeded | None, budget: BudgetSettings) -> str:
-    if cap == "price" and refusal is not None:
-        why = refusal.message.partition(": ")[2]
-        return f"(Cut short: {why}. To allow more, {refusal.hint}.)"
-    most, flag = _MORE[cap]
-    most = most.format(getattr(budget, cap))
-    return f"(Cut short: a question may take {most}. To allow more: {flag} or budget.{cap}.)"
+def _refused_before(answer: Answer, budget: BudgetSettings) -> Cap | None:
+    """By which cap an earlier part of a run was refused something, before it was taken up again:
+    the one that its warning names."""
+    refused = [one for one in answer.warnings if one.error == BudgetExceeded.__name__]
+    if not refused:
+        return None
+    told, caps = refused[0].message, budget.model_dump()
+    names: dict[str, Cap] = {
+        "price of": "price",
+        " calls, and": "calls",
+        " tokens, and": "tokens",
+        " dollars, and": "money",
+    }
+    named = (cap for words, cap in names.items() if words in told)
+    return next(named, "seconds" if caps["seconds"] else "calls")
 
 
 def _noted(answer: Answer, said: str) -> Answer:
-    if said in answer.text:
-        return answer
     return answer.model_copy(update={"text": f"{answer.text}\n\n{said}"})

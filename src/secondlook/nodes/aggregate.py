@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
 
 from secondlook.context import Context  # noqa: TC001
-from secondlook.errors import BudgetExceeded
 from secondlook.nodes import ranking
 from secondlook.nodes.checking.grounded import grounded
 from secondlook.nodes.claims import cut_note
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from secondlook.state import Sentence
 
 _NODE = "aggregate"
-_CUT_SHORT = "(The budget ran out before the research was complete.)"
 _MOST_QUOTED = 200
 """Characters of a question that an account of failures repeats."""
 
@@ -34,11 +32,7 @@ class Aggregated(Draft, Trace):
     pass
 
 
-class ToAggregate(Researched, Trace):
-    """The research, and what went wrong in it."""
-
-
-async def aggregate(state: ToAggregate, runtime: Runtime[Context]) -> Aggregated:
+async def aggregate(state: Researched, runtime: Runtime[Context]) -> Aggregated:
     context, plan = runtime.context, state["plan"]
     done = standing(plan)
     warnings: list[dict[str, Any]] = []
@@ -49,8 +43,8 @@ async def aggregate(state: ToAggregate, runtime: Runtime[Context]) -> Aggregated
     else:
         draft = await _read_out(context, state, done)
     draft = {**draft, "note": draft["note"] or _unanswered(plan, draft)}
-    if draft["sentences"] and _ran_out(state):
-        draft = {**draft, "stop": "budget", "note": draft["note"] or _CUT_SHORT}
+    if draft["sentences"] and (refusal := context.ledger.refusal):
+        draft = {**draft, "stop": refusal.reason}
     said = f"{len(done)} of {len(plan)} steps make up the answer." if done else "Every step failed."
     told = step(
         _NODE,
@@ -62,10 +56,6 @@ async def aggregate(state: ToAggregate, runtime: Runtime[Context]) -> Aggregated
         stopped=state.get("stopped", ""),
     )
     return {"draft": draft, "steps": [told], "warnings": warnings}
-
-
-def _ran_out(state: ToAggregate) -> bool:
-    return any(warning["error"] == BudgetExceeded.__name__ for warning in state["warnings"])
 
 
 def findings(plan: Sequence[StepData]) -> list[Sentence]:

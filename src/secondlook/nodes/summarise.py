@@ -132,7 +132,7 @@ async def _noted(work: _Work, parts: Parts) -> list[list[Claimed]]:
     async def one(passages: Sequence[Passage]) -> list[Claimed]:
         async with limit:
             try:
-                return await _part(work, passages)
+                return await _part(work, passages, alone=len(parts.chosen) == 1)
             except (ModelError, BudgetExceeded) as error:
                 work.failed += 1
                 if work.failed == 1:  # the others fail alike
@@ -142,7 +142,8 @@ async def _noted(work: _Work, parts: Parts) -> list[list[Claimed]]:
     return list(await asyncio.gather(*(one(passages) for passages in parts.chosen)))
 
 
-async def _part(work: _Work, passages: Sequence[Passage]) -> list[Claimed]:
+async def _part(work: _Work, passages: Sequence[Passage], *, alone: bool) -> list[Claimed]:
+    """The only one is the summary: nothing follows that something had to be kept for."""
     prompt = load(PART)
     evidence = evidence_marks(work.context.run).wrap([shown(passage) for passage in passages])
     reply = await work.context.models.ask(
@@ -150,6 +151,7 @@ async def _part(work: _Work, passages: Sequence[Passage]) -> list[Claimed]:
         prompt.render(question=work.question, evidence=evidence),
         node=NODE,
         max_tokens=prompt.max_tokens,
+        final=alone,
     )
     heard = Sentences(
         len(passages), own_words=prompt.own_words, question=work.question, evidence=evidence

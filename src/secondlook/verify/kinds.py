@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.answer import Check
 from secondlook.nodes.both_kinds import shifted, unanswered
+from secondlook.nodes.cutting_short import without_cut
 from secondlook.verify.report import Report, shown
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def apart(answer: Answer, report: Report) -> list[Answer]:
     if not of_both_kinds(answer):
         return [answer]
     _check_claims(answer, report)
-    text, found = answer.text, []
+    text, found = without_cut(answer.text), []
     told = [part for part in answer.parts if part.claims]
     for part in reversed(answer.parts):
         if not part.claims and told:

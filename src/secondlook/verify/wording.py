@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes.choosing.telling import choice_text
+from secondlook.nodes.cutting_short import without_cut
 from secondlook.nodes.explain_concept import GENERAL
 from secondlook.verify.report import Report, shown
 from secondlook.verify.research import headings
@@ -76,7 +77,7 @@ def _check_cited(claim: Claim, where: str, given: set[int], report: Report) -> N
 
 
 def _check_text(answer: Answer, report: Report) -> None:
-    text = _flat(answer.text)
+    text = _flat(without_cut(answer.text))
     at = 0
     marks: list[int] = []
     titled = headings(answer)
