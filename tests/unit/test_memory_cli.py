@@ -107,8 +107,8 @@ def test_the_list_for_programs(secondlook: Callable[..., Run], arguments: tuple[
     ]
     listed = json.loads(secondlook(*arguments, "--json")[1])["runs"]
     assert listed[0] == {
-        "run": "20260102-bb33",
-        "created": "2026-01-03T08:05:00+00:00",
+        "id": "20260102-bb33",
+        "started": "2026-01-03T08:05:00+00:00",
         "workflow": "linear",
         "status": "interrupted",
         "stop_reason": None,
@@ -194,7 +194,7 @@ def test_the_way_to_an_answer(secondlook: Callable[..., Run]) -> None:
         ["answered", f"answered (answered): {full_answer('r').text}"],
     ]
     form = json.loads(secondlook("runs", "show", "20260101-aa2", "--events", "--json")[1])
-    assert (form["run"], form["status"]) == ("20260101-aa22", "answered")
+    assert (form["id"], form["status"]) == ("20260101-aa22", "answered")
     assert [event["type"] for event in form["events"]] == [kind for kind, _ in told]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import suppress
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from secondlook.cli import runs_keeping
 from secondlook.cli.call import Call, Common, command
 from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
 from secondlook.errors import RunError, RunMissing, UsageError
@@ -29,9 +29,12 @@ Examples:
   secondlook runs show last --events   every step of it
   secondlook runs resume last          take up one that was stopped
   secondlook runs remove 20261115-4f   forget one
+  secondlook runs export --all -o all.jsonl   take them elsewhere
+  secondlook runs prune --keep 100     remove the oldest
 
 \b
-`runs.keep` sets how many are kept; 0 keeps none (docs/settings.md).
+`runs.keep` sets how many are kept, 0 keeps none; `runs.keep_days` how long
+(docs/settings.md).
 """
 LIST_EXAMPLES = """\
 \b
@@ -86,6 +89,7 @@ def register(app: typer.Typer) -> None:
     group.command("show", epilog=SHOW_EXAMPLES)(show)
     group.command("resume", epilog=RESUME_EXAMPLES)(resume)
     group.command("remove", epilog=REMOVE_EXAMPLES)(remove)
+    runs_keeping.register(group)
     app.add_typer(group, name="runs")
 
 
@@ -96,7 +100,9 @@ def list_(call: Call, *, limit: LimitOption = 20) -> None:
     with suppress(RunMissing), _opened(call) as store:  # none has been recorded yet
         found = store.list(limit)
     if call.as_json:
-        print_json({"runs": [asdict(item) for item in found]})
+        from secondlook.memory.exporting import summary_form
+
+        print_json({"runs": [summary_form(item) for item in found]})
     elif is_terminal(sys.stdout):
         _print_table(found)
     else:
@@ -214,9 +220,10 @@ def _opened(call: Call) -> RunStore:
 
 def _show_events(call: Call, found: StoredRun, happened: Sequence[Event]) -> None:
     if call.as_json:
-        about = {name: getattr(found, name) for name in ("run", "created", "workflow", "status")}
+        from secondlook.memory.exporting import summary_form
+
         told = [event.model_dump(mode="json") for event in happened]
-        print_json({**about, "question": found.question, "events": told})
+        print_json({**summary_form(found), "events": told})
         return
     call.say(f"{_local(found.created)}  {one_line(found.question)}  ({found.status})\n")
     for event in happened:

@@ -92,6 +92,11 @@ class Recorder:
         self._written(run, lambda store: store.leave(run), None)
         self._let_go(run)
 
+    def discard(self, run: str) -> None:
+        """Forget a run that turned out not to be one."""
+        self._written(run, lambda store: store.remove(run), None)
+        self._active.pop(run, None)
+
     def journal(self, run: str) -> Journal:
         return _BoundJournal(self, run)
 

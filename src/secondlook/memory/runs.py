@@ -139,8 +139,9 @@ class RunStore:
     ) -> None:
         """Begin a run, or take up one that was interrupted. Of several that reach for one run, one
         gets it; the others are told by `RunTaken`."""
-        request_json = json.dumps(request or {}, default=str)
-        row = (run, storable(question), workflow, created, request_json)
+        asked = storable(question)
+        row = (run, asked, workflow, created, json.dumps(request or {}, default=str))
+        about = {"question": asked, "workflow": workflow, "request": request or {}}
         with self._database.transaction("NORMAL") as db:
             now = self._database.now()
             begun = db.execute(
@@ -149,7 +150,7 @@ class RunStore:
                 (*row, self._process, now),
             )
             if not begun.rowcount:
-                take_up(db, run, process=self._process, now=now)
+                take_up(db, run, about, process=self._process, now=now)
         self._heartbeat.add(run)
 
     def append(self, event: Event) -> None:
@@ -283,6 +284,11 @@ class RunStore:
         statement = "SELECT id, passage FROM passages WHERE run = ? AND id IN"
         rows = select_in(self._database, statement, ids, run)
         return {row["id"]: json.loads(row["passage"]) for row in rows}
+
+    def kept(self, run: str) -> list[dict[str, Any]]:
+        """All that was kept of passages that no library holds."""
+        statement = "SELECT passage FROM passages WHERE run = ? ORDER BY id"
+        return [json.loads(row["passage"]) for row in self._database.select(statement, run)]
 
     def spent(self, run: str) -> Usage:
         """What the run took so far, by its journal and events, for `Ledger.restore`."""
