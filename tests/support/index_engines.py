@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from secondlook.retrieval.index.lance import LanceIndex
+from secondlook.retrieval.index.milvus import MilvusIndex
 from secondlook.retrieval.index.port import Entry
+from tests.support import milvus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,10 +25,26 @@ if TYPE_CHECKING:
 
 DIMENSIONS = 8
 
+
+def _milvus(path: Path, dimensions: int) -> MilvusIndex:
+    name = milvus.name_for(path)
+    return MilvusIndex.open(milvus.address(), name, dimensions=dimensions, create=True)
+
+
 ENGINES: dict[str, Callable[[Path, int], Index]] = {
     "lance": lambda path, dimensions: LanceIndex.open(path, dimensions=dimensions, create=True),
+    "milvus": _milvus,
 }
 """How to open each engine's index in a folder, making it if need be."""
+SLOW = {"milvus"}
+"""Engines whose server for tests is a hundred times slower than the one for work."""
+COUNTS_WORDLESS = {"milvus"}
+"""Engines whose BM25 counts passages without any term among all passages."""
+DISKS: dict[str, Callable[[Path], Path]] = {
+    "lance": lambda path: path,
+    "milvus": lambda _: milvus.folder(),
+}
+"""The folder under which an index that was opened at a path keeps its bytes."""
 
 DOCUMENTS = ("plain", "it's", "''; --", 'q"uo\\te', "日本語", "a b\tc", "%25;x", "é" * 40, "{}")
 LABELS = ("lang=en", "who=O'Brien", 'tag="x"', "путь=/a\\b", "k=")

@@ -22,13 +22,18 @@ K1, B = 1.2, 0.75
 
 class ReferenceBm25:
     """BM25 by the book over a fixed collection: every statistic is of what is held now.
-    Documents without any term do not count, as in Lucene."""
+    Documents without any term do not count, as in Lucene, unless `wordless` says so."""
 
     def __init__(
-        self, documents: Mapping[str, Sequence[str]], *, only: Collection[str] | None = None
+        self,
+        documents: Mapping[str, Sequence[str]],
+        *,
+        only: Collection[str] | None = None,
+        wordless: bool = False,
     ) -> None:
         """With `only`, it can score queries of these terms and no others: that saves memory."""
-        documents = {id_: terms for id_, terms in documents.items() if terms}
+        if not wordless:
+            documents = {id_: terms for id_, terms in documents.items() if terms}
         self.ids = list(documents)
         lengths = np.array([len(terms) for terms in documents.values()], dtype=np.float64)
         mean = lengths.mean() if len(lengths) else 1.0
@@ -60,7 +65,8 @@ class ReferenceBm25:
 class Oracle:
     """An index that cannot be wrong, and is too slow to use."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, wordless: bool = False) -> None:
+        self._wordless = wordless
         self.entries: dict[str, Entry] = {}
         self.held: dict[str, Vectors] = {}
         self._bm25: ReferenceBm25 | None = None
@@ -92,7 +98,8 @@ class Oracle:
     def lexical(self, terms: Sequence[str], where: Filter = EVERYTHING) -> list[Scored]:
         """Every allowed entry that scores, best first; statistics are of the whole library."""
         if self._bm25 is None:
-            self._bm25 = ReferenceBm25({id_: held.terms for id_, held in self.entries.items()})
+            held = {id_: entry.terms for id_, entry in self.entries.items()}
+            self._bm25 = ReferenceBm25(held, wordless=self._wordless)
         scores = dict(zip(self._bm25.ids, self._bm25.scores(terms).tolist(), strict=True))
         allowed = self.allowed(where)
         return _ranked({id_: scores[id_] for id_ in allowed if scores.get(id_, 0) > 0}, 5)

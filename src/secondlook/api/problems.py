@@ -34,6 +34,7 @@ _STATUS: tuple[tuple[type[errors.SecondlookError], int], ...] = (
     (errors.RunStoreAway, 503),
     (errors.LibraryMissing, 404),
     (errors.LibraryBusy, 503),
+    (errors.LibraryUnreachable, 503),
     (errors.LibraryError, 500),
     (errors.LimitExceeded, 413),
     (errors.Unsupported, 415),

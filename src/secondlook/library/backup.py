@@ -28,6 +28,12 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
     import zstandard
 
     manifest = manifests.read(library)
+    if manifest.index != manifests.EMBEDDED:
+        raise LibraryError(
+            f"the passages of {str(library)!r} lie in Milvus, so one file cannot hold all of it",
+            hint="back Milvus up by its own means together with the library's folder; or "
+            'secondlook rebuild with library.index = "embedded" brings the passages back first',
+        )
     generation = manifests.generation_folder(library, manifest.generation)
     partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
     try:

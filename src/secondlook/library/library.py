@@ -100,8 +100,8 @@ class Library:
             if not create:
                 raise
             manifest = create_library(folder, chosen)
-        check_compatible(folder, manifest, chosen.embedding.model)
-        manifest, stores = open_current(folder, manifest)
+        check_compatible(folder, manifest, chosen)
+        manifest, stores = open_current(folder, manifest, chosen)
         library = cls(folder, chosen, manifest, stores)
         library._recover_if_free()
         return library
@@ -504,7 +504,7 @@ class Library:
             modified = manifest_time(self.path)
             if modified == self._manifest_time:
                 return False
-            manifest, stores = open_current(self.path, manifests.read(self.path))
+            manifest, stores = open_current(self.path, manifests.read(self.path), self.settings)
             # Other threads may be in the midst of the old ones: they are closed at the end.
             self._retired.append(self._stores)
             self._manifest, self._stores = manifest, stores

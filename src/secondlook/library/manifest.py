@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FILE_NAME = "library.json"
+EMBEDDED = "embedded"
 _RESTORE = (
     "restore a backup (secondlook restore FILE), or add the documents to a new library "
     "(--library PATH)"
@@ -39,6 +40,9 @@ class Manifest:
     generation: int = 1
     """Which catalog and index are in use. A rebuild makes the next pair and switches here."""
     created: str = ""
+    index: str = EMBEDDED
+    """Where the passages lie: `embedded`, in this library's folder, or `milvus:NAME`, in
+    collections of that name at the server that the settings say."""
     format: int = FORMAT
 
 

@@ -31,15 +31,15 @@ def chosen_library(path: str | Path | None, settings: Settings | None) -> tuple[
     return settings, folder
 
 
-def open_current(folder: Path, manifest: Manifest) -> tuple[Manifest, Stores]:
+def open_current(folder: Path, manifest: Manifest, settings: Settings) -> tuple[Manifest, Stores]:
     """The stores in use, also when a rebuild switches while they are being opened."""
     try:
-        return manifest, open_stores(folder, manifest)
+        return manifest, open_stores(folder, manifest, settings.library)
     except LibraryError:
         newer = manifests.read(folder)
         if newer.generation == manifest.generation:
             raise
-        return newer, open_stores(folder, newer)
+        return newer, open_stores(folder, newer, settings.library)
 
 
 def create_library(folder: Path, settings: Settings) -> Manifest:
@@ -51,7 +51,7 @@ def create_library(folder: Path, settings: Settings) -> Manifest:
             manifest = fresh_manifest(
                 settings, load_embedder_for(settings, settings.embedding.model)
             )
-            open_stores(folder, manifest, create=True).catalog.close()
+            open_stores(folder, manifest, settings.library, create=True).catalog.close()
             manifests.write(folder, manifest)
             return manifest
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secondlook.library import indices
 from secondlook.library import manifest as manifests
 from secondlook.library.catalog import Catalog
 from secondlook.library.prepare import prepare, version_of_parser
@@ -40,13 +41,14 @@ def rebuild(
     progress: Callable[[Progress], None],
 ) -> Manifest:
     old = manifests.generation_in_use(library)
+    old_index = str(manifests.read_raw(library).get("index", manifests.EMBEDDED))
     manifest = fresh_manifest(settings, embedder, generation=old + 1)
     folder = manifests.generation_folder(library, manifest.generation)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
         _copy_catalog(manifests.generation_folder(library, old), folder)
-        stores = open_stores(library, manifest, create=True)
+        stores = open_stores(library, manifest, settings.library, create=True)
         try:
             _fill(stores, manifest, embedder, progress)
             stores.index.compact()
@@ -55,7 +57,10 @@ def rebuild(
         manifests.write(library, manifest)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
+        indices.forget(manifest.index, manifest.generation, settings.library)
         raise
+    # Who still reads the old one follows to the new one at the first error.
+    indices.forget(old_index, old, settings.library)
     return manifest
 
 

@@ -4,47 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, LibraryMissing
+from secondlook.errors import LibraryError, LibraryFormat
+from secondlook.library import indices
 from secondlook.library import manifest as manifests
 from secondlook.library.catalog import Catalog
 from secondlook.library.change import Stores
-from secondlook.library.guarded import REBUILD, GuardedIndex, explained
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.library.tables import TableStore
 from secondlook.library.texts import TextStore
 from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.retrieval.analyse import ANALYSER_VERSION, language_name
 from secondlook.retrieval.chunk import CHUNKER_VERSION, ChunkOptions
-from secondlook.retrieval.index.lance import LanceIndex
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.library.manifest import Manifest
     from secondlook.reading.port import Embedder
-    from secondlook.settings import Settings
+    from secondlook.settings import LibrarySettings, Settings
 
 
-def open_stores(library: Path, manifest: Manifest, *, create: bool = False) -> Stores:
+def open_stores(
+    library: Path, manifest: Manifest, chosen: LibrarySettings, *, create: bool = False
+) -> Stores:
     folder = manifests.generation_folder(library, manifest.generation)
     if create:
         folder.mkdir(parents=True, exist_ok=True)
     catalog = Catalog(folder / "catalog.db", create=create)
     try:
-        index = _open_index(folder / "index", manifest, create=create)
+        index = indices.open_index(library, manifest, chosen, create=create)
     except BaseException:
         catalog.close()
         raise
     return Stores(catalog, TextStore(library / "texts"), index, TableStore(library / TABLES))
-
-
-def _open_index(folder: Path, manifest: Manifest, *, create: bool) -> GuardedIndex:
-    try:
-        with explained(folder):
-            index = LanceIndex.open(folder, dimensions=manifest.dimensions, create=create)
-    except LibraryMissing as error:
-        raise LibraryDamaged(f"the index {str(folder)!r} is missing", hint=REBUILD) from error
-    return GuardedIndex(index, folder)
 
 
 def make_folder(library: Path) -> None:
@@ -80,12 +72,15 @@ def fresh_manifest(settings: Settings, embedder: Embedder, *, generation: int = 
         chunk_overlap=chunking.overlap,
         generation=generation,
         created=manifests.now(),
+        index=indices.fresh(settings.library),
     )
 
 
-def check_compatible(library: Path, manifest: Manifest, configured: str) -> None:
+def check_compatible(library: Path, manifest: Manifest, settings: Settings) -> None:
     """Queries must be analysed and embedded as the passages were. The default embedder gives way
     to the library's own; another one that was configured on purpose is refused."""
+    configured = settings.embedding.model
+    indices.check(library, manifest, settings.library)
     if manifest.analyser != str(ANALYSER_VERSION):
         raise LibraryFormat(
             f"the library at {str(library)!r} was made by another version of the text analysis",

@@ -27,6 +27,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "sentence-transformers": ("sentence-transformers",),
     "analyst": ("matplotlib", "pandas", "plotly", "scikit-learn", "scipy", "statsmodels"),
     "mcp": ("mcp",),
+    "milvus": ("pymilvus",),
     "telemetry": ("opentelemetry-sdk", "prometheus-client"),
 }
 _SECONDS_TO_ANSWER = 1.5

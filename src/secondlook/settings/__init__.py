@@ -115,7 +115,15 @@ _LISTS = frozenset(
     for name, field in model.model_fields.items()
     if field.annotation == tuple[str, ...]
 )
-_NOT_SHOWN = frozenset({"embedding.api_key_env", "serve.token_env", "runs.store"})
+_NOT_SHOWN = frozenset(
+    {
+        "embedding.api_key_env",
+        "library.index",
+        "library.index_token_env",
+        "serve.token_env",
+        "runs.store",
+    }
+)
 """What holds a secret, or may by mistake."""
 ENV_NAMES: dict[str, str] = {
     f"{ENV_PREFIX}{key.replace('.', '_').upper()}": key for key in KEYS

@@ -43,6 +43,18 @@ class LibrarySettings(Section):
         default="english",
         description="Language whose stemming and stop words the lexical index uses.",
     )
+    index: str = Field(
+        default="embedded",
+        pattern=r"^(embedded|milvus:https?://[^\s/@?#]+(/[A-Za-z_][A-Za-z0-9_]*)?/?)$",
+        description="Where passages are held and searched: `embedded`, in the library's folder, or "
+        "`milvus:http://HOST:PORT` with `/DATABASE` where it is not the default one.",
+    )
+    index_token_env: str = Field(
+        default="MILVUS_TOKEN",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Name of the environment variable that holds USER:PASSWORD or a token for "
+        "Milvus; never the secret itself.",
+    )
 
 
 class EmbeddingSettings(Section):

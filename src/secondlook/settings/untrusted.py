@@ -9,7 +9,7 @@ import re
 from urllib.parse import urlsplit
 
 _ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
-_SENDING = frozenset({"embedding", "models", "web"})
+_SENDING = frozenset({"embedding", "library", "models", "web"})
 """Sections that say where a person's text may be sent."""
 _OPENING = frozenset({"web.enable_web_search", "web.allow_private"})
 _SERVING = {
@@ -26,6 +26,8 @@ def why_refused(key: str, value: object) -> str | None:
         return "may name only a service on this machine"
     if key in _OPENING and value is True:
         return "may not open the way to the network"
+    if key == "library.path" and str(value).startswith("s3:"):
+        return "may not name a library that is not on this machine"
     if key == "runs.store":
         return "may not say where your questions are recorded"
     return _SERVING.get(section)

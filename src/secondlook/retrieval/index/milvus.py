@@ -1,0 +1,326 @@
+"""Milvus, for libraries that one machine cannot hold: the same port, on a server of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from secondlook.errors import LibraryBusy, LibraryError, LibraryFormat, LibraryMissing
+from secondlook.retrieval.index import milvus_rows as rows
+from secondlook.retrieval.index.checking import checked_vectors, distinct_ids
+from secondlook.retrieval.index.hits import best, ranked
+from secondlook.retrieval.index.milvus_head import Head, HeadLog
+from secondlook.retrieval.index.milvus_server import PARTITIONS, Server
+from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, IndexStats, Scored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from secondlook.retrieval.index.port import Vectors
+
+T = TypeVar("T")
+
+REWRITTEN_UP_TO = 200_000
+"""Passages that `compact` writes anew, which makes ranking by words exact. A larger collection is
+compacted by the server, unless it is to be purged."""
+_PROBED = 128
+"""Partitions that a search looks into unless it must be exact."""
+_ATTEMPTS = 100
+"""Of a read while commits come in between: each is another chance."""
+_NAMES_AT_ONCE = 1000
+_MANY_COMMITS = 32
+_FEW_ROWS = 200
+_NOTICEABLE = 0.15
+_HEADS = "_head"
+_REBUILD = "secondlook rebuild makes it anew from the stored texts"
+
+
+class MilvusIndex:
+    """Implements the `Index` port on collections whose names begin with `name`. Threads may share
+    one; processes open their own. That there is one writer at a time is the library's business."""
+
+    def __init__(self, server: Server, name: str, head: Head) -> None:
+        self._server = server
+        self._name = name
+        self._dimensions = head.dimensions
+        self._log = HeadLog(server, name + _HEADS)
+        self._writing = threading.Lock()
+        self._known = head
+        self._counted: tuple[Head, dict[str, int]] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        address: str,
+        name: str,
+        *,
+        dimensions: int,
+        token: str | None = None,
+        create: bool = False,
+    ) -> Self:
+        """Open the index `name` at a server, or with `create` make it there if need be."""
+        server = Server(address, token=token)
+        head = _existing(server, name)
+        if head is None:
+            if not create:
+                raise LibraryMissing(f"Milvus at {server.address} holds no index {name!r}")
+            head = _created(server, name, dimensions)
+        if head.dimensions != dimensions:
+            raise LibraryFormat(
+                f"The index {name!r} holds vectors of {head.dimensions} dimensions, "
+                f"not {dimensions}",
+                hint="Open it with the embedder that made it, or build the library anew.",
+            )
+        server.load(head.collection)
+        return cls(server, name, head)
+
+    def add(
+        self, entries: Sequence[Entry], vectors: Vectors, *, replacing: Collection[str] = ()
+    ) -> None:
+        replaced = {entry.document for entry in entries} | set(replacing)
+        ids = distinct_ids(entries)
+        checked = checked_vectors(vectors, len(entries), self._dimensions)
+        with self._writing:
+            head = self._ready()
+            made = rows.rows(entries, checked, commit=head.commit + 1)
+            self._server.insert(head.collection, made)
+            self._commit(head, added=len(made), gone=self._doomed(head, replaced, ids))
+
+    def delete(self, documents: Collection[str]) -> None:
+        with self._writing:
+            head = self._ready()
+            if gone := self._doomed(head, documents, ()):
+                self._commit(head, added=0, gone=gone)
+
+    def dense(
+        self, vector: Vectors, k: int, where: Filter = EVERYTHING, *, exact: bool = False
+    ) -> list[Scored]:
+        query = checked_vectors(vector.reshape(1, -1), 1, self._dimensions)[0].tolist()
+
+        def probe(head: Head, limit: int, partitions: int) -> list[tuple[str, float]]:
+            expression = _both(head, where)
+            return self._server.search(
+                head.collection, "vector", query, limit, expression, nprobe=partitions
+            )
+
+        def search(head: Head, limit: int) -> list[Scored]:
+            found = [] if exact else probe(head, limit, _PROBED)
+            if len(found) < limit:  # a filter may leave little in the partitions that were probed
+                found = probe(head, limit, PARTITIONS)
+            return ranked(found, digits=6)
+
+        return self._reading(lambda head: best(lambda limit: search(head, limit), k, where))
+
+    def lexical(self, terms: Sequence[str], k: int, where: Filter = EVERYTHING) -> list[Scored]:
+        query = rows.tokens(terms)
+        if not query:
+            return []
+
+        def search(head: Head, limit: int) -> list[Scored]:
+            expression = _both(head, where)
+            found = self._server.search(head.collection, "weights", query, limit, expression)
+            # Milvus Lite tells BM25 as a negative distance, Milvus as a score.
+            scores = ((id_, abs(score)) for id_, score in found)
+            return [hit for hit in ranked(scores, digits=5) if hit.score > 0]
+
+        return self._reading(lambda head: best(lambda limit: search(head, limit), k, where))
+
+    def fetch(self, ids: Sequence[str]) -> list[Entry]:
+        held = self._held(ids, rows.ENTRY_FIELDS)
+        return [rows.entry(held[id_]) for id_ in ids if id_ in held]
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        import numpy as np
+
+        held = self._held(ids, ("id", "vector"))
+        return {id_: np.asarray(row["vector"], dtype=np.float32) for id_, row in held.items()}
+
+    def documents(self) -> dict[str, int]:
+        def count(head: Head) -> tuple[Head, dict[str, int]]:
+            if self._counted is not None and self._counted[0].shows_what(head):
+                return self._counted
+            pages = self._server.pages(head.collection, head.visible, ["document"])
+            return head, dict(Counter(row["document"] for page in pages for row in page))
+
+        self._counted = self._reading(count)
+        return dict(self._counted[1])
+
+    def stats(self) -> IndexStats:
+        held, head = self.documents(), self._newest()
+        due = _why_compact(head)
+        return IndexStats(
+            passages=sum(held.values()),
+            documents=len(held),
+            # Milvus does not tell: what the vectors and keys take at least.
+            bytes=head.rows * (4 * self._dimensions + 32),
+            compact_due=bool(due),
+            why_compact=due,
+        )
+
+    def compact(self, *, purge: bool = False) -> None:
+        """Milvus deletes the files of a dropped collection when its own garbage collection comes
+        to them; until then bytes of what was purged stay on its disks, out of anybody's reach."""
+        with self._writing:
+            head = self._ready()
+            if purge or head.rows <= REWRITTEN_UP_TO:
+                self._rewrite(head)
+            else:
+                self._server.flush(head.collection)
+                self._server.compact(head.collection)
+                self._log.write(head.rewritten(head.collection))
+
+    # Writing
+
+    def _ready(self) -> Head:
+        """The head, with everything finished or undone that a killed writer left."""
+        head = self._newest()
+        self._server.delete(head.collection, f"commit > {head.commit}")
+        return self._cleared(head) if head.gone else head
+
+    def _doomed(
+        self, head: Head, documents: Collection[str], ids: Collection[str]
+    ) -> tuple[int, ...]:
+        """Keys of the rows that documents of these names hold, or that have one of these ids."""
+        keys: set[int] = set()
+        named = [("document_key", text) for text in sorted(documents)]
+        for part in _parts([*named, *(("id_key", text) for text in sorted(ids))]):
+            either = " or ".join(
+                rows.any_of(field, [text for kind, text in part if kind == field])
+                for field in ("document_key", "id_key")
+            )
+            expression = f"{head.visible} and ({either})"
+            for page in self._server.pages(head.collection, expression, ["key"]):
+                keys.update(row["key"] for row in page)
+        return tuple(sorted(keys))
+
+    def _commit(self, head: Head, *, added: int, gone: tuple[int, ...]) -> None:
+        if not added and not gone:
+            return
+        after = head.after(added=added, gone=gone)
+        self._log.write(after)
+        if gone:
+            self._cleared(after)
+
+    def _cleared(self, head: Head) -> Head:
+        self._server.delete_keys(head.collection, head.gone)
+        cleared = head.cleared()
+        self._log.write(cleared)
+        return cleared
+
+    def _rewrite(self, head: Head) -> None:
+        """All rows that count in a new collection, then the head points there."""
+        fresh = _following(head.collection)
+        self._server.drop(fresh)
+        self._server.create_rows(fresh, self._dimensions)
+        for page in self._server.pages(head.collection, head.visible, rows.STORED_FIELDS):
+            self._server.insert(fresh, page)
+        self._server.flush(fresh)
+        self._log.write(head.rewritten(fresh))
+        for other in self._server.names(f"{self._name}_"):
+            if other not in {fresh, self._log.collection}:
+                self._server.drop(other)
+
+    # Reading
+
+    def _newest(self) -> Head:
+        head = self._log.read()
+        if head is None:
+            raise LibraryFormat(
+                f"Milvus at {self._server.address} holds no index {self._name!r} any more",
+                hint=_REBUILD,
+            )
+        return head
+
+    def _reading(self, read: Callable[[Head], T]) -> T:
+        """What `read` finds at the newest commit. The head is looked at afterwards: if it moved
+        meanwhile, rows may have been deleted that the read should have seen, so it is done again.
+        """
+        head = self._known
+        for _ in range(_ATTEMPTS):
+            try:
+                found = read(head)
+            except LibraryError:
+                newest = self._newest()
+                if newest.shows_what(head):
+                    raise
+            else:
+                newest = self._newest()
+                if newest.shows_what(head):
+                    return found
+            self._known = head = newest
+        raise LibraryBusy(
+            f"the index {self._name!r} changes faster than it can be read", hint="try again"
+        )
+
+    def _held(self, ids: Sequence[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+        def read(head: Head) -> dict[str, dict[str, Any]]:
+            found = {}
+            for part in _parts(sorted(set(ids))):
+                expression = f"{head.visible} and {rows.any_of('id_key', part)}"
+                for row in self._server.query(head.collection, expression, fields):
+                    found[row["id"]] = row
+            return found
+
+        return self._reading(read) if ids else {}
+
+
+def _existing(server: Server, name: str) -> Head | None:
+    heads = name + _HEADS
+    if not server.has(heads):
+        return None
+    if "said" not in server.fields(heads):
+        raise LibraryFormat(
+            f"the collection {heads!r} at {server.address} is not one of ours",
+            hint="give the library another database: library.index = "
+            '"milvus:http://HOST:PORT/DATABASE"',
+        )
+    server.load(heads)
+    head = HeadLog(server, heads).read()
+    if head is not None and not server.has(head.collection):
+        raise LibraryFormat(
+            f"the collection {head.collection!r} at {server.address} is missing", hint=_REBUILD
+        )
+    return head
+
+
+def _created(server: Server, name: str, dimensions: int) -> Head:
+    """The head comes last: until it is there, nothing is."""
+    head = Head(turn=1, collection=f"{name}_1", commit=0, dimensions=dimensions)
+    server.drop(head.collection)
+    server.create_rows(head.collection, dimensions)
+    if not server.has(name + _HEADS):
+        server.create_heads(name + _HEADS)
+    HeadLog(server, name + _HEADS).write(head)
+    return head
+
+
+def drop(address: str, name: str, *, token: str | None = None) -> None:
+    """Forget an index; does nothing where there is none."""
+    server = Server(address, token=token)
+    for collection in server.names(f"{name}_"):
+        server.drop(collection)
+
+
+def _following(collection: str) -> str:
+    name, _, serial = collection.rpartition("_")
+    return f"{name}_{int(serial) + 1}"
+
+
+def _both(head: Head, where: Filter) -> str:
+    return " and ".join([head.visible, *rows.predicate(where)])
+
+
+def _parts(named: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(named), _NAMES_AT_ONCE):
+        yield named[start : start + _NAMES_AT_ONCE]
+
+
+def _why_compact(head: Head) -> str:
+    if head.commits > _MANY_COMMITS:
+        return f"{head.commits} small commits are not merged yet"
+    if head.added > _FEW_ROWS and head.added > _NOTICEABLE * head.rows:
+        return f"{head.added} of {head.rows} passages came since the last compaction"
+    if head.removed > _FEW_ROWS and head.removed > _NOTICEABLE * head.rows:
+        return f"{head.removed} deleted passages may still count in the ranking by words"
+    return ""

@@ -1,0 +1,147 @@
+"""What is particular to the Milvus engine: its server, its names, its errors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from secondlook.errors import (
+    LibraryFormat,
+    LibraryMissing,
+    LibraryUnreachable,
+    SettingsError,
+    UsageError,
+)
+from secondlook.retrieval.index import milvus_rows
+from secondlook.retrieval.index.milvus import MilvusIndex, drop
+from secondlook.retrieval.index.milvus_server import Server
+from secondlook.retrieval.index.port import Entry
+from tests.support import milvus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOBODY = "http://127.0.0.1:9"
+"""The port of a service that throws everything away, and that no machine offers any more."""
+
+
+def opened(path: Path, *, dimensions: int = 8, create: bool = True) -> MilvusIndex:
+    return MilvusIndex.open(
+        milvus.address(), milvus.name_for(path), dimensions=dimensions, create=create
+    )
+
+
+def vectors(count: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    rows = np.random.default_rng(0).standard_normal((count, 8))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_a_server_that_is_away_is_named_and_may_be_tried_again() -> None:
+    with pytest.raises(LibraryUnreachable, match=r"127\.0\.0\.1:9 does not answer") as caught:
+        MilvusIndex.open(NOBODY, "x", dimensions=8, token="root:s3cret")  # noqa: S106
+    assert caught.value.retryable
+    assert "s3cret" not in f"{caught.value!r}{caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://root:s3cret@host:19530", "host:19530", "", "http://host:1/a/b", "ftp://h"]
+)
+def test_an_address_that_is_none_is_refused_without_being_shown(address: str) -> None:
+    with pytest.raises(UsageError, match="http://HOST:PORT") as caught:
+        Server(address)
+    assert "s3cret" not in f"{caught.value!r}{caught.value.hint}"
+
+
+def test_without_its_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pymilvus", None)
+    with pytest.raises(SettingsError, match="not installed") as caught:
+        Server("http://127.0.0.1:19530")
+    assert "secondlook[milvus]" in (caught.value.hint or "")
+
+
+def test_opening_nothing_says_so_and_makes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(LibraryMissing, match="holds no index"):
+        opened(tmp_path, create=False)
+    assert Server(milvus.address()).names(milvus.name_for(tmp_path)) == []
+
+
+def test_other_dimensions_are_refused(tmp_path: Path) -> None:
+    opened(tmp_path)
+    with pytest.raises(LibraryFormat, match="8 dimensions, not 16"):
+        opened(tmp_path, dimensions=16)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    log, head = index._log, index._newest()
+    row = {"key": 10**9, "turn": head.turn + 1, "part": 0, "parts": 1, "unused": [1.0, 0.0]}
+    said = json.dumps({"format": 2, "news": True})
+    index._server.insert(log.collection, [row | {"said": said}])
+    with pytest.raises(LibraryFormat, match="format 2"):
+        opened(tmp_path)
+
+
+def test_a_collection_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    server, name = Server(milvus.address()), milvus.name_for(tmp_path)
+    server.create_rows(f"{name}_head", 8)
+    with pytest.raises(LibraryFormat, match="not one of ours"):
+        opened(tmp_path)
+    assert server.has(f"{name}_head")
+
+
+def test_rows_that_were_dropped_under_an_index_are_told(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    index._server.drop(index._newest().collection)
+    with pytest.raises(LibraryFormat, match="missing"):
+        opened(tmp_path)
+    drop(milvus.address(), milvus.name_for(tmp_path))
+    with pytest.raises(LibraryFormat, match="any more"):
+        index.documents()
+
+
+def test_what_a_killed_writer_left_is_not_seen_and_goes_with_the_next_commit(
+    tmp_path: Path,
+) -> None:
+    index = opened(tmp_path)
+    head = index._newest()
+    half = milvus_rows.rows([Entry("a", "d", "t", ("t",), 0, 1)], vectors(1), commit=1)
+    index._server.insert(head.collection, half)
+    assert index.documents() == {}
+    assert index.lexical(["t"], 5) == index.dense(vectors(1)[0], 5) == index.fetch(["a"]) == []
+    index.add([Entry("b", "e", "t", ("t",), 0, 1)], vectors(1))
+    assert index.documents() == {"e": 1}
+    assert [hit.id for hit in index.lexical(["t"], 5)] == ["b"]
+
+
+def test_many_documents_go_in_one_commit(tmp_path: Path) -> None:
+    """What a head says of them is longer than one field of Milvus."""
+    index = opened(tmp_path)
+    head = index._newest()
+    index._log.write(head.after(added=0, gone=tuple(range(1 << 40, (1 << 40) + 9000))))
+    assert len(index._newest().gone) == 9000
+    index.add([Entry("b", "e", "t", ("t",), 0, 1)], vectors(1))
+    assert index._newest().gone == ()
+    assert index.documents() == {"e": 1}
+
+
+def test_a_passage_that_does_not_fit_is_refused_before_anything_changes(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    long = Entry("b", "e", "é" * 40_000, ("t",), 0, 1)
+    with pytest.raises(UsageError, match="65,535 bytes"):
+        index.add([long], vectors(1))
+    assert index.documents() == {}
+
+
+@pytest.mark.parametrize(
+    "term", ["a b", "zz", "zzz", "Running", "naïve", "検索", "\n", "'", "x" * 300, "\uff11", "a1"]
+)
+def test_any_term_is_one_token_and_comes_back(term: str) -> None:
+    joined = milvus_rows.tokens([term, "next"])
+    assert joined.isascii()
+    assert joined == joined.lower()
+    assert len(joined.split()) == 2
+    assert milvus_rows.terms_of(joined) == (term, "next")
