@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from secondlook.state import DraftData, Scope, StepData
 
 log = logging.getLogger(__name__)
+_SECONDS_TO_TELL = 2.0
+"""To look up what stands behind the best answer so far."""
 
 
 async def failed(watched: Watched, error: Exception, scope: Scope) -> Answer:
@@ -66,8 +68,10 @@ async def _failed(
     }
     if best := _best_so_far(state, error):
         # What broke the run may break its evidence too: then there is nothing to show for it.
+        # And who is late already waits no longer for a library that does not come back.
         with contextlib.suppress(Exception):
-            return await _told(context, state, {**whole, "draft": best})
+            async with asyncio.timeout(_SECONDS_TO_TELL):
+                return await _told(context, state, {**whole, "draft": best})
     return await _told(context, state, whole)
 
 

@@ -71,7 +71,7 @@ async def complete(
         else:
             raise ModelTimeout(f"{chat.spec!r} did not answer within {request.timeout:g} s")
     finally:
-        await _stop(answering, overflowing)
+        await _stop(answering, overflowing, patience=_patience(request.timeout))
     first = result.first_token_seconds
     if first is None and stream.began is not None:
         first = stream.began - started
@@ -129,11 +129,16 @@ def _cut_off(stream: Stream, tokens_in: int) -> ChatResult:
     return ChatResult(text, "length", tokens_in, approximate_tokens(text))
 
 
-async def _stop(*tasks: asyncio.Future[Any]) -> None:
+def _patience(timeout: float | None) -> float:
+    """Who has little time to answer has little to end: a run may be waiting for its last step."""
+    return _PATIENCE if timeout is None else min(_PATIENCE, _GRACE_SHARE * timeout)
+
+
+async def _stop(*tasks: asyncio.Future[Any], patience: float) -> None:
     """Cancel what still runs and let it clean up, but do not wait for one that refuses to."""
     for task in tasks:
         task.cancel()
-    await asyncio.wait(tasks, timeout=_PATIENCE)
+    await asyncio.wait(tasks, timeout=patience)
     for task in tasks:
         if task.done() and not task.cancelled():
             task.exception()  # seen, so that nobody is told it was never looked at
