@@ -69,9 +69,11 @@ async def replan(state: ToReplan, runtime: Runtime[Context]) -> Replanning:
 async def _decided(context: Context, state: ToReplan) -> _Decision:
     if why := _used_up(context, state):
         return _Decision(None, why)
-    if context.ledger.must_end(_NODE):
+    over = context.ledger.must_end(_NODE)
+    if over and (standing(state["plan"]) or context.ledger.remaining_seconds(final=False) == 0):
         return _Decision(None, "the budget or the time ran out")
-    if not context.models.serves("plan") or is_in_parts(state["plan"]):
+    # Where nothing stands yet, what is set aside still pays for one more try.
+    if over or not context.models.serves("plan") or is_in_parts(state["plan"]):
         return await _by_code(context, state)
     aim = Aim(state["question"], tuple(state.get("issues") or ()))
     told = records(state["plan"], {item["id"]: item["title"] for item in state["found"]})

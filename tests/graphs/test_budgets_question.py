@@ -1,0 +1,262 @@
+"""The budget of one question: what it is, what is kept of it for the answer, and what is said when
+it is used up."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.app import Secondlook
+from secondlook.app.affording import last_call, ledger_for, with_budget
+from secondlook.app.cut_short import told_of_cut
+from secondlook.errors import BudgetExceeded, UsageError
+from secondlook.memory.ledger import Caps
+from secondlook.models import Models
+from secondlook.settings import BudgetSettings
+from secondlook.verify.report import Report
+from secondlook.verify.wording import check_wording
+from tests.support.analyst_hostile import WildLibrary
+from tests.support.analyst_wild import WildDesk, WildOpening
+from tests.support.auto import TITLES
+from tests.support.budgets import some_moods
+from tests.support.corrective_hostile import REPLIES
+from tests.support.engine import QUESTION, WordShelf, passages_of, settings_of
+from tests.support.function_model import FunctionModel, no_pause
+from tests.support.research import CodeShelf
+from tests.support.research_clerk import honest
+from tests.support.research_world import SIMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secondlook.answer import Answer
+    from secondlook.models import ChatRequest
+    from secondlook.settings import Settings
+
+SPEC = "openai:gpt-4o-mini"
+"""One whose price is known."""
+FEW = "To allow more: --max-calls or budget.calls."
+
+
+class _Library(WildLibrary):
+    def documents(self, **_: Any) -> tuple[Any, ...]:
+        return TITLES
+
+
+def _models(settings: Settings, model: FunctionModel) -> Models:
+    return Models(settings, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
+
+
+def _asked(
+    reply: Callable[[ChatRequest], Any],
+    question: str = QUESTION,
+    *,
+    workflow: str = "linear",
+    shelf: Any = None,
+    budget: dict[str, float] | None = None,
+    **sections: dict[str, Any],
+) -> tuple[Answer, FunctionModel]:
+    settings = settings_of(
+        runs={"keep": 0},
+        models={"default": SPEC, "retries": 0},
+        **{"research": {"enable_memory": False}, **sections},
+    )
+    model = FunctionModel(reply, spec=SPEC)
+    library: Any = _Library(settings, shelf or WordShelf())
+    library.laid_out = WildDesk("customers", random.Random(1), ("",))
+    engine = Secondlook(library, settings=settings, models=_models(settings, model))
+    engine._sandbox = WildOpening(random.Random(1))  # type: ignore[assignment]
+    return asyncio.run(engine.aask(question, workflow=workflow, budget=budget)), model
+
+
+def _honest(request: ChatRequest) -> Any:
+    return REPLIES["honest"](request, random.Random(3))
+
+
+# What it is
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "holds"),
+    [
+        ({}, {"calls": 3}, {"calls": 3}),
+        ({"calls": 2}, {"calls": 3}, {"calls": 2}),
+        ({"calls": 5, "seconds": 9.0}, {"calls": 3}, {"calls": 3, "seconds": 9.0}),
+        ({"tokens": 100}, {"tokens": 0}, {"tokens": 100}),
+        ({"money": 0.5}, {"money": 0.1, "seconds": 1e9}, {"money": 0.1, "seconds": 1e9}),
+        ({"calls": 2}, None, {"calls": 2}),
+    ],
+)
+def test_a_question_may_take_less_than_the_settings_allow_and_never_more(
+    own: dict[str, float], asked: dict[str, float] | None, holds: dict[str, float]
+) -> None:
+    settings = with_budget(settings_of(budget=own), asked)
+    assert settings.budget == BudgetSettings.model_validate(holds)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"calls": -1},
+        {"calls": 1.5},
+        {"calls": True},
+        {"money": math.nan},
+        {"seconds": math.inf},
+        {"tokens": "many"},
+        {"dollars": 1},
+        [("calls", 1, 2)],
+        7,
+    ],
+)
+def test_what_is_no_budget_is_told(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="this is no budget") as caught:
+        with_budget(settings_of(), wrong)
+    assert "calls, tokens, money and seconds" in (caught.value.hint or "")
+
+
+# What is kept for the answer
+
+
+@pytest.mark.parametrize(
+    ("workflow", "question", "shelf", "reply", "node"),
+    [
+        ("linear", QUESTION, None, _honest, "answer"),
+        ("adaptive", QUESTION, None, _honest, "answer"),
+        ("corrective", QUESTION, None, _honest, "answer"),
+        ("research", SIMPLE, CodeShelf(), honest, "answer"),
+        ("summary", "summarise the survey", None, _honest, "summarise"),
+        ("auto", QUESTION, None, _honest, "answer"),
+    ],
+)
+def test_the_only_call_is_the_one_that_answers(
+    workflow: str,
+    question: str,
+    shelf: Any,
+    reply: Callable[[ChatRequest], Any],
+    node: str,
+) -> None:
+    """Whatever else a workflow would ask a model before or after it."""
+    answer, model = _asked(
+        reply,
+        question,
+        workflow=workflow,
+        shelf=shelf,
+        budget={"calls": 1},
+        corrective={"grader": "llm-batch", "grounded_judge": "llm", "useful_judge": "llm"},
+    )
+    assert [line.node for line in answer.usage.by_node] == [node]
+    assert len(model.requests) == 1
+    assert answer.claims
+    if answer.stop_reason != "answered":
+        assert (answer.status, answer.stop_reason) == ("partial", "budget")
+        assert FEW in answer.text
+
+
+def test_an_analysis_keeps_its_call_for_the_code() -> None:
+    def reply(request: ChatRequest) -> Any:
+        return some_moods(random.Random(5), "analyst")[0](request, random.Random(5))
+
+    answer, _ = _asked(
+        reply,
+        "Which customers are unlike the others, and why?",
+        workflow="analyst",
+        budget={"calls": 1},
+        analyst={"enable_grammar": False, "requirements": "model", "explain": "model"},
+    )
+    assert [line.node for line in answer.usage.by_node] == ["code"]
+
+
+def test_evidence_is_cut_to_what_can_be_paid_for() -> None:
+    many = passages_of([(f"paper{at}", _long(at)) for at in range(8)])
+    whole, free = _asked(_honest, shelf=WordShelf(held=many))
+    for share in (0.9, 0.6, 0.3):
+        cap = 256 + int(share * whole.usage.tokens_in)
+        answer, model = _asked(_honest, shelf=WordShelf(held=many), budget={"tokens": cap})
+        assert (answer.method, answer.stop_reason) == ("generative", "answered")
+        assert answer.usage.tokens_in <= cap - 256
+        assert len(_told(model)) < len(_told(free))
+
+
+def _long(at: int) -> str:
+    words = " ".join(f"w{at}x{number}" for number in range(60))
+    return f"Berth {at} is the deepest berth 4 of all, at {at}.5 metres. {words}."
+
+
+def _told(model: FunctionModel) -> str:
+    return model.requests[0].messages[-1].content
+
+
+def test_what_is_kept_grows_with_what_the_workflow_asks_at_last() -> None:
+    settings = settings_of(models={"default": SPEC})
+    models = _models(settings, FunctionModel(_honest, spec=SPEC))
+    sizes = {
+        name: last_call(settings, models, name, QUESTION, Caps(tokens=10**6))
+        for name in ("linear", "research", "summary", "analyst", "auto")
+    }
+    assert all(size is not None and size.price is not None for size in sizes.values())
+    tokens = {name: sum(size[:2]) for name, size in sizes.items() if size is not None}
+    assert tokens["linear"] < tokens["research"] < tokens["auto"]
+    assert tokens["analyst"] < tokens["linear"]
+    assert last_call(settings, models, "linear", QUESTION, Caps()) is None
+    none = settings_of(models={"default": "none"})
+    assert last_call(none, Models(none), "linear", QUESTION, Caps(tokens=5)) is None
+
+
+def test_models_are_waited_for_a_little_less_than_the_whole_time() -> None:
+    settings = settings_of(budget={"seconds": 20.0})
+    ledger = ledger_for(settings, Models(settings), "linear", QUESTION)
+    assert ledger.caps.seconds == 19.0
+    assert ledger.remaining_seconds(final=False) == pytest.approx(14.25, abs=0.2)
+
+
+# What is said
+
+
+def test_a_price_that_is_unknown_is_told_with_what_to_do() -> None:
+    settings = settings_of(runs={"keep": 0}, models={"default": "openai:nobody-knows"})
+    model = FunctionModel(_honest, spec="openai:nobody-knows")
+    library: Any = WildLibrary(settings, WordShelf())
+    engine = Secondlook(library, settings=settings, models=_models(settings, model))
+    answer = asyncio.run(engine.aask(QUESTION, workflow="linear", budget={"money": 0.5}))
+    assert model.requests == []
+    assert (answer.status, answer.stop_reason, answer.method) == ("partial", "budget", "extractive")
+    assert "a price is unknown, so a cap of 0.5 US dollars cannot be kept" in answer.text
+    assert "models.prices" in answer.text
+
+
+def test_without_an_answer_it_says_that_more_would_have_been_tried() -> None:
+    answer, _ = _asked(_honest, "which composer wrote the opera", budget={"tokens": 5})
+    assert (answer.status, answer.stop_reason) == ("failed", "budget")
+    assert answer.text.startswith("No answer: the budget ran out.")
+    assert answer.text.endswith("To allow more: --max-tokens or budget.tokens.)")
+
+
+def test_what_is_said_is_known_to_whoever_checks_it() -> None:
+    answer, _ = _asked(_honest, budget={"tokens": 5})
+    report = Report()
+    check_wording(answer, report)
+    assert report.problems == []
+    assert not any("Cut short" in str(note) for note in report.notes)
+
+
+def test_a_run_that_was_taken_up_again_still_says_it() -> None:
+    """Its ledger is new; the warning of what was refused before is not."""
+    answer, _ = _asked(_honest, budget={"tokens": 5})
+    before = answer.model_copy(
+        update={"status": "answered", "stop_reason": "answered", "text": "It is so [1]."}
+    )
+    told = told_of_cut(before, None, BudgetSettings(tokens=5))
+    assert (told.status, told.stop_reason) == ("partial", "budget")
+    assert "may take 5 tokens" in told.text
+    whole = before.model_copy(update={"warnings": ()})
+    assert told_of_cut(whole, None, BudgetSettings(tokens=5)) == whole
+
+
+def test_where_nothing_was_found_the_budget_is_not_to_blame() -> None:
+    refusal = BudgetExceeded("no", cap="calls")
+    answer, _ = _asked(_honest, shelf=WordShelf(held=[]))
+    assert told_of_cut(answer, refusal, BudgetSettings(calls=1)) == answer
