@@ -113,3 +113,33 @@ def test_libraries_by_name(tmp_path: Path) -> None:
         assert both.get("/api/ready").json()["libraries"] == ["default", "papers"]
     with pytest.raises(LibraryMissing, match="is stopping"):
         libraries.engine("papers")
+
+
+def test_a_budget_that_is_too_small_ends_with_an_answer_that_says_so(client: TestClient) -> None:
+    reply = ask(client, budget={"seconds": 1e-6})
+    assert reply.status_code == 200
+    answer = reply.json()
+    assert (answer["status"], answer["stop_reason"]) == ("failed", "deadline")
+    assert "To allow more: --timeout or budget.seconds." in answer["text"]
+    assert ask(client, budget={"calls": 3, "money": 0.5}).json()["status"] == "answered"
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"calls": 0},
+        {"calls": -1},
+        {"calls": 1.5},
+        {"calls": True},
+        {"seconds": 0},
+        {"money": "1"},
+        {"tokens": 10**40},
+        {"dollars": 1},
+        [3],
+        "much",
+    ],
+)
+def test_what_is_no_budget_is_refused(client: TestClient, budget: Any) -> None:
+    reply = ask(client, budget=budget)
+    assert reply.status_code == 422
+    assert "budget" in reply.text

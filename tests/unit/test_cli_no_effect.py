@@ -61,8 +61,8 @@ def test_a_person_is_told(
 
 
 def loaded(path: Path, **texts: str) -> Any:
-    names = ("preset", "workflow", "model", "k", "web", "timeout", "max_risk")
-    unset: dict[str, Any] = dict.fromkeys(names)
+    names = ("preset", "workflow", "model", "k", "web", "max_risk")
+    unset: dict[str, Any] = {**dict.fromkeys(names), "budget": {}}
     call = Call(path, quiet=False, as_json=False, debug=False)
     return load_for_asking(call, **unset, texts=texts)
 
