@@ -163,6 +163,8 @@ class RunMissing(RunError):
 class RunStopped(RunError):
     """Not an end: `secondlook runs resume` goes on with it."""
 
+    exit_code = 143
+
 
 class RunTaken(RunError):
     exit_code = 2

@@ -90,6 +90,11 @@ class Libraries:
             return self._engines[name]
         return await asyncio.to_thread(self.engine, name)
 
+    def drain(self) -> None:
+        """Every run finishes the step that it is at, and is left there."""
+        for engine in (*self._engines.values(), *self._without_web.values()):
+            engine.drain()
+
     async def aclose(self) -> None:
         """On the loop that the engines worked on: their models belong to it."""
         self._closed = True

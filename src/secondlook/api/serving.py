@@ -133,6 +133,7 @@ class Server(uvicorn.Server):
         self._served = served
         self._started = started
         self._warming: asyncio.Task[None] | None = None
+        self._drains = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -141,13 +142,17 @@ class Server(uvicorn.Server):
             self._started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._drains:
+            await asyncio.to_thread(self._served.runs.drain)
         await asyncio.to_thread(self._served.runs.stop)
         await asyncio.to_thread(self._served.jobs.close)
         await super().shutdown(sockets=sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            self._served.runs.hurry()  # told twice
         if sig == signal.SIGTERM:
-            self.should_exit = True  # an orderly end: nothing is raised after it
+            self._drains = self.should_exit = True  # an orderly end: nothing is raised after it
         else:
             super().handle_exit(sig, frame)
 

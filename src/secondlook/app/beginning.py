@@ -22,15 +22,18 @@ from secondlook.app.requests import (
 )
 from secondlook.app.run import Run
 from secondlook.app.tables import handed_over, workflow_for
+from secondlook.errors import BudgetExceeded
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.nodes.consider import summed_up_without_risk
 from secondlook.nodes.considering.summing import summary_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from secondlook.app.affording import Budget
     from secondlook.library import Library
+    from secondlook.memory.journal import Journal
+    from secondlook.memory.ledger import Ledger
     from secondlook.models import Models
     from secondlook.nodes.stand_alone import StandAlone, Turn
     from secondlook.retrieval.index.port import Filter
@@ -53,6 +56,8 @@ class Ask:
     budget: Budget | None = None
     run: str | None = None
     caller: Mapping[str, Any] | None = None
+    created: str | None = None
+    """When it was asked, ISO 8601; None = now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class Beginning:
     library: Library
     settings: Settings
     models: Models
+    journal: Callable[[str], Journal]
+    """Of a run, by its id."""
 
     async def run_of(self, ask: Ask) -> Run:
         question, workflow = with_choices(ask.question, ask.choices, ask.workflow, self.settings)
@@ -74,21 +81,23 @@ class Beginning:
         risk = await self._checked_risk(ask.max_risk)
         where = self.library.scope(filters=ask.filters, documents=ask.documents)
         earlier = () if leant_on else ask.earlier
-        worked_on = await made_stand_alone(self.models, ledger, chosen, question, earlier)
+        name = ask.run or run_name()
+        worked_on = await made_stand_alone(
+            self.models, ledger, chosen, question, earlier, run=name, journal=self.journal(name)
+        )
         scope = _scope(where)
         if chosen == SUMMARY:
             scope = self._summed(worked_on.asked, scope)
             worked_on = worked_on if risk is None else _without_risk(worked_on)
-        name = ask.run or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}"
         return Run(
             id=name,
             question=question,
             workflow=chosen,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created=ask.created or now(),
             scope=scope,
             worked_on=worked_on,
             max_risk=risk,
-            handed=await self._handed(tables, name),
+            handed=await self._handed(tables, name, ledger),
             caller=dict(ask.caller or {}),
             budget=None if ask.budget is None else settings.budget,
             ledger=ledger,
@@ -96,16 +105,39 @@ class Beginning:
 
     async def _checked_risk(self, max_risk: float | None) -> float | None:
         risk = with_risk(self.settings, max_risk).answer.max_risk
-        await asyncio.to_thread(check_risk, self.library, risk)
+        if risk is not None:
+            await asyncio.to_thread(check_risk, self.library, risk)
         return risk
 
-    async def _handed(self, tables: object, run: str) -> Any:
-        return await asyncio.to_thread(handed_over, tables, run, self.library, self.settings)
+    async def _handed(self, tables: object, run: str, ledger: Ledger) -> Any:
+        """Who has nothing to hand over waits for no thread: all may be at what nobody waits for."""
+        if tables is None:
+            return None
+        try:
+            async with asyncio.timeout(ledger.remaining_seconds()):
+                return await asyncio.to_thread(
+                    handed_over, tables, run, self.library, self.settings
+                )
+        except TimeoutError as late:
+            raise BudgetExceeded(
+                "the tables were not read before the time for this question was over",
+                cap="seconds",
+                hint="give it more with --timeout or budget.seconds (0 = no cap)",
+            ) from late
 
     def _summed(self, asked: str, scope: Scope) -> Scope:
         """Who chose the workflow by its name is believed that a summary is wanted."""
         titles = titles_within(self.library)
         return summary_scope(asked, scope, titles, certain=True) or scope
+
+
+def run_name() -> str:
+    """One that nobody guesses."""
+    return f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}"
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _scope(where: Filter) -> Scope:

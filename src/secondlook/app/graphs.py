@@ -13,8 +13,7 @@ from secondlook.graphs.registry import workflow as workflow_named
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
+    from secondlook.memory.whole_writes import WholeWrites
     from secondlook.settings import Settings
 
 _SHAPES_NO_GRAPH = {"library", "runs", "budget", "serve"}
@@ -32,7 +31,7 @@ class Graphs:
         self._settings = settings
         self._shape = settings.model_dump_json(exclude=_SHAPES_NO_GRAPH)
 
-    def ready(self, workflow: str, saver: AsyncSqliteSaver | None) -> Any:
+    def ready(self, workflow: str, saver: WholeWrites | None) -> Any:
         """The compiled graph. With a checkpointer it is a copy that shares all but that."""
         graph = self._compiled(workflow)
         return graph if saver is None else graph.copy({"checkpointer": saver})

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from secondlook.context import Titled
     from secondlook.library import Library
+    from secondlook.memory.journal import Journal
     from secondlook.memory.ledger import Ledger
     from secondlook.models import Models
     from secondlook.nodes.stand_alone import Turn
@@ -127,7 +128,14 @@ def _checked(choices: Mapping[str, str] | Sequence[str]) -> list[str]:
 
 
 async def made_stand_alone(
-    models: Models, ledger: Ledger, workflow: str, question: str, earlier: Sequence[Turn]
+    models: Models,
+    ledger: Ledger,
+    workflow: str,
+    question: str,
+    earlier: Sequence[Turn],
+    *,
+    run: str = "",
+    journal: Journal | None = None,
 ) -> StandAlone:
     """The question as it reads without the turns before it. What that takes counts as the run's,
     and leaves room for the answer."""
@@ -135,12 +143,16 @@ async def made_stand_alone(
         return StandAlone(question)
     apart = parsed(question)
     if apart.choices:  # they are no part of what leans on earlier turns
-        made = await made_stand_alone(models, ledger, workflow, apart.stem, earlier)
+        made = await made_stand_alone(
+            models, ledger, workflow, apart.stem, earlier, run=run, journal=journal
+        )
         return replace(made, asked=rendered(made.asked, apart.choices))
     from secondlook.memory.journal import MemoryJournal
     from secondlook.nodes.condense import condense
 
-    asker = models.asker(run="", workflow=workflow, ledger=ledger, journal=MemoryJournal())
+    asker = models.asker(
+        run=run, workflow=workflow, ledger=ledger, journal=journal or MemoryJournal()
+    )
     return await condense(asker, question, earlier)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from secondlook.answer import Usage
+from secondlook.answer import Step, Trouble
 from secondlook.app.affording import ledger_for, with_budget
 from secondlook.app.requests import with_risk
 from secondlook.app.tables import handed_to
@@ -16,8 +16,10 @@ from secondlook.settings import BudgetSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from secondlook.answer import Usage
     from secondlook.app.tables import Handed
     from secondlook.memory.ledger import Ledger
+    from secondlook.memory.runs import StoredRun
     from secondlook.models import Models
     from secondlook.settings import RunSettings, Settings
     from secondlook.state import Scope
@@ -53,7 +55,6 @@ class Run:
             return self.ledger
         ledger = ledger_for(settings, models, self.workflow, self.worked_on.asked)
         ledger.restore(spent(self.id))
-        ledger.restore(self.worked_on.usage.model_copy(update={"seconds": 0.0}))
         return ledger
 
     def let_go(self) -> None:
@@ -61,8 +62,8 @@ class Run:
             self.handed.close()
 
 
-def interrupted(runs: RunSettings, run: str) -> Run:
-    """A recorded run that stopped before its answer, to be taken up."""
+def interrupted(runs: RunSettings, run: str) -> StoredRun:
+    """A recorded run that stopped before its answer."""
     from secondlook.memory.runs import RunStore
 
     with RunStore.of(runs, create=False) as store:
@@ -71,6 +72,13 @@ def interrupted(runs: RunSettings, run: str) -> Run:
         raise UsageError(
             f"run {stored.run!r} is finished", hint=f"secondlook runs show {stored.run}"
         )
+    return stored
+
+
+def taken_up(stored: StoredRun, runs: RunSettings) -> Run | None:
+    """To go on with; None where it had not begun."""
+    if "scope" not in stored.request:
+        return None
     return Run(
         id=stored.run,
         question=stored.question,
@@ -81,13 +89,17 @@ def interrupted(runs: RunSettings, run: str) -> Run:
         resumed=True,
         max_risk=stored.request.get("max_risk"),
         handed=handed_to(stored.run, runs),
+        caller=stored.request.get("caller") or {},
         budget=_budget_of(stored.request),
     )
 
 
 def _worked_on(question: str, request: Mapping[str, Any]) -> StandAlone:
-    usage = Usage.model_validate(request.get("before", {}))
-    return StandAlone(request.get("asked", question), usage=usage)
+    return StandAlone(
+        request.get("asked", question),
+        steps=tuple(Step.model_validate(one) for one in request.get("steps", ())),
+        warnings=tuple(Trouble.model_validate(one) for one in request.get("warnings", ())),
+    )
 
 
 def _budget_of(request: Mapping[str, Any]) -> BudgetSettings | None:

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from secondlook.app.beginning import Ask, Beginning
+from secondlook.app.beginning import Ask, Beginning, now, run_name
 from secondlook.app.draining import Draining
 from secondlook.app.graphs import Graphs
 from secondlook.app.journaled import JournaledSandbox, JournaledWeb
 from secondlook.app.kept import RunKept
 from secondlook.app.loop import LoopThread
 from secondlook.app.memory import own_memory
+from secondlook.app.noted import ask_of, plain_ask
 from secondlook.app.pages import RunPages
 from secondlook.app.requests import (
     calibration_file,
     chosen_settings,
     titles_within,
+    usual_workflow,
 )
-from secondlook.app.run import Run, interrupted
+from secondlook.app.run import Run, interrupted, taken_up
 from secondlook.app.sandboxes import OneSandbox
 from secondlook.app.tables import desk_of
 from secondlook.app.visits import current_visit
 from secondlook.app.working import Work
 from secondlook.context import Context
+from secondlook.errors import SecondlookError
 from secondlook.events import Answered, Event
 from secondlook.memory.calls import Calls
 from secondlook.memory.recorder import Recorder
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from secondlook.app.affording import Budget
     from secondlook.library import Library
     from secondlook.memory.answers import AnswerMemory
+    from secondlook.memory.runs import StoredRun
     from secondlook.nodes.stand_alone import Turn
     from secondlook.retrieval.web import WebSearch
     from secondlook.settings import Settings
@@ -206,10 +211,12 @@ class Secondlook:
             earlier=earlier,
             max_risk=max_risk,
             budget=budget,
-            run=run,
+            run=run or run_name(),
             caller=caller,
+            created=now(),
         )
-        begun = await Beginning(self.library, self.settings, self._models).run_of(ask)
+        self._note(ask)
+        begun = await self._begun(ask)
         try:
             async with aclosing(self._run(begun)) as events:
                 async for event in events:
@@ -226,10 +233,21 @@ class Secondlook:
 
     async def aresume_stream(self, run: str) -> AsyncGenerator[Event]:
         """`aresume`, with what happens on the way."""
-        taken_up = await asyncio.to_thread(interrupted, self.settings.runs, run)
-        async with aclosing(self._run(taken_up)) as events:
+        stored = await asyncio.to_thread(interrupted, self.settings.runs, run)
+        again = taken_up(stored, self.settings.runs) or await self._begun_again(stored)
+        async with aclosing(self._run(again)) as events:
             async for event in events:
                 yield event
+
+    def note(self, question: str, *, run: str, **options: Any) -> None:
+        """Record a question that must wait for its turn, so that it can be resumed if its turn
+        never comes. Options are those of `astream`."""
+        ask = Ask(question=question, run=run, created=now(), **options)
+        self._note(ask)
+
+    def unnote(self, run: str) -> None:
+        """Nobody works on it, and nobody waits for it any more."""
+        self._recorder.leave(run)
 
     def drain(self) -> None:
         """Let each run finish the step that it is at, and leave it there: whoever waits for its
@@ -237,6 +255,39 @@ class Secondlook:
         self._draining.ask()
 
     # How it is done
+
+    def _note(self, ask: Ask) -> None:
+        self._recorder.start(
+            ask.run or "",
+            question=ask.question,
+            workflow=ask.workflow or usual_workflow(self.settings),
+            created=ask.created or "",
+            request={
+                "ask": plain_ask(ask),
+                "caller": dict(ask.caller or {}),
+                "settings": self.settings.model_dump(mode="json"),
+            },
+        )
+
+    async def _begun(self, ask: Ask, *, again: bool = False) -> Run:
+        beginning = Beginning(self.library, self.settings, self._models, self._recorder.journal)
+        try:
+            return await beginning.run_of(ask)
+        except BaseException as error:
+            if isinstance(error, SecondlookError) and not again:
+                self._recorder.discard(ask.run or "")  # it is none that could be taken up
+            else:
+                self._recorder.leave(ask.run or "")
+            raise
+
+    async def _begun_again(self, stored: StoredRun) -> Run:
+        """A run that was stopped before it had begun."""
+        ask = ask_of(stored)
+        self._note(ask)
+        begun = await self._begun(ask, again=True)
+        if begun.ledger is not None:
+            begun.ledger.restore(self._recorder.spent(stored.run))
+        return replace(begun, resumed=True)
 
     async def _run(self, run: Run) -> AsyncGenerator[Event]:
         """The work goes on in a task of its own, so that a deadline can end it at any point."""

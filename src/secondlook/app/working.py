@@ -61,7 +61,7 @@ class Work:
         context = self.context(run)
         watched = Watched(context)
         tell(RunStarted(run=run.id, question=run.question, workflow=run.workflow))
-        for event in run.worked_on.events(run.id):
+        for event in () if run.resumed else run.worked_on.events(run.id):
             tell(event)
         try:
             answer = await self._answered(run, watched, tell)
@@ -74,6 +74,7 @@ class Work:
             update={"steps": watched.all_steps(), "usage": context.ledger.usage()}
         )
         answer = self.recorder.finish(answer, at=watched.seconds)
+        await self._forget(run)  # not before the answer is safe: until then it is gone on from
         answered = Answered(run=run.id, at=watched.seconds, answer=answer)
         self.observer.see(answered)
         hear(answered)
@@ -89,7 +90,8 @@ class Work:
                 "asked": run.worked_on.asked,
                 "max_risk": run.max_risk,
                 "caller": run.caller,
-                "before": run.worked_on.usage.model_dump(mode="json"),
+                "steps": [step.model_dump(mode="json") for step in run.worked_on.steps],
+                "warnings": [one.model_dump(mode="json") for one in run.worked_on.warnings],
                 "settings": run.settings(self.settings).model_dump(mode="json"),
             },
         )
@@ -107,7 +109,6 @@ class Work:
                 saver = await self._saver(run, held)
                 control = held.enter_context(self.draining.control())
                 await self._follow(run, watched, tell, saver, control)
-            await self._forget(run)
             return Answer.model_validate(watched.state["answer"])
         except GraphDrained as drained:
             raise RunStopped(

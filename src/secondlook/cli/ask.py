@@ -311,11 +311,12 @@ def answer_live(
     call: Call, engine: Secondlook, question: str, *, trace: bool, **options: Any
 ) -> Answer:
     """The answer; what happens on the way is shown as it happens."""
+    from secondlook.cli.draining import draining
     from secondlook.cli.watching import watched
 
     try:
         starting = "reading the tables" if options.get("tables") else "starting"
-        with watched(call, trace=trace, starting=starting) as see:
+        with draining(engine), watched(call, trace=trace, starting=starting) as see:
             for event in engine.stream(question, **options):
                 see(event)
                 if event.type == "answered":

@@ -5,6 +5,7 @@
 2    the command or a setting is wrong
 130  stopped with Ctrl-C
 141  the reader of our output went away (`| head`)
+143  told to end (SIGTERM) while a question was worked on: it can be taken up
 """
 
 from __future__ import annotations

@@ -145,6 +145,7 @@ def resume(call: Call, *, run: RunArgument) -> int:
     from secondlook.app import Secondlook
     from secondlook.app.tables import handed_to
     from secondlook.cli.ask import show_answer
+    from secondlook.cli.draining import draining
     from secondlook.library.passing import library_or_passing
     from secondlook.settings import Settings
 
@@ -157,10 +158,12 @@ def resume(call: Call, *, run: RunArgument) -> int:
     settings = Settings.model_validate_json(json.dumps(found.request.get("settings", {})))
     settings = settings.model_copy(update={"runs": call.load().settings.runs})
     call.say(f"{_local(found.created)}  {one_line(found.question)}\n")
-    may_pass = handed_to(found.run, settings.runs) is not None
+    noted = found.request.get("ask") or {}
+    may_pass = handed_to(found.run, settings.runs) is not None or bool(noted.get("tables"))
     with (
         library_or_passing(settings, may_pass=may_pass) as library,
         Secondlook(library, settings=library.settings) as engine,
+        draining(engine),
     ):
         answer = engine.resume(found.run)
     show_answer(call, answer)

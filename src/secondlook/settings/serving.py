@@ -56,6 +56,11 @@ class ServeSettings(Section):
     queue: int = Field(
         default=100, ge=0, description="Questions that may wait; one more is refused (429)."
     )
+    drain_seconds: float = Field(
+        default=20.0,
+        ge=0,
+        description="Told to end (SIGTERM), seconds for each question to finish the step it is at.",
+    )
     max_upload_mb: int = Field(
         default=200, ge=1, le=100_000, description="Megabytes that one upload may have in all."
     )
@@ -99,5 +104,5 @@ class ServeSettings(Section):
 
 def _absolute(key: str, path: str) -> None:
     # A server's working folder is an accident: nothing may depend on it.
-    if not (path.startswith("~") or Path(path).is_absolute()):
+    if not (path.startswith(("~", "s3://")) or Path(path).is_absolute()):
         raise ValueError(f"{key} has {path!r}, which is neither absolute nor begins with ~")

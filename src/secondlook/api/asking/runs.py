@@ -19,7 +19,7 @@ from secondlook.api.asking.log import EventLog
 from secondlook.api.asking.record import Record
 from secondlook.api.problems import Problem, problem_of
 from secondlook.app.loop import LoopThread
-from secondlook.errors import RunMissing, UsageError
+from secondlook.errors import RunMissing, RunStopped, SecondlookError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -36,6 +36,8 @@ MOST_KEPT_BYTES: Final = 64 * 1024 * 1024
 _LONGEST_WAIT = 60
 _SHARE_OF_THE_LAST = 0.2
 """In the running mean of what a run takes."""
+_LOOKS = 0.1
+"""Seconds between two looks at whether to hurry."""
 _PATIENCE = 5.0
 """Seconds that runs may take to put things away once they are stopped."""
 
@@ -56,6 +58,7 @@ class Runs:
         self._kept: OrderedDict[str, tuple[LiveRun, int]] = OrderedDict()
         self._usual_seconds = 1.0
         self._stopped = False
+        self._hurried = threading.Event()
 
     # Asking
 
@@ -87,7 +90,12 @@ class Runs:
         if live is not None and (not live.ended or live.answer is not None):
             raise _not_interrupted(run, live.status)
         stored = self.record.find(run)
-        if stored is not None and stored.status != "interrupted":
+        # What was cancelled here a moment ago may not be put down as such yet.
+        if (
+            stored is not None
+            and stored.status != "interrupted"
+            and (live is None or stored.answer)
+        ):
             raise _not_interrupted(run, stored.status)
         if live is None and stored is None:
             raise _missing(run)
@@ -164,6 +172,7 @@ class Runs:
             if live in self._waiting:
                 self._waiting.remove(live)
                 live.stop(why)
+                self.work.submit(self._unnoted(live))
                 self._keep(live)
                 self._tell_positions()
             elif not live.ended:
@@ -184,12 +193,29 @@ class Runs:
                 )
             self._kept.pop(run, None)
         stored = self.record.find(run)
-        if stored is not None and stored.status == "running":
+        if stored is not None and stored.status == "running" and live is None:
             raise _not_ours(run)
         if stored is not None:
             self.record.remove(run)
         elif live is None:
             raise _missing(run)
+
+    def drain(self) -> None:
+        """The server is to end: no run is begun, and each that is worked on finishes its step, if
+        that does not take too long. What then goes on is for `stop`. Call it in a thread."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running.values())
+        self._libraries.drain()
+        deadline = time.monotonic() + self._settings.serve.drain_seconds
+        for live in running:
+            while not (live.put_away.wait(_LOOKS) or self._hurried.is_set()):
+                if time.monotonic() > deadline:
+                    return
+
+    def hurry(self) -> None:
+        """Whoever ends the server does not want to wait."""
+        self._hurried.set()
 
     def stop(self) -> None:
         """The server ends: what is worked on is left so that it can be taken up."""
@@ -227,7 +253,24 @@ class Runs:
             live.begin_again()
             self._waiting.append(live)
             self._admit()
+            if live.status == "queued" and not live.resumed:
+                self.work.submit(self._noted(live))
         return live
+
+    async def _noted(self, live: LiveRun) -> None:
+        """A run that waits is recorded, so that it can be taken up if this process dies. On the
+        loop of the runs and in one go: it cannot begin meanwhile."""
+        ask = live.ask
+        with contextlib.suppress(SecondlookError):  # told when its turn comes
+            engine = await self._libraries.aengine(ask.library, web=ask.web)
+            if live.status == "queued":
+                engine.note(ask.question, run=live.id, **ask.options())
+
+    async def _unnoted(self, live: LiveRun) -> None:
+        with contextlib.suppress(SecondlookError):
+            engine = await self._libraries.aengine(live.ask.library, web=live.ask.web)
+            if live.ended:
+                engine.unnote(live.id)
 
     def _too_many(self) -> Problem:
         seconds = self._usual_seconds * (len(self._waiting) + 1) / self._at_once
@@ -262,6 +305,8 @@ class Runs:
             async with aclosing(self._events(live)) as events:
                 async for event in events:
                     live.see(event)
+        except RunStopped:
+            live.stopping = SERVER_STOPS
         except Exception as error:  # noqa: BLE001  # whoever asked is told, whatever it was
             problem = problem_of(error)
         finally:

@@ -1,0 +1,197 @@
+"""Runs that are told to stop, and questions whose turn never came: all of them are taken up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.answer import ResultTable
+from secondlook.app import Secondlook
+from secondlook.app.beginning import Ask
+from secondlook.app.journaled import JournaledSandbox, JournaledWeb
+from secondlook.app.noted import ask_of, plain_ask
+from secondlook.errors import RunStopped, UsageError
+from secondlook.memory.calls import Calls
+from secondlook.memory.journal import MemoryJournal
+from secondlook.memory.runs import RunStore, StoredRun
+from secondlook.nodes.stand_alone import Turn
+from secondlook.retrieval.web import WebPassage
+from secondlook.sandbox import Figure, Frame, Outcome, Supplied
+from tests.support.engine import QUESTION, WordShelf, settings_of
+from tests.support.function_model import FunctionModel, models_of
+from tests.support.research import FakeLibrary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from secondlook.models import ChatRequest
+    from secondlook.settings import Settings
+
+RUN = "20261116-0123456789ab"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return settings_of(runs={"path": tmp_path / "runs.db", "keep": 20})
+
+
+def engine_of(settings: Settings, reply: Callable[[ChatRequest], str]) -> Secondlook:
+    library: Any = FakeLibrary(settings, WordShelf())
+    return Secondlook(library, settings=settings, models=models_of(FunctionModel(reply)))
+
+
+def stored(settings: Settings, run: str = RUN) -> StoredRun:
+    with RunStore.of(settings.runs, create=False) as store:
+        return store.get(run)
+
+
+def told(request: ChatRequest) -> str:
+    return "Berth 4 remains the deepest berth, at 7.8 metres [1]."
+
+
+@pytest.mark.parametrize("workflow", ["linear", "corrective"])
+def test_a_run_that_is_drained_finishes_its_step_and_goes_on_from_there(
+    settings: Settings, workflow: str
+) -> None:
+    with engine_of(settings, told) as engine:
+        whole = engine.ask(QUESTION, workflow=workflow)
+    asked: list[ChatRequest] = []
+
+    def draining(request: ChatRequest) -> str:
+        asked.append(request)
+        engine.drain()
+        return told(request)
+
+    with engine_of(settings, draining) as engine, pytest.raises(RunStopped) as stopped:
+        engine.ask(QUESTION, workflow=workflow, run=RUN)
+    assert f"runs resume {RUN}" in (stopped.value.hint or "")
+    assert len(asked) == 1, "no further step was begun"
+    assert stored(settings).status == "interrupted"
+    with engine_of(settings, told) as engine:
+        answer = engine.resume(RUN)
+    assert (answer.text, answer.status) == (whole.text, whole.status)
+    assert [step.node for step in answer.steps] == [step.node for step in whole.steps]
+    assert answer.usage.calls == whole.usage.calls
+
+
+def test_a_drained_engine_begins_nothing_and_loses_nothing(settings: Settings) -> None:
+    with engine_of(settings, told) as engine:
+        engine.drain()
+        with pytest.raises(RunStopped):
+            engine.ask(QUESTION, run=RUN, workflow="linear")
+    with engine_of(settings, told) as engine:
+        assert engine.resume(RUN).status == "answered"
+
+
+def test_where_nothing_is_stored_a_run_goes_on_to_its_answer(tmp_path: Path) -> None:
+    silent = settings_of(runs={"path": tmp_path / "runs.db", "keep": 0})
+    with engine_of(silent, told) as engine:
+        engine.drain()
+        assert engine.ask(QUESTION, workflow="linear").status == "answered"
+
+
+def test_a_question_whose_turn_never_came_is_resumed(settings: Settings) -> None:
+    with engine_of(settings, told) as engine:
+        engine.note(QUESTION, run=RUN, workflow="linear", caller={"after": "x"})
+        assert stored(settings).question == QUESTION
+        engine.unnote(RUN)
+    assert stored(settings).status == "interrupted"
+    with engine_of(settings, told) as engine:
+        answer = engine.resume(RUN)
+    assert (answer.run, answer.status, answer.workflow) == (RUN, "answered", "linear")
+    assert stored(settings).request["caller"] == {"after": "x"}
+
+
+def test_a_question_that_cannot_be_carried_out_leaves_no_run(settings: Settings) -> None:
+    with engine_of(settings, told) as engine, pytest.raises(UsageError):
+        engine.ask("  ", run=RUN)
+    with RunStore.of(settings.runs) as store:
+        assert store.list() == []
+
+
+def test_what_was_asked_is_read_back_as_it_was(tmp_path: Path) -> None:
+    table = ResultTable(columns=("a",), rows=((1,),), total_rows=1)
+    ask = Ask(
+        question="and then?",
+        choices=["yes", "no"],
+        workflow="research",
+        filters={"year": 2021},
+        documents=["d1"],
+        tables={"sales": tmp_path / "sales.csv"},
+        earlier=(Turn("before?", short="b", titles=("T",), table=table),),
+        max_risk=0.1,
+        budget={"calls": 3},
+        run=RUN,
+        caller={"library": "default"},
+        created="2026-11-16T10:00:00+00:00",
+    )
+    request = {"ask": plain_ask(ask), "caller": ask.caller}
+    kept = StoredRun(
+        run=RUN,
+        created=ask.created or "",
+        workflow="research",
+        status="interrupted",
+        stop_reason=None,
+        question=ask.question,
+        request=json.loads(json.dumps(request)),
+        answer=None,
+    )
+    again = ask_of(kept)
+    assert again.earlier == ask.earlier
+    assert again.tables == {"sales": str(tmp_path / "sales.csv")}
+    assert plain_ask(again) == plain_ask(ask)
+    assert (again.run, again.created, again.caller) == (ask.run, ask.created, ask.caller)
+
+
+def test_tables_of_a_program_cannot_be_written_down_with_a_question() -> None:
+    assert plain_ask(Ask(question="q", tables={"t": [{"a": 1}]})) is None
+
+
+class Counting:
+    """A web and a sandbox that count how often they are asked."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def find(self, query: str) -> list[WebPassage]:
+        self.asked += 1
+        return [WebPassage("web-1.0", "web-1", "ab", "http://x", "T", query, 0, 1, "now")]
+
+    def run(self, code: str, tables: Any = (), **options: Any) -> Outcome:
+        self.asked += 1
+        frame = Frame(("a",), ((1.5,), (None,)), 2)
+        return Outcome("ok", result=[float("inf")], frame=frame, figures=(Figure("png", "x"),))
+
+
+def test_a_page_that_was_read_is_not_read_again() -> None:
+    web: Any = Counting()
+    journal = MemoryJournal()
+
+    def found(visit: str) -> list[WebPassage]:
+        return asyncio.run(JournaledWeb(web, Calls("r", journal, lambda: visit)).find("q"))
+
+    assert found("search_web 2") == found("search_web 2")
+    assert web.asked == 1
+    found("search_web 3")
+    assert web.asked == 2, "another visit looks again"
+
+
+def test_code_that_was_run_is_not_run_again(tmp_path: Path) -> None:
+    sandbox: Any = Counting()
+    journal = MemoryJournal()
+    tables = [Supplied("t", tmp_path / "t.parquet")]
+
+    def run(**options: Any) -> Outcome:
+        one = JournaledSandbox(lambda: sandbox, Calls("r", journal, lambda: "code 4"))
+        return one().run("result = 1", tables, **options)
+
+    assert run() == run()
+    assert sandbox.asked == 1
+    assert run(vary="shuffled", seed=1) == run(vary="shuffled", seed=1)
+    assert sandbox.asked == 2
