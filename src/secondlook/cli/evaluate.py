@@ -59,7 +59,7 @@ class EvalGroup(TyperGroup):
 
 
 def register(app: typer.Typer) -> None:
-    from secondlook.cli import evaluate_studies
+    from secondlook.cli import evaluate_injection, evaluate_studies
 
     group = typer.Typer(
         help=HELP,
@@ -69,6 +69,7 @@ def register(app: typer.Typer) -> None:
     )
     group.command("run", epilog=EXAMPLES, hidden=True)(run)
     evaluate_studies.register(group)
+    evaluate_injection.register(group)
     app.add_typer(group, name="eval")
 
 

@@ -3,6 +3,7 @@ or a model whose every number must be in the result."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,10 @@ from secondlook.nodes.analysing.stopping import given_up, tried
 from secondlook.nodes.claims import sentences_were
 from secondlook.nodes.coding.numbers_said import stray_numbers, values_of
 from secondlook.nodes.extract import withheld
+from secondlook.nodes.revalidating import guard_of
 from secondlook.nodes.sentences import review
 from secondlook.prompts import load
+from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.state import (
     Analysed,
     Draft,
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
     from secondlook.sandbox import Outcome, Plain
 
 _LISTED = 8
+_SHARED = 2
+"""Words of the question that a sentence without a value must have."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_SAID = 24
 """Of one value: rows or groups that a sentence lists."""
 
@@ -112,7 +118,7 @@ async def _drafted(
 
 
 def _cut(count: int) -> str:
-    return f"({count} more {sentences_were(count)} cut: a number in it is not in the result.)"
+    return f"({count} more {sentences_were(count)} cut: the result does not say so.)"
 
 
 def told_by_code(
@@ -186,12 +192,36 @@ async def _said(context: Context, state: Analysed, outcome: Outcome) -> list[str
 
 
 def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]) -> list[str]:
-    """The sentences that say no number of their own."""
+    """The sentences that speak of the result, and say no number of their own."""
+    said = _of_the_result(context, state, outcome, said)
     if not context.settings.analyst.enable_number_check:
-        return list(said)
+        return said
     values = values_of(outcome)
     allowed = [state["question"], *(one["column"] for one in state["resolved"])]
     return [one for one in said if not stray_numbers(one, values, allowed=allowed)]
+
+
+def _of_the_result(
+    context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]
+) -> list[str]:
+    """Without what a cell or a name may have ordered: links, code, orders, and what neither says a
+    value of the result nor speaks of what was asked."""
+    guard = guard_of(context, state["question"])
+    if guard is None:
+        return list(said)
+    columns = [one["column"] for one in state["resolved"]]
+    known = set(query_terms(" ".join([state["question"], *columns])))
+    numbers = set(_NUMBER.findall(result_shown(outcome)))
+    return [
+        one
+        for one in said
+        if (numbers & set(_NUMBER.findall(one)) or _speaks_of(known, one))
+        and guard.objection(one, []) is None
+    ]
+
+
+def _speaks_of(known: set[str], sentence: str) -> bool:
+    return len(known & set(terms(sentence))) >= min(_SHARED, len(known))
 
 
 def _sentence(text: str) -> Sentence:

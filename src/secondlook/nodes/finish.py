@@ -23,6 +23,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.citing import cite
 from secondlook.nodes.claims import cut_note
 from secondlook.nodes.extract import withheld
+from secondlook.nodes.screening import is_stopped, look
 from secondlook.state import Finishing, Found, Grade, Outcome, Trace, step
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         passages=tuple(seen(item, context) for item in found),
         attempts=len(state["queries"]),
         web_used=any(item["origin"] == "web" for item in ranking.kept(found)),
-        warnings=once(state["warnings"]),
+        warnings=once([*state["warnings"], *_of_the_question(context)]),
         created=context.created,
         version=version("secondlook"),
     )
@@ -110,6 +111,23 @@ def note_of(draft: DraftData, claims: Sequence[Claim]) -> str | None:
     """What an answer of these claims must say about itself."""
     lost = len(draft["sentences"]) - len(claims)
     return draft["note"] or (cut_note(lost) if lost else None)
+
+
+def _of_the_question(context: Context) -> list[dict[str, Any]]:
+    """That the question reads like an order to a model. `research` refuses such a one, or is told
+    not to look; elsewhere it is answered like any other, from evidence alone."""
+    if context.workflow == "research":
+        return []
+    signals = look(context.question, channel="question")
+    if not is_stopped(signals, channel="question"):
+        return []
+    told = Trouble(
+        node="screen",
+        error="Screened",
+        message=f"the question gives orders to a model: {', '.join(signals.reasons)}",
+        consequence="only what the evidence says was answered",
+    )
+    return [told.model_dump()]
 
 
 def once(warnings: Sequence[dict[str, Any]]) -> tuple[Trouble, ...]:

@@ -13,13 +13,13 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.answer import Trouble
 from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
-from secondlook.nodes.screening import screened
+from secondlook.nodes.screening import is_stopped, look
 from secondlook.state import Evidence, Found, Trace, step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secondlook.nodes.screening import Signals
+    from secondlook.nodes.screening import Channel, Signals
     from secondlook.passage import Passage
 
 QUARANTINED = "quarantined: "
@@ -47,12 +47,18 @@ class _Desk:
 
     def is_clean(self, name: str, held: Mapping[str, Passage]) -> bool:
         if name not in self.signals and name in held:
-            self.signals[name] = screened(_shown(held[name]), kind="passage")
-        return name not in held or self.signals[name].verdict != "refused"
+            self.signals[name] = look(_shown(held[name]), channel=self._channel(name))
+        return name not in held or not self._is_stopped(name)
+
+    def _channel(self, name: str) -> Channel:
+        return "web" if self.found[name]["origin"] == "web" else "passage"
+
+    def _is_stopped(self, name: str) -> bool:
+        return is_stopped(self.signals[name], channel=self._channel(name))
 
     @property
     def quarantined(self) -> list[Found]:
-        return [self.found[name] for name, one in self.signals.items() if one.verdict == "refused"]
+        return [self.found[name] for name in self.signals if self._is_stopped(name)]
 
 
 async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Cleaned:
@@ -77,9 +83,10 @@ def without_orders(
     """Passages that are read whole, and a warning for each that was kept out."""
     if not context.settings.answer.enable_quarantine:
         return list(passages), []
-    looked = [(one, screened(_shown(one), kind="passage")) for one in passages]
-    clean = [one for one, signals in looked if signals.verdict != "refused"]
-    return clean, [_trouble(*pair) for pair in looked if pair[1].verdict == "refused"]
+    looked = [(one, look(_shown(one), channel="passage")) for one in passages]
+    stopped = [pair for pair in looked if is_stopped(pair[1], channel="passage")]
+    clean = [pair[0] for pair in looked if pair not in stopped]
+    return clean, [_trouble(*pair) for pair in stopped]
 
 
 async def _cleaned(context: Context, found: Sequence[Found]) -> _Desk:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from secondlook.nodes.places import sentence_bounds
 from secondlook.nodes.screening import screened
 from secondlook.nodes.screening.code import is_code, is_harmful
+from secondlook.nodes.screening.form import is_misshapen
 from secondlook.nodes.screening.mood import asks, directs
 from secondlook.reading.languages import other_language
 from secondlook.retrieval.analyse import query_terms, terms
@@ -30,10 +31,13 @@ BESIDE: Final = "stands beside an order and answers nothing"
 ASKS: Final = "asks instead of telling"
 LINK: Final = "holds a link that was not asked for"
 CODE: Final = "holds code that was not asked for"
+FORM: Final = "is not written as people write"
 LANGUAGE: Final = "is in another language than the text around it"
 
+_NAMES = re.compile(r"(?!https?\b|www\b|com\b|org\b)[^\W_]{3,}")
 _LINK = re.compile(
-    r"\bhttps?://|\bwww\.|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|xyz|info|biz|ru|cn|co|app|dev|site"
+    r"\bhttps?://\S*|\bwww\.\S+"
+    r"|[\w@-]+(?:\.[\w-]+)*\.(?:com|org|net|io|xyz|info|biz|ru|cn|co|app|dev|site"
     r"|online|top|shop|click|link|ly|me|ai|gov|edu|eu|de|uk)\b(?:/|\b)|\]\(|<a\s|\bhref\b",
     re.IGNORECASE,
 )
@@ -53,8 +57,6 @@ ANSWERS: Final = -2.0
 """The reader's answerability, a logit, from which on an order is what was asked for."""
 UNRELATED: Final = -5.0
 """Below this a text has nothing to do with the question."""
-_NEAR = 4
-"""Sentences before and after that are looked at."""
 _TELLING = 20
 """Words from which a language can be told."""
 _SHARED = 0.5
@@ -88,19 +90,32 @@ class Guard:
             return ASKS
         if screened(claim, kind="passage").verdict != "safe":
             return ORDER
-        if _LINK.search(claim) and not _CALLS_FOR_LINK.search(self.question):
+        if is_misshapen(claim):
+            return FORM
+        if self._has_stray_link(claim):
             return LINK
-        return self._of_code(claim, places) or self._of_places(claim, places)
+        resting = [carrying for place in places if (carrying := _carrying(claim, place))]
+        return self._of_code(claim, resting) or self._of_places(claim, resting)
+
+    def _has_stray_link(self, claim: str) -> bool:
+        """A link that the question neither names nor calls for, in what is no answer to it. An
+        address of mail is none: letters are full of them."""
+        asked = self.question.casefold()
+        links = (found for found in _LINK.finditer(claim) if "@" not in found[0])
+        named = all(
+            any(word in asked for word in _NAMES.findall(found[0].casefold())) for found in links
+        )
+        return not (named or _CALLS_FOR_LINK.search(asked) or self._answers(claim, ANSWERS))
 
     def _of_code(self, claim: str, places: Sequence[Place]) -> str | None:
-        if not is_code(claim):
+        resting = [place for place in places if is_code(place.words)]
+        if not is_code(claim) and not resting:
             return None
         if is_harmful(claim) or not _CALLS_FOR_CODE.search(self.question):
             return CODE
-        return CODE if any(directs(_line_before(place)) for place in places) else None
+        return CODE if any(directs(_line_before(place)) for place in resting) else None
 
-    def _of_places(self, claim: str, places: Sequence[Place]) -> str | None:
-        resting = [carrying for place in places if (carrying := _carrying(claim, place))]
+    def _of_places(self, claim: str, resting: Sequence[Place]) -> str | None:
         if other_language(self.question) is None and any(map(_foreign_inside, resting)):
             return LANGUAGE
         if self.sums_up:
@@ -109,11 +124,15 @@ class Guard:
             )
             return ORDER if ordered else None
         if directs(claim) or any(directs(place.words) for place in resting):
-            return None if self._answers(claim, ANSWERS) else ORDER
+            taken = any(self._is_taken(claim, one) for one in resting)
+            return None if taken or self._answers(claim, ANSWERS) else ORDER
         if any(_is_beside_order(place) for place in resting):
-            fits = self._answers(claim, UNRELATED)
+            fits = self._shares_words(claim) or self._answers(claim, UNRELATED)
             return None if fits or any(self._is_taken(claim, one) for one in resting) else BESIDE
         return None
+
+    def _shares_words(self, claim: str) -> bool:
+        return not set(query_terms(self.question)).isdisjoint(terms(claim))
 
     def _is_taken(self, claim: str, place: Place) -> bool:
         """Whether the claim has what the reader would take from the passage: only there it is
@@ -152,12 +171,12 @@ def _carrying(claim: str, place: Place) -> Place | None:
 
 
 def _is_beside_order(place: Place) -> bool:
-    """Whether a sentence nearby gives an order or asks: what is inserted may be several."""
-    bounds = sentence_bounds(place.text)
-    at = next((n for n, bound in enumerate(bounds) if bound[0] == place.start), 0)
-    near = [*bounds[max(0, at - _NEAR) : at], *bounds[at + 1 : at + 1 + _NEAR]]
-    sentences = (place.text[start:end] for start, end in near)
-    return any(directs(sentence) or asks(sentence) for sentence in sentences)
+    """Whether another sentence of the passage gives an order or asks: what is inserted may be
+    many sentences, and most of them may only tell."""
+    others = (
+        place.text[start:end] for start, end in sentence_bounds(place.text) if start != place.start
+    )
+    return any(directs(sentence) or asks(sentence) for sentence in others)
 
 
 def _line_before(place: Place) -> str:

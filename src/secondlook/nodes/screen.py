@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's
 from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError, ModelUnavailable
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.screening import screened
+from secondlook.nodes.screening import look
 from secondlook.nodes.screening.asking import is_attack
 from secondlook.state import (
     Choices,
@@ -81,13 +81,11 @@ def _looked_at(state: ToScreen, whole: str) -> dict[str, _Looked]:
     """By place, the choices first. The question is also looked at as it was asked: an order may
     show only where its pieces stand together."""
     texts = {**state.get("choices", {}), QUESTION: state["question"]}
-    looked = {
-        place: _Looked(text, screened(text, kind="question")) for place, text in texts.items()
-    }
+    looked = {place: _Looked(text, look(text, channel="question")) for place, text in texts.items()}
     if whole not in texts.values() and all(
         one.signals.verdict != "refused" for one in looked.values()
     ):
-        both = (looked[QUESTION], _Looked(whole, screened(whole, kind="question")))
+        both = (looked[QUESTION], _Looked(whole, look(whole, channel="question")))
         looked[QUESTION] = max(both, key=lambda one: one.signals.score)
     return looked
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from secondlook.nodes.screening import screened
+from secondlook.nodes.screening import stops
 
 WITHHELD = "(withheld: reads like an order to a model)"
 _QUOTED = re.compile(r"""(["'`])(?P<inner>.{4,2000}?)\1""")
@@ -17,8 +17,8 @@ _WORDS_BEFORE = 12
 
 
 def is_order(text: str) -> bool:
-    """Names are written with underscores: an order may be, too."""
-    return screened(text[:_LONGEST].replace("_", " "), kind="passage").verdict != "safe"
+    """Whether a name, a cell or what an error quotes of them is kept from a model."""
+    return stops(text, channel="table")
 
 
 def harmless(message: str) -> str:

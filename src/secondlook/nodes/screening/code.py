@@ -9,8 +9,9 @@ _CODE = re.compile(
     r"|\bimport [a-z_][\w.]*(?:,| as |\s*$| [a-z_]+ ?=)"
     r"|\b(?:def|class|function|func|fn) \w+\s*[(:{]|\breturn [\w(\"']+[;)]|\w+\.\w+\([^)]*\)|\w\(\)"
     r"|[\w\]\)] ?(?:==|!=|\+=|-=|=>|->|::|&&|\|\||:=) ?[\w\"'(\[]|^\s*[a-z_]\w* ?= ?[\w\"'\[({]"
-    r"|<\w+(?: [\w-]+=\"[^\"]*\")+ ?/?>|</\w+>|<script|[{;]\s*$"
+    r"|<\w+(?: [\w-]+=\"[^\"]*\")+ ?/?>|</\w+>|<script|[{}]\s*$|\)\s*;\s*$"
     r"|^\s*[$#>]\s?(?:sudo|curl|wget|rm|pip|npm|bash|sh)\b"
+    r"|\b[a-z]\w{0,12} ?= ?[\"'][^\"'\n]*[\"']|\b\w{1,12} ?\+ ?\w{1,12} ?\+ ?\w{1,12}\b"
     r"|\b(?:sudo|curl -|wget http|rm -rf|chmod \+|pip install|npm install)\b",
     re.MULTILINE,
 )

@@ -126,8 +126,10 @@ _BEGINS_ASKING = re.compile(
     r"|would|should|will|many|much|long|old|far))\b",
     re.IGNORECASE,
 )
-_FEWEST = 2
+_FEWEST = 3
 """Words of a clause that may be an order: "Log in" is a button."""
+_FEWEST_IN_CELL = 4
+"""In a row of a table, where "Record time" and "Place of birth" are names of columns."""
 
 
 def directs(text: str) -> bool:
@@ -150,12 +152,17 @@ def _is_order(sentence: str) -> bool:
 
 
 def _commands(clause: str) -> bool:
+    cell, bar, _ = clause.partition("|")
+    return _is_command(cell, fewest=_FEWEST_IN_CELL if bar else _FEWEST)
+
+
+def _is_command(clause: str, *, fewest: int) -> bool:
     words = _WORD.findall(clause)
     while words and words[0] in _LEADING:
         words = words[1:]
     if negated := _NEGATED.match(" ".join(words[:4])):
         return negated[1] in _VERBS
-    if len(words) < _FEWEST or words[0] in _NO_VERB or _has_subject(words):
+    if len(words) < fewest or words[0] in _NO_VERB or _has_subject(words):
         return False
     first, second = words[0], words[1]
     if not re.search(rf"\b{re.escape(first)}\s+\W?{re.escape(second)}\b", clause):
