@@ -94,6 +94,7 @@ def test_without_a_command_it_helps(desk: Desk) -> None:
         "backup",
         "restore",
         "rebuild",
+        "publish",
         "verify",
         "runs",
         "models",

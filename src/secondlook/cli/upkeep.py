@@ -1,4 +1,4 @@
-"""`secondlook status`, `compact`, `backup`, `restore` and `rebuild`: a library's health."""
+"""`secondlook status`, `compact`, `backup`, `restore`, `rebuild`, `publish`: a library's health."""
 
 from __future__ import annotations
 
@@ -46,6 +46,13 @@ After another embedder, language or passage size was set, or when a newer
 version of Secondlook asks for it. The files are not read again. Example:
   secondlook rebuild
 """
+PUBLISH_EXAMPLES = """\
+\b
+Other machines then read it there, with the same keys for the bucket. Only what
+changed since the last time is sent. Examples:
+  secondlook publish s3://papers/library
+  secondlook ask "..." --library s3://papers/library
+"""
 _KIB = 1024
 
 
@@ -55,6 +62,7 @@ def register(app: typer.Typer) -> None:
     app.command("backup", epilog=BACKUP_EXAMPLES)(backup)
     app.command("restore", epilog=RESTORE_EXAMPLES)(restore)
     app.command("rebuild", epilog=REBUILD_EXAMPLES)(rebuild)
+    app.command("publish", epilog=PUBLISH_EXAMPLES)(publish)
 
 
 @command()
@@ -153,6 +161,29 @@ def _tell_whole(call: Call, done: str, found: Status) -> None:
         print_json({"path": found.path, "documents": found.documents, "passages": found.passages})
     else:
         call.say(f"{done} {found.path}: {counted(found.documents, 'document')}.")
+
+
+@command()
+def publish(
+    call: Call,
+    *,
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="s3://BUCKET/PREFIX")],
+) -> None:
+    """Copy the library to object storage, for other machines to read."""
+    with call.open() as library:
+        done = library.publish(address)
+    if call.as_json:
+        print_json(
+            {
+                "address": done.address,
+                "publication": done.number,
+                "files_sent": done.sent,
+                "bytes_sent": done.bytes,
+            }
+        )
+    else:
+        files = counted(done.sent, "file")
+        call.say(f"Published to {done.address}: {files} sent ({size(done.bytes)}).")
 
 
 def _facts(found: Status) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, LibraryMissing
 from secondlook.library import manifest as manifests
 from secondlook.library.guarded import REBUILD, GuardedIndex, explained
+from secondlook.library.published import is_published, open_published_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +31,8 @@ def fresh(chosen: LibrarySettings) -> str:
 
 def check(library: Path, manifest: Manifest, chosen: LibrarySettings) -> None:
     """A library is searched where its passages are, not where the settings would put new ones."""
+    if is_published(manifest):
+        return
     in_folder = manifest.index == manifests.EMBEDDED
     if in_folder == (chosen.index == manifests.EMBEDDED):
         return
@@ -53,6 +56,8 @@ def open_index(
     if manifest.index == manifests.EMBEDDED:
         folder = manifests.generation_folder(library, manifest.generation) / "index"
         return _embedded(folder, manifest, create=create)
+    if is_published(manifest):
+        return open_published_index(manifest)
     return _in_milvus(manifest, chosen, create=create)
 
 

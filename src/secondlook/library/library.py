@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryMissing, UsageError
-from secondlook.library import backup, held_tables, names, opening
+from secondlook.library import backup, held_tables, names, opening, published, publishing
 from secondlook.library import manifest as manifests
+from secondlook.library.bucket import Bucket, names_bucket
 from secondlook.library.change import Change, Stores, commit, recover
 from secondlook.library.labels import check_metadata, label
 from secondlook.library.lock import active_holder, writing
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from secondlook.library.catalog import FileRow
     from secondlook.library.intake import Intake
     from secondlook.library.manifest import Manifest
+    from secondlook.library.publishing import Publication
     from secondlook.passage import Hit
     from secondlook.reading.port import Embedder, Reader
     from secondlook.retrieval.index.port import Index
@@ -399,7 +401,7 @@ class Library:
         self.refresh()
         stats = self._stores.index.stats()
         return Status(
-            path=str(self.path),
+            path=self._place(),
             documents=self._stores.catalog.count(),
             passages=stats.passages,
             tables=len(self.tables()),
@@ -414,6 +416,11 @@ class Library:
         )
 
     # The whole
+
+    def publish(self, address: str) -> Publication:
+        """Copy what changed to `s3://BUCKET/PREFIX`, where other machines can open it to read."""
+        with self._writing():
+            return publishing.publish(self.path, self._stores.catalog, address)
 
     def backup(self, target: str | Path) -> Path:
         """Write the whole library into one file."""
@@ -433,6 +440,11 @@ class Library:
     ) -> Self:
         """Make a library from a backup. An existing one is replaced only with `force`."""
         chosen, folder = chosen_library(path, settings)
+        if names_bucket(path or chosen.library.path):
+            raise UsageError(
+                "a backup is restored into a folder, not into object storage",
+                hint="restore it with --library PATH, then secondlook publish",
+            )
         backup.read_backup(Path(archive).expanduser().absolute(), folder, force=force)
         return cls.open(folder, create=False, settings=chosen)
 
@@ -448,7 +460,8 @@ class Library:
         from secondlook.library.rebuild import rebuild
 
         chosen, folder = chosen_library(path, settings)
-        manifests.read_raw(folder)
+        if names_bucket(str(manifests.read_raw(folder).get("index", ""))):
+            published.refuse_change(manifests.read(folder))
         embedder = load_embedder_for(chosen, chosen.embedding.model)
         with writing(folder, wait=opening.WAIT_FOR_WRITER):
             rebuild(folder, chosen, embedder, progress=progress or _ignore)
@@ -462,6 +475,7 @@ class Library:
             if progress:
                 progress(Progress("waiting", current=who))
 
+        published.refuse_change(self._manifest)
         with writing(self.path, wait=opening.WAIT_FOR_WRITER, waiting=waiting):
             self.refresh()
             manifests.drop_other_generations(self.path, self._manifest.generation)
@@ -501,6 +515,8 @@ class Library:
     def refresh(self) -> bool:
         """Follow a rebuild or restore that another process did; whether there was one."""
         with self._switching:
+            if published.is_published(self._manifest):
+                published.follow(Bucket(published.address_of(self._manifest)), self.path)
             modified = manifest_time(self.path)
             if modified == self._manifest_time:
                 return False
@@ -510,6 +526,11 @@ class Library:
             self._manifest, self._stores = manifest, stores
             self._manifest_time = modified
             return True
+
+    def _place(self) -> str:
+        if published.is_published(self._manifest):
+            return published.address_of(self._manifest)
+        return str(self.path)
 
     def _ids(self, names_: Iterable[str]) -> frozenset[str]:
         listed: list[DocumentInfo] = []

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import LibraryError, LibraryMissing
 from secondlook.library import manifest as manifests
+from secondlook.library.bucket import names_bucket
 from secondlook.library.lock import writing
+from secondlook.library.published import mirrored
 from secondlook.library.stores import fresh_manifest, make_folder, open_stores
 
 if TYPE_CHECKING:
@@ -27,8 +29,9 @@ def chosen_library(path: str | Path | None, settings: Settings | None) -> tuple[
         from secondlook.settings import load
 
         settings = load().settings
-    folder = Path(path).expanduser().absolute() if path is not None else settings.library.path
-    return settings, folder
+    if names_bucket(place := path if path is not None else settings.library.path):
+        return settings, mirrored(place)
+    return settings, Path(place).expanduser().absolute()
 
 
 def open_current(folder: Path, manifest: Manifest, settings: Settings) -> tuple[Manifest, Stores]:

@@ -9,6 +9,7 @@ from secondlook.library import indices
 from secondlook.library import manifest as manifests
 from secondlook.library.catalog import Catalog
 from secondlook.library.change import Stores
+from secondlook.library.published import FetchedTexts, address_of, is_published
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.library.tables import TableStore
 from secondlook.library.texts import TextStore
@@ -36,7 +37,9 @@ def open_stores(
     except BaseException:
         catalog.close()
         raise
-    return Stores(catalog, TextStore(library / "texts"), index, TableStore(library / TABLES))
+    texts = library / "texts"
+    held = FetchedTexts(texts, address_of(manifest)) if is_published(manifest) else TextStore(texts)
+    return Stores(catalog, held, index, TableStore(library / TABLES))
 
 
 def make_folder(library: Path) -> None:

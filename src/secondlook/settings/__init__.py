@@ -317,6 +317,8 @@ def _typed(adapter: TypeAdapter[Any], given: _Given) -> Any:
 def _absolute(path: Path, given: _Given) -> Path:
     if not str(given.value).strip():
         raise _not_allowed(given, "Input should be a path")
+    if str(path).startswith("s3:"):  # an address, relative to nothing
+        return path
     try:
         return given.base.absolute() / path.expanduser()
     except RuntimeError as error:  # ~nobody

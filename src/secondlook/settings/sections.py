@@ -37,7 +37,8 @@ class LibrarySettings(Section):
     path: Path = Field(
         default_factory=default_library_path,
         strict=False,
-        description="Folder that holds the library.",
+        description="Folder that holds the library, or `s3://BUCKET/PREFIX` where one was "
+        "published, which is read only.",
     )
     language: Language = Field(
         default="english",

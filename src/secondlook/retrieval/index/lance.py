@@ -37,8 +37,17 @@ of them in about 10 ms."""
 class LanceIndex:
     """Implements the `Index` port. Threads may share one; processes open their own."""
 
-    def __init__(self, path: Path, *, dimensions: int, session: Any, approximate_from: int) -> None:
-        self._path = path
+    def __init__(
+        self,
+        place: str,
+        *,
+        dimensions: int,
+        session: Any,
+        approximate_from: int,
+        storage_options: dict[str, str] | None,
+    ) -> None:
+        self._place = place
+        self._options = storage_options
         self._dimensions = dimensions
         self._session = session
         self._approximate_from = approximate_from
@@ -55,14 +64,21 @@ class LanceIndex:
         dimensions: int,
         create: bool = False,
         approximate_from: int = APPROXIMATE_FROM,
+        storage_options: dict[str, str] | None = None,
     ) -> Self:
-        """Open the index in the folder `path`, or with `create` make it there if need be."""
-        path = Path(path)
+        """Open the index in the folder `path`, or with `create` make it there if need be. With
+        `storage_options`, `path` is an address in object storage, and what lies there is read."""
         session = upkeep.engine().Session(
             index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE
         )
-        _check(path, dimensions, create=create)
-        return cls(path, dimensions=dimensions, session=session, approximate_from=approximate_from)
+        _check(str(path), dimensions, storage_options, create=create)
+        return cls(
+            str(path),
+            dimensions=dimensions,
+            session=session,
+            approximate_from=approximate_from,
+            storage_options=storage_options,
+        )
 
     def add(
         self, entries: Sequence[Entry], vectors: Vectors, *, replacing: Collection[str] = ()
@@ -151,7 +167,7 @@ class LanceIndex:
         return IndexStats(
             passages=sum(held.values()),
             documents=len(held),
-            bytes=upkeep.disk_bytes(self._path),
+            bytes=self._bytes(),
             compact_due=bool(due),
             why_compact=due,
         )
@@ -162,8 +178,15 @@ class LanceIndex:
 
     def _opened(self) -> LanceDataset:
         """The newest commit, in a handle of its own."""
-        dataset: LanceDataset = upkeep.engine().dataset(str(self._path), session=self._session)
+        dataset: LanceDataset = upkeep.engine().dataset(
+            self._place, session=self._session, storage_options=self._options
+        )
         return dataset
+
+    def _bytes(self) -> int:
+        if self._options is None:
+            return upkeep.disk_bytes(Path(self._place))
+        return upkeep.data_bytes(self._opened())
 
     def _scanner(self, **options: Any) -> LanceScanner:
         with self._reading:  # checkout_latest changes the handle in place
@@ -185,18 +208,20 @@ def _insisting(read: Callable[[], T]) -> T:
     return read()
 
 
-def _check(path: Path, dimensions: int, *, create: bool) -> None:
+def _check(
+    path: str, dimensions: int, storage_options: dict[str, str] | None, *, create: bool
+) -> None:
     """Make sure that there is an index for such vectors."""
     try:
-        dataset = upkeep.engine().dataset(str(path))
+        dataset = upkeep.engine().dataset(path, storage_options=storage_options)
     except ValueError as error:  # nothing was ever committed there
         if not create:
-            raise LibraryMissing(f"There is no index at {str(path)!r}") from error
-        dataset = upkeep.create(path, dimensions)
+            raise LibraryMissing(f"There is no index at {path!r}") from error
+        dataset = upkeep.create(Path(path), dimensions)
     held = dataset.schema.field("vector").type.list_size
     if held != dimensions:
         raise LibraryFormat(
-            f"The index at {str(path)!r} holds vectors of {held} dimensions, not {dimensions}",
+            f"The index at {path!r} holds vectors of {held} dimensions, not {dimensions}",
             hint="Open it with the embedder that made it, or build the library anew.",
         )
 

@@ -149,6 +149,12 @@ def disk_bytes(path: Path) -> int:
     return total
 
 
+def data_bytes(dataset: LanceDataset) -> int:
+    """What the rows take, without search structures: of a place that cannot be walked."""
+    files = (file for fragment in dataset.get_fragments() for file in fragment.data_files())
+    return sum(file.file_size_bytes or 0 for file in files)
+
+
 def _insisting(dataset: LanceDataset, step: Callable[[], object]) -> None:
     """Do the step again on the newest commit when another one came in between."""
     for attempt in range(_ATTEMPTS):
