@@ -10,9 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from secondlook.memory.process import Process, pid_exists
-
-DEAD_HOUR = 3601.0
+from secondlook.memory.process import SILENT_TOO_LONG, Process, pid_exists
 
 
 def test_this_process_lives() -> None:
@@ -50,10 +48,12 @@ def test_a_process_that_nobody_waited_for_does_not() -> None:
     child.wait()
 
 
-def test_another_machine_is_believed_for_an_hour() -> None:
+def test_another_machine_is_believed_while_it_gives_signs_of_life() -> None:
     away = replace(Process.current(), host="elsewhere")
     assert away.lives(heard=time.time())
-    assert not away.lives(heard=time.time() - DEAD_HOUR)
+    assert not away.lives(heard=time.time() - SILENT_TOO_LONG)
+    assert away.lives(heard=5.0, now=SILENT_TOO_LONG)
+    assert not away.lives(heard=5.0, now=5.0 + SILENT_TOO_LONG)
 
 
 @pytest.mark.parametrize("pid", [0, -1, 2**40])

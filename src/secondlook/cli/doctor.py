@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from secondlook.cli.call import Call, command
 from secondlook.cli.terminal import counted, print_json
-from secondlook.errors import LibraryMissing, SecondlookError, SettingsError
+from secondlook.errors import LibraryMissing, RunMissing, SecondlookError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,16 @@ _TRANSFORMERS = "pip install 'secondlook[sentence-transformers]'"
 @dataclass(frozen=True, slots=True)
 class Finding:
     area: Literal[
-        "settings", "weights", "library", "model", "extra", "found", "ocr", "sandbox", "server"
+        "settings",
+        "weights",
+        "library",
+        "runs",
+        "model",
+        "extra",
+        "found",
+        "ocr",
+        "sandbox",
+        "server",
     ]
     name: str
     state: State
@@ -74,6 +83,7 @@ def _findings(call: Call) -> Iterator[Finding]:
     yield from _weights()
     yield from _reader(settings)
     yield _library(settings)
+    yield _runs(settings)
     yield from _models(settings)
     yield from _extras()
     yield from _ocr(settings)
@@ -139,6 +149,24 @@ def _library(settings: Settings) -> Finding:
     if status.compact_due:
         return Finding("library", path, "ok", f"{held}; {status.why_compact}", "secondlook compact")
     return Finding("library", path, "ok", held)
+
+
+def _runs(settings: Settings) -> Finding:
+    """Opened as a question opens it, but nothing is made."""
+    from secondlook.memory.runs import RunStore
+
+    runs = settings.runs
+    place = str(runs.store or runs.path)
+    if not runs.keep:
+        return Finding("runs", place, "ok", "nothing is recorded (runs.keep is 0)")
+    try:
+        with RunStore.of(runs, create=False) as store:
+            held = counted(len(store.list(None)), "run")
+    except RunMissing:
+        return Finding("runs", place, "ok", "none has been recorded yet")
+    except SecondlookError as error:
+        return Finding("runs", place, "broken", error.message, error.hint, needed=True)
+    return Finding("runs", place, "ok", held)
 
 
 def _models(settings: Settings) -> Iterator[Finding]:

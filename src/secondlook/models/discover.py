@@ -28,6 +28,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "analyst": ("matplotlib", "pandas", "plotly", "scikit-learn", "scipy", "statsmodels"),
     "mcp": ("mcp",),
     "milvus": ("pymilvus",),
+    "postgres": ("langgraph-checkpoint-postgres", "psycopg", "psycopg-pool"),
     "telemetry": ("opentelemetry-sdk", "prometheus-client"),
 }
 _SECONDS_TO_ANSWER = 1.5
