@@ -25,6 +25,8 @@ from tests.support import milvus
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from secondlook.retrieval.index.port import Vectors
+
 NOBODY = "http://127.0.0.1:9"
 """The port of a service that throws everything away, and that no machine offers any more."""
 
@@ -35,9 +37,10 @@ def opened(path: Path, *, dimensions: int = 8, create: bool = True) -> MilvusInd
     )
 
 
-def vectors(count: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+def vectors(count: int) -> Vectors:
     rows = np.random.default_rng(0).standard_normal((count, 8))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def test_a_server_that_is_away_is_named_and_may_be_tried_again() -> None:
@@ -111,7 +114,8 @@ def test_what_a_killed_writer_left_is_not_seen_and_goes_with_the_next_commit(
     half = milvus_rows.rows([Entry("a", "d", "t", ("t",), 0, 1)], vectors(1), commit=1)
     index._server.insert(head.collection, half)
     assert index.documents() == {}
-    assert index.lexical(["t"], 5) == index.dense(vectors(1)[0], 5) == index.fetch(["a"]) == []
+    assert index.lexical(["t"], 5) == index.dense(vectors(1)[0], 5) == []
+    assert index.fetch(["a"]) == []
     index.add([Entry("b", "e", "t", ("t",), 0, 1)], vectors(1))
     assert index.documents() == {"e": 1}
     assert [hit.id for hit in index.lexical(["t"], 5)] == ["b"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook import calibrating
 from secondlook.errors import LibraryError, LibraryMissing, LibraryUnreachable, UsageError
 from secondlook.library import Library
 from secondlook.library.bucket import Bucket
@@ -130,6 +131,7 @@ def test_a_published_copy_is_read_and_not_changed(source: Library, papers: Path)
             lambda: reader.backup(papers / "all"),
             lambda: reader.publish(f"s3://{s3.BUCKET}/again"),
             lambda: Library.rebuild(address),
+            lambda: calibrating.remove(reader.path),
         ):
             with pytest.raises(LibraryError, match="can be read, not changed"):
                 change()

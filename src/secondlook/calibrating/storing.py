@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from secondlook.calibrating.judging import RISKS
 from secondlook.calibrating.report import judgement_data
 from secondlook.errors import LibraryError
+from secondlook.library.published import refuse_change_in
 from secondlook.reading.calibration import CALIBRATION_FILE, load_calibration, save_calibration
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class InUse:
 
 
 def store(library: Path, fitted: Fitted, data: dict[str, Any]) -> Path:
+    refuse_change_in(library)
     file = library / CALIBRATION_FILE
     before = judgement_data(fitted.before) if fitted.before else None
     try:
@@ -58,6 +60,7 @@ def store(library: Path, fitted: Fitted, data: dict[str, Any]) -> Path:
 
 def remove(library: Path) -> bool:
     """Go back to the shipped calibration; whether there was another one."""
+    refuse_change_in(library)
     file = library / CALIBRATION_FILE
     try:
         file.unlink()

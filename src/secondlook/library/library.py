@@ -460,8 +460,8 @@ class Library:
         from secondlook.library.rebuild import rebuild
 
         chosen, folder = chosen_library(path, settings)
-        if names_bucket(str(manifests.read_raw(folder).get("index", ""))):
-            published.refuse_change(manifests.read(folder))
+        manifests.read_raw(folder)
+        published.refuse_change_in(folder)
         embedder = load_embedder_for(chosen, chosen.embedding.model)
         with writing(folder, wait=opening.WAIT_FOR_WRITER):
             rebuild(folder, chosen, embedder, progress=progress or _ignore)

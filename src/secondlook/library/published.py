@@ -48,6 +48,15 @@ def refuse_change(manifest: Manifest) -> None:
         )
 
 
+def refuse_change_in(folder: Path) -> None:
+    """The same, where nothing else of the library is needed."""
+    try:
+        manifest = manifests.read(folder)
+    except LibraryError:  # missing, or of another format: whoever opens it will be told
+        return
+    refuse_change(manifest)
+
+
 def address_of(manifest: Manifest) -> str:
     return manifest.index.rpartition("/g")[0]
 
