@@ -1,0 +1,103 @@
+"""A model on loopback that answers every prompt of every workflow, by what it is sent alone.
+
+What it says depends on the body and nothing else: whoever sends the same is told the same. Some
+bodies it answers with nonsense, so that corrections are asked for. It takes its time, at random.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.support.chat_server import ChatServer, Said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support.chat_server import Body
+
+_SENTENCE = re.compile(r"[A-Z][^.\n<>]{20,200}\.")
+_QUESTION = re.compile(r"(?:Question|question): (.+)")
+
+
+@dataclass
+class Scripted:
+    code: str
+    """What it writes where code is asked for."""
+    slowest: float = 0.02
+    """Seconds that a reply takes at most."""
+    nonsense: float = 0.3
+    """Share of the replies that cannot be used."""
+    pause: Callable[[float], None] = time.sleep
+    delays: random.Random = field(default_factory=lambda: random.Random(7))
+
+    def served(self) -> ChatServer:
+        return ChatServer(self.reply, facts={"/v1/models": {"data": [{"id": "scripted"}]}})
+
+    def reply(self, body: Body) -> Said:
+        text = self.said(body)
+        self.pause(self.delays.uniform(0, self.slowest))
+        half = len(text) // 2
+        return Said([text[:half], text[half:]], tokens_in=50, tokens_out=len(text) // 4 + 1)
+
+    def said(self, body: Body) -> str:
+        seed = hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).digest()
+        pick = random.Random(seed)
+        prompt = "\n".join(message["content"] for message in body["messages"])
+        if pick.random() < self.nonsense:
+            return "   "
+        if (schema := _schema(body)) is not None:
+            return json.dumps(_filled(schema, schema.get("$defs", {}), prompt, pick))
+        if "Reply with the code only" in prompt:
+            return self.code
+        sentences = _SENTENCE.findall(body["messages"][-1]["content"]) or ["Nothing is known."]
+        return f"{pick.choice(sentences)} [1]"
+
+
+def _schema(body: Body) -> dict[str, Any] | None:
+    form = body.get("response_format") or {}
+    if form.get("type") == "json_schema":
+        return dict(form["json_schema"]["schema"])
+    found = re.search(r"\{\"(?:\$defs|properties|description|title)\".*\}", _last(body))
+    try:
+        return json.loads(found.group()) if found else None
+    except ValueError:
+        return None
+
+
+def _last(body: Body) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+def _filled(schema: Any, known: dict[str, Any], prompt: str, pick: random.Random) -> Any:  # noqa: C901, PLR0911
+    if "$ref" in schema:
+        return _filled(known[schema["$ref"].rpartition("/")[2]], known, prompt, pick)
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in schema:
+            return _filled(pick.choice(schema[several]), known, prompt, pick)
+    if "enum" in schema:
+        return pick.choice(schema["enum"])
+    if "const" in schema:
+        return schema["const"]
+    match schema.get("type"):
+        case "object":
+            fields = schema.get("properties", {})
+            return {name: _filled(one, known, prompt, pick) for name, one in fields.items()}
+        case "array":
+            many = max(schema.get("minItems", 1), 1)
+            return [_filled(schema.get("items", {}), known, prompt, pick) for _ in range(many)]
+        case "integer":
+            return pick.randint(schema.get("minimum", 1), schema.get("maximum", 3))
+        case "number":
+            return round(pick.uniform(schema.get("minimum", 0), schema.get("maximum", 1)), 2)
+        case "boolean":
+            return pick.random() < 0.7
+        case "null":
+            return None
+    asked = _QUESTION.findall(prompt)
+    return (asked[-1] if asked else "What is said of it?")[: schema.get("maxLength", 200)]
