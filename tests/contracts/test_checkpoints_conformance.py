@@ -144,3 +144,30 @@ def test_two_that_begin_at_once_begin_well(place: Place) -> None:
     for thread in threads:
         thread.join()
     assert [len(state["steps"]) for state in states] == [len(NODES)] * 4
+
+
+def test_a_graph_goes_on_where_nothing_can_be_written_any_more(place: Place) -> None:
+    """An answer matters more than its record, and what was written before is whole."""
+    savers: list[Any] = []
+
+    async def refuse(work: Any) -> Any:
+        raise savers[0].failures[0]("gone")
+
+    def node(name: str) -> Any:
+        async def run(state: State) -> State:
+            if name == "node2":
+                savers[0].insisted = refuse
+            return {"steps": [{"node": name}]}
+
+        return run
+
+    async def cut_off() -> Any:
+        async with run_checkpoints(place, "r") as saver:
+            savers.append(saver)
+            begin = {"question": "q", "steps": []}
+            return await graph_of(node, saver).ainvoke(begin, config("r"), durability="sync")
+
+    state = asyncio.run(cut_off())
+    assert [item["node"] for item in state["steps"]] == list(NODES)
+    again = asyncio.run(gone_through(place, "r", step, None))
+    assert [item["node"] for item in again["steps"]] == list(NODES)

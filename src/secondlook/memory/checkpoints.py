@@ -112,6 +112,8 @@ def _saver_class() -> type[Any]:
         """SQLite keeps a closed connection, its transaction and its lock alive for as long as
         anyone holds a cursor."""
 
+        failures = (sqlite3.Error,)
+
         async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
             return await _insisted(work, self.conn.rollback)
 

@@ -117,7 +117,7 @@ def _opened(address: StoreAddress) -> _Shared:
 async def _ready(address: StoreAddress, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
     # Tried by ourselves first: the pool would try for long and then not say what is wrong.
     await asyncio.to_thread(_set_up, address)
-    await pool.open(wait=False)
+    await pool.open(wait=True, timeout=BUSY_SECONDS)
 
 
 async def _closed(shared: _Shared) -> None:
@@ -162,6 +162,8 @@ def _saver_class() -> type[Any]:
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
     class PostgresCheckpoints(WholeWrites, AsyncPostgresSaver):
+        failures = (psycopg.Error,)
+
         async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
             """What is written twice is written once, so a server may restart meanwhile."""
             deadline = time.monotonic() + _RESTART_SECONDS
