@@ -94,9 +94,9 @@ def test_langgraph_is_given_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[int] = []
     events = Watched.events
 
-    def noted(watched: Watched, graph: Any, given: Any, config: Any) -> Any:
+    def noted(watched: Watched, graph: Any, given: Any, config: Any, *more: Any) -> Any:
         limits.append(config["recursion_limit"])
-        return events(watched, graph, given, config)
+        return events(watched, graph, given, config, *more)
 
     monkeypatch.setattr(Watched, "events", noted)
 
