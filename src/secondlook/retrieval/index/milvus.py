@@ -6,7 +6,13 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from secondlook.errors import LibraryBusy, LibraryError, LibraryFormat, LibraryMissing
+from secondlook.errors import (
+    LibraryBusy,
+    LibraryError,
+    LibraryFormat,
+    LibraryMissing,
+    LibraryUnreachable,
+)
 from secondlook.retrieval.index import milvus_rows as rows
 from secondlook.retrieval.index.checking import checked_vectors, distinct_ids
 from secondlook.retrieval.index.hits import best, ranked
@@ -224,7 +230,14 @@ class MilvusIndex:
     # Reading
 
     def _newest(self) -> Head:
-        head = self._log.read()
+        try:
+            head = self._log.read()
+        except LibraryUnreachable:
+            raise
+        except LibraryError:
+            if self._server.has(self._log.collection):
+                raise
+            head = None
         if head is None:
             raise LibraryFormat(
                 f"Milvus at {self._server.address} holds no index {self._name!r} any more",
