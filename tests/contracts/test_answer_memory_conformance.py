@@ -56,7 +56,8 @@ def test_libraries_and_embedders_are_kept_apart(
 ) -> None:
     put(memory, ASKED, [1.0, 0.0])
     with AnswerMemory.own(settings, Path("/two"), embedder=lambda: "e") as other:
-        assert other.find([1.0, 0.0], asking=ASKING) == other.list() == []
+        assert other.find([1.0, 0.0], asking=ASKING) == []
+        assert other.list() == []
         assert other.forget([memory.list()[0].id]) == []
         assert other.clear() == 0
     with AnswerMemory.own(settings, Path("/one"), embedder=lambda: "another") as other:
@@ -65,7 +66,9 @@ def test_libraries_and_embedders_are_kept_apart(
 
 
 def test_who_only_looks_makes_nothing(memory: AnswerMemory, tmp_path: Path) -> None:
-    assert memory.find([1.0], asking=ASKING) == memory.list() == memory.forget([1]) == []
+    assert memory.find([1.0], asking=ASKING) == []
+    assert memory.list() == []
+    assert memory.forget([1]) == []
     assert memory.clear(every_library=True) == 0
     memory.prune(1)
     assert list(tmp_path.iterdir()) == []

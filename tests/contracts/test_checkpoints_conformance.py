@@ -89,7 +89,7 @@ def test_a_graph_that_broke_off_goes_on_where_it_was(place: Place) -> None:
 
 def test_runs_at_the_same_time_do_not_mix(place: Place) -> None:
     async def all_of_them() -> list[Any]:
-        begin = {"steps": []}
+        begin: dict[str, Any] = {"steps": []}
         names = [f"r{number}" for number in range(12)]
         return await asyncio.gather(
             *(gone_through(place, name, step, {**begin, "question": name}) for name in names)

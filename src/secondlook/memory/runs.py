@@ -75,6 +75,7 @@ class ListedRun(RunSummary):
 
 
 ListedRuns = list[ListedRun]
+Kept = list[dict[str, Any]]
 
 
 class RunStore:
@@ -285,7 +286,7 @@ class RunStore:
         rows = select_in(self._database, statement, ids, run)
         return {row["id"]: json.loads(row["passage"]) for row in rows}
 
-    def kept(self, run: str) -> list[dict[str, Any]]:
+    def kept(self, run: str) -> Kept:
         """All that was kept of passages that no library holds."""
         statement = "SELECT passage FROM passages WHERE run = ? ORDER BY id"
         return [json.loads(row["passage"]) for row in self._database.select(statement, run)]
