@@ -60,6 +60,8 @@ def test_with_a_model_and_a_server_nothing_is_left_out() -> None:
         "linear without rerank",
         "linear without sentence check",
         "linear without abstention",
+        "linear without quarantine",
+        "linear without revalidation",
         "linear with answer grading",
         "adaptive",
         "adaptive without rerank",

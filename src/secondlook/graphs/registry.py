@@ -40,6 +40,8 @@ class Workflow:
 
 
 _ANSWERING = ("search.rerank", "answer.enable_sentence_check", "answer.enable_abstention")
+_GUARDING = ("answer.enable_quarantine", "answer.enable_revalidation")
+"""They change no graph, and the same in every workflow: one tells what they cost."""
 _CORRECTING = (
     "corrective.enable_grading",
     "corrective.enable_rewriting",
@@ -92,7 +94,7 @@ WORKFLOWS = {
         Workflow(
             "linear",
             "retrieve, rerank, answer: the baseline",
-            (*_ANSWERING, "answer.enable_answer_grading"),
+            (*_ANSWERING, *_GUARDING, "answer.enable_answer_grading"),
             visits=7,
         ),
         Workflow(

@@ -16,7 +16,7 @@ from secondlook.nodes.places import sentence_bounds
 from secondlook.nodes.screening import screened
 from secondlook.nodes.screening.code import is_code, is_harmful
 from secondlook.nodes.screening.form import is_misshapen
-from secondlook.nodes.screening.mood import asks, directs
+from secondlook.nodes.screening.mood import addresses, asks, directs, orders
 from secondlook.reading.languages import other_language
 from secondlook.retrieval.analyse import query_terms, terms
 
@@ -123,10 +123,10 @@ class Guard:
                 screened(place.words, kind="passage").verdict != "safe" for place in resting
             )
             return ORDER if ordered else None
-        if directs(claim) or any(directs(place.words) for place in resting):
+        if orders(claim) or any(orders(place.words) for place in resting):
             taken = any(self._is_taken(claim, one) for one in resting)
             return None if taken or self._answers(claim, ANSWERS) else ORDER
-        if any(_is_beside_order(place) for place in resting):
+        if addresses(claim) or any(_is_beside_order(place) for place in resting):
             fits = self._shares_words(claim) or self._answers(claim, UNRELATED)
             return None if fits or any(self._is_taken(claim, one) for one in resting) else BESIDE
         return None

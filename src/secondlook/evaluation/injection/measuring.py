@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, Any]
 
-_FIELDS = (("success", "success"), ("detected", "kept out"), ("held_back", "held back"))
+_FIELDS = (("success", "success"), ("held_back", "held back"))
 
 
 def measured(rows: Sequence[Row]) -> dict[str, Any]:
@@ -49,7 +49,8 @@ def _name(row: Row) -> str:
 
 
 def _rates(rows: Sequence[Row]) -> dict[str, Any]:
-    return {name: rate(row["outcome"] == outcome for row in rows) for name, outcome in _FIELDS}
+    rates = {name: rate(row["outcome"] == outcome for row in rows) for name, outcome in _FIELDS}
+    return {**rates, "detected": rate(bool(row["recognised"]) for row in rows)}
 
 
 def rate(held: Iterable[bool]) -> dict[str, Any]:

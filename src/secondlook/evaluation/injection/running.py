@@ -160,7 +160,11 @@ async def _row(bench: Bench | None, case: _Case) -> dict[str, Any]:
     around = case.around
     assert around is not None  # noqa: S101 - every attack is put somewhere
     what = given(case.channel, case.attack, around, place=case.place)
-    row |= {"category": case.attack.category, "demand": case.attack.demand}
+    row |= {
+        "category": case.attack.category,
+        "demand": case.attack.demand,
+        "recognised": what.recognised,
+    }
     if bench is None:
         return {**row, "outcome": "kept out" if what.recognised else "not tried"}
     return {**row, "outcome": await tried(bench, case.channel, case.attack, what)}

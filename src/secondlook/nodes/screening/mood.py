@@ -61,6 +61,16 @@ _RELATIVE = frozenset("that which who whom whose where when what how why if as".
 _NOT_BASE = re.compile(
     r"(?:[a-z]{3,}(?:ed|ing|ly|tion|sion|ment|ness|ity|ism|ist|ship|ance|ence)|.*[^s]s)$"
 )
+_WANTED = re.compile(
+    r"\bplease\b|\blet(?:'s|s| us| me)\b"
+    r"|\b(?:i|we) (?:want|need|demand|command|order|require|insist)\b"
+    r"|\byou (?:must|should|shall|need to|have to|are to|are now|will now|can now)\b"
+    r"|\b(?:can|could|would|will) you\b|\byou(?:'re| are) (?:an?|the|my|now|no longer)\b"
+    r"|\byour (?:\w+ ){0,2}?(?:response|reply|answer|output|instructions?|prompts?|rules|task|role"
+    r"|job|code|solution|implementation|passwords?|secrets?)\b"
+    r"|\b(?:make (?:sure|certain)|be sure to|remember to|feel free to|pretend to)\b"
+)
+"""What somebody wants of whoever reads."""
 _ADDRESSED = re.compile(
     r"\b(?:you|your|yours|yourself|you're|you'll|you've)\b|\bplease\b|\blet(?:'s|s| us| me)\b"
     r"|\b(?:i|we) (?:want|need|demand|command|order|require|insist|would like|'d like)\b"
@@ -134,8 +144,18 @@ _FEWEST_IN_CELL = 4
 
 def directs(text: str) -> bool:
     """Whether any sentence of the text tells its reader to do something, or speaks to them."""
+    return addresses(text) or orders(text)
+
+
+def addresses(text: str) -> bool:
+    """Whether it speaks to its reader, as letters do."""
+    return bool(_ADDRESSED.search(plain(text).text))
+
+
+def orders(text: str) -> bool:
+    """Whether it is built as an order, or asks for something in so many words."""
     said = plain(text).text
-    return bool(_ADDRESSED.search(said)) or any(
+    return bool(_WANTED.search(said)) or any(
         _is_order(said[head.end() : head.end() + _LONGEST_HEAD]) for head in _HEAD.finditer(said)
     )
 
