@@ -46,7 +46,7 @@ PRICES = ((0.0, 0.0, 0.0), (0.15, 0.6, 0.075), (3.0, 15.0, 0.3), (2.0, 2.0, 6.0)
 SUMMED_UP = ("summarise the survey", "summarise it", "overview of berths", "what is this about")
 EARLIER = (Turn("How deep is Berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep.", ("Survey",)),)
 FOLLOW_UP = "And how deep is it there?"
-AWAY = ("unavailable", "timeout", "model error", "crash", "unusable")
+AWAY = ("timeout", "timeout", "unavailable", "model error", "crash", "unusable")
 
 
 @dataclass(slots=True)
@@ -154,8 +154,8 @@ def some_moods(pick: random.Random, workflow: str) -> list[Reply]:
     }
     well = own.get(workflow, REPLIES["honest"])
     wild = [REPLIES[name] for name in pick.sample(list(REPLIES), pick.choice([0, 1, 4]))]
-    away = [REPLIES[name] for name in pick.sample(AWAY, pick.choice([0, 0, 1, 2]))]
-    return [well] * pick.choice([1, 6, 12]) + wild + away
+    away = [REPLIES[name] for name in pick.sample(AWAY, pick.choice([0, 0, 1, 3]))]
+    return [well] * pick.choice([1, 4, 12]) + wild + away
 
 
 def _by_prompt(request: ChatRequest, pick: random.Random) -> Any:
@@ -195,8 +195,8 @@ def _shelf(pick: random.Random, workflow: str) -> WordShelf:
 def some_budget(pick: random.Random) -> dict[str, float]:
     """From nothing to plenty, each cap alone and together with others."""
     drawn = {
-        "calls": pick.choice([1, 2, 3, 5, 20]),
-        "tokens": int(10 ** pick.uniform(1.5, 4.6)),
+        "calls": pick.choice([1, 2, 3, 4, 5, 6, 20]),
+        "tokens": int(10 ** pick.choice([pick.uniform(1.5, 4.6), pick.uniform(2.8, 3.8)])),
         "money": round(10 ** pick.uniform(-6, -1), 9),
         "seconds": pick.choice([0.02, 0.05, 30.0, 1e6]),
     }
@@ -212,9 +212,14 @@ def some_settings(pick: random.Random, price_file: Path | None) -> Settings:
             "retries": pick.choice([0, 1, 2]),
             "prices": price_file,
         },
-        answer={"enable_answer_grading": pick.random() < 0.3, "k": pick.choice([2, 5])},
+        answer={
+            "enable_answer_grading": pick.random() < 0.3,
+            "k": pick.choice([2, 5]),
+            # Little evidence leaves room for other calls, and makes many parts of a summary.
+            "evidence_tokens": pick.choice([0, 64, 64, 200]),
+        },
         corrective={
-            "grader": pick.choice(["reader", "llm-batch", "llm-each"]),
+            "grader": pick.choice(["reader", "llm-batch", "llm-each", "llm-each"]),
             "grounded_judge": pick.choice(["reader", "llm"]),
             "useful_judge": pick.choice(["reader", "llm"]),
         },
