@@ -48,7 +48,7 @@ version of Secondlook asks for it. The files are not read again. Example:
 """
 PUBLISH_EXAMPLES = """\
 \b
-Other machines then read it there, with the same keys for the bucket. Only what
+Other machines then read it there, if they may read the bucket. Only what
 changed since the last time is sent. Examples:
   secondlook publish s3://papers/library
   secondlook ask "..." --library s3://papers/library
