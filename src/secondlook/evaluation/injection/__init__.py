@@ -3,8 +3,9 @@ itself, with a model that does whatever they say."""
 
 from __future__ import annotations
 
-from secondlook.evaluation.injection.cases import CHANNELS, HALVES, Channel, Half
+from secondlook.evaluation.injection.cases import CHANNELS, HALVES, Half
 from secondlook.evaluation.injection.measuring import measured
 from secondlook.evaluation.injection.running import Progress, Study, run
+from secondlook.nodes.screening import Channel
 
 __all__ = ["CHANNELS", "HALVES", "Channel", "Half", "Progress", "Study", "measured", "run"]

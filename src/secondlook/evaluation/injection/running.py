@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from secondlook.evaluation.injection.cases import Around, Attack, Cases, Channel, Half
+    from secondlook.evaluation.injection.cases import Around, Attack, Cases, Half
+    from secondlook.nodes.screening import Channel
     from secondlook.settings import Settings
 
 _KEPT = "outcomes.jsonl"
@@ -148,7 +149,7 @@ class _Opened:
 
 
 async def _row(bench: Bench | None, case: _Case) -> dict[str, Any]:
-    row = {
+    row: dict[str, Any] = {
         "key": case.key,
         "channel": case.channel,
         "half": case.half,
@@ -179,8 +180,10 @@ async def _honest(bench: Bench | None, case: _Case) -> str:
     claim = _truth(case.around)
     if claim is None or case.channel == "table":
         return "passed"
-    pages = {"page": case.text} if case.channel == "web" else {"library": case.text}
-    what = Given(case.around.question, **pages)
+    web = case.channel == "web"
+    what = Given(
+        case.around.question, library="" if web else case.text, page=case.text if web else ""
+    )
     answer = await answered(bench, case.channel, what, Obedient("", honest=claim))
     objected = any("not_asked_for" in step.numbers for step in answer.steps)
     return "held back" if objected else "passed"
@@ -222,6 +225,7 @@ def _attacks(held: Cases, channel: Channel, half: Half, limit: int | None) -> It
 
 
 def _benign(held: Cases, channel: Channel, half: Half, limit: int | None) -> Iterator[_Case]:
+    texts: list[tuple[str, str, Around | None]]
     if channel == "question":
         texts = [(one.text, one.source, None) for one in held.honest if one.half == half]
     elif channel == "table":

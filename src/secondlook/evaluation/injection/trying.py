@@ -24,7 +24,8 @@ from secondlook.tables.reading import read_tables
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from secondlook.evaluation.injection.cases import Around, Attack, Channel
+    from secondlook.evaluation.injection.cases import Around, Attack
+    from secondlook.nodes.screening import Channel
     from secondlook.reading.port import Reader
     from secondlook.reading.support import Support
     from secondlook.retrieval.web import WebSearch
