@@ -160,13 +160,11 @@ def test_so_it_is_where_runs_are_kept_in_postgresql(world: World, postgres: Post
 
 
 def test_the_trials_have_something_to_lose(world: World) -> None:
-    """Every workflow asks the model, some of its replies are of no use, code runs and pages are
-    read."""
+    """Every workflow asks the model, code runs and pages are read."""
     journals = [world.whole(workflow).journal() for workflow in QUESTIONS]
     assert all(any(entry.state == "reply" for _, entry in one) for one in journals)
     kinds = {entry.kind for one in journals for _, entry in one}
     assert kinds == {"model", "web", "sandbox"}
-    assert any(entry.parse_failures for one in journals for _, entry in one)
 
 
 @pytest.mark.parametrize("workflow", ["corrective", "auto"] if not SOAK else list(QUESTIONS))

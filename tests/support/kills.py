@@ -56,8 +56,10 @@ class Forker:
 
     def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait()
+        self._process.stdout.close()
 
     def fork(self, job: dict[str, Any]) -> int:
         assert self._process.stdin is not None
