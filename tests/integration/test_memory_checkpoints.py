@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import operator
 import os
 import sqlite3
+import threading
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import pytest
@@ -207,6 +209,28 @@ class Surprise:
     def __init__(self, value: int) -> None:
         type(self).made += 1
         self.value = value
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_one_that_is_cancelled_while_it_opens_leaves_no_thread(tmp_path: Path, turns: int) -> None:
+    async def opened() -> None:
+        async with checkpoints(tmp_path / "runs-checkpoints" / "one.db"):
+            await asyncio.Event().wait()
+
+    async def cancelled() -> None:
+        opening = asyncio.create_task(opened())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        opening.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await opening
+
+    before = set(threading.enumerate())
+    asyncio.run(cancelled())
+    left = set(threading.enumerate()) - before
+    for thread in left:
+        thread.join(BUSY_SECONDS)
+    assert not any(thread.is_alive() for thread in left)
 
 
 def test_only_plain_data_is_read_back(

@@ -319,6 +319,15 @@ def test_in_a_language_the_reader_does_not_know_its_scores_decide_nothing(margin
     assert drafted["reasons"] == [READ_AS_GERMAN]
 
 
+def test_a_question_the_reader_does_not_know_is_answered_from_what_the_search_found_first() -> None:
+    passages = passages_of([("bridge", BRIDGE), ("mill", "The mill was built by Otto Brandt.")])
+    context = context_of(shelf=WordShelf(held=passages), question="Wer hat die Brücke gebaut?")
+    items = [found(passages[0], "Anna Lehmann", 1.0), found(passages[1], "Otto Brandt", 9.0)]
+    assert asyncio.run(extract(context, context.question, items))["short"] == "Anna Lehmann"
+    in_english = asyncio.run(extract(context, "Who built it?", items))
+    assert in_english["short"] == "Otto Brandt"
+
+
 def test_a_question_in_another_language_is_told_too() -> None:
     text = "The bridge was built in 1890 by Anna Lehmann and links the old town to the harbour."
     drafted = answer("Wer hat die Brücke gebaut?", (text, "Anna Lehmann"))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
+    import aiosqlite
+
     from secondlook.memory.place import Place
 
 T = TypeVar("T")
@@ -61,14 +63,11 @@ def checkpoints_file(runs: Path, run: str) -> Path:
 @asynccontextmanager
 async def checkpoints(path: Path) -> AsyncIterator[Any]:
     """A checkpointer on that file, which is made where there is none."""
-    import aiosqlite
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
     # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
     strict = JsonPlusSerializer(allowed_msgpack_modules=None)
-    opened = _opened(path)
-    # Opened here, not by aiosqlite: where that fails to open a file it leaves a thread behind.
-    connection = await aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
+    connection = await _connected(_opened(path))
     saver = _saver_class()(connection, serde=strict)
     try:
         try:
@@ -78,6 +77,23 @@ async def checkpoints(path: Path) -> AsyncIterator[Any]:
         yield saver
     finally:
         await asyncio.shield(saver.aclose())
+
+
+async def _connected(opened: sqlite3.Connection) -> aiosqlite.Connection:
+    """Opened before, not by aiosqlite: where that fails to open a file it leaves a thread behind.
+
+    It does so too where it is cancelled, and that thread then speaks to a loop which has ended."""
+    import aiosqlite
+
+    async def connect() -> aiosqlite.Connection:
+        return await aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
+
+    connecting = asyncio.ensure_future(connect())
+    try:
+        return await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        await (await connecting).close()
+        raise
 
 
 def _opened(path: Path) -> sqlite3.Connection:

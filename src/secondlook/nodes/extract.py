@@ -13,7 +13,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.places import PARAGRAPH, Kind, Line, lines_of, sentence_around, whole_numbers
 from secondlook.nodes.revalidating import Place, guard_of
 from secondlook.nodes.risk import dial
-from secondlook.reading.languages import foreign
+from secondlook.reading.languages import foreign, other_language
 from secondlook.reading.support import ONE_SIDED_NOT, denies
 from secondlook.retrieval.analyse import query_terms, terms
 from secondlook.retrieval.stopwords import STOP_WORDS
@@ -96,6 +96,8 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
             item for item in telling if _tells_of(name, held[item["id"]].text, _span(item))
         ] or telling
     telling = await asyncio.to_thread(_asked_for, context, question, telling, held)
+    if await asyncio.to_thread(other_language, question, context.shelf.reader_languages):
+        telling = telling[:1]  # what the reader's scores say is not known there: the search decides
     pick = _picked(context.calibration, telling, held)
     if pick is None:
         return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])

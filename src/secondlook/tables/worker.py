@@ -255,8 +255,7 @@ class _Process:
             self._process.wait(_LEAVE_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_SECONDS)
+            self._process.wait()  # where every core is busy that takes a while
         self._hearing.join(_END_SECONDS)
         if self._process.stdout is not None:
             self._process.stdout.close()
