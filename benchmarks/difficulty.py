@@ -28,7 +28,8 @@ from benchmarks.difficulty_making import made_questions
 from benchmarks.difficulty_table import markdown
 from benchmarks.eval_runs import RESULTS, answered, differences, figures, write_results
 from benchmarks.eval_sets import CACHE, SEED, chosen, data_folder, each_once, read_rows, write_set
-from secondlook.app.requests import made_stand_alone
+from secondlook.app.affording import ledger_for
+from secondlook.app.requests import made_stand_alone, usual_workflow
 from secondlook.evaluation.evaluating import MEMORY_FILE
 from secondlook.evaluation.indexing import cache_folder
 from secondlook.evaluation.records import Configuration
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from benchmarks.difficulty_making import Made
     from secondlook.evaluation.evaluating import Evaluated
     from secondlook.evaluation.records import Row
+    from secondlook.models import Models
+    from secondlook.settings import Settings
 
 LEVELS = ("easy", "medium", "hard")
 ALL_LEVELS = ("easy", "medium", "alone", "hard")
@@ -98,14 +101,16 @@ async def stand_alone(made: Sequence[Made], shared: Mapping[str, str]) -> dict[s
     memory = Memory(cache_folder() / MEMORY_FILE)
     try:
         models = RememberingModels(settings, memory=memory)
-        return {
-            one.row["id"]: (
-                await made_stand_alone(models, settings, one.question, [one.turn])
-            ).asked
-            for one in made
-        }
+        return {one.row["id"]: await _alone(models, settings, one) for one in made}
     finally:
         memory.close()
+
+
+async def _alone(models: Models, settings: Settings, one: Made) -> str:
+    workflow = usual_workflow(settings)
+    ledger = ledger_for(settings, models, workflow, one.question)
+    made = await made_stand_alone(models, ledger, workflow, one.question, [one.turn])
+    return made.asked
 
 
 def resolved(made: Sequence[Made], alone: Mapping[str, str]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook import Library, Secondlook
-from secondlook.memory.answers import AnswerMemory, memory_file
+from secondlook.memory.answers import AnswerMemory
+from secondlook.memory.place import memory_file
 from secondlook.settings import Settings
 
 if TYPE_CHECKING:

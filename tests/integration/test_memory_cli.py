@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.memory.answers import AnswerMemory, memory_file
+from secondlook.memory.answers import AnswerMemory
+from secondlook.memory.place import memory_file
 from secondlook.settings import RunSettings
 from tests.support.answer_memory import ASKED, ASKING, put
 

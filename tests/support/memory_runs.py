@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from secondlook.answer import (
     Answer,
     CallUsage,
@@ -16,6 +18,12 @@ from secondlook.answer import (
     Usage,
 )
 from secondlook.memory.journal import JournalEntry
+from secondlook.memory.sqlite import SqliteDatabase
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from secondlook.memory.runs import RunStore
 
 CREATED = "2026-11-15T09:30:00Z"
 
@@ -95,3 +103,10 @@ def entry(text: str = "yes", *, node: str = "grade", cost: float | None = 0.25) 
         cost=cost,
         retries=1,
     )
+
+
+def connection_of(store: RunStore) -> sqlite3.Connection:
+    """By which a test makes the file of a record misbehave."""
+    database = store._database
+    assert isinstance(database, SqliteDatabase)
+    return database._db

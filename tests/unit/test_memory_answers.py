@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import RunError
-from secondlook.memory.answers import AnswerMemory, Asking, CitedText, memory_file
+from secondlook.memory.answers import AnswerMemory, Asking, CitedText
+from secondlook.memory.place import memory_file
 from secondlook.memory.runs import RunStore
 from secondlook.settings import RunSettings
 from tests.support.answer_memory import ASKING, put

@@ -11,7 +11,7 @@ from secondlook.events import Answered, NodeStarted, RunStarted
 from secondlook.memory.recorder import Recorder
 from secondlook.memory.runs import RunStore
 from secondlook.settings import RunSettings
-from tests.support.memory_runs import CREATED, entry, full_answer
+from tests.support.memory_runs import CREATED, connection_of, entry, full_answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,7 @@ def test_a_disk_that_fails_midway_costs_the_record_alone(tmp_path: Path, moment:
     store = recorder._opened()
     if moment == "answer":
         live(recorder)
-    store._database._db.execute("PRAGMA query_only=ON")
+    connection_of(store).execute("PRAGMA query_only=ON")
     if moment == "events":
         recorder.append(RunStarted(run="r", question="q", workflow="linear"))
     if moment == "journal":
@@ -148,7 +148,7 @@ def test_closing_a_broken_store_is_quiet(tmp_path: Path) -> None:
     recorder = recorder_at(tmp_path / "runs.db")
     start(recorder)
     recorder.append(NodeStarted(run="r", node="a"))
-    recorder._opened()._database._db.execute("PRAGMA query_only=ON")
+    connection_of(recorder._opened()).execute("PRAGMA query_only=ON")
     recorder.close()
     with RunStore.open(tmp_path / "runs.db") as store, pytest.raises(RunMissing):
         store.get("other")

@@ -25,7 +25,7 @@ from secondlook.memory.checkpoints import checkpoints_file
 from secondlook.memory.database import BUSY_SECONDS
 from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.runs import RunStore
-from tests.support.memory_runs import CREATED, entry, full_answer
+from tests.support.memory_runs import CREATED, connection_of, entry, full_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,11 +134,11 @@ def test_closing_writes_what_waits(path: Path) -> None:
 def test_a_failed_write_keeps_the_events_waiting(store: RunStore, path: Path) -> None:
     start(store, "r")
     store.append(NodeStarted(run="r", node="a"))
-    store._database._db.execute("PRAGMA query_only=ON")
+    connection_of(store).execute("PRAGMA query_only=ON")
     with pytest.raises(RunError, match="cannot be written"):
         store.flush("r")
     store.append(NodeStarted(run="r", node="b"))
-    store._database._db.execute("PRAGMA query_only=OFF")
+    connection_of(store).execute("PRAGMA query_only=OFF")
     store.finish(full_answer("r"))
     assert [getattr(event, "node", "") for event in store.events("r")] == ["a", "b", ""]
 
@@ -333,7 +333,7 @@ def test_a_closed_store_says_so(path: Path) -> None:
 
 
 def test_a_file_in_use_is_told_apart(store: RunStore, path: Path) -> None:
-    store._database._db.execute("PRAGMA busy_timeout=1")
+    connection_of(store).execute("PRAGMA busy_timeout=1")
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(RunError, match="in use"):
