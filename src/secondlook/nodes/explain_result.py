@@ -3,7 +3,6 @@ or a model whose every number must be in the result."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from secondlook.nodes.analysing.result_shown import result_shown, value_shown
 from secondlook.nodes.analysing.showing import shared_by
 from secondlook.nodes.analysing.stopping import given_up, tried
 from secondlook.nodes.claims import sentences_were
-from secondlook.nodes.coding.numbers_said import stray_numbers, values_of
+from secondlook.nodes.coding.numbers_said import says_a_number_of, stray_numbers, values_of
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.revalidating import guard_of
 from secondlook.nodes.sentences import review
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 _LISTED = 8
 _SHARED = 2
 """Words of the question that a sentence without a value must have."""
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _MOST_SAID = 24
 """Of one value: rows or groups that a sentence lists."""
 
@@ -211,11 +209,11 @@ def _of_the_result(
         return list(said)
     columns = [one["column"] for one in state["resolved"]]
     known = set(query_terms(" ".join([state["question"], *columns])))
-    numbers = set(_NUMBER.findall(result_shown(outcome)))
+    shown = result_shown(outcome)
     return [
         one
         for one in said
-        if (numbers & set(_NUMBER.findall(one)) or _speaks_of(known, one))
+        if (says_a_number_of(one, shown) or _speaks_of(known, one))
         and guard.objection(one, []) is None
     ]
 

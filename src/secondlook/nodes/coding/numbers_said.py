@@ -47,7 +47,7 @@ def stray_numbers(
     in thousands or millions where the sentence says so.
     """
     text = _LIST_MARK.sub("", sentence)
-    said = [number for number in numbers(text) if number.required]
+    said = _said(text)
     if not said:
         return []
     held = _held(values, allowed)
@@ -58,6 +58,16 @@ def stray_numbers(
         for number in said
         if not _stands(number, held, scales, percent=_is_percent(number, text), downward=downward)
     ]
+
+
+def says_a_number_of(sentence: str, shown: str) -> bool:
+    """Whether any of its numbers stands in what was shown, be it rounded."""
+    said = _said(_LIST_MARK.sub("", sentence))
+    return len(stray_numbers(sentence, (), allowed=[shown])) < len(said)
+
+
+def _said(text: str) -> list[Number]:
+    return [number for number in numbers(text) if number.required]
 
 
 def values_of(outcome: Outcome) -> list[Plain | Frame]:
