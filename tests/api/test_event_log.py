@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 from secondlook.api.asking.events import Queued, SeenEvent, Stopped
-from secondlook.api.asking.log import Entry, EventLog, merged
+from secondlook.api.asking.log import EACH, Entry, EventLog, merged
 from secondlook.events import NodeStarted, Token
 
 
@@ -40,7 +40,8 @@ def test_readers_of_other_threads_and_loops_see_all_of_it_in_order() -> None:
         reader.join(20)
     assert len(seen) == 5
     for entries in seen:
-        assert [entry.number for entry in entries] == list(range(1, 1002))
+        numbers = [entry.number for entry in entries]
+        assert numbers == [*range(EACH, 1001 * EACH, EACH), 1000 * EACH + 1]
         assert entries[-1].event == END
 
 
@@ -61,14 +62,61 @@ def test_a_slow_reader_keeps_nobody_and_loses_no_text() -> None:
     assert text == "".join(f"{number} " for number in range(5000))
     assert length == 5002
     assert len(entries) < 50
-    assert entries[-1].number == length
+    assert entries[-1].number == EACH + len(text) + 1
 
 
 def test_it_can_be_joined_anywhere() -> None:
     log = EventLog([node("a"), node("b"), node("c")])
     log.append(END, last=True)
-    for after, numbers in ((0, [1, 2, 3, 4]), (2, [3, 4]), (4, []), (99, []), (-5, [1, 2, 3, 4])):
-        assert [entry.number for entry in asyncio.run(read(log, after))] == numbers
+    all_of_them = [EACH, 2 * EACH, 3 * EACH, 3 * EACH + 1]
+    for after, skipped in ((0, 0), (2 * EACH, 2), (3 * EACH + 1, 4), (99 * EACH, 4), (-5, 0)):
+        numbers = [entry.number for entry in asyncio.run(read(log, after))]
+        assert numbers == all_of_them[skipped:]
+
+
+def test_a_number_means_the_same_where_text_came_in_other_pieces() -> None:
+    words = ["Berth ", "4 ", "", "is ", "7.8 metres deep."]
+    queued = Queued(run="r", position=1)
+    live = EventLog([queued, node("a"), *map(token, words), node("b"), token("Again."), END])
+    recorded = EventLog([node("a"), token("Berth 4 "), token("is 7.8 metres deep."), node("b"),
+                         token("Again.")])  # fmt: skip
+    live.close()
+    recorded.close()
+    for entry in asyncio.run(read(live)):
+        for log in (live, recorded):
+            assert told(log, entry.number) == told(live, entry.number), entry
+    assert told(recorded, EACH + 3) == ["th 4 is 7.8 metres deep.", "b", "Again."]
+    assert told(recorded, EACH + 9) == ["s 7.8 metres deep.", "b", "Again."]
+
+
+def told(log: EventLog, after: int) -> list[str]:
+    """Texts and nodes that follow a number."""
+    events = [entry.event for entry in asyncio.run(read(log, after))]
+    return [
+        one.text if isinstance(one, Token) else one.node
+        for one in events
+        if isinstance(one, Token | NodeStarted)
+    ]
+
+
+def test_text_that_comes_after_a_number_too_high_is_whole() -> None:
+    """A server that was killed may have sent more than it recorded."""
+
+    async def joined() -> list[str]:
+        log = EventLog([node("a")])
+        reading = log.follow(EACH + 4, idle=0.001)
+        assert await anext(reading) is None
+        log.append(token("Berth 4."), last=True)
+        entries = [entry async for entry in reading]
+        return [one.event.text for one in entries if one and isinstance(one.event, Token)]
+
+    assert asyncio.run(joined()) == ["Berth 4."]
+
+
+def test_no_text_is_so_long_that_it_counts_as_an_event() -> None:
+    log = EventLog([node("a"), token("x" * (EACH + 5)), END, node("b")])
+    log.close()
+    assert [entry.number for entry in asyncio.run(read(log))] == [EACH, 2 * EACH - 1, 2 * EACH]
 
 
 def test_silence_is_told() -> None:
@@ -87,9 +135,9 @@ def test_it_goes_on_after_it_was_closed() -> None:
     log.reopen()
     log.append(node("again"))
     log.append(END, last=True)
-    assert [entry.number for entry in asyncio.run(read(log, 1))] == [2, 3]
+    assert [entry.number for entry in asyncio.run(read(log, 1))] == [EACH, EACH + 1]
     # Who comes now is not told of an end that was none.
-    assert [entry.number for entry in asyncio.run(read(log))] == [2, 3]
+    assert [entry.number for entry in asyncio.run(read(log))] == [EACH, EACH + 1]
 
 
 def test_neighbours_become_one_and_others_stay() -> None:

@@ -11,7 +11,10 @@ import pytest
 
 from secondlook.api.asking.conversation import turns_before
 from secondlook.api.asking.live import Ask
+from secondlook.api.asking.log import EACH
 from secondlook.api.problems import Problem
+from secondlook.events import Event, NodeFinished, RunStarted
+from secondlook.memory.process import Process
 from secondlook.memory.runs import RunStore
 from tests.support.asking_http import (
     QUESTION,
@@ -20,12 +23,15 @@ from tests.support.asking_http import (
     gated_server,
     library_at,
 )
+from tests.support.memory_runs import full_answer
 from tests.support.serving import client_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fastapi.testclient import TestClient
+
+ELSEWHERE = Process(pid=1, host="another-machine", began=None).to_json()
 
 
 @pytest.fixture
@@ -99,8 +105,8 @@ def test_a_detached_run_goes_on_and_is_watched_from_any_event(folder: Path) -> N
             assert [one for one in rest if one.event != "token"] == [
                 one for one in events[len(events) // 2 + 1 :] if one.event != "token"
             ]
-        assert watched(client, run, params={"after": 10_000}) == []
-        assert watched(client, run, headers={"last-event-id": "rubbish"})[0].id == 1
+        assert watched(client, run, params={"after": 10**9}) == []
+        assert watched(client, run, headers={"last-event-id": "rubbish"})[0] == events[0]
         view = shown(client, run)
         assert view["status"] == view["answer"]["status"] == "answered"
         assert view["library"] == "default"
@@ -126,7 +132,7 @@ def test_a_run_of_before_is_read_from_the_record(folder: Path) -> None:
     with client_of(folder) as client:
         again = watched(client, run)
         assert json.loads(again[-1].data)["answer"] == json.loads(live[-1].data)["answer"]
-        assert [one.id for one in again] == list(range(1, len(again) + 1))
+        assert [one.id for one in again] == [one.id for one in live]
         missed = watched(client, run, params={"after": live[-2].id})
         assert [one.event for one in missed] == ["answered"]
         assert missed[0].id > live[-2].id
@@ -216,7 +222,7 @@ def test_a_run_is_stopped_and_taken_up(folder: Path) -> None:
         gate.open()
         assert client.post(f"/api/runs/{run}/resume").status_code == 202
         rest = watched(client, run, params={"after": seen[-1].id})
-        assert rest[0].id == seen[-1].id + 1
+        assert rest[0].id > seen[-1].id
         assert rest[-1].event == "answered"
         assert [one.event for one in watched(client, run)].count("stopped") == 0
         assert shown(client, run)["status"] == "answered"
@@ -293,7 +299,78 @@ def test_a_run_of_another_process_is_left_alone(folder: Path) -> None:
                 client.delete("/api/runs/elsewhere-1"),
             ):
                 assert reply.status_code == 409
-            assert watched(client, "elsewhere-1") == []
+
+
+def test_a_run_of_another_process_is_watched_until_it_ends(folder: Path) -> None:
+    """From any number, as its own server would have it; what went on before is told at once."""
+    with RunStore.open(folder / "runs.db") as store, gated_server(folder) as (server, _gate):
+        events: list[Event] = [
+            RunStarted(run="r", question="q", workflow="linear"),
+            NodeFinished(run="r", node="retrieve", said="done"),
+            NodeFinished(run="r", node="answer", said="done"),
+        ]
+        store.start("r", question="q", workflow="linear", created="2026-01-01T00:00:00")
+        for event in events[:2]:
+            store.append(event)
+        url = f"{server.base_url}/api/runs/r/events"
+        with httpx.stream("GET", url, params={"after": EACH}, timeout=60) as reply:
+            lines = reply.iter_lines()
+            first = next(line for line in lines if line.startswith("id"))
+            store.append(events[2])
+            store.finish(full_answer("r"))
+            rest = [line for line in lines if line.startswith(("id", "event"))]
+        assert first == f"id: {2 * EACH}"
+        assert rest == [
+            "event: node_finished",
+            f"id: {3 * EACH}",
+            "event: answered",
+            f"id: {4 * EACH}",
+        ]
+        assert httpx.get(f"{server.base_url}/api/runs/r").json()["status"] == "answered"
+
+
+@pytest.mark.parametrize(("end", "why"), [("leave", "interrupted"), ("remove", "deleted")])
+def test_whoever_watches_is_told_how_a_run_elsewhere_stopped(
+    folder: Path, end: str, why: str
+) -> None:
+    with RunStore.open(folder / "runs.db") as store, gated_server(folder) as (server, _gate):
+        store.start("r", question="q", workflow="linear", created="2026-01-01T00:00:00")
+        store.append(RunStarted(run="r", question="q", workflow="linear"))
+        url = f"{server.base_url}/api/runs/r/events"
+        with httpx.stream("GET", url, timeout=60) as reply:
+            pieces = reply.iter_text()
+            text = next(pieces)
+            getattr(store, end)("r")
+            text += "".join(pieces)
+        last = events_of(text)[-1]
+        assert last.event == "stopped"
+        assert json.loads(last.data)["why"] == f"it was {why}"
+
+
+def test_a_run_that_was_left_here_and_went_on_elsewhere_is_told_by_its_record(
+    folder: Path,
+) -> None:
+    with gated(folder) as (client, gate):
+        run = detached(client)
+        assert gate.asked.acquire(timeout=20)
+        client.post(f"/api/runs/{run}/cancel")
+        assert runs_of(client).live(run).put_away.wait(20)
+        assert shown(client, run)["status"] == "interrupted"
+        with RunStore.open(folder / "runs.db") as store:
+            store._process = ELSEWHERE
+            store.start(run, question=QUESTION, workflow="linear", created="2026-01-01T00:00:00")
+            assert shown(client, run)["status"] == "running"
+            listed = client.get("/api/runs").json()["runs"]
+            assert [one["status"] for one in listed] == ["running"]
+            for reply in (
+                client.post(f"/api/runs/{run}/resume"),
+                client.delete(f"/api/runs/{run}"),
+            ):
+                assert reply.status_code == 409, reply.text
+            store.finish(full_answer(run))
+        assert watched(client, run)[-1].event == "answered"
+        assert shown(client, run)["status"] == "answered"
+        assert client.post(f"/api/runs/{run}/resume").json()["code"] == "run_finished"
 
 
 # Clients that go

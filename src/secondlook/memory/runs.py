@@ -264,14 +264,14 @@ class RunStore:
             for row in rows
         ]
 
-    def events(self, run: str) -> Events:
-        """In order, ending in `Answered` if the run was finished."""
+    def events(self, run: str, *, after: int = 0) -> Events:
+        """In order, without the first so many, ending in `Answered` if the run was finished."""
         row = self._row(run, "id, answer, answered_at")
-        statement = "SELECT event FROM events WHERE run = ? ORDER BY number"
+        statement = "SELECT event FROM events WHERE run = ? ORDER BY number LIMIT ? OFFSET ?"
         try:
             found = [
                 EVENT.validate_json(item["event"])
-                for item in self._database.select(statement, row["id"])
+                for item in self._database.select(statement, row["id"], ALL, after)
             ]
         except ValidationError as error:
             raise unreadable(row["id"], "events", error) from error

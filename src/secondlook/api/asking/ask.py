@@ -85,10 +85,13 @@ async def question_of(body: AskRequest, served: Served) -> Ask:
 
 
 async def begun(live: LiveRun) -> None:
-    """Wait until it is under way or in the queue; what cannot be carried out is told here."""
+    """Wait until it is under way or in the queue, and recorded as such: whoever is told of it
+    finds it there, also if this server dies. What cannot be carried out is told here."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_SECONDS_TO_BEGIN):
             await live.until(RunStarted, Queued, Stopped)
+            if live.noting is not None:
+                await asyncio.shield(asyncio.wrap_future(live.noting))
     if live.problem is not None:
         raise live.failure()
 

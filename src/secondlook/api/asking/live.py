@@ -19,6 +19,7 @@ from secondlook.settings.serving import DEFAULT_LIBRARY
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
 
     from secondlook.api.asking.events import SeenEvent
     from secondlook.api.problems import ProblemDetails
@@ -80,6 +81,8 @@ class LiveRun:
     """Why it could not be carried out at all."""
     stopping: str = CANCELLED
     task: asyncio.Task[Any] | None = None
+    noting: Future[None] | None = None
+    """Done when a run that waits is recorded."""
     put_away: threading.Event = field(default_factory=threading.Event)
     """Set when nothing works on it any more."""
 
@@ -93,6 +96,11 @@ class LiveRun:
         waits = self.status == "queued" and isinstance(last, Queued)
         return last.position if waits and isinstance(last, Queued) else None
 
+    def went_on(self, recorded: RunStatus) -> bool:
+        """Whether it was left here and taken up by another process, as its record says."""
+        left = self.ended and self.answer is None and self.put_away.is_set()
+        return left and recorded != "interrupted"
+
     def see(self, event: SeenEvent) -> None:
         """Take in an event of the engine."""
         if isinstance(event, RunStarted):
@@ -101,6 +109,12 @@ class LiveRun:
             self.answer = event.answer
             self.status = event.answer.status
         self.log.append(event, last=isinstance(event, Answered))
+
+    def catch_up(self, recorded: Sequence[SeenEvent]) -> None:
+        """Take in what happened while another process worked on it."""
+        log = EventLog(recorded)
+        if log.number > self.log.number:
+            self.log = log
 
     def begin_again(self) -> None:
         """It waits for its turn, whatever it was before."""

@@ -1,7 +1,11 @@
-"""What happened in a run, numbered from 1: written once, read by anybody from any number on.
+"""What happened in a run, numbered: written once, read by anybody from any number on.
 
 All readers share the one list, so that a slow one costs no memory and loses nothing. Writer and
 readers may be in different threads and event loops.
+
+A number says how many events came so far, a million for each, and how many characters of streamed
+text since. The record holds the same events, with text in larger pieces, so that whoever was given
+a number by one server goes on from it at another, in the middle of a piece of text too.
 """
 
 from __future__ import annotations
@@ -9,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from secondlook.api.asking.events import Queued, Stopped
 from secondlook.events import Token
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 
     from secondlook.api.asking.events import SeenEvent
 
+EACH: Final = 1_000_000
+"""What an event adds to the number. Text between two is never that long."""
 _AT_ONCE = 256
 """Entries a reader takes from the list at a time."""
 
@@ -43,10 +50,13 @@ class _Waiting:
 
 class EventLog:
     def __init__(self, events: Iterable[SeenEvent] = ()) -> None:
-        self._events: list[SeenEvent] = list(events)
+        self._events: list[SeenEvent] = []
+        self._numbers: list[int] = []
         self._lock = threading.Lock()
         self._readers: set[_Waiting] = set()
         self._closed = False
+        for event in events:
+            self.append(event)
 
     def __len__(self) -> int:
         return len(self._events)
@@ -59,10 +69,24 @@ class EventLog:
     def last(self) -> SeenEvent | None:
         return self._events[-1] if self._events else None
 
+    @property
+    def number(self) -> int:
+        """That of the last event."""
+        return self._numbers[-1] if self._numbers else 0
+
     def append(self, event: SeenEvent, *, last: bool = False) -> None:
         with self._lock:
+            self._numbers.append(_next(self.number, event))
             self._events.append(event)
             self._closed = self._closed or last
+            readers = tuple(self._readers)
+        for reader in readers:
+            reader.wake()
+
+    def close(self) -> None:
+        """Nothing more is known to come."""
+        with self._lock:
+            self._closed = True
             readers = tuple(self._readers)
         for reader in readers:
             reader.wake()
@@ -85,24 +109,47 @@ class EventLog:
         queue the latest alone: the number is that of the last of them.
         """
         waiting = _Waiting(asyncio.get_running_loop(), asyncio.Event())
-        at = min(max(after, 0), len(self._events))
+        at = bisect_right(self._numbers, after)
+        cut = after if at < len(self._numbers) else 0
         self._readers.add(waiting)
         try:
             while True:
                 waiting.news.clear()
                 with self._lock:
                     new = self._events[at : at + _AT_ONCE]
+                    numbers = self._numbers[at : at + _AT_ONCE]
                     ended = self._closed and at + len(new) == len(self._events)
-                entries = [Entry(at + number, event) for number, event in enumerate(new, 1)]
+                entries = [_unseen(Entry(*one), cut) for one in zip(numbers, new, strict=True)]
                 for entry in merged(_told(entries, ended=ended)):
                     yield entry
                 at += len(new)
+                cut = 0
                 if ended:
                     return
                 if not new and not await _heard(waiting.news, idle):
                     yield None
         finally:
             self._readers.discard(waiting)
+
+
+def _next(number: int, event: SeenEvent) -> int:
+    """The number of an event that follows that number. What is not recorded must not count."""
+    following = (number // EACH + 1) * EACH
+    match event:
+        case Token():
+            return min(number + len(event.text), following - 1)
+        case Queued() | Stopped():
+            return min(number + 1, following - 1)
+    return following
+
+
+def _unseen(entry: Entry, after: int) -> Entry:
+    """Of a piece of text, what follows that number."""
+    left = entry.number - after
+    if isinstance(entry.event, Token) and 0 < left < len(entry.event.text):
+        rest = entry.event.text[-left:]
+        return Entry(entry.number, entry.event.model_copy(update={"text": rest}))
+    return entry
 
 
 def _told(entries: list[Entry], *, ended: bool) -> list[Entry]:

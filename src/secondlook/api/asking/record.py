@@ -10,7 +10,7 @@ from secondlook.memory.runs import RunStore
 
 if TYPE_CHECKING:
     from secondlook.events import Event
-    from secondlook.memory.runs import ListedRun, StoredRun
+    from secondlook.memory.runs import ListedRun, RunStatus, StoredRun
     from secondlook.settings import RunSettings
 
 
@@ -37,6 +37,12 @@ class Record:
 
     def events(self, run: str) -> list[Event]:
         return self._opened(run).events(run)
+
+    def news(self, run: str, after: int) -> tuple[RunStatus, list[Event]]:
+        """How a run stands, and its events but the first so many. What is no longer running has
+        no events that are not among them."""
+        status = self.get(run).status
+        return status, self._opened(run).events(run, after=after)
 
     def page(self, limit: int, offset: int) -> list[ListedRun]:
         try:

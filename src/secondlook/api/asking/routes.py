@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 
 from secondlook.api.asking.ask import accepted, begun
+from secondlook.api.asking.elsewhere import recorded_stream
 from secondlook.api.asking.forms import Accepted, RunList, RunRow, RunState, RunView
-from secondlook.api.asking.streaming import STREAM_DOCS, live_stream, stored_stream
+from secondlook.api.asking.streaming import STREAM_DOCS, live_stream
 from secondlook.api.problems import Problem, responses
 from secondlook.api.state import Served, served
 from secondlook.api.wire import json_response
@@ -17,8 +18,7 @@ from secondlook.api.wire import json_response
 if TYPE_CHECKING:
     from secondlook.api.asking.live import LiveRun
     from secondlook.api.asking.runs import Runs
-    from secondlook.events import Event
-    from secondlook.memory.runs import ListedRun, StoredRun
+    from secondlook.memory.runs import ListedRun
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 RunPath = Annotated[str, Path(alias="run", max_length=100, examples=["20260102-1f2e3d4c5b6a"])]
@@ -36,8 +36,7 @@ async def list_runs(
 
 @router.get("/{run}", summary="One run and its answer", responses=responses(404))
 async def show_run(run: RunPath, served: ServedBy) -> RunView:
-    live = served.runs.live(run)
-    view = _seen(live) if live else await asyncio.to_thread(_recorded, served.runs, run)
+    view = await asyncio.to_thread(_view, served.runs, run)
     return json_response(view)  # type: ignore[return-value]  # as valid JSON
 
 
@@ -57,20 +56,19 @@ async def run_events(
         str | None, Header(description="The same, as browsers say it.")
     ] = None,
 ) -> Response:
-    """From the start, or from the event after the one named. Ends after the last one. Of a run
-    that is no longer in memory, who comes back with a number is given its last event alone."""
+    """From the start, or from the event after the one named, also where another server named it.
+    Ends after the last one. A run that goes on in another process is watched all the same."""
     number = after if after is not None else _number(last_event_id)
-    live = served.runs.live(run)
+    live = await asyncio.to_thread(served.runs.here, run)
     if live is not None:
         return live_stream(live, number, left=lambda: None)
-    stored, events = await asyncio.to_thread(_with_events, served.runs, run)
-    return stored_stream(stored, events, number)
+    return await recorded_stream(served.runs, run, number)
 
 
 @router.post("/{run}/cancel", status_code=202, summary="Stop a run", responses=responses(404, 409))
 async def cancel_run(run: RunPath, served: ServedBy) -> RunState:
     """Its events end with `stopped`. One that has ended is left as it is."""
-    live = served.runs.live(run)
+    live = await asyncio.to_thread(served.runs.here, run)
     if live is not None:
         served.runs.cancel(run)
         return RunState(id=run, status=live.status)
@@ -111,10 +109,6 @@ def _number(last_event_id: str | None) -> int:
     return int(given) if given.isascii() and given.isdigit() and len(given) < 12 else 0  # noqa: PLR2004
 
 
-def _with_events(runs: Runs, run: str) -> tuple[StoredRun, list[Event]]:
-    return runs.record.get(run), runs.record.events(run)
-
-
 def _listed(served: Served, limit: int, offset: int) -> RunList:
     """Those in memory that are not recorded come first: they wait, or are never recorded."""
     recorded = served.runs.record.page(limit + offset, 0)
@@ -145,6 +139,8 @@ def _row(live: LiveRun) -> RunRow:
 
 def _recorded_row(served: Served, row: ListedRun) -> RunRow:
     live = served.runs.live(row.run)
+    if live is not None and live.went_on(row.status):
+        live = None
     caller = row.request.get("caller") or {}
     return RunRow(
         id=row.run,
@@ -157,6 +153,11 @@ def _recorded_row(served: Served, row: ListedRun) -> RunRow:
         after=caller.get("after"),
         library=served.runs.library_of(row.request),
     )
+
+
+def _view(runs: Runs, run: str) -> RunView:
+    live = runs.here(run)
+    return _seen(live) if live else _recorded(runs, run)
 
 
 def _seen(live: LiveRun) -> RunView:

@@ -17,9 +17,10 @@ from secondlook.api.asking.events import Queued
 from secondlook.api.asking.live import CANCELLED, SERVER_STOPS, Ask, LiveRun
 from secondlook.api.asking.log import EventLog
 from secondlook.api.asking.record import Record
+from secondlook.api.asking.refusals import missing, not_interrupted, not_ours
 from secondlook.api.problems import Problem, problem_of
 from secondlook.app.loop import LoopThread
-from secondlook.errors import RunMissing, RunStopped, SecondlookError, UsageError
+from secondlook.errors import RunStopped, SecondlookError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -86,9 +87,9 @@ class Runs:
 
     def resume(self, run: str) -> LiveRun:
         """Take up a run that ended without an answer. Reads the record: call it in a thread."""
-        live = self.live(run)
+        live = self.here(run)
         if live is not None and (not live.ended or live.answer is not None):
-            raise _not_interrupted(run, live.status)
+            raise not_interrupted(run, live.status)
         stored = self.record.find(run)
         # What was cancelled here a moment ago may not be put down as such yet.
         if (
@@ -96,11 +97,13 @@ class Runs:
             and stored.status != "interrupted"
             and (live is None or stored.answer)
         ):
-            raise _not_interrupted(run, stored.status)
+            raise not_interrupted(run, stored.status)
         if live is None and stored is None:
-            raise _missing(run)
+            raise missing(run)
         if live is None:
             live = self._of_record(stored)  # type: ignore[arg-type]  # one of them is there
+        elif stored is not None:
+            live.catch_up(self.record.events(run))
         live.resumed = stored is not None  # it may have been stopped before it was recorded
         return self._enqueued(live)
 
@@ -138,6 +141,19 @@ class Runs:
                 (one for one in self._waiting if one.id == run), kept[0] if kept else None
             )
 
+    def here(self, run: str) -> LiveRun | None:
+        """The same, unless it was left here and another process went on with it: then the record
+        knows better. Reads it: call it in a thread."""
+        live = self.live(run)
+        if live is None or not live.ended or live.answer is not None:
+            return live
+        stored = self.record.find(run)
+        return None if stored is not None and live.went_on(stored.status) else live
+
+    @property
+    def ending(self) -> bool:
+        return self._stopped
+
     def unrecorded(self) -> list[LiveRun]:
         """Those in memory, newest first."""
         with self._lock:
@@ -146,7 +162,7 @@ class Runs:
 
     def answer(self, run: str) -> Answer:
         """The answer of a run, in memory or recorded. Reads the record: call it in a thread."""
-        live = self.live(run)
+        live = self.here(run)
         answer = live.answer if live is not None else self.record.get(run).answer
         if answer is not None:
             return answer
@@ -168,7 +184,7 @@ class Runs:
         with self._lock:
             live = self.live(run)
             if live is None:
-                raise _missing(run)
+                raise missing(run)
             if live in self._waiting:
                 self._waiting.remove(live)
                 live.stop(why)
@@ -182,8 +198,8 @@ class Runs:
 
     def forget(self, run: str) -> None:
         """Delete an ended run and every trace of it. Writes the record: call it in a thread."""
+        live = self.here(run)
         with self._lock:
-            live = self.live(run)
             if live is not None and not live.ended:
                 raise Problem(
                     409,
@@ -194,11 +210,11 @@ class Runs:
             self._kept.pop(run, None)
         stored = self.record.find(run)
         if stored is not None and stored.status == "running" and live is None:
-            raise _not_ours(run)
+            raise not_ours(run)
         if stored is not None:
             self.record.remove(run)
         elif live is None:
-            raise _missing(run)
+            raise missing(run)
 
     def drain(self) -> None:
         """The server is to end: no run is begun, and each that is worked on finishes its step, if
@@ -245,7 +261,7 @@ class Runs:
             if self._stopped:
                 raise Problem(503, "server_stopping", SERVER_STOPS, headers={"Retry-After": "5"})
             if live.id in self._running or any(one.id == live.id for one in self._waiting):
-                raise _not_interrupted(live.id, "running")  # somebody else was faster
+                raise not_interrupted(live.id, "running")  # somebody else was faster
             full = len(self._running) >= self._at_once
             if full and len(self._waiting) >= self._settings.serve.queue:
                 raise self._too_many()
@@ -254,7 +270,7 @@ class Runs:
             self._waiting.append(live)
             self._admit()
             if live.status == "queued" and not live.resumed:
-                self.work.submit(self._noted(live))
+                live.noting = self.work.submit(self._noted(live))
         return live
 
     async def _noted(self, live: LiveRun) -> None:
@@ -355,32 +371,3 @@ async def _cancelled(live: LiveRun) -> None:
     """On the loop of the run, after its first step: it is there to put things away."""
     if live.task is not None:
         live.task.cancel()
-
-
-def _missing(run: str) -> RunMissing:
-    return RunMissing(f"there is no run {run!r}", hint="GET /api/runs lists them")
-
-
-def _not_ours(run: str) -> Problem:
-    return Problem(
-        409,
-        "run_elsewhere",
-        f"another process works on the run {run!r}",
-        hint="stop it where it was begun",
-    )
-
-
-def _not_interrupted(run: str, status: str) -> Problem:
-    if status in {"running", "queued"}:
-        return Problem(
-            409,
-            "run_in_progress",
-            f"the run {run!r} has not ended",
-            hint=f"GET /api/runs/{run}/events shows it",
-        )
-    return Problem(
-        409,
-        "run_finished",
-        f"the run {run!r} has its answer",
-        hint=f"GET /api/runs/{run} shows it",
-    )

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
-from secondlook.api.asking.events import EVENT_TYPES, Stopped
-from secondlook.api.asking.log import Entry
+from secondlook.api.asking.events import EVENT_TYPES
 from secondlook.api.wire import wire
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterable, AsyncIterator, Callable
 
     from starlette.types import Receive, Scope, Send
 
-    from secondlook.api.asking.events import SeenEvent
     from secondlook.api.asking.live import LiveRun
-    from secondlook.events import Event
-    from secondlook.memory.runs import StoredRun
+    from secondlook.api.asking.log import Entry, EventLog
 
 KEEP_ALIVE_SECONDS: Final = 15.0
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -38,7 +35,7 @@ STREAM_DOCS: dict[str, Any] = {
                 },
                 "required": ["id", "event", "data"],
             },
-            "example": 'id: 1\nevent: run_started\ndata: {"type": "run_started", '
+            "example": 'id: 1000000\nevent: run_started\ndata: {"type": "run_started", '
             '"run": "20260102-1f2e3d4c5b6a", "at": 0.0, "question": "How deep is berth 4?", '
             '"workflow": "linear"}\n\n',
         }
@@ -61,32 +58,22 @@ class EventStream(EventSourceResponse):
 
 
 def live_stream(live: LiveRun, after: int = 0, *, left: Callable[[], None]) -> EventStream:
-    async def pieces() -> AsyncIterator[bytes]:
-        async with aclosing(live.log.follow(after, idle=KEEP_ALIVE_SECONDS)) as entries:
-            async for entry in entries:
-                yield KEEPALIVE_COMMENT if entry is None else sent(entry)
-
-    return EventStream(pieces(), left=left)
+    return EventStream(pieces(live.log, after), left=left)
 
 
-def stored_stream(stored: StoredRun, events: list[Event], after: int) -> EventStream:
-    """Of a run that is in memory no more. Its numbers are not those that were sent while it went
-    on, so who comes back is given the end alone: the answer holds all that was missed."""
-    seen: list[SeenEvent] = [*events]
-    if stored.status == "interrupted":
-        seen.append(Stopped(run=stored.run, why="it was interrupted"))
-    entries = [Entry(number, event) for number, event in enumerate(seen, 1)]
-    if after > 0:
-        entries = [Entry(max(after + 1, one.number), one.event) for one in entries[-1:]]
-    return EventStream(_all(entries), left=lambda: None)
+def stored_stream(log: EventLog, after: int) -> EventStream:
+    """Of a run that has ended. Who has it all already is given the end once more: a server that
+    was killed may have sent events that it had not recorded."""
+    return EventStream(pieces(log, min(after, log.number - 1)), left=lambda: None)
+
+
+async def pieces(log: EventLog, after: int) -> AsyncIterator[bytes]:
+    async with aclosing(log.follow(after, idle=KEEP_ALIVE_SECONDS)) as entries:
+        async for entry in entries:
+            yield KEEPALIVE_COMMENT if entry is None else sent(entry)
 
 
 def sent(entry: Entry) -> bytes:
     return format_sse_event(
         data_str=wire(entry.event), event=entry.event.type, id=str(entry.number)
     )
-
-
-async def _all(entries: Iterable[Entry]) -> AsyncIterator[bytes]:
-    for entry in entries:
-        yield sent(entry)
