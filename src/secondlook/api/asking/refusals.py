@@ -15,7 +15,7 @@ def not_ours(run: str) -> Problem:
         409,
         "run_elsewhere",
         f"another process works on the run {run!r}",
-        hint="stop it where it was begun",
+        hint="only the server or terminal that works on it can stop it: do it there",
     )
 
 

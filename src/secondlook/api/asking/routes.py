@@ -10,8 +10,9 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from secondlook.api.asking.ask import accepted, begun
 from secondlook.api.asking.elsewhere import recorded_stream
 from secondlook.api.asking.forms import Accepted, RunList, RunRow, RunState, RunView
+from secondlook.api.asking.refusals import not_ours
 from secondlook.api.asking.streaming import STREAM_DOCS, live_stream
-from secondlook.api.problems import Problem, responses
+from secondlook.api.problems import responses
 from secondlook.api.state import Served, served
 from secondlook.api.wire import json_response
 
@@ -74,12 +75,7 @@ async def cancel_run(run: RunPath, served: ServedBy) -> RunState:
         return RunState(id=run, status=live.status)
     stored = await asyncio.to_thread(served.runs.record.get, run)
     if stored.status == "running":
-        raise Problem(
-            409,
-            "run_elsewhere",
-            f"another process works on the run {run!r}",
-            hint="stop it where it was begun",
-        )
+        raise not_ours(run)
     return RunState(id=run, status=stored.status)
 
 
