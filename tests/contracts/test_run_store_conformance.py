@@ -81,6 +81,8 @@ def test_events_come_back_in_order(store: RunStore, settings: RunSettings) -> No
     last = Answered(run="r", at=0.6, answer=full_answer("r"))
     store.append(last)
     assert store.events("r") == [*events, last]
+    assert store.events("r", after=2) == [*events[2:], last]
+    assert store.events("r", after=len(events)) == store.events("r", after=99) == [last]
     assert store.events("other") == []
 
 
