@@ -73,9 +73,10 @@ class Work:
         answer = answer.model_copy(
             update={"steps": watched.all_steps(), "usage": context.ledger.usage()}
         )
-        answer = self.recorder.finish(answer, at=watched.seconds)
+        at = watched.seconds  # the record tells what was streamed, to the digit
+        answer = self.recorder.finish(answer, at=at)
         await self._forget(run)  # not before the answer is safe: until then it is gone on from
-        answered = Answered(run=run.id, at=watched.seconds, answer=answer)
+        answered = Answered(run=run.id, at=at, answer=answer)
         self.observer.see(answered)
         hear(answered)
 
