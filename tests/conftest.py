@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -62,6 +63,15 @@ def postgres() -> Iterator[Postgres]:
 
     with running_postgres() as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def _every_word_is_heard() -> None:
+    """A server in this process, of this test or an earlier one, lets errors alone be said."""
+    ours = logging.getLogger("secondlook")
+    ours.setLevel(logging.NOTSET)
+    ours.handlers.clear()
+    ours.propagate = True
 
 
 @pytest.hookimpl(wrapper=True)
