@@ -75,6 +75,13 @@ def test_answers_with_its_evidence(engine: Secondlook) -> None:
     assert Answer.model_validate_json(answer.model_dump_json()) == answer
 
 
+def test_the_record_tells_what_was_streamed(engine: Secondlook) -> None:
+    streamed = [event for event in engine.stream(QUESTION) if event.type != "token"]
+    with RunStore.open(engine.settings.runs.path) as store:
+        recorded = store.events(streamed[0].run)
+    assert [event for event in recorded if event.type != "token"] == streamed
+
+
 def test_most_sample_questions_are_answered_rightly_and_the_others_withheld(
     engine: Secondlook,
 ) -> None:

@@ -276,8 +276,9 @@ class Secondlook:
         answer = answer.model_copy(
             update={"steps": watched.all_steps(), "usage": context.ledger.usage()}
         )
-        answer = self._recorder.finish(answer, at=watched.seconds)
-        answered = Answered(run=run.id, at=watched.seconds, answer=answer)
+        at = watched.seconds  # the record tells what was streamed, to the digit
+        answer = self._recorder.finish(answer, at=at)
+        answered = Answered(run=run.id, at=at, answer=answer)
         self._observer.see(answered)
         events.put_nowait(answered)
 
