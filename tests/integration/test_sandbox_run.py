@@ -322,6 +322,8 @@ def _job_of(running: Future[Outcome]) -> psutil.Process:
 
 
 def _is_job(process: psutil.Process) -> bool:
-    """Only jobs have given up the right to any more system calls."""
+    """Only jobs have given up the right to any more system calls, and none is a child of ours."""
+    if process.ppid() == os.getpid():
+        return False
     lines = Path(f"/proc/{process.pid}/status").read_text("utf-8").splitlines()
     return "Seccomp:\t2" in lines
