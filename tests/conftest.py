@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -51,6 +52,15 @@ def _own_settings(
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+
+
+@pytest.fixture(autouse=True)
+def _every_word_is_heard() -> None:
+    """A server in this process, of this test or an earlier one, lets errors alone be said."""
+    ours = logging.getLogger("secondlook")
+    ours.setLevel(logging.NOTSET)
+    ours.handlers.clear()
+    ours.propagate = True
 
 
 @pytest.hookimpl(wrapper=True)
