@@ -14,43 +14,50 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.search_data import CACHE, Collection, all_passages, noisy_copies, sample
-from benchmarks.search_data import load_embedder as load
-from secondlook.retrieval.analyse import query_terms
-from secondlook.retrieval.fuse import fuse
+from benchmarks.search_data import (
+    CACHE,
+    Collection,
+    all_passages,
+    batches_of_documents,
+    noisy_copies,
+    sample,
+)
+from benchmarks.search_timing import (
+    K,
+    Times,
+    hybrid,
+    load_average,
+    machine,
+    nearest,
+    ratio,
+    resident,
+    share_of_best,
+    some_queries,
+    summary,
+    timed,
+)
 from secondlook.retrieval.index.lance import LanceIndex
-from secondlook.retrieval.index.port import EVERYTHING, Filter
+from secondlook.retrieval.index.port import Filter
 from tests.support.oracle import ReferenceBm25
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
+    from benchmarks.search_timing import Query, Vectors
 
 RESULTS = Path(__file__).parent / "results" / "search.json"
-BATCH = 2000
-K, POOL, EXCLUSIONS = 10, 100, 200
+EXCLUSIONS = 200
 RARE = Filter(labels=frozenset({"slice=rare"}))
 OVERLAP_QUERIES = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    vector: Vectors
-    terms: tuple[str, ...]
 
 
 def main() -> None:
@@ -65,8 +72,8 @@ def main() -> None:
         print(table(runs), flush=True)
     result = {
         "embedder": collection.embedder,
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}",
-        "load_average": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "machine": machine(),
+        "load_average": load_average(),
         "queries": options.queries,
         "runs": runs,
     }
@@ -108,7 +115,7 @@ def one_size(everything: Collection, size: int, options: argparse.Namespace) -> 
 def build(collection: Collection, path: Path) -> dict[str, Any]:
     started = time.perf_counter()
     index = LanceIndex.open(path, dimensions=collection.vectors.shape[1], create=True)
-    for batch in batches(collection):
+    for batch in batches_of_documents(collection.entries):
         index.add([collection.entries[place] for place in batch], collection.vectors[batch])
     added = time.perf_counter() - started
     index.compact(purge=True)
@@ -121,22 +128,6 @@ def build(collection: Collection, path: Path) -> dict[str, Any]:
         "build_ms_per_passage": round((time.perf_counter() - started) * 1000 / count, 3),
         "disk_bytes_per_passage": round(index.stats().bytes / count),
     }
-
-
-def batches(collection: Collection) -> Iterator[list[int]]:
-    """Places of about BATCH entries each; a document lies in one batch, for adding it again
-    would replace it."""
-    documents: dict[str, list[int]] = {}
-    for place, entry in enumerate(collection.entries):
-        documents.setdefault(entry.document, []).append(place)
-    batch: list[int] = []
-    for places in documents.values():
-        batch += places
-        if len(batch) >= BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def in_fresh_process(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -163,7 +154,7 @@ def searching(folder: Path, embedder: str, count: int) -> dict[str, Any]:
     modes: dict[str, Callable[[Query], object]] = {
         "dense": lambda q: index.dense(q.vector, K),
         "lexical": lambda q: index.lexical(q.terms, K),
-        "hybrid": lambda q: hybrid(index, q, EVERYTHING),
+        "hybrid": lambda q: hybrid(index, q),
         "hybrid_200_exclusions": lambda q: hybrid(index, q, excluded),
         "hybrid_5_percent_filter": lambda q: hybrid(index, q, RARE),
     }
@@ -175,46 +166,9 @@ def searching(folder: Path, embedder: str, count: int) -> dict[str, Any]:
     } | latencies(times, brute_force_times(folder, queries))  # fmt: skip
 
 
-def some_queries(embedder: str, count: int) -> list[Query]:
-    model = load(embedder)
-    from benchmarks.search_data import questions
-
-    return [Query(model.embed_query(text), query_terms(text)) for text in questions(count)]
-
-
-def hybrid(index: LanceIndex, query: Query, where: Filter) -> object:
-    dense = index.dense(query.vector, POOL, where)
-    lexical = index.lexical(query.terms, POOL, where)
-    return fuse(dense, lexical, dense_weight=0.5, lexical_weight=0.5)[:K]
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Milliseconds per query: on the clock, and of processor time in all threads. On a busy
-    machine the second says more."""
-
-    wall: list[float]
-    cpu: list[float]
-
-
-def timed(mode: Callable[[Query], object], queries: Sequence[Query]) -> Times:
-    times = Times([], [])
-    for query in queries:
-        started, worked = time.perf_counter(), time.process_time()
-        mode(query)
-        times.wall.append((time.perf_counter() - started) * 1000)
-        times.cpu.append((time.process_time() - worked) * 1000)
-    return times
-
-
 def brute_force_times(folder: Path, queries: Sequence[Query]) -> Times:
     vectors: Vectors = np.load(folder / "vectors.npy")
     return timed(lambda query: nearest(vectors @ query.vector), queries)
-
-
-def nearest(similarities: Vectors) -> list[int]:
-    best = np.argpartition(-similarities, K)[:K]
-    return [int(place) for place in best[np.argsort(-similarities[best])]]
 
 
 def latencies(times: dict[str, Times], brute: Times) -> dict[str, Any]:
@@ -229,18 +183,6 @@ def latencies(times: dict[str, Times], brute: Times) -> dict[str, Any]:
             for name, taken in times.items()
         },
     }
-
-
-def summary(times: Times) -> dict[str, float]:
-    return {
-        "p50_ms": round(float(np.median(times.wall)), 2),
-        "p95_ms": round(float(np.percentile(times.wall, 95)), 2),
-        "cpu_p50_ms": round(float(np.median(times.cpu)), 2),
-    }
-
-
-def ratio(taken: Sequence[float], base: Sequence[float]) -> float:
-    return round(float(np.median(taken)) / float(np.median(base)), 2)
 
 
 def judged(
@@ -264,14 +206,6 @@ def judged(
     }
 
 
-def share_of_best(scores: NDArray[Any], found: Sequence[int]) -> float:
-    """How much of the best ten (or fewer, if no more score) was found; what ties with the
-    last of them counts as well."""
-    wanted = min(K, int(np.sum(scores > 0)))
-    last = np.partition(scores, -wanted)[-wanted] - 1e-5 * np.max(scores) if wanted else 0
-    return float(np.sum(scores[list(found)] >= last)) / max(1, wanted)
-
-
 def lexical_overlap(collection: Collection, path: Path, options: argparse.Namespace) -> float:
     queries = some_queries(options.embedder, min(options.queries, OVERLAP_QUERIES))
     needed = {term for query in queries for term in query.terms}
@@ -283,17 +217,6 @@ def lexical_overlap(collection: Collection, path: Path, options: argparse.Namesp
         found = [place_of[hit.id] for hit in index.lexical(query.terms, K)]
         shares.append(share_of_best(reference.scores(query.terms), found))
     return round(float(np.mean(shares)), 4)
-
-
-def resident() -> int:
-    """Bytes this process holds in memory now; where that is not told, the most it ever held."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def table(runs: Sequence[dict[str, Any]]) -> str:

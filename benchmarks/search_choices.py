@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.search import K, share_of_best, some_queries
 from benchmarks.search_data import all_passages, sample
+from benchmarks.search_timing import K, share_of_best, some_queries
 from secondlook.retrieval.index.lance_upkeep import engine
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from lance import LanceDataset
 
-    from benchmarks.search import Query
     from benchmarks.search_data import Vectors
+    from benchmarks.search_timing import Query
 
 RESULTS = Path(__file__).parent / "results" / "search_choices.json"
 LIMIT = K + 16  # what the index asks for, to settle ties

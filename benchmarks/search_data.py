@@ -1,4 +1,4 @@
-"""Passages, vectors and questions for `benchmarks/search.py`."""
+"""Passages, vectors and questions for `benchmarks/search.py` and `benchmarks/scale.py`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CACHE = Path(__file__).parents[1] / ".cache" / "search"
 BLOCK = 256
+BATCH = 2000
 RARE_ONE_IN = 20
 
 
@@ -81,10 +82,14 @@ def data_folder() -> Path:
 
 
 def all_passages(embedder: str) -> Collection:
-    rows = [row for path in corpora() for row in read_lines(path, prefix=path.parent.name)]
+    rows = all_rows()
     model = load_embedder(embedder)
     vectors = embedded([whole(row) for row in rows], model)
     return Collection([as_entry(row) for row in rows], vectors, model.name)
+
+
+def all_rows() -> list[dict[str, Any]]:
+    return [row for path in corpora() for row in read_lines(path, prefix=path.parent.name)]
 
 
 def corpora() -> list[Path]:
@@ -127,8 +132,11 @@ def questions(count: int) -> list[str]:
     return random.Random(0).sample(found, count)
 
 
-def embedded(texts: list[str], model: Embedder | RandomProjection) -> Vectors:
-    """The vectors of the texts, kept on disk; an interrupted run goes on where it stopped."""
+def embedded(
+    texts: list[str], model: Embedder | RandomProjection, *, first: int | None = None
+) -> Vectors:
+    """The vectors of the texts, or of the first so many of them, kept on disk; an interrupted run
+    goes on where it stopped."""
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
     name = re.sub(r"[^\w.-]", "-", model.name)
     file, progress = CACHE / f"{name}-{digest}.npy", CACHE / f"{name}-{digest}.done"
@@ -137,16 +145,16 @@ def embedded(texts: list[str], model: Embedder | RandomProjection) -> Vectors:
     shape = (len(texts), model.dimensions)
     mode = "r+" if done else "w+"
     vectors = np.lib.format.open_memmap(file, mode=mode, dtype=np.float32, shape=shape)
-    started, first = time.monotonic(), done
-    while done < len(texts):
-        block = slice(done, done + BLOCK)
+    started, before, wanted = time.monotonic(), done, min(first or len(texts), len(texts))
+    while done < wanted:
+        block = slice(done, min(done + BLOCK, wanted))
         vectors[block] = model.embed_passages(texts[block])
         vectors.flush()
-        done = min(done + BLOCK, len(texts))
+        done = block.stop
         progress.write_text(str(done))
-        pace = (time.monotonic() - started) / (done - first)
-        print(f"\rembedded {done}/{len(texts)}, {pace * (len(texts) - done):.0f} s to go", end="")
-    return np.array(vectors)
+        pace = (time.monotonic() - started) / (done - before)
+        print(f"\rembedded {done}/{wanted}, {pace * (wanted - done):.0f} s to go", end="")
+    return np.array(vectors[:wanted])
 
 
 def sample(collection: Collection, size: int) -> Collection:
@@ -163,16 +171,24 @@ def noisy_copies(collection: Collection, size: int) -> Collection:
     passages typically are from their nearest neighbours."""
     chance = np.random.default_rng(size)
     places = chance.integers(0, len(collection.entries), size - len(collection.entries))
-    moves = chance.standard_normal((len(places), collection.vectors.shape[1])).astype(np.float32)
-    moves *= neighbour_distance(collection.vectors) / np.linalg.norm(moves, axis=1, keepdims=True)
-    moved = collection.vectors[places] + moves
-    moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+    distance = neighbour_distance(collection.vectors)
     copies = copied_entries(collection.entries, places.tolist())
     return replace(
         collection,
         entries=collection.entries + copies,
-        vectors=np.concatenate([collection.vectors, moved]),
+        vectors=np.concatenate(
+            [collection.vectors, moved(collection.vectors[places], distance, chance)]
+        ),
     )
+
+
+def moved(vectors: Vectors, distance: float, chance: np.random.Generator) -> Vectors:
+    """Each vector taken so far in a random direction, and of unit length again."""
+    moves = chance.standard_normal(vectors.shape).astype(np.float32)
+    moves *= distance / np.linalg.norm(moves, axis=1, keepdims=True)
+    taken: Vectors = vectors + moves
+    taken /= np.linalg.norm(taken, axis=1, keepdims=True)
+    return taken
 
 
 def neighbour_distance(vectors: Vectors, probes: int = 1000) -> float:
@@ -186,14 +202,37 @@ def neighbour_distance(vectors: Vectors, probes: int = 1000) -> float:
     return float(np.median(np.sqrt(np.maximum(0, 2 - 2 * np.array(best)))))
 
 
-def copied_entries(entries: Sequence[Entry], places: Sequence[int]) -> list[Entry]:
-    """Copies whose terms are drawn from all terms of the original's document."""
+def copied_entries(
+    entries: Sequence[Entry], places: Sequence[int], *, first: int = 0
+) -> list[Entry]:
+    """Copies whose terms are drawn from all terms of the original's document; they are numbered
+    from `first` on."""
     vocabulary: dict[str, list[str]] = {}
     for entry in entries:
         vocabulary.setdefault(entry.document, []).extend(entry.terms)
-    chance, copies = random.Random(2), []
-    for number, place in enumerate(places):
+    chance, copies = random.Random(2 + first), []
+    for number, place in enumerate(places, first):
         entry = entries[place]
         drawn = chance.choices(vocabulary[entry.document] or [""], k=len(entry.terms))
         copies.append(replace(entry, id=f"copy{number}/{entry.id}", terms=tuple(drawn)))
     return copies
+
+
+def batches_of_documents(
+    entries: Sequence[Entry], copies: Sequence[int] = ()
+) -> Iterator[list[int]]:
+    """Places of entries, about BATCH at a time, `copies` of each counted in. A document lies in
+    one batch, for adding it again would replace it."""
+    documents: dict[str, list[int]] = {}
+    for place, entry in enumerate(entries):
+        documents.setdefault(entry.document, []).append(place)
+    batch: list[int] = []
+    held = 0
+    for places in documents.values():
+        batch += places
+        held += len(places) + sum(copies[place] for place in places if copies)
+        if held >= BATCH:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
