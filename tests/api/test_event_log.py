@@ -6,8 +6,8 @@ import asyncio
 import threading
 
 from secondlook.api.asking.events import Queued, SeenEvent, Stopped
-from secondlook.api.asking.log import EACH, Entry, EventLog, merged
-from secondlook.events import NodeStarted, Token
+from secondlook.api.asking.log import EACH, TAKEN_UP, Entry, EventLog, merged
+from secondlook.events import NodeStarted, RunStarted, Token
 
 
 def token(text: str) -> Token:
@@ -111,6 +111,18 @@ def test_text_that_comes_after_a_number_too_high_is_whole() -> None:
         return [one.event.text for one in entries if one and isinstance(one.event, Token)]
 
     assert asyncio.run(joined()) == ["Berth 4."]
+
+
+def test_numbers_of_a_server_that_was_killed_are_not_given_to_others() -> None:
+    """It had sent the last three of these, and recorded the first alone."""
+    began = RunStarted(run="r", question="q", workflow="linear")
+    killed = EventLog([began, node("retrieve"), token("Berth"), node("answer")])
+    went_on = EventLog([began, began, node("retrieve"), token("Berth 4."), node("answer")])
+    went_on.close()
+    assert told(went_on, killed.number) == ["retrieve", "Berth 4.", "answer"]
+    numbers = [entry.number for entry in asyncio.run(read(went_on, killed.number))]
+    assert numbers[:2] == [2 * EACH + TAKEN_UP, 3 * EACH + TAKEN_UP]
+    assert numbers == sorted(set(numbers))
 
 
 def test_no_text_is_so_long_that_it_counts_as_an_event() -> None:

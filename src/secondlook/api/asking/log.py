@@ -6,6 +6,9 @@ readers may be in different threads and event loops.
 A number says how many events came so far, a million for each, and how many characters of streamed
 text since. The record holds the same events, with text in larger pieces, so that whoever was given
 a number by one server goes on from it at another, in the middle of a piece of text too.
+
+A server that is killed may have sent events that it had not recorded. Their numbers are not given
+to others: where a run is taken up again, it goes on far above them.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from secondlook.api.asking.events import Queued, Stopped
-from secondlook.events import Token
+from secondlook.events import RunStarted, Token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Iterator
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
 EACH: Final = 1_000_000
 """What an event adds to the number. Text between two is never that long."""
+TAKEN_UP: Final = 1_000 * EACH
+"""What is added where a run is taken up: many more than wait to be recorded at any time."""
 _AT_ONCE = 256
 """Entries a reader takes from the list at a time."""
 
@@ -140,6 +145,8 @@ def _next(number: int, event: SeenEvent) -> int:
             return min(number + len(event.text), following - 1)
         case Queued() | Stopped():
             return min(number + 1, following - 1)
+        case RunStarted() if number >= EACH:
+            return following + TAKEN_UP
     return following
 
 

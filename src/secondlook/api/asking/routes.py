@@ -102,7 +102,7 @@ async def delete_run(run: RunPath, served: ServedBy) -> None:
 def _number(last_event_id: str | None) -> int:
     """A browser sends back what it was sent; anything else counts as the start."""
     given = (last_event_id or "").strip()
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 12 else 0  # noqa: PLR2004
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 16 else 0  # noqa: PLR2004
 
 
 def _listed(served: Served, limit: int, offset: int) -> RunList:
