@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
+from secondlook.api.asking import elsewhere
+from secondlook.api.asking import runs as asking_runs
 from secondlook.api.asking.conversation import turns_before
 from secondlook.api.asking.live import Ask
 from secondlook.api.asking.log import EACH
@@ -288,7 +291,10 @@ def test_a_run_is_deleted_with_every_trace(folder: Path) -> None:
             assert reply.status_code == 404
 
 
-def test_a_run_of_another_process_is_left_alone(folder: Path) -> None:
+def test_a_run_of_another_process_is_left_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere, "STOPS_WITHIN", 0.1)
     with RunStore.open(folder / "runs.db") as store:
         store.start("elsewhere-1", question="q", workflow="linear", created="2026-01-01T00:00:00")
         with client_of(folder) as client:
@@ -299,6 +305,27 @@ def test_a_run_of_another_process_is_left_alone(folder: Path) -> None:
                 client.delete("/api/runs/elsewhere-1"),
             ):
                 assert reply.status_code == 409
+            refused = client.post("/api/runs/elsewhere-1/cancel").json()
+            assert refused["code"] == "run_elsewhere"
+            assert f"process {os.getpid()} on" in refused["detail"]
+        assert store.stops().among(["elsewhere-1"]) == [], "nobody waits for it any more"
+
+
+def test_a_run_of_another_server_is_stopped_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking_runs, "_LOOKS_FOR_STOPS", 0.01)
+    with gated(folder, serve={"concurrency": 1}) as (owner, gate), client_of(folder) as client:
+        going, waiting = detached(owner), detached(owner)
+        assert gate.asked.acquire(timeout=20)
+        for run in (waiting, going):
+            reply = client.post(f"/api/runs/{run}/cancel")
+            assert (reply.status_code, reply.json()["status"]) == (202, "interrupted")
+            assert shown(owner, run)["status"] == "interrupted"
+            assert json.loads(watched(owner, run)[-1].data)["why"] == "it was stopped"
+        gate.open()
+        assert owner.post(f"/api/runs/{going}/resume").status_code == 202
+        assert watched(owner, going)[-1].event == "answered", "the wish was for that time"
 
 
 def test_a_run_of_another_process_is_watched_until_it_ends(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -324,6 +325,27 @@ def test_a_run_that_takes_long_gives_signs_of_life(store: RunStore) -> None:
     store.leave("r")
     (row,) = store._database.select("SELECT heard FROM runs")
     assert abs(row["heard"] - store._database.now()) < 60
+
+
+def test_the_wish_to_stop_a_run_is_seen_by_all_until_it_ends_or_is_taken_up(
+    store: RunStore, settings: RunSettings
+) -> None:
+    for run in ("a", "b", "c"):
+        start(store, run)
+    with RunStore.of(settings) as other:
+        for run in ("a", "b", "c", "none"):
+            other.stops().ask(run)
+        other.stops().withdraw("b")
+    assert store.stops().among(["a", "b", "none"]) == ["a"]
+    assert store.get("a").stop_reason is None, "it has none yet"
+    assert f"process {os.getpid()} on" in store.stops().worker("a")
+    store.leave("a")
+    start(store, "a")
+    store.finish(full_answer("c"))
+    store.stops().ask("c")
+    assert store.stops().among(["a", "b", "c"]) == []
+    assert store.get("c").stop_reason == full_answer("c").stop_reason
+    assert store.stops().worker("none") == "another process"
 
 
 def test_two_that_begin_at_once_begin_one_record(settings: RunSettings) -> None:

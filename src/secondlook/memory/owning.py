@@ -35,7 +35,8 @@ def take_up(
     told = (about["question"], about["workflow"], request)
     # Only if it is still as it was read: another process may have read the same.
     won = db.execute(
-        "UPDATE runs SET process = ?, heard = ?, question = ?, workflow = ?, request = ? "
+        "UPDATE runs SET process = ?, heard = ?, question = ?, workflow = ?, request = ?, "
+        "stop_reason = NULL "
         "WHERE id = ? AND process = ? AND heard = ? AND answer IS NULL",
         (process, now, *told, run, row["process"], row["heard"]),
     )

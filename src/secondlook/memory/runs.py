@@ -30,6 +30,7 @@ from secondlook.memory.owning import NOBODY, hear, lives, take_up
 from secondlook.memory.place import Place
 from secondlook.memory.process import Process
 from secondlook.memory.run_journal import RunJournal, unreadable
+from secondlook.memory.stops import Stops
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -196,6 +197,9 @@ class RunStore:
     def journal(self, run: str) -> RunJournal:
         return RunJournal(self._database, run, self._process)
 
+    def stops(self) -> Stops:
+        return Stops(self._database)
+
     def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
         """Keep passages that no library holds (web pages); each has an `id`."""
         rows = [(run, str(item["id"]), json.dumps(item), run) for item in passages]
@@ -329,9 +333,10 @@ class RunStore:
                 hear(db, run, process=self._process, now=self._database.now())
 
     def _summary(self, row: Row) -> dict[str, Any]:
-        same = ("created", "workflow", "stop_reason", "question")
+        told = {name: row[name] for name in ("created", "workflow", "question")}
+        reason = row["stop_reason"] if row["status"] else None  # until then it may be a wish
         status = _status(row, self._database.now())
-        return {"run": row["id"], "status": status, **{name: row[name] for name in same}}
+        return {"run": row["id"], "status": status, "stop_reason": reason, **told}
 
     def _row(self, run: str, columns: str) -> Row:
         if run == LAST:

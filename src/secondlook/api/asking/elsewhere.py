@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from secondlook.api.asking.events import Stopped
 from secondlook.api.asking.log import EventLog
+from secondlook.api.asking.refusals import goes_on
 from secondlook.api.asking.streaming import EventStream, pieces, stored_stream
 from secondlook.errors import RunError, RunMissing
 from secondlook.events import Answered
@@ -25,6 +26,8 @@ LONGEST_PAUSE: Final = 2.0
 _GROWTH = 1.5
 _MOST_FAILURES = 30
 """Looks in a row at a record that cannot be read, before the stream ends without a last event."""
+STOPS_WITHIN: Final = 5.0
+"""Seconds in which another process is expected to stop. A server looks every second."""
 INTERRUPTED: Final = "it was interrupted"
 DELETED: Final = "it was deleted"
 
@@ -67,6 +70,28 @@ async def _feed(runs: Runs, run: str, log: EventLog) -> None:
         if runs.ending or failures == _MOST_FAILURES:
             log.close()
         pause = SHORTEST_PAUSE if len(log) > known else min(pause * _GROWTH, LONGEST_PAUSE)
+
+
+async def stopped_elsewhere(runs: Runs, run: str) -> RunStatus:
+    """Ask whoever works on a run to stop, and tell how the run stands once nobody does."""
+    status = await _status(runs, run)
+    if status != "running":
+        return status
+    stops = await asyncio.to_thread(runs.record.stops, run)
+    await asyncio.to_thread(stops.ask, run)
+    try:
+        async with asyncio.timeout(STOPS_WITHIN):
+            while status == "running":
+                await asyncio.sleep(SHORTEST_PAUSE)
+                status = await _status(runs, run)
+    except TimeoutError:
+        await asyncio.to_thread(stops.withdraw, run)
+        raise goes_on(run, await asyncio.to_thread(stops.worker, run)) from None
+    return status
+
+
+async def _status(runs: Runs, run: str) -> RunStatus:
+    return (await asyncio.to_thread(runs.record.get, run)).status
 
 
 def _take(log: EventLog, run: str, status: RunStatus, events: list[Event]) -> None:

@@ -11,6 +11,7 @@ from secondlook.memory.runs import RunStore
 if TYPE_CHECKING:
     from secondlook.events import Event
     from secondlook.memory.runs import ListedRun, RunStatus, StoredRun
+    from secondlook.memory.stops import Stops
     from secondlook.settings import RunSettings
 
 
@@ -43,6 +44,9 @@ class Record:
         no events that are not among them."""
         status = self.get(run).status
         return status, self._opened(run).events(run, after=after)
+
+    def stops(self, run: str) -> Stops:
+        return self._opened(run).stops()
 
     def page(self, limit: int, offset: int) -> list[ListedRun]:
         try:

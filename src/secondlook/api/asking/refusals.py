@@ -15,7 +15,16 @@ def not_ours(run: str) -> Problem:
         409,
         "run_elsewhere",
         f"another process works on the run {run!r}",
-        hint="only the server or terminal that works on it can stop it: do it there",
+        hint=f"POST /api/runs/{run}/cancel asks it to stop",
+    )
+
+
+def goes_on(run: str, worker: str) -> Problem:
+    return Problem(
+        409,
+        "run_elsewhere",
+        f"{worker} works on the run {run!r} and was asked to stop, but goes on",
+        hint="a server stops when its step lets it; a terminal or notebook must be stopped there",
     )
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 
 from secondlook.api.asking.ask import accepted, begun
-from secondlook.api.asking.elsewhere import recorded_stream
+from secondlook.api.asking.elsewhere import recorded_stream, stopped_elsewhere
 from secondlook.api.asking.forms import Accepted, RunList, RunRow, RunState, RunView
-from secondlook.api.asking.refusals import not_ours
 from secondlook.api.asking.streaming import STREAM_DOCS, live_stream
 from secondlook.api.problems import responses
 from secondlook.api.state import Served, served
@@ -68,15 +67,13 @@ async def run_events(
 
 @router.post("/{run}/cancel", status_code=202, summary="Stop a run", responses=responses(404, 409))
 async def cancel_run(run: RunPath, served: ServedBy) -> RunState:
-    """Its events end with `stopped`. One that has ended is left as it is."""
+    """Its events end with `stopped`. One that has ended is left as it is; one that another server
+    works on is stopped there."""
     live = await asyncio.to_thread(served.runs.here, run)
     if live is not None:
         served.runs.cancel(run)
         return RunState(id=run, status=live.status)
-    stored = await asyncio.to_thread(served.runs.record.get, run)
-    if stored.status == "running":
-        raise not_ours(run)
-    return RunState(id=run, status=stored.status)
+    return RunState(id=run, status=await stopped_elsewhere(served.runs, run))
 
 
 @router.post(

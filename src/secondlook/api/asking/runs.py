@@ -21,6 +21,7 @@ from secondlook.api.asking.refusals import missing, not_interrupted, not_ours
 from secondlook.api.problems import Problem, problem_of
 from secondlook.app.loop import LoopThread
 from secondlook.errors import RunStopped, SecondlookError, UsageError
+from secondlook.memory.heartbeat import Heartbeat
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -39,6 +40,8 @@ _SHARE_OF_THE_LAST = 0.2
 """In the running mean of what a run takes."""
 _LOOKS = 0.1
 """Seconds between two looks at whether to hurry."""
+_LOOKS_FOR_STOPS = 1.0
+"""Seconds between two looks at whether another server was asked to stop one of these."""
 _PATIENCE = 5.0
 """Seconds that runs may take to put things away once they are stopped."""
 
@@ -60,6 +63,7 @@ class Runs:
         self._usual_seconds = 1.0
         self._stopped = False
         self._hurried = threading.Event()
+        self._looking = Heartbeat(self._stop_wanted, seconds=_LOOKS_FOR_STOPS)
 
     # Asking
 
@@ -196,6 +200,12 @@ class Runs:
                 self.work.submit(_cancelled(live))
         return live
 
+    def _stop_wanted(self, runs: list[str]) -> None:
+        """Stop those of which another server was told so."""
+        with contextlib.suppress(SecondlookError):  # a record that cannot be read tells nothing
+            for run in self.record.stops(runs[0]).among(runs):
+                self.cancel(run)
+
     def forget(self, run: str) -> None:
         """Delete an ended run and every trace of it. Writes the record: call it in a thread."""
         live = self.here(run)
@@ -244,6 +254,7 @@ class Runs:
     def close(self) -> None:
         """Let go of everything, the engines included. Call it in a thread."""
         self.stop()
+        self._looking.close()
         deadline = time.monotonic() + _PATIENCE
         for live in list(self._running.values()):
             live.put_away.wait(max(0.0, deadline - time.monotonic()))
@@ -268,6 +279,7 @@ class Runs:
             self._kept.pop(live.id, None)
             live.begin_again()
             self._waiting.append(live)
+            self._looking.add(live.id)
             self._admit()
             if live.status == "queued" and not live.resumed:
                 live.noting = self.work.submit(self._noted(live))
@@ -354,6 +366,7 @@ class Runs:
         live.put_away.set()
 
     def _keep(self, live: LiveRun, size: int = 0) -> None:
+        self._looking.discard(live.id)
         self._kept[live.id] = (live, size)
         for old in list(self._beyond()):
             del self._kept[old]
