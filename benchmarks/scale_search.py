@@ -31,6 +31,7 @@ from benchmarks.search_timing import (
 )
 from secondlook.retrieval.analyse import query_terms
 from secondlook.retrieval.index.lance import LanceIndex
+from secondlook.retrieval.index.lance_upkeep import disk_bytes, engine
 from secondlook.retrieval.search import Searcher
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def alone(folder: Path) -> dict[str, Any]:
         "brute_force_numpy": summary(brute),
         "search": {name: compared(taken, brute) for name, taken in times.items()},
         "recall_at_10": recall(folder, place),
+        "disk": disk_by_part(folder / "index"),
     }
 
 
@@ -118,6 +120,16 @@ def compared(taken: Times, brute: Times) -> dict[str, float]:
         ),
         "cpu_to_brute_force": ratio(taken.cpu, brute.cpu),
     }
+
+
+def disk_by_part(index: Path) -> dict[str, int]:
+    """Bytes of the rows (texts, terms, vectors as they are) and of each search structure."""
+    dataset = engine().dataset(str(index))
+    parts = {"rows": disk_bytes(index / "data")}
+    for held in dataset.describe_indices():
+        folders = [index / "_indices" / segment.uuid for segment in held.segments]
+        parts[held.name] = sum(disk_bytes(folder) for folder in folders)
+    return parts
 
 
 def recall(folder: Path, place: Place) -> float:
