@@ -13,14 +13,14 @@ import pytest
 
 from secondlook.memory.runs import RunStore
 from secondlook.settings import RunSettings, StoreAddress
-from tests.support.asking_http import library_at
+from tests.support.asking_http import events_of, library_at
 from tests.support.chat_server import ChatServer
-from tests.support.fleet import SECONDS, Fleet, Held, RoundRobin
+from tests.support.fleet import SECONDS, Fleet, Held, RoundRobin, story
+from tests.support.serving import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.support.fleet import Member
     from tests.support.postgres import Postgres
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are not sent so there")
@@ -58,64 +58,89 @@ def held(server: ChatServer) -> Iterator[Held]:
     model.let_through()
 
 
-@pytest.fixture
-def pair(fleet: Fleet) -> list[Member]:
-    return fleet.living(2)
-
-
 def keys_sent(server: ChatServer) -> Counter[str]:
     """How often each call of a model was sent."""
     return Counter(request.headers["idempotency-key"] for request in server.chats if request.body)
 
 
-def test_a_run_is_watched_and_resumed_on_the_other_when_its_own_is_told_to_end(
-    fleet: Fleet, pair: list[Member], held: Held, server: ChatServer
+def test_a_run_is_watched_stopped_and_resumed_on_the_other(
+    fleet: Fleet, held: Held, server: ChatServer
 ) -> None:
-    first, other = pair
+    first, other = fleet.living(2)
     run = first.ask().json()["run"]
     assert held.asked.acquire(timeout=SECONDS)
     assert other.call("GET", f"/runs/{run}").json()["status"] == "running"
     refused = other.call("POST", f"/runs/{run}/resume")
     assert (refused.status_code, refused.json()["code"]) == (409, "run_in_progress")
     watching = other.watch(run)
-    assert next(watching)[1] == "run_started"
+    began = next(watching)
+    assert began[1] == "run_started"
 
-    first.process.send_signal(signal.SIGTERM)
-    while first.ask().status_code != STOPPING:  # what it still takes waits, and is left too
-        pass
-    held.let_through(1)
-    assert first.process.wait(SECONDS) == 0
-    seen = list(watching)
+    assert other.call("POST", f"/runs/{run}/cancel").json()["status"] == "interrupted"
+    seen = [began, *watching]
     assert seen[-1][1] == "stopped"
-    store = StoreAddress(fleet.store)
-    with RunStore.of(RunSettings(path=fleet.folder / "runs.db", store=store)) as record:
-        entries = [entry.state for _, entry in record.journal(run).entries()]
-    assert entries == ["sent", "reply"], "the step was finished"
-
     assert other.call("POST", f"/runs/{run}/resume").status_code == 202
-    rest = list(other.watch(run, seen[-1][0]))
-    assert rest[0][1] == "run_started"
+    assert held.asked.acquire(timeout=SECONDS)
+    held.let_through(2)  # the first of them hears it too late
+    rest = list(first.watch(run, seen[-1][0]))
     assert rest[-1][2]["answer"]["status"] == "answered"
-    assert sum(keys_sent(server).values()) == 1, "the reply was there"
+    assert list(keys_sent(server).values()) == [2], "once more, under the same key"
+    for member in (first, other):
+        assert story([*seen, *rest]) == story(member.watch(run)), "nothing lost, nothing twice"
 
 
 def test_all_questions_are_answered_when_one_of_two_is_killed_under_load(
-    pair: list[Member], held: Held, server: ChatServer
+    fleet: Fleet, held: Held, server: ChatServer
 ) -> None:
+    pair = fleet.living(2)
     client = RoundRobin(pair)
     with ThreadPoolExecutor(ASKS) as pool:
         runs = list(pool.map(lambda _: client.ask(), range(ASKS)))
-        answers = pool.map(client.answer, runs)
+        watched = pool.map(client.watch, runs)
         held.let_through(ANSWERED_BEFORE)
         for _ in range(ANSWERED_BEFORE + len(pair)):  # each server waits for one more
             assert held.asked.acquire(timeout=SECONDS)
         pair[0].process.kill()
         pair[0].process.wait()
         held.let_through()
-        told = [(answer["run"], answer["status"], answer["short"]) for answer in answers]
-    assert [run for run, _, _ in told] == runs
-    assert {status for _, status, _ in told} == {"answered"}
-    assert all("7.8" in short for _, _, short in told)
+        told = dict(zip(runs, watched, strict=True))
+    for run, seen in told.items():
+        answer = seen[-1][2]["answer"]
+        assert (answer["run"], answer["status"]) == (run, "answered")
+        assert "7.8" in answer["short"]
+        numbers = [number for number, kind, _ in seen if kind not in {"queued", "stopped"}]
+        assert numbers == sorted(set(numbers)), "nothing twice"
+        recorded = story(pair[1].watch(run))
+        # What a server sent that was killed before it could record it is in no record.
+        assert [one for one in story(seen) if one in recorded] == recorded, "nothing lost"
     sent = keys_sent(server)
     assert len(sent) == ASKS
     assert sorted(sent.values()) == [*[1] * (ASKS - 1), 2], "the one that was under way, once more"
+
+
+def test_a_server_that_is_told_to_end_finishes_its_step_and_another_goes_on(
+    fleet: Fleet, held: Held, server: ChatServer
+) -> None:
+    (ending,) = fleet.living(1)
+    run = ending.ask().json()["run"]
+    assert held.asked.acquire(timeout=SECONDS)
+    watching = ending.watch(run)
+    seen = [next(watching)]
+    ending.process.send_signal(signal.SIGTERM)
+    while ending.ask().status_code != STOPPING:  # what it still takes waits, and is left too
+        pass
+    held.let_through(1)
+    seen += watching
+    assert seen[-1][1] == "stopped"
+    assert ending.process.wait(SECONDS) == 0
+    record = {"path": fleet.folder / "runs.db", "store": StoreAddress(fleet.store)}
+    with RunStore.of(RunSettings.model_validate(record)) as store:
+        entries = [entry.state for _, entry in store.journal(run).entries()]
+    assert entries == ["sent", "reply"], "the step was finished"
+
+    with client_of(fleet.folder, runs=record, models={"default": fleet.model}) as client:
+        assert client.post(f"/api/runs/{run}/resume").status_code == 202
+        text = client.get(f"/api/runs/{run}/events", params={"after": seen[-1][0]}).text
+    rest = events_of(text)
+    assert [rest[0].event, rest[-1].event] == ["run_started", "answered"]
+    assert sum(keys_sent(server).values()) == 1, "the reply was there"

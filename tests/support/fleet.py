@@ -16,13 +16,15 @@ from tests.support.chat_server import Said
 from tests.support.unprivileged import SECONDLOOK, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 QUESTION = "How deep is berth 4?"
 SECONDS = 240.0
 """Far more than anything here takes, also on a machine that has much else to do."""
 _MOST_TRIES = 20
+Seen = tuple[int, str, dict[str, Any]]
+"""An event: number, kind and content."""
 
 
 class Held:
@@ -42,6 +44,19 @@ class Held:
         self._let_through.release(many)
 
 
+def story(events: Iterable[Seen]) -> list[tuple[str, str]]:
+    """What happened, whatever pieces its text came in, without what only one server tells."""
+    told: list[tuple[str, str]] = []
+    for _, kind, event in events:
+        if kind == "token" and told and told[-1][0] == kind:
+            told[-1] = (kind, told[-1][1] + event["text"])
+        elif kind == "token":
+            told.append((kind, event["text"]))
+        elif kind not in {"queued", "stopped"}:
+            told.append((kind, json.dumps(event, sort_keys=True)))
+    return told
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     process: subprocess.Popen[str]
@@ -55,8 +70,8 @@ class Member:
         body = {"question": QUESTION, "workflow": "linear", "detach": True}
         return self.call("POST", "/ask", json=body)
 
-    def watch(self, run: str, after: int = 0) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        """Its events until the stream ends: number, kind and content."""
+    def watch(self, run: str, after: int = 0) -> Iterator[Seen]:
+        """Its events until the stream ends."""
         url = f"{self.url}/api/runs/{run}/events"
         with (
             httpx.Client(trust_env=False, timeout=SECONDS) as client,
@@ -133,15 +148,15 @@ class RoundRobin:
         assert reply.status_code == 202, reply.text
         return str(reply.json()["run"])
 
-    def answer(self, run: str) -> dict[str, Any]:
-        """Watch it until it has its answer, whoever works on it."""
-        seen = 0
+    def watch(self, run: str) -> list[Seen]:
+        """All that is told of it until it has its answer, whoever works on it."""
+        seen: list[Seen] = []
         for _ in range(_MOST_TRIES):
             with contextlib.suppress(httpx.TransportError):  # that one is gone: on to the next
-                for number, kind, event in self._next().watch(run, seen):
-                    seen = number
-                    if kind == "answered":
-                        return dict(event["answer"])
+                for one in self._next().watch(run, seen[-1][0] if seen else 0):
+                    seen.append(one)  # noqa: PERF402  # what came before it broke is kept
+                if seen and seen[-1][1] == "answered":
+                    return seen
                 self._resume(run)
         raise AssertionError(f"{run} did not end")
 
