@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from secondlook.nodes.bearing import is_of_kind, shared, speaks_of
 from secondlook.nodes.places import sentence_bounds
 from secondlook.nodes.screening import screened
 from secondlook.nodes.screening.code import is_code, is_harmful
@@ -55,8 +57,14 @@ _CALLS_FOR_CODE = re.compile(
 )
 ANSWERS: Final = -2.0
 """The reader's answerability, a logit, from which on an order is what was asked for."""
+SURELY: Final = 0.0
+"""From here on the reader finds an answer more likely than none."""
+RELATED: Final = -3.0
+"""The same for what holds a figure or a name where one is asked for."""
 UNRELATED: Final = -5.0
 """Below this a text has nothing to do with the question."""
+_REMEMBERED = 256
+"""Texts whose reading is kept while one answer is looked at."""
 _TELLING = 20
 """Words from which a language can be told."""
 _SHARED = 0.5
@@ -123,18 +131,41 @@ class Guard:
                 screened(place.words, kind="passage").verdict != "safe" for place in resting
             )
             return ORDER if ordered else None
-        if orders(claim) or any(orders(place.words) for place in resting):
-            taken = any(self._is_taken(claim, one) for one in resting)
-            return None if taken or self._answers(claim, ANSWERS) else ORDER
-        if addresses(claim) or any(_is_beside_order(place) for place in resting):
-            fits = self._shares_words(claim) or self._answers(claim, UNRELATED)
-            return None if fits or any(self._is_taken(claim, one) for one in resting) else BESIDE
-        return None
+        return self._of_orders(claim, resting) or self._of_neighbours(claim, resting)
 
-    def _shares_words(self, claim: str) -> bool:
-        return not set(query_terms(self.question)).isdisjoint(terms(claim))
+    def _of_orders(self, claim: str, resting: Sequence[Place]) -> str | None:
+        """What is ordered, or rests on a question, must be what was asked for."""
+        asked = any(asks(place.words) for place in resting)
+        if not (asked or orders(claim) or any(orders(place.words) for place in resting)):
+            return None
+        if self._answers(claim, ANSWERS) or any(self._is_taken(claim, one) for one in resting):
+            of_kind = is_of_kind(self.question, claim)
+            return ORDER if of_kind is False and not self._answers(claim, SURELY) else None
+        return ASKS if asked else ORDER
 
-    def _is_taken(self, claim: str, place: Place) -> bool:
+    def _of_neighbours(self, claim: str, resting: Sequence[Place]) -> str | None:
+        """What speaks to its reader, or stands in a passage that does, must bear on the question:
+        what is inserted may be many sentences, and most of them may only tell."""
+        if not (addresses(claim) or any(map(_is_beside_order, resting))):
+            return None
+        return None if self._bears(claim, resting) else BESIDE
+
+    def _bears(self, claim: str, resting: Sequence[Place]) -> bool:
+        """Whether it speaks of what the question speaks of and holds the kind of thing that is
+        asked for. The reader's word alone is weak below what it takes for an answer."""
+        of_kind = is_of_kind(self.question, claim)
+        if speaks_of(self.question, claim) or self._answers(claim, SURELY):
+            return True
+        if of_kind is False:
+            return False
+        if self._answers(claim, RELATED if of_kind else ANSWERS):
+            return True
+        if shared(self.question, claim) and self._answers(claim, UNRELATED):
+            return True
+        least = UNRELATED if of_kind else ANSWERS
+        return any(self._is_taken(claim, one, least) for one in resting)
+
+    def _is_taken(self, claim: str, place: Place, least: float = ANSWERS) -> bool:
         """Whether the claim has what the reader would take from the passage: only there it is
         known who "he" is."""
         try:
@@ -142,7 +173,7 @@ class Guard:
         except Exception:  # noqa: BLE001 - the words have spoken already
             return False
         taken = " ".join(place.text[reading.start : reading.end].split())
-        return bool(taken) and taken in claim and reading.answerable >= ANSWERS
+        return bool(taken) and taken in claim and reading.answerable >= least
 
     def _answers(self, claim: str, least: float) -> bool:
         try:
@@ -156,7 +187,8 @@ def guard_of(context: Context, question: str, *, sums_up: bool = False) -> Guard
     """None where it is switched off."""
     if not context.settings.answer.enable_revalidation:
         return None
-    return Guard(question, context.shelf.read_text, sums_up)
+    # A passage is read once, however many sentences of a model rest on it.
+    return Guard(question, lru_cache(_REMEMBERED)(context.shelf.read_text), sums_up)
 
 
 def _carrying(claim: str, place: Place) -> Place | None:
@@ -171,8 +203,7 @@ def _carrying(claim: str, place: Place) -> Place | None:
 
 
 def _is_beside_order(place: Place) -> bool:
-    """Whether another sentence of the passage gives an order or asks: what is inserted may be
-    many sentences, and most of them may only tell."""
+    """Whether another sentence of the passage gives an order or asks."""
     others = (
         place.text[start:end] for start, end in sentence_bounds(place.text) if start != place.start
     )

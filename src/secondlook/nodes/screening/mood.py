@@ -11,6 +11,14 @@ import re
 
 from secondlook.nodes.screening.plain import plain
 
+_GERMAN = re.compile(
+    r"(?!(?:k?eine|[mds]eine|ihre|unsere|diese|jene|viele|alle|manche|beide|heute|ende|ohne|welche"
+    r"|solche|habe|hatte|w(?:ä|ae)re|w(?:ü|ue)rde|k(?:ö|oe)nnte|sollte|m(?:ö|oe)chte|wollte|werde"
+    r"|gerade|danke) )"
+    r"[a-zäöüß]{2,}(?:e (?:mir|mich|uns|nun|jetzt|bitte|eine?n?|deinen?|deine|alles?|nicht|du|dich"
+    r"|folgende\w?|diese[ns]?|(?:die|das|den) folgende\w*)|en sie)\b"
+)
+"""An order in German: the verb's short form or its polite one, and what follows."""
 _HEAD = re.compile(r"(?:^|[.!?]\s|[:|\n>\"*#]|\s')[\s\W]*")
 """Where a sentence, a cell, a line or a quotation begins."""
 _AFTER = re.compile(
@@ -160,6 +168,11 @@ def orders(text: str) -> bool:
     )
 
 
+def is_verb_of_orders(word: str) -> bool:
+    """Whether a word is what orders, and requests too, begin with: "find", "list"."""
+    return word in _VERBS
+
+
 def asks(text: str) -> bool:
     """Whether it is a question."""
     return bool(_ENDS_ASKING.search(text) or _BEGINS_ASKING.match(text))
@@ -185,6 +198,8 @@ def _is_command(clause: str, *, fewest: int) -> bool:
     if len(words) < fewest or words[0] in _NO_VERB or _has_subject(words):
         return False
     first, second = words[0], words[1]
+    if _GERMAN.match(" ".join(words[:4])):
+        return True
     if not re.search(rf"\b{re.escape(first)}\s+\W?{re.escape(second)}\b", clause):
         return False  # "However, the ..."
     if first in _VERBS:
