@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from secondlook.settings import BudgetSettings
 
 _MORE: Final[dict[Cap, tuple[str, str]]] = {
-    "calls": ("model calls", "--max-calls"),
-    "tokens": ("tokens", "--max-tokens"),
-    "money": ("US dollars", "--max-cost"),
-    "seconds": ("seconds", "--timeout"),
+    "calls": ("model call", "--max-calls"),
+    "tokens": ("token", "--max-tokens"),
+    "money": ("US dollar", "--max-cost"),
+    "seconds": ("second", "--timeout"),
 }
 _NO_PRICE: Final = (
     "(Cut short: a price is unknown, so a cap of {} US dollars cannot be kept. To allow more: name "
@@ -22,7 +22,7 @@ _NO_PRICE: Final = (
 )
 _SAID: Final = re.compile(
     r"\(Cut short: (?:"
-    r"a question may take [\d.,e+-]+ (?:model calls|tokens|US dollars|seconds)\. "
+    r"a question may take [\d.,e+-]+ (?:model call|token|US dollar|second)s?\. "
     r"To allow more: --[a-z-]+ or budget\.[a-z]+\."
     r"|a price is unknown, so a cap of [\d.,e+-]+ US dollars cannot be kept\. "
     r"To allow more: name prices with models\.prices, or set budget\.money to 0\."
@@ -34,7 +34,8 @@ def cut_short_by(cap: Cap, budget: BudgetSettings) -> str:
     if cap == "price":
         return _NO_PRICE.format(f"{budget.money:,g}")
     what, flag = _MORE[cap]
-    most = f"{getattr(budget, cap):,g} {what}"
+    allowed = getattr(budget, cap)
+    most = f"{allowed:,g} {what}" + ("" if allowed == 1 else "s")
     return f"(Cut short: a question may take {most}. To allow more: {flag} or budget.{cap}.)"
 
 
