@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -15,12 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from secondlook.errors import RunMissing
 from secondlook.memory.runs import RunStore
 from tests.support.unprivileged import environment
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from secondlook.settings import Settings
     from tests.support.chat_server import ChatServer
@@ -51,7 +53,6 @@ class Forker:
         )
 
     def __enter__(self) -> Self:
-        assert self._line() == "ready"
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,15 +63,13 @@ class Forker:
         self._process.stdout.close()
 
     def fork(self, job: dict[str, Any]) -> int:
+        """The child's pid."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         with self._lock:
             self._process.stdin.write(json.dumps(job) + "\n")
             self._process.stdin.flush()
-            return int(self._line())
-
-    def _line(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+            return int(self._process.stdout.readline())
 
 
 class Calls:
@@ -79,23 +78,19 @@ class Calls:
     def __init__(self, server: ChatServer) -> None:
         self._server = server
         self._reply = server.reply
-        self._came = threading.Condition()
+        self.news = threading.Condition()
+        """Told of every request, and of what processes tell."""
         self._seen: dict[str, int] = {}
         server.reply = self._counted
 
     def _counted(self, body: dict[str, Any]) -> Any:
-        with self._came:
-            self._seen[body["model"]] = self._seen.get(body["model"], 0) + 1
-            self._came.notify_all()
+        with self.news:
+            self._seen[body["model"]] = self.many(body["model"]) + 1
+            self.news.notify_all()
         return self._reply(body)
 
-    def wait_for(self, model: str, many: int, ended: threading.Event) -> None:
-        with self._came:
-            self._came.wait_for(lambda: ended.is_set() or self._seen.get(model, 0) >= many)
-
-    def wake(self) -> None:
-        with self._came:
-            self._came.notify_all()
+    def many(self, model: str) -> int:
+        return self._seen.get(model, 0)
 
     def keys(self, model: str) -> list[str]:
         """Idempotency keys, in the order they came."""
@@ -108,124 +103,157 @@ class Calls:
 
 @dataclass(frozen=True)
 class Moment:
-    """When to kill: so many seconds after so many events or calls."""
+    """When to kill: so many seconds after so many events or calls, counted from one run on."""
 
     events: int = 0
     calls: int = 0
     then: float = 0.0
+    since: int = 0
+    """The run among those of the process."""
 
     @classmethod
-    def at_random(cls, pick: random.Random, *, events: int, calls: int) -> Moment:
+    def at_random(cls, pick: random.Random, whole: Trial, *, since: int = 0) -> Moment:
         then = pick.choice([0.0, pick.uniform(0, 0.03)])
-        if calls and pick.random() < 0.5:
-            return cls(calls=pick.randint(1, calls), then=then)
-        return cls(events=pick.randint(2, events), then=then)
+        if whole.calls and pick.random() < 0.5:
+            return cls(calls=pick.randint(1, whole.calls), then=then, since=since)
+        return cls(events=pick.randint(1, whole.events), then=then, since=since)
 
 
 @dataclass
 class Trial:
     """One question on one store of runs, however often it is killed."""
 
-    forker: Forker
-    calls: Calls
     settings: Settings
     workflow: str
     question: str
-    folder: Path
-    lost: int = 0
-    """Calls that were under way when it was killed."""
+    events: int = 0
+    """That the last process told of it."""
+    last: str = ""
+    kills: int = 0
+    answer: dict[str, Any] | None = None
+    """As it is stored."""
+    status: str | None = None
+    """None = the record does not know of it."""
+    journal: list[tuple[str, Any]] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
     """Calls that were made again though their replies were there."""
-    kills: int = 0
-    events: list[str] = field(default_factory=list)
 
     @property
     def model(self) -> str:
         return self.settings.models.default.partition(":")[2].partition("@")[0]
 
-    def run(self, moment: Moment | None = None, *, resumes: bool = False, sign: int = 9) -> None:
-        """Until its answer, or until it is killed."""
-        told = self.folder / f"told-{time.monotonic_ns()}"
-        os.mkfifo(told)
-        job = {
-            "settings": json.loads(self.settings.model_dump_json()),
-            "run": RUN,
-            "workflow": self.workflow,
-            "question": self.question,
-            "told": str(told),
-            "resumes": resumes,
-            "drains": sign == signal.SIGTERM,
-        }
-        answered, begun = self._answered(), len(self.calls.keys(self.model))
-        pid = self.forker.fork(job)
-        if moment is None:
-            self.events = list(_lines(told))
-        else:
-            self._stop(pid, told, moment, begun, sign)
-        self.repeated += [key for key in self.calls.keys(self.model)[begun:] if key in answered]
-
-    def _stop(self, pid: int, told: Path, moment: Moment, begun: int, sign: int) -> None:
-        ended, enough = threading.Event(), threading.Event()
-
-        def follow() -> None:
-            for number, _ in enumerate(_lines(told), 1):
-                if number >= moment.events:
-                    enough.set()
-            ended.set()
-            enough.set()
-            self.calls.wake()
-
-        following = threading.Thread(target=follow)
-        following.start()
-        enough.wait() if moment.events else None
-        self.calls.wait_for(self.model, begun + moment.calls, ended)
-        ended.wait(moment.then)
-        if not ended.is_set():
-            os.kill(pid, sign)
-            self.kills += 1
-        following.join()
-        self.lost = self._under_way()
+    @property
+    def calls(self) -> int:
+        return sum(entry.state == "sent" for _, entry in self.journal)
 
     @property
-    def answer(self) -> dict[str, Any] | None:
-        """As it is stored."""
-        with RunStore.of(self.settings.runs, create=False) as store:
-            stored = store.get(RUN).answer
-        return None if stored is None else json.loads(stored.model_dump_json())
+    def lost(self) -> int:
+        """Calls that were under way when it was killed."""
+        ended = [
+            entry
+            for _, entry in self.journal
+            if entry.kind == "model" and entry.state in {"reply", "failed"}
+        ]
+        return self.calls - len(ended)
 
-    def journal(self) -> list[tuple[str, Any]]:
-        with RunStore.of(self.settings.runs, create=False) as store:
-            return store.journal(RUN).entries()
+    def look(self) -> None:
+        """What the record holds of it by now."""
+        with RunStore.of(self.settings.runs) as store:
+            try:
+                found = store.get(RUN)
+            except RunMissing:
+                return
+            self.status = found.status
+            self.journal = store.journal(RUN).entries()
+            if found.answer is not None:
+                self.answer = json.loads(found.answer.model_dump_json())
 
-    def status(self) -> str:
-        with RunStore.of(self.settings.runs, create=False) as store:
-            return store.get(RUN).status
+    def forget(self) -> None:
+        """Make room for the next one in the same store."""
+        with RunStore.of(self.settings.runs) as store:
+            store.remove(RUN)
 
-    def _answered(self) -> set[str]:
+    def answered(self) -> set[str]:
         """Idempotency keys of calls whose replies are in the journal."""
-        if not self.kills:
-            return set()
-        entries = dict(self.journal())
+        entries = dict(self.journal)
         return {
             entry.text
             for key, entry in entries.items()
             if entry.state == "sent" and key.partition("/")[0] in entries
         }
 
-    def _under_way(self) -> int:
-        entries = dict(self.journal())
-        sent = [key for key, entry in entries.items() if entry.state == "sent"]
-        ended = [
-            key
-            for key, entry in entries.items()
-            if entry.kind == "model" and entry.state in {"reply", "failed"}
-        ]
-        return len(sent) - len(ended)
+    def job(self) -> dict[str, Any]:
+        return {
+            "settings": json.loads(self.settings.model_dump_json()),
+            "run": RUN,
+            "workflow": self.workflow,
+            "question": self.question,
+            "resumes": self.status is not None,
+        }
 
 
-def _lines(pipe: Path) -> Iterator[str]:
-    with pipe.open(encoding="utf-8") as told:
-        yield from (line.strip() for line in told)
+class Process:
+    """One that works on questions one after the other, with one library."""
+
+    def __init__(self, calls: Calls, trials: Sequence[Trial]) -> None:
+        self._calls = calls
+        self._trials = trials
+        self._before = [calls.many(trial.model) for trial in trials]
+        self._ended = False
+
+    def work(
+        self, forker: Forker, folder: Path, moment: Moment | None = None, *, sign: int = 9
+    ) -> bool:
+        """Until all have their answers, or until it is killed: then it is true."""
+        known = [trial.answered() for trial in self._trials]
+        pipe = folder / f"told-{time.monotonic_ns()}"
+        os.mkfifo(pipe)
+        runs = [trial.job() for trial in self._trials]
+        drains = sign == signal.SIGTERM
+        pid = forker.fork({"runs": runs, "told": str(pipe), "drains": drains})
+        process = os.pidfd_open(pid)
+        following = threading.Thread(target=self._follow, args=[pipe])
+        following.start()
+        killed = moment is not None and self._stop(process, moment, sign)
+        following.join()
+        select.select([process], [], [])  # until it is gone, and not only its end of the pipe
+        os.close(process)
+        for trial, before, replies in zip(self._trials, self._before, known, strict=True):
+            trial.look()
+            trial.kills += killed and trial.answer is None and trial.status is not None
+            again = self._calls.keys(trial.model)[before:]
+            trial.repeated += [key for key in again if key in replies]
+        return killed
+
+    def _follow(self, pipe: Path) -> None:
+        for trial in self._trials:
+            trial.events = 0
+        with pipe.open(encoding="utf-8") as told:
+            for line in told:
+                number, _, event = line.strip().partition(" ")
+                trial = self._trials[int(number)]
+                with self._calls.news:
+                    trial.events += 1
+                    trial.last = event
+                    self._calls.news.notify_all()
+        with self._calls.news:
+            self._ended = True
+            self._calls.news.notify_all()
+
+    def _stop(self, process: int, moment: Moment, sign: int) -> bool:
+        def is_time() -> bool:
+            since = range(moment.since, len(self._trials))
+            events = sum(self._trials[number].events for number in since)
+            made = (self._calls.many(self._trials[at].model) - self._before[at] for at in since)
+            return self._ended or (events >= moment.events and sum(made) >= moment.calls)
+
+        with self._calls.news:
+            self._calls.news.wait_for(is_time)
+            self._calls.news.wait_for(lambda: self._ended, moment.then)
+            if self._ended:
+                return False
+        signal.pidfd_send_signal(process, sign)
+        return True
 
 
 def comparable(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """A model on loopback that answers every prompt of every workflow, by what it is sent alone.
 
 What it says depends on the body and nothing else: whoever sends the same is told the same. Some
-bodies it answers with nonsense, so that corrections are asked for. It takes its time, at random.
+bodies it answers with nonsense, so that corrections are asked for: nothing, prose where an object
+was asked for, or an object of another form. It takes its time, at random.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from tests.support.chat_server import Body
 
 _SENTENCE = re.compile(r"[A-Z][^.\n<>]{20,200}\.")
+_NONSENSE = ("   ", "I would rather not say.", '{"unheard_of": 1}', '{"half of')
+_PORT = re.compile(r"(?<=127\.0\.0\.1):\d+")
+"""Of a page on loopback: another one each time."""
 _QUESTION = re.compile(r"(?:Question|question): (.+)")
 
 
@@ -33,6 +37,8 @@ class Scripted:
     """Seconds that a reply takes at most."""
     nonsense: float = 0.3
     """Share of the replies that cannot be used."""
+    salt: str = ""
+    """Another one makes other bodies be answered with nonsense."""
     pause: Callable[[float], None] = time.sleep
     delays: random.Random = field(default_factory=lambda: random.Random(7))
 
@@ -46,12 +52,13 @@ class Scripted:
         return Said([text[:half], text[half:]], tokens_in=50, tokens_out=len(text) // 4 + 1)
 
     def said(self, body: Body) -> str:
-        seed = hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).digest()
-        pick = random.Random(seed)
+        messages = _PORT.sub("", self.salt + json.dumps(body["messages"], sort_keys=True))
+        pick = random.Random(hashlib.sha256(messages.encode()).digest())
         prompt = "\n".join(message["content"] for message in body["messages"])
+        schema = _schema(body)
         if pick.random() < self.nonsense:
-            return "   "
-        if (schema := _schema(body)) is not None:
+            return "   " if schema is None else pick.choice(_NONSENSE)
+        if schema is not None:
             return json.dumps(_filled(schema, schema.get("$defs", {}), prompt, pick))
         if "Reply with the code only" in prompt:
             return self.code
