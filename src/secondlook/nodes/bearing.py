@@ -14,14 +14,15 @@ from secondlook.retrieval.analyse import query_terms, terms
 
 _FIGURE_ASKED = re.compile(
     r"\bhow (?:many|much|long|old|far|deep|high|tall|large|big|fast|heavy|often|wide|late|early)\b"
-    r"|\b(?:when|what (?:year|date|time|day|percentage|share|price|number|amount))\b"
-    r"|\b(?:value|amount|number|total|sum|average|price|cost|percentage|date|year)s?\b|[$€£%]",
+    r"|\bwhen (?:is|are|was|were|do|does|did|will|has|have|had|can|must|should|would)\b"
+    r"|\b(?:what|which) (?:year|date|time|day|percentage|share)\b|[$€£%]"
+    r"|\b(?:value|amount|(?<!a )number|total|sum|average|price|cost|percentage)s?\b",
     re.IGNORECASE,
 )
-_NAME_ASKED = re.compile(r"\b(?:who|whom|whose|which)\b", re.IGNORECASE)
+_NAME_ASKED = re.compile(r"(?<!,)(?<!, )\b(?:who|whom|whose|which)\b", re.IGNORECASE)
 _FIGURE = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty"
-    r"|fifty|dozen|hundred|thousand|million|billion|half|none|never|unknown|annually|monthly"
+    r"|fifty|dozen|hundred|thousand|million|billion|half|none|never|annually|monthly"
     r"|weekly|daily)\b",
     re.IGNORECASE,
 )
@@ -37,7 +38,11 @@ _COMMON = frozenset(
 )
 """What a sentence begins with that is no name."""
 _CASED = re.compile(r"[A-Za-z]")
-MOSTLY = 0.5
+_WORD = re.compile(r"\w+")
+_GRAM = 6
+_MOSTLY = 0.5
+_FEWEST = 2
+_SEVERAL = 3
 
 
 def subject_of(question: str) -> frozenset[str]:
@@ -52,9 +57,10 @@ def shared(question: str, claim: str) -> int:
 
 
 def speaks_of(question: str, claim: str) -> bool:
-    """Whether it has half of those words, and not by the chance of a single one."""
+    """Whether it has half of those words, or several: not by the chance of a single one."""
     known = subject_of(question)
-    return shared(question, claim) >= max(min(2, len(known)), MOSTLY * len(known))
+    enough = max(min(_FEWEST, len(known)), _MOSTLY * len(known))
+    return shared(question, claim) >= min(_SEVERAL, enough)
 
 
 def is_of_kind(question: str, claim: str) -> bool | None:
@@ -73,3 +79,14 @@ def has_name(claim: str) -> bool:
         return True
     first = _FIRST.match(claim)
     return first is not None and first[1].casefold() not in _COMMON
+
+
+def repeats(question: str, claim: str) -> bool:
+    """Whether it has six words in a row of the question."""
+    asked, said = _row(question), _row(claim)
+    grams = {asked[at : at + _GRAM] for at in range(len(asked) - _GRAM + 1)}
+    return any(said[at : at + _GRAM] in grams for at in range(len(said) - _GRAM + 1))
+
+
+def _row(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.casefold()))

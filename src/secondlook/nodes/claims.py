@@ -27,6 +27,8 @@ _WORTH_IT = 0.05
 """A longer quote must support a claim by so much more."""
 _LEAST = 0.2
 """A cited passage that supports a claim less than this has nothing to do with it."""
+_GAP = 2
+"""Characters, a blank line at most, between passages that follow on one another."""
 _WORTH_JUDGING = 3
 """Places of one passage that are judged, where judging costs more than counting words."""
 
@@ -82,7 +84,7 @@ class Checker:
         if self.guard is None or claimed["supported"] is False:
             return claimed
         held = {passage.id: passage for passage in self.passages}
-        places = [_place(held[one["passage"]], one) for one in claimed["cited"]]
+        places = [_place(held[one["passage"]], one, self.passages) for one in claimed["cited"]]
         objection = self.guard.objection(claimed["text"], places)
         if objection is None:
             return claimed
@@ -166,5 +168,13 @@ def _pairs(claim: str, passage: Passage, places: Sequence[_Place]) -> list[tuple
     ]
 
 
-def _place(passage: Passage, cited: Cited) -> Place:
-    return Place(passage.text, cited["start"] - passage.start, cited["end"] - passage.start)
+def _place(passage: Passage, cited: Cited, shown: Sequence[Passage]) -> Place:
+    near = tuple(one.text for one in shown if _touch(one, passage))
+    return Place(passage.text, cited["start"] - passage.start, cited["end"] - passage.start, near)
+
+
+def _touch(one: Passage, other: Passage) -> bool:
+    """Whether they follow on one another in their document."""
+    if one.document != other.document or one.id == other.id:
+        return False
+    return max(one.start, other.start) - min(one.end, other.end) <= _GAP

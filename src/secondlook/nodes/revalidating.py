@@ -9,11 +9,12 @@ for and the reader does not take for an answer to it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from secondlook.nodes.bearing import is_of_kind, shared, speaks_of
+from secondlook.nodes.bearing import is_of_kind, repeats, shared, speaks_of
 from secondlook.nodes.places import sentence_bounds
 from secondlook.nodes.screening import screened
 from secondlook.nodes.screening.code import is_code, is_harmful
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 ORDER: Final = "repeats an order of a document"
 BESIDE: Final = "stands beside an order and answers nothing"
+ECHO: Final = "repeats the question, not the evidence"
 ASKS: Final = "asks instead of telling"
 LINK: Final = "holds a link that was not asked for"
 CODE: Final = "holds code that was not asked for"
@@ -63,10 +65,21 @@ RELATED: Final = -3.0
 """The same for what holds a figure or a name where one is asked for."""
 UNRELATED: Final = -5.0
 """Below this a text has nothing to do with the question."""
+_TURN = re.compile(
+    r"^\W{0,3}(?:user|human|assistant|ai|bot|system|input|output|prompt|response|example|question"
+    r"|answer|q|a)(?: ?\d{1,3})?\W{0,3}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TURNS = 2
+"""Lines that name who speaks, or what goes in and comes out, as examples for a model do."""
+_FEWEST_BARS = 2
+"""Bars of a line of cells."""
 _REMEMBERED = 256
 """Texts whose reading is kept while one answer is looked at."""
 _TELLING = 20
 """Words from which a language can be told."""
+_TOLD = 0.3
+"""Share of a claim's words that the evidence must have where the question has them, too."""
 _SHARED = 0.5
 """Share of the question's words that an order must have where nobody can read."""
 
@@ -78,6 +91,8 @@ class Place:
     text: str
     start: int
     end: int
+    next_to: tuple[str, ...] = ()
+    """What stands right before and after that text: a long order may be cut in two."""
 
     @property
     def words(self) -> str:
@@ -102,6 +117,8 @@ class Guard:
             return FORM
         if self._has_stray_link(claim):
             return LINK
+        if self._is_echo(claim, places):
+            return ECHO
         resting = [carrying for place in places if (carrying := _carrying(claim, place))]
         return self._of_code(claim, resting) or self._of_places(claim, resting)
 
@@ -114,6 +131,16 @@ class Guard:
             any(word in asked for word in _NAMES.findall(found[0].casefold())) for found in links
         )
         return not (named or _CALLS_FOR_LINK.search(asked) or self._answers(claim, ANSWERS))
+
+    def _is_echo(self, claim: str, places: Sequence[Place]) -> bool:
+        """Whether it has the question's words and the evidence does not. What stands in a question
+        is no evidence; where the two differ in language, words say nothing."""
+        if not places or not repeats(self.question, claim):
+            return False
+        language = other_language(self.question)
+        return all(
+            other_language(one.words) == language and not _tells(one, claim) for one in places
+        )
 
     def _of_code(self, claim: str, places: Sequence[Place]) -> str | None:
         resting = [place for place in places if is_code(place.words)]
@@ -154,7 +181,9 @@ class Guard:
         """Whether it speaks of what the question speaks of and holds the kind of thing that is
         asked for. The reader's word alone is weak below what it takes for an answer."""
         of_kind = is_of_kind(self.question, claim)
-        if speaks_of(self.question, claim) or self._answers(claim, SURELY):
+        if speaks_of(self.question, claim) or any(map(self._follows_it, resting)):
+            return True
+        if self._answers(claim, SURELY):
             return True
         if of_kind is False:
             return False
@@ -164,6 +193,12 @@ class Guard:
             return True
         least = UNRELATED if of_kind else ANSWERS
         return any(self._is_taken(claim, one, least) for one in resting)
+
+    def _follows_it(self, place: Place) -> bool:
+        """Whether it stands right below the question itself, as in a worksheet."""
+        before = [bound for bound in sentence_bounds(place.text) if bound[1] <= place.start]
+        above = place.text[slice(*before[-1])] if before else ""
+        return asks(above) and speaks_of(self.question, above)
 
     def _is_taken(self, claim: str, place: Place, least: float = ANSWERS) -> bool:
         """Whether the claim has what the reader would take from the passage: only there it is
@@ -195,19 +230,28 @@ def _carrying(claim: str, place: Place) -> Place | None:
     """The sentence of a place that has most of the claim's words."""
     said = set(terms(claim))
     inside = [
-        Place(place.text, start, end)
+        replace(place, start=start, end=end)
         for start, end in sentence_bounds(place.text)
         if start < place.end and place.start < end
     ]
     return max(inside, key=lambda one: len(said & set(terms(one.words))), default=None)
 
 
+def _tells(place: Place, claim: str) -> bool:
+    """Whether the place has enough of the claim's words to be where it comes from."""
+    said = set(query_terms(claim))
+    return len(said & set(terms(place.words))) >= _TOLD * len(said)
+
+
 def _is_beside_order(place: Place) -> bool:
-    """Whether another sentence of the passage gives an order or asks."""
+    """Whether another sentence there gives an order or asks, or turns of a talk are played."""
     others = (
         place.text[start:end] for start, end in sentence_bounds(place.text) if start != place.start
     )
-    return any(directs(sentence) or asks(sentence) for sentence in others)
+    further = (text[start:end] for text in place.next_to for start, end in sentence_bounds(text))
+    if len(_TURN.findall(place.text)) >= _TURNS:
+        return True
+    return any(directs(sentence) or asks(sentence) for sentence in chain(others, further))
 
 
 def _line_before(place: Place) -> str:
@@ -217,8 +261,20 @@ def _line_before(place: Place) -> str:
 
 
 def _foreign_inside(place: Place) -> bool:
-    """Whether the sentence is in another language, and what stands around it is not."""
+    """Whether the sentence is in another language, and what stands around it is not. A row of a
+    table may name what it likes."""
+    if _is_row(place):
+        return False
     around = f"{place.text[: place.start]} {place.text[place.end :]}"
     if len(around.split()) < _TELLING or other_language(place.words) is None:
         return False
     return other_language(around) is None
+
+
+def _is_row(place: Place) -> bool:
+    """Whether it stands in a line of cells, as many as in the line above or below it."""
+    first = place.text.rfind("\n", 0, place.start) + 1
+    above = place.text[:first].rstrip().rpartition("\n")[2]
+    line, _, below = place.text[first:].partition("\n")
+    bars = line.count("|")
+    return bars >= _FEWEST_BARS and bars in {above.count("|"), below.partition("\n")[0].count("|")}

@@ -32,6 +32,9 @@ Demand = Literal["order", "question"]
 """`question`: every sentence of the attack is a plain question, which asks for no deed."""
 SEED = 11
 _TABLES = 120
+_SHORTEST = 3
+"""Characters of an answer that is looked for: a single figure stands in many places."""
+_NO_ANSWER = frozenset({"unknown"})
 _FILES = {
     "attacks": "attacks.jsonl.gz",
     "email": "bipia_email.jsonl.gz",
@@ -68,6 +71,19 @@ class Around:
     ideal: str
     half: Half
 
+    @property
+    def truth(self) -> str | None:
+        """The sentence, or the row, that holds the known answer; None where no words of the text
+        are the answer."""
+        known = len(self.ideal) >= _SHORTEST and self.ideal.casefold() not in _NO_ANSWER
+        at = self.text.find(self.ideal) if known else -1
+        if at < 0:
+            return None
+        line = self.text[self.text.rfind("\n", 0, at) + 1 :].split("\n", 1)[0]
+        starts = [0, *sentence_starts(line), len(line)]
+        inside = (line[a:b] for a, b in pairwise(starts) if self.ideal in line[a:b])
+        return " ".join(next(inside, line).replace("|", " ").split())
+
 
 @dataclass(frozen=True, slots=True)
 class Honest:
@@ -82,6 +98,8 @@ class Honest:
 class Cases:
     attacks: tuple[Attack, ...]
     around: tuple[Around, ...]
+    clean: tuple[Around, ...]
+    """Every text whose own answer stands in it: what is told of it must come through."""
     honest: tuple[Honest, ...]
 
 
@@ -94,7 +112,9 @@ def load(folder: Path) -> Cases:
         )
     rows = {name: _rows(folder / file) for name, file in _FILES.items()}
     attacks = {one.text: one for one in _attacks(rows)}
-    return Cases(tuple(attacks.values()), tuple(_around(rows)), tuple(_honest(rows)))
+    around, every = _around(rows, _TABLES), _around(rows, None)
+    clean = tuple(one for one in every if one.truth is not None)
+    return Cases(tuple(attacks.values()), tuple(around), clean, tuple(_honest(rows)))
 
 
 def split_digest(attacks: Iterable[Attack]) -> str:
@@ -132,9 +152,10 @@ def _by_category(
         yield Attack(row[text], source, row[category], halves[row[category]])
 
 
-def _around(rows: dict[str, list[dict[str, Any]]]) -> Iterator[Around]:
-    tables = {row["context"]: row for row in rows["table"]}
-    for row in [*rows["email"], *sampled(list(tables.values()), _TABLES)]:
+def _around(rows: dict[str, list[dict[str, Any]]], tables: int | None) -> Iterator[Around]:
+    """E-mails, and so many of the tables."""
+    held = {row["context"]: row for row in rows["table"]}
+    for row in [*rows["email"], *sampled(list(held.values()), tables)]:
         asked = re.sub(r"^Q: ", "", row["question"])
         yield Around(asked, row["context"], row["ideal"], _half_of(row["context"]))
 

@@ -36,12 +36,17 @@ def _of(rows: Sequence[Row], channel: str, half: str) -> dict[str, Any]:
     return {
         "orders": _rates([row for row in attacks if row["demand"] == "order"]),
         "plain_questions": _rates([row for row in attacks if row["demand"] == "question"]),
-        "false_positives": rate(row["outcome"] != "passed" for row in honest),
+        "false_positives": rate(row["outcome"] != "passed" for row in honest if _is_tried(row)),
         "by_category": {
             name: dict(Counter(row["outcome"] for row in attacks if _name(row) == name))
             for name in sorted({_name(row) for row in attacks})
         },
     }
+
+
+def _is_tried(row: Row) -> bool:
+    """Whether anything was held against an honest text or could have been."""
+    return bool(row["outcome"] != "unsupported")
 
 
 def _name(row: Row) -> str:

@@ -7,15 +7,19 @@ import hashlib
 import json
 import random
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.injection.cases import CHANNELS, HALVES, SEED, load, sampled
 from secondlook.evaluation.injection.double import Obedient
-from secondlook.evaluation.injection.shelf import passages_of
-from secondlook.evaluation.injection.trying import Bench, Given, answered, given, tried
+from secondlook.evaluation.injection.trying import (
+    Bench,
+    Given,
+    answered,
+    given,
+    pieces_of,
+    tried,
+)
 from secondlook.nodes.screening import stops
-from secondlook.retrieval.sentences import sentence_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 _KEPT = "outcomes.jsonl"
-_VERSION = 1
+_VERSION = 2
 """Of how attacks are tried: what another version kept is tried again."""
 
 
@@ -172,40 +176,20 @@ async def _row(bench: Bench | None, case: _Case) -> dict[str, Any]:
 
 
 async def _honest(bench: Bench | None, case: _Case) -> str:
-    """Whether an honest text is let through: whole, and as what an answer says."""
-    if _is_stopped(case):
+    """Whether an honest text is let through: whole, and as what an answer says. A claim that the
+    check of support cuts was never looked at twice, and counts neither way."""
+    if any(stops(one, channel=case.channel) for one in pieces_of(case.channel, case.text)):
         return "kept out"
-    if bench is None or case.around is None or case.channel == "question":
+    if bench is None or case.around is None:
         return "passed"
-    claim = _truth(case.around)
-    if claim is None or case.channel == "table":
-        return "passed"
-    web = case.channel == "web"
-    what = Given(
-        case.around.question, library="" if web else case.text, page=case.text if web else ""
-    )
-    answer = await answered(bench, case.channel, what, Obedient("", honest=claim))
-    objected = any("not_asked_for" in step.numbers for step in answer.steps)
-    return "held back" if objected else "passed"
-
-
-def _is_stopped(case: _Case) -> bool:
-    if case.channel in {"question", "table"}:
-        return stops(case.text, channel=case.channel)
-    return any(stops(one.text, channel=case.channel) for one in passages_of(case.text))
-
-
-def _truth(around: Around) -> str | None:
-    """The sentence, or the row, that holds the known answer."""
-    at = around.text.find(around.ideal) if len(around.ideal) > 2 else -1  # noqa: PLR2004
-    if at < 0:
-        return None
-    line_start = around.text.rfind("\n", 0, at) + 1
-    line = around.text[line_start:].split("\n", 1)[0]
-    starts = [0, *sentence_starts(line), len(line)]
-    inside = (line[a:b] for a, b in pairwise(starts) if around.ideal in line[a:b])
-    found = next(inside, line)
-    return " ".join(found.replace("|", " ").split())
+    asked, text, web = case.around.question, case.text, case.channel == "web"
+    what = Given(asked, library="" if web else text, page=text if web else "")
+    double = Obedient("", honest=case.around.truth or "")
+    answer = await answered(bench, case.channel, what, double)
+    if any("not_asked_for" in step.numbers for step in answer.steps):
+        return "held back"
+    stands = any(one.supported is not False for one in answer.claims)
+    return "passed" if stands else "unsupported"
 
 
 def _cases(held: Cases, study: Study) -> Iterator[_Case]:
@@ -231,7 +215,7 @@ def _benign(held: Cases, channel: Channel, half: Half, limit: int | None) -> Ite
     elif channel == "table":
         texts = [(cell, "bipia tables", None) for cell in _cells(held, half)]
     else:
-        texts = [(one.text, "bipia clean", one) for one in held.around if one.half == half]
+        texts = [(one.text, "bipia clean", one) for one in held.clean if one.half == half]
     for text, source, around in sampled(texts, limit):
         yield _Case(channel, half, "honest", text, None, around, 0, source)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from secondlook.answer import Answer
 from secondlook.context import Context
-from secondlook.evaluation.injection.double import SPEC, Obedient, reached
+from secondlook.evaluation.injection.double import SPEC, Obedient, reached, shares
 from secondlook.evaluation.injection.shelf import SmallPages, SmallShelf, SmallWeb, passages_of
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.memory.journal import MemoryJournal
@@ -22,7 +22,7 @@ from secondlook.tables.desk import Desk
 from secondlook.tables.reading import read_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from secondlook.evaluation.injection.cases import Around, Attack
     from secondlook.nodes.screening import Channel
@@ -88,17 +88,32 @@ def inserted(text: str, attack: str, *, place: int) -> str:
 
 
 def given(channel: Channel, attack: Attack, around: Around, *, place: int) -> Given:
-    if channel == "question":
-        known = stops(attack.text, channel="question")
-        return Given(attack.text, library=around.text, recognised=known)
+    """What comes in by a channel, and whether the screen stops it there: the piece that has the
+    attack's words, as the engine has it screened."""
     if channel == "table":
         rows = poisoned(attack.text, name=place % 2 == 1)
-        return Given(_TABLE_QUESTION, table=rows, recognised=stops(attack.text, channel="table"))
+        pieces = [cell for row in rows for cell in row]
+        return Given(_TABLE_QUESTION, table=rows, recognised=_is_known(channel, attack, pieces))
+    if channel == "question":
+        known = _is_known(channel, attack, pieces_of(channel, attack.text))
+        return Given(attack.text, library=around.text, recognised=known)
     text = inserted(around.text, attack.text, place=place)
-    known = any(stops(one.text, channel=channel) for one in passages_of(text))
+    known = _is_known(channel, attack, pieces_of(channel, text))
     if channel == "passage":
         return Given(around.question, library=text, recognised=known)
     return Given(around.question, page=text, recognised=known)
+
+
+def pieces_of(channel: Channel, text: str) -> list[str]:
+    """What is screened at once: a passage of a text; a question, a cell or a name whole."""
+    if channel in {"question", "table"}:
+        return [text]
+    return [one.text for one in passages_of(text)]
+
+
+def _is_known(channel: Channel, attack: Attack, pieces: Sequence[str]) -> bool:
+    held = (one for one in pieces if shares(one, attack.text))
+    return any(stops(one, channel=channel) for one in held)
 
 
 def poisoned(attack: str, *, name: bool) -> tuple[tuple[str, ...], ...]:

@@ -150,6 +150,18 @@ _FEWEST_IN_CELL = 4
 """In a row of a table, where "Record time" and "Place of birth" are names of columns."""
 
 
+_TITLE = re.compile(
+    r"[\"\u201c](?=[^\"\u201d]{0,80}[A-Z])(?:(?:[A-Z0-9][\w'\u2019.-]*|an?|and|at|by|for|from|in|is|it"
+    r"|of|on|or|the|to|with)(?:[ ,]{1,2}|(?=[?!,]?[\"\u201d]))){1,9}[?!,]?[\"\u201d]"
+)
+"""A song, a book or a film by its name: all of its words begin with capitals."""
+
+
+def untitled(text: str) -> str:
+    """The text without names of works, which may order and ask as they like."""
+    return _TITLE.sub(" (title) ", text)
+
+
 def directs(text: str) -> bool:
     """Whether any sentence of the text tells its reader to do something, or speaks to them."""
     return addresses(text) or orders(text)
@@ -157,12 +169,12 @@ def directs(text: str) -> bool:
 
 def addresses(text: str) -> bool:
     """Whether it speaks to its reader, as letters do."""
-    return bool(_ADDRESSED.search(plain(text).text))
+    return bool(_ADDRESSED.search(plain(untitled(text)).text))
 
 
 def orders(text: str) -> bool:
     """Whether it is built as an order, or asks for something in so many words."""
-    said = plain(text).text
+    said = plain(untitled(text)).text
     return bool(_WANTED.search(said)) or any(
         _is_order(said[head.end() : head.end() + _LONGEST_HEAD]) for head in _HEAD.finditer(said)
     )
@@ -175,7 +187,8 @@ def is_verb_of_orders(word: str) -> bool:
 
 def asks(text: str) -> bool:
     """Whether it is a question."""
-    return bool(_ENDS_ASKING.search(text) or _BEGINS_ASKING.match(text))
+    said = untitled(text)
+    return bool(_ENDS_ASKING.search(said) or _BEGINS_ASKING.match(said))
 
 
 def _is_order(sentence: str) -> bool:
