@@ -14,6 +14,7 @@ SecondlookError
 │   ├── LibraryFormat    it was made by an incompatible version or with another embedder
 │   ├── LibraryBusy      another process is writing to it (retryable)
 │   ├── LibraryUnreachable a server or store that holds a part of it does not answer (retryable)
+│   ├── LibraryReadOnly  it is a published copy, which can be read and not changed
 │   └── LibraryDamaged   its parts contradict each other beyond repair
 ├── ModelError           a model, local or hosted, failed
 │   ├── ModelUnavailable it is missing, died or did not answer (retryable)
@@ -101,6 +102,10 @@ class LibraryBusy(LibraryError):
 
 class LibraryUnreachable(LibraryError):
     retryable = True
+
+
+class LibraryReadOnly(LibraryError):
+    pass
 
 
 class LibraryDamaged(LibraryError):

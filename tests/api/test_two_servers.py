@@ -76,7 +76,7 @@ def test_a_run_is_watched_stopped_and_resumed_on_the_other(
     began = next(watching)
     assert began[1] == "run_started"
 
-    assert other.call("POST", f"/runs/{run}/cancel").json()["status"] == "interrupted"
+    assert other.stop(run) == "interrupted"
     seen = [began, *watching]
     assert seen[-1][1] == "stopped"
     assert other.call("POST", f"/runs/{run}/resume").status_code == 202

@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 from secondlook import calibrating
+from secondlook.cli.doctor import _library
+from secondlook.cli.main import app
 from secondlook.errors import LibraryError, LibraryMissing, LibraryUnreachable, UsageError
 from secondlook.library import Library
 from secondlook.library.bucket import Bucket
 from secondlook.settings import load
+from secondlook.settings.places import place_of
 from tests.support import s3
+from tests.support.serving import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,6 +156,41 @@ def test_places_that_hold_something_else_are_left_alone(source: Library, tmp_pat
     ):
         other.publish(f"s3://{s3.BUCKET}/taken")
     assert strange.sizes() == {"photo.jpg": 1}
+
+
+def test_it_is_served_and_refuses_what_would_change_it(source: Library, tmp_path: Path) -> None:
+    address = f"s3://{s3.BUCKET}/served"
+    source.publish(address)
+    harbour = source.document("harbour.txt").id
+    api, own = "/api/libraries/default", {"X-Secondlook": "1"}
+    with client_of(tmp_path, library={"path": Path(address)}) as client:
+        (shown,) = client.get("/api/libraries").json()
+        assert (shown["path"], shown["documents"], shown["tables"]) == ("served", 3, 1)
+        body = {"question": "When was the harbour dredged?", "workflow": "linear"}
+        answer = client.post("/api/ask", json=body).json()
+        assert answer["short"] == "1843"
+        (run,) = client.get("/api/runs").json()["runs"]
+        assert (run["id"], run["library"]) == (answer["run"], "default")
+        text = client.get(f"{api}/documents/{harbour}/text").json()
+        assert "1843" in json.dumps(text)
+        for reply in (
+            client.post(f"{api}/documents", files={"files": ("a.txt", b"a")}, headers=own),
+            client.post(f"{api}/reindex", headers=own),
+            client.delete(f"{api}/documents/{harbour}", headers=own),
+        ):
+            assert (reply.status_code, reply.json()["code"]) == (409, "library_read_only")
+            assert address in reply.json()["detail"]
+
+
+def test_commands_tell_its_address(source: Library) -> None:
+    address = f"s3://{s3.BUCKET}/told"
+    source.publish(address)
+    chosen = load({"library.path": address}).settings
+    assert place_of(chosen.library.path) == address
+    finding = _library(chosen)
+    assert (finding.name, finding.state) == (address, "ok")
+    done = CliRunner().invoke(app, ["config", "--json", "--library", address])
+    assert json.loads(done.stdout)["settings"]["library.path"]["value"] == address
 
 
 @pytest.mark.parametrize("address", ["s3://", "s3:///x", "s3://Upper/x", "s3:x"])

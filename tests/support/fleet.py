@@ -70,6 +70,15 @@ class Member:
         body = {"question": QUESTION, "workflow": "linear", "detach": True}
         return self.call("POST", "/ask", json=body)
 
+    def stop(self, run: str) -> str:
+        """How it stands then. Where much else goes on, the other may not have heard of it yet."""
+        for _ in range(_MOST_TRIES):
+            reply = self.call("POST", f"/runs/{run}/cancel")
+            if reply.status_code == httpx.codes.ACCEPTED:
+                return str(reply.json()["status"])
+            assert reply.json()["code"] == "run_elsewhere", reply.text
+        raise AssertionError(f"{run} goes on")
+
     def watch(self, run: str, after: int = 0) -> Iterator[Seen]:
         """Its events until the stream ends."""
         url = f"{self.url}/api/runs/{run}/events"

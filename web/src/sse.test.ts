@@ -27,9 +27,13 @@ afterEach(() => vi.unstubAllGlobals());
 test("a stream that was cut is taken up after the last event that came", async () => {
   vi.useFakeTimers();
   const replies = [
-    () => stream(line(1, { type: "token", text: "a" }), line(2, { type: "token", text: "b" })),
+    () =>
+      stream(
+        line(1_000_001, { type: "token", text: "a" }),
+        line(90_001_000_002, { type: "token", text: "b" }),
+      ),
     () => Promise.reject(new TypeError("network")),
-    () => stream(line(3, { type: "stopped", why: "" })),
+    () => stream(line(90_001_000_003, { type: "stopped", why: "" })),
   ];
   const sent: (string | null)[] = [];
   vi.stubGlobal("fetch", (_path: string, init: RequestInit) => {
@@ -51,7 +55,7 @@ test("a stream that was cut is taken up after the last event that came", async (
   await done;
   vi.useRealTimers();
   expect(seen).toEqual(["token", "token", "stopped"]);
-  expect(sent).toEqual([null, "2", "2"]);
+  expect(sent).toEqual([null, "90001000002", "90001000002"]);
   expect(connections).toContain(false);
   expect(connections.at(-1)).toBe(true);
 });

@@ -35,6 +35,7 @@ _STATUS: tuple[tuple[type[errors.SecondlookError], int], ...] = (
     (errors.LibraryMissing, 404),
     (errors.LibraryBusy, 503),
     (errors.LibraryUnreachable, 503),
+    (errors.LibraryReadOnly, 409),
     (errors.LibraryError, 500),
     (errors.LimitExceeded, 413),
     (errors.Unsupported, 415),

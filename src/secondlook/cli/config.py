@@ -87,8 +87,9 @@ def _form(loaded: Loaded, key: str) -> dict[str, object]:
     from secondlook.settings import StoreAddress
 
     value = loaded.value(key)
-    plain = str(value) if isinstance(value, Path | StoreAddress) else value
-    return {"value": plain, "origin": loaded.origin[key]}
+    if isinstance(value, StoreAddress):
+        value = str(value)
+    return {"value": _plain(value), "origin": loaded.origin[key]}
 
 
 def _with_state(file: Path) -> str:
@@ -113,6 +114,12 @@ def _print_settings(loaded: Loaded) -> None:
         )
 
 
+def _plain(value: object) -> object:
+    from secondlook.settings.places import place_of
+
+    return place_of(value) if isinstance(value, Path) else value
+
+
 def _as_toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -120,4 +127,4 @@ def _as_toml(value: object) -> str:
         return f"[{', '.join(_as_toml(item) for item in value)}]"
     if value is None:
         return "not set"
-    return str(value) if isinstance(value, int | float) else f'"{value}"'
+    return str(value) if isinstance(value, int | float) else f'"{_plain(value)}"'

@@ -136,8 +136,9 @@ def _reader(settings: Settings) -> Iterator[Finding]:
 
 def _library(settings: Settings) -> Finding:
     from secondlook.library import Library
+    from secondlook.settings.places import place_of
 
-    path = str(settings.library.path)
+    path = place_of(settings.library.path)
     try:
         with Library.open(settings.library.path, create=False, settings=settings) as library:
             status = library.status()

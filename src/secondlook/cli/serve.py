@@ -103,12 +103,14 @@ def has_display() -> bool:
 
 
 def _announce(call: Call, settings: Settings, listening: Listening, token: str | None) -> None:
+    from secondlook.settings.places import place_of
+
     if call.as_json:
         typer.echo(json.dumps({"url": listening.url, "token": token}))
     else:
         typer.echo(f"Secondlook is at {address(listening.url, token)}")
     sys.stdout.flush()
-    call.say(f"The library is {settings.library.path}.")
+    call.say(f"The library is {place_of(settings.library.path)}.")
     if token is not None:
         call.say("Whoever comes must show the token: Authorization: Bearer " + token)
         _tell_of_others(call, settings, listening, token)

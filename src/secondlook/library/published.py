@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
-from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError, LibraryMissing
+from secondlook.errors import (
+    LibraryBusy,
+    LibraryDamaged,
+    LibraryError,
+    LibraryMissing,
+    LibraryReadOnly,
+)
 from secondlook.library import manifest as manifests
 from secondlook.library.bucket import Bucket, names_bucket, storage_options
 from secondlook.library.guarded import GuardedIndex, explained
@@ -23,6 +29,7 @@ from secondlook.library.publishing import PUBLISHED, catalog_name, read_publishe
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.library.texts import TextKey, TextStore
 from secondlook.reading.calibration import CALIBRATION_FILE
+from secondlook.settings.places import place_of
 
 if TYPE_CHECKING:
     from secondlook.document import Extracted
@@ -41,11 +48,20 @@ def is_published(manifest: Manifest) -> bool:
 
 def refuse_change(manifest: Manifest) -> None:
     if is_published(manifest):
-        raise LibraryError(
-            f"the library at {address_of(manifest)} is a published copy: it can be read, "
-            "not changed",
-            hint="change the library that it was published from, then secondlook publish",
-        )
+        raise _read_only(address_of(manifest))
+
+
+def refuse_change_at(path: Path) -> None:
+    """The same, before anything is opened there."""
+    if names_bucket(path):
+        raise _read_only(place_of(path))
+
+
+def _read_only(address: str) -> LibraryReadOnly:
+    return LibraryReadOnly(
+        f"the library at {address} is a published copy: it can be read, not changed",
+        hint="change the library that it was published from, then secondlook publish",
+    )
 
 
 def refuse_change_in(folder: Path) -> None:

@@ -62,7 +62,7 @@ async def delete_document(opened: OpenedLibrary, document: DocumentId) -> Respon
     "/documents/{document}/reindex",
     status_code=202,
     summary="Read a document again",
-    responses=responses(404, 410, 429),
+    responses=responses(404, 409, 410, 429),
 )
 async def reindex_document(opened: OpenedLibrary, document: DocumentId) -> Job:
     """Reads its file again, also where it is unchanged."""
@@ -71,7 +71,10 @@ async def reindex_document(opened: OpenedLibrary, document: DocumentId) -> Job:
 
 
 @router.post(
-    "/reindex", status_code=202, summary="Read all documents again", responses=responses(404, 429)
+    "/reindex",
+    status_code=202,
+    summary="Read all documents again",
+    responses=responses(404, 409, 429),
 )
 async def reindex_all(opened: OpenedLibrary) -> Job:
     """Every file that is still there; what is gone stays as it was read."""

@@ -12,6 +12,7 @@ from secondlook.api.library.works import Uploaded
 from secondlook.api.problems import Problem
 from secondlook.errors import SecondlookError
 from secondlook.library.lock import active_holder
+from secondlook.library.published import refuse_change_at
 from secondlook.library.uploads import sweep
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Jobs:
         self._closed = False
 
     def start(self, library: str, work: Work) -> RunningJob:
+        self.check_changeable(library)
         job = RunningJob(work)
         with self._lock:
             self._check_room(library)
@@ -52,6 +54,10 @@ class Jobs:
             if library not in self._threads:
                 self._begin_thread(library)
         return job
+
+    def check_changeable(self, library: str) -> None:
+        """Refuse a library that can only be read."""
+        refuse_change_at(self._libraries.path(library))
 
     def get(self, library: str, job: str) -> RunningJob:
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends
@@ -32,7 +33,7 @@ def _form(name: str, library: Library, *, busy: bool) -> LibraryForm:
     status = library.status()
     return LibraryForm(
         name=name,
-        path=library.path.name or None,
+        path=Path(status.path).name or None,
         documents=status.documents,
         tables=status.tables,
         passages=status.passages,

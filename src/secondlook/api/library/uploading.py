@@ -46,7 +46,7 @@ _BODY: Final[dict[str, Any]] = {
     "/documents",
     status_code=202,
     summary="Upload files",
-    responses=responses(400, 404, 413, 415, 422, 429, 507),
+    responses=responses(400, 404, 409, 413, 415, 422, 429, 507),
     openapi_extra=_BODY,
 )
 async def upload(
@@ -55,6 +55,7 @@ async def upload(
     """Takes in one or more parts named `files`. A file with the name of an earlier upload is a
     new version of it; two files of one name in one upload are both kept. What cannot be read
     fails alone, with the reason, and is not stored."""
+    opened.jobs.check_changeable(opened.name)
     limits = UploadLimits.of(state.settings)
     staging = await receive(request, opened.library.path, limits)
     try:
@@ -68,7 +69,7 @@ async def upload(
     "/paths",
     status_code=202,
     summary="Add files and folders of the server",
-    responses=responses(403, 404, 422, 429),
+    responses=responses(403, 404, 409, 422, 429),
 )
 async def add_paths(
     opened: OpenedLibrary, asked: Paths, state: Annotated[Served, Depends(served)]
