@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from secondlook.nodes.places import sentence_bounds
@@ -60,8 +60,15 @@ class Checker:
     enabled: bool = True
     guard: Guard | None = None
     """Who looks whether a sentence is what was asked for; None where nobody does."""
+    known: dict[Sentence, Claimed] = field(default_factory=dict, compare=False, repr=False)
+    """A sentence is heard while it streams and once more at the end: it is judged once."""
 
     def check(self, sentence: Sentence) -> Claimed:
+        if sentence not in self.known:
+            self.known[sentence] = self._judged(sentence)
+        return self.known[sentence].copy()
+
+    def _judged(self, sentence: Sentence) -> Claimed:
         """The sentence with the quotes that carry it. What a model cites is looked at first; where
         that does not carry the sentence and another passage does, the code cites that one."""
         own = self._quoted(sentence.text, [self.passages[at - 1] for at in sentence.citations])
