@@ -154,7 +154,7 @@ class Chain:
                 check(trial, self._world.whole[trial.workflow])
                 self.done.append(trial)
                 trial.forget()
-                self._free.append(trial.settings.runs.store)
+                self._free.append(str(store) if (store := trial.settings.runs.store) else None)
         assert all(trial.status in {"interrupted", None} for trial in self._left)
 
 

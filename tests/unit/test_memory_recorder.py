@@ -61,7 +61,7 @@ def test_nothing_is_stored_where_nothing_is_to_be_kept(tmp_path: Path) -> None:
     recorder = recorder_at(tmp_path / "runs.db", keep=0)
     start(recorder)
     live(recorder)
-    assert recorder.spent("r").calls == 0
+    assert recorder.earlier("r").usage.calls == 0
     assert recorder.finish(full_answer("r")) == full_answer("r")
     recorder.close()
     assert list(tmp_path.iterdir()) == []
@@ -139,7 +139,7 @@ def test_a_run_that_was_left_is_taken_up_by_another_process(tmp_path: Path) -> N
     assert second._opened().get("r").status == "running"
     assert second.journal("r").get("k") == entry()
     assert second.passages("r", ["w1"]) == {"w1": {"id": "w1", "text": "page"}}
-    assert (second.spent("r").calls, second.spent("r").seconds) == (1, 1.5)
+    assert (second.earlier("r").usage.calls, second.earlier("r").usage.seconds) == (1, 1.5)
     second.finish(full_answer("r"))
     second.close()
 

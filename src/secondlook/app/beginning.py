@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Trouble
@@ -24,6 +25,7 @@ from secondlook.app.run import Run
 from secondlook.app.tables import handed_over, workflow_for
 from secondlook.errors import BudgetExceeded
 from secondlook.graphs.registry import workflow as workflow_named
+from secondlook.memory.earlier import keep_refusal
 from secondlook.nodes.consider import summed_up_without_risk
 from secondlook.nodes.considering.summing import summary_scope
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from secondlook.app.affording import Budget
     from secondlook.library import Library
+    from secondlook.memory.earlier import Earlier
     from secondlook.memory.journal import Journal
     from secondlook.memory.ledger import Ledger
     from secondlook.models import Models
@@ -70,14 +73,15 @@ class Beginning:
     journal: Callable[[str], Journal]
     """Of a run, by its id."""
 
-    async def run_of(self, ask: Ask) -> Run:
+    async def run_of(self, ask: Ask, earlier: Earlier | None = None) -> Run:
+        """`earlier` is what it has spent where it was stopped before it had begun."""
         question, workflow = with_choices(ask.question, ask.choices, ask.workflow, self.settings)
         leant_on = last_result(question, ask.earlier)
         tables = leant_on or ask.tables
         workflow = workflow_for(tables, workflow, self.settings)
         chosen = workflow_named(workflow or usual_workflow(self.settings)).name
         settings = with_budget(self.settings, ask.budget)
-        ledger = ledger_for(settings, self.models, chosen, question)
+        ledger = self._account(settings, chosen, question, ask.run, earlier)
         risk = await self._checked_risk(ask.max_risk)
         where = self.library.scope(filters=ask.filters, documents=ask.documents)
         earlier = () if leant_on else ask.earlier
@@ -102,6 +106,21 @@ class Beginning:
             budget=None if ask.budget is None else settings.budget,
             ledger=ledger,
         )
+
+    def _account(
+        self,
+        settings: Settings,
+        workflow: str,
+        question: str,
+        run: str | None,
+        earlier: Earlier | None,
+    ) -> Ledger:
+        ledger = ledger_for(settings, self.models, workflow, question)
+        if earlier is not None:
+            ledger.take_up(earlier)
+        if run is not None:
+            ledger.on_refusal = partial(keep_refusal, self.journal(run))
+        return ledger
 
     async def _checked_risk(self, max_risk: float | None) -> float | None:
         risk = with_risk(self.settings, max_risk).answer.max_risk

@@ -16,8 +16,8 @@ from secondlook.settings import BudgetSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from secondlook.answer import Usage
     from secondlook.app.tables import Handed
+    from secondlook.memory.earlier import Earlier
     from secondlook.memory.ledger import Ledger
     from secondlook.memory.runs import StoredRun
     from secondlook.models import Models
@@ -49,12 +49,14 @@ class Run:
         """The usual ones, with what holds for this question alone."""
         return with_budget(with_risk(usual, self.max_risk), self.budget)
 
-    def account(self, settings: Settings, models: Models, spent: Callable[[str], Usage]) -> Ledger:
+    def account(
+        self, settings: Settings, models: Models, earlier: Callable[[str], Earlier]
+    ) -> Ledger:
         """Its ledger; of a run that is taken up again with what it has spent so far."""
         if self.ledger is not None:
             return self.ledger
         ledger = ledger_for(settings, models, self.workflow, self.worked_on.asked)
-        ledger.restore(spent(self.id))
+        ledger.take_up(earlier(self.id))
         return ledger
 
     def let_go(self) -> None:

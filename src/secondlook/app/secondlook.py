@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.app.beginning import Ask, Beginning, now, run_name
@@ -31,6 +32,7 @@ from secondlook.context import Context
 from secondlook.errors import SecondlookError
 from secondlook.events import Answered, Event
 from secondlook.memory.calls import Calls
+from secondlook.memory.earlier import keep_refusal
 from secondlook.memory.recorder import Recorder
 from secondlook.models import Models, open_models
 from secondlook.reading.support import load_support
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from secondlook.app.affording import Budget
     from secondlook.library import Library
     from secondlook.memory.answers import AnswerMemory
+    from secondlook.memory.earlier import Earlier
     from secondlook.memory.runs import StoredRun
     from secondlook.nodes.stand_alone import Turn
     from secondlook.retrieval.web import WebSearch
@@ -269,12 +272,12 @@ class Secondlook:
             },
         )
 
-    async def _begun(self, ask: Ask, *, again: bool = False) -> Run:
+    async def _begun(self, ask: Ask, earlier: Earlier | None = None) -> Run:
         beginning = Beginning(self.library, self.settings, self._models, self._recorder.journal)
         try:
-            return await beginning.run_of(ask)
+            return await beginning.run_of(ask, earlier)
         except BaseException as error:
-            if isinstance(error, SecondlookError) and not again:
+            if isinstance(error, SecondlookError) and earlier is None:
                 self._recorder.discard(ask.run or "")  # it is none that could be taken up
             else:
                 self._recorder.leave(ask.run or "")
@@ -284,9 +287,7 @@ class Secondlook:
         """A run that was stopped before it had begun."""
         ask = ask_of(stored)
         self._note(ask)
-        begun = await self._begun(ask, again=True)
-        if begun.ledger is not None:
-            begun.ledger.restore(self._recorder.spent(stored.run))
+        begun = await self._begun(ask, self._recorder.earlier(stored.run))
         return replace(begun, resumed=True)
 
     async def _run(self, run: Run) -> AsyncGenerator[Event]:
@@ -307,7 +308,8 @@ class Secondlook:
         calls = Calls(run.id, self._recorder.journal(run.id), current_visit)
         web = self._web_search()
         settings = run.settings(self.settings)
-        ledger = run.account(settings, self._models, self._recorder.spent)
+        ledger = run.account(settings, self._models, self._recorder.earlier)
+        ledger.on_refusal = partial(keep_refusal, calls.journal)
         return Context(
             run=run.id,
             created=run.created,

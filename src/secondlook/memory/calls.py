@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from secondlook.answer import CallUsage
+    from secondlook.memory.caps import Reservation
     from secondlook.memory.journal import Journal
 
+
+Ended = list[tuple[JournalEntry | None, JournalEntry | None]]
 _VISIT = "@"
 _SENT = "/"
 _FAILED = "/failed"
@@ -65,13 +68,13 @@ class Calls:
         """Whether a call was turned away for this reason: to send it again is no use."""
         return any(entry is not None and entry.text == kind for _, entry in self._sendings(key))
 
-    def send(self, key: str, expected: CallUsage) -> Sent:
-        """Put down that it is sent, and what it may take."""
+    def send(self, key: str, expected: CallUsage, promised: Reservation | None = None) -> Sent:
+        """Put down that it is sent, what it is expected to take, and at worst."""
         before = [failure for _, failure in self._sendings(key)]
         failures = sum(failure is not None for failure in before)
         token = hashlib.sha256(f"{self.run} {key} {failures}".encode()).hexdigest()
         sending = f"{key}{_SENT}{len(before)}"
-        self.journal.put(sending, JournalEntry.of(expected, token, state="sent"))
+        self.journal.put(sending, JournalEntry.of(expected, token, state="sent", promised=promised))
         return Sent(sending, token)
 
     def failed(self, sent: Sent, entry: JournalEntry) -> None:
@@ -87,9 +90,14 @@ class Calls:
 
 
 def spent_on(rows: Iterable[tuple[str, JournalEntry]]) -> list[CallUsage]:
-    """What the calls of models took, out of a journal in the order it was written. What was under
-    way when a process died comes last."""
-    settled: list[CallUsage] = []
+    """What the calls of models took, out of a journal in the order it was written."""
+    return [one.usage for sent, end in ended(rows) if (one := end or sent) is not None]
+
+
+def ended(rows: Iterable[tuple[str, JournalEntry]]) -> Ended:
+    """Each call of a model as it was sent and as it ended. What was under way when a process died
+    comes last, without an end."""
+    known: Ended = []
     under_way: dict[str, JournalEntry] = {}
     for key, entry in rows:
         if entry.kind != "model":
@@ -97,10 +105,9 @@ def spent_on(rows: Iterable[tuple[str, JournalEntry]]) -> list[CallUsage]:
         if entry.state == "sent":
             under_way[key] = entry
             continue
-        settled.append(entry.usage)
-        ended = key.removesuffix(_FAILED) if entry.state == "failed" else _last(under_way, key)
-        under_way.pop(ended, None)
-    return settled + [entry.usage for entry in under_way.values()]
+        sending = key.removesuffix(_FAILED) if entry.state == "failed" else _last(under_way, key)
+        known.append((under_way.pop(sending, None), entry))
+    return known + [(entry, None) for entry in under_way.values()]
 
 
 def _last(under_way: Iterable[str], key: str) -> str:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from secondlook.answer import CallUsage
 
+if TYPE_CHECKING:
+    from secondlook.memory.caps import Reservation
+
 Finish = Literal["stop", "length"]
-Kind = Literal["model", "web", "sandbox"]
+Kind = Literal["model", "web", "sandbox", "budget"]
 State = Literal["reply", "sent", "failed"]
 
 
@@ -39,6 +42,11 @@ class JournalEntry:
     parse_failures: int = 0
     kind: Kind = "model"
     state: State = "reply"
+    most_tokens: int = 0
+    """Where nobody heard the end of it: what it may be billed for at worst, in and out."""
+    most_cost: float | None = None
+    longest: int = 0
+    """Tokens that its reply may have."""
 
     @property
     def usage(self) -> CallUsage:
@@ -60,9 +68,15 @@ class JournalEntry:
 
     @classmethod
     def of(
-        cls, usage: CallUsage, text: str, *, finish: Finish = "stop", state: State = "reply"
+        cls,
+        usage: CallUsage,
+        text: str,
+        *,
+        finish: Finish = "stop",
+        state: State = "reply",
+        promised: Reservation | None = None,
     ) -> JournalEntry:
-        """A call of a model."""
+        """A call of a model. What was `promised` to one without an end stays taken."""
         return cls(
             text=text,
             finish=finish,
@@ -80,11 +94,14 @@ class JournalEntry:
             retries=usage.retries,
             parse_failures=usage.parse_failures,
             state=state,
+            most_tokens=promised.tokens if promised else 0,
+            most_cost=float(promised.cost) if promised and promised.price else None,
+            longest=promised.max_tokens_out if promised else 0,
         )
 
     @classmethod
     def free(cls, text: str, *, kind: Kind, node: str) -> JournalEntry:
-        """A call that no budget counts: of the web, or of the sandbox."""
+        """What no budget counts: a call of the web or of the sandbox, or that one was refused."""
         return cls(text, "stop", node, "", "", 0, 0, calls=0, kind=kind)
 
 

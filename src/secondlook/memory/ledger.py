@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from secondlook.errors import Cap
+    from secondlook.memory.earlier import Earlier
 
 __all__ = ["Caps", "Ledger", "Price", "Reservation", "SetAside"]
 
@@ -70,6 +71,8 @@ class Ledger:
         self.caps = caps
         self.refusal: BudgetExceeded | None = None
         """The first call that a step wanted and was refused."""
+        self.on_refusal: Callable[[BudgetExceeded], None] = _unheard
+        """Told of that one."""
         self._set_aside = SetAside(*set_aside) if set_aside else None
         self._clock = clock
         self._began = clock()
@@ -145,7 +148,11 @@ class Ledger:
                 raise ValueError(f"{reservation!r} is not open: settled or released before")
             self._open.remove(reservation)
             self._books.add(call, cost)
-            self._excess.learn(reservation, tokens_in, tokens_out)
+            self._excess.learn(
+                reservation.model,
+                reserved=(reservation.tokens_in, reservation.max_tokens_out),
+                told=(tokens_in, tokens_out),
+            )
             if not is_certain:
                 self._books.doubt(reservation, call, cost)
         return call
@@ -155,8 +162,18 @@ class Ledger:
         with self._lock:
             self._open.discard(reservation)
 
+    def take_up(self, earlier: Earlier) -> None:
+        """Go on from where the earlier parts of the same run stopped."""
+        self.restore(earlier.usage)
+        with self._lock:
+            self._books.maybe_tokens += earlier.maybe_tokens
+            self._books.maybe_cost += earlier.maybe_cost
+            for model, reserved, told in earlier.counted:
+                self._excess.learn(model, reserved=reserved, told=told)
+            self.refusal = self.refusal or earlier.refusal
+
     def restore(self, usage: Usage) -> None:
-        """Go on from what an earlier part of the same run spent, its seconds included."""
+        """Go on from what was spent before, its seconds included."""
         with self._lock:
             self._before += usage.seconds
             for call in usage.by_node:
@@ -167,7 +184,10 @@ class Ledger:
     def refuse(self, refusal: BudgetExceeded) -> None:
         """A step could not do what it wanted to: what the run comes to is cut short by that."""
         with self._lock:
-            self.refusal = self.refusal or refusal
+            if self.refusal is not None:
+                return
+            self.refusal = refusal
+        self.on_refusal(refusal)
 
     def must_end(self, node: str) -> bool:
         """Whether a step that could go on must not: a call was refused before, or there is no time
@@ -267,6 +287,10 @@ class Ledger:
             else NOTHING
         )
         return 1, aside.tokens_in + aside.tokens_out, cost
+
+
+def _unheard(refusal: BudgetExceeded) -> None:
+    """Nobody keeps it."""
 
 
 def _bound(cap: Cap, most: float, taken: Decimal | int, want: Decimal | int) -> _Bound:

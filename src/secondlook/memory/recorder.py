@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from secondlook.answer import Answer, Trouble, Usage
+from secondlook.answer import Answer, Trouble
 from secondlook.errors import RunError, RunTaken
 from secondlook.events import Answered, Event
+from secondlook.memory.earlier import Earlier
 from secondlook.memory.journal import Journal, JournalEntry, MemoryJournal
 from secondlook.memory.runs import RunStore
 
@@ -124,9 +125,9 @@ class Recorder:
             return found | self._written(run, lambda store: store.passages(run, missing), nothing)
         return found
 
-    def spent(self, run: str) -> Usage:
-        """What earlier parts of a run took, for `Ledger.restore`."""
-        return self._written(run, lambda store: store.spent(run), Usage())
+    def earlier(self, run: str) -> Earlier:
+        """What earlier parts of a run leave to its account, for `Ledger.take_up`."""
+        return self._written(run, lambda store: store.earlier(run), Earlier())
 
     def trouble(self, run: str) -> Trouble | None:
         """Why a run is not recorded; None = it is, or is not meant to be."""

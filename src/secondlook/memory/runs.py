@@ -20,12 +20,11 @@ from secondlook.answer import Answer, Status, StopReason, Usage
 from secondlook.errors import RunError, RunMissing
 from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, Token, Warned
 from secondlook.memory.answers import forget_runs
-from secondlook.memory.calls import spent_on
 from secondlook.memory.checkpoints import forget_checkpoints
 from secondlook.memory.database import ALL, RUNS, Safety, drop_runs, select_in, storable
+from secondlook.memory.earlier import Earlier, earlier_of
 from secondlook.memory.handed_tables import forget_tables
 from secondlook.memory.heartbeat import Heartbeat
-from secondlook.memory.ledger import Caps, Ledger
 from secondlook.memory.owning import NOBODY, hear, lives, take_up
 from secondlook.memory.place import Place
 from secondlook.memory.process import Process
@@ -296,12 +295,13 @@ class RunStore:
         return [json.loads(row["passage"]) for row in self._database.select(statement, run)]
 
     def spent(self, run: str) -> Usage:
-        """What the run took so far, by its journal and events, for `Ledger.restore`."""
+        """What the run took so far, by its journal and events."""
+        return self.earlier(run).usage
+
+    def earlier(self, run: str) -> Earlier:
+        """What the run leaves to its account so far, for `Ledger.take_up`."""
         last = self._database.select("SELECT max(at) AS at FROM events WHERE run = ?", run)
-        usages = tuple(spent_on(self.journal(run).entries()))
-        ledger = Ledger(Caps(), clock=lambda: 0.0)
-        ledger.restore(Usage(by_node=usages, seconds=last[0]["at"] or 0.0))
-        return ledger.usage()
+        return earlier_of(self.journal(run).entries(), seconds=last[0]["at"] or 0.0)
 
     @contextlib.contextmanager
     def _writing(self, run: str, safety: Safety) -> Iterator[Statements]:

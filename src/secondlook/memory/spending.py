@@ -116,9 +116,10 @@ class Excess:
     _in: dict[str, Fraction] = field(default_factory=dict)
     _out: dict[str, Fraction] = field(default_factory=dict)
 
-    def learn(self, reservation: Reservation, tokens_in: int, tokens_out: int) -> None:
-        _learn(self._in, reservation.model, tokens_in, reservation.tokens_in)
-        _learn(self._out, reservation.model, tokens_out, reservation.max_tokens_out)
+    def learn(self, model: str, *, reserved: tuple[int, int], told: tuple[int, int]) -> None:
+        """By one call: tokens in and out."""
+        _learn(self._in, model, told[0], reserved[0])
+        _learn(self._out, model, told[1], reserved[1])
 
     def of(self, model: str, tokens_in: int, max_tokens_out: int) -> tuple[int, int]:
         """Tokens on top of those, in and out."""

@@ -165,7 +165,7 @@ class Tries:
 
     async def _once(self, one: _Try) -> Made:
         reservation = self._reserve(one.tokens_in)
-        sent = self.calls.send(one.key, _expected(reservation, one))
+        sent = self.calls.send(one.key, _expected(reservation, one), reservation)
         self._called = True
         listener = self._listener()
         stream = Stream(longest_reply(self.terms.max_tokens), listener)
@@ -183,7 +183,9 @@ class Tries:
         except (ModelError, asyncio.CancelledError) as error:
             usage = self._settle_failed(reservation, one, stream, error, started)
             if isinstance(error, ModelError):  # who is stopped meanwhile is asked again
-                self.calls.failed(sent, JournalEntry.of(usage, type(error).__name__))
+                doubted = reservation if _worked(stream, error) else None
+                entry = JournalEntry.of(usage, type(error).__name__, promised=doubted)
+                self.calls.failed(sent, entry)
             self._tell_deadline(error)
             raise
         except BaseException:
@@ -204,7 +206,7 @@ class Tries:
         started: float,
     ) -> CallUsage:
         """What was waited for or begun was worked on, and maybe billed."""
-        worked = bool(stream.text) or isinstance(error, ModelTimeout | asyncio.CancelledError)
+        worked = _worked(stream, error)
         usage = self.ledger.settle(
             reservation,
             tokens_in=reservation.tokens_in if worked else 0,
@@ -280,6 +282,11 @@ class Tries:
                 cap="seconds",
                 hint="Give it more with --timeout or budget.seconds (0 = no cap).",
             ) from error
+
+
+def _worked(stream: Stream, error: BaseException) -> bool:
+    """Whether somebody worked on it, who may bill it whole."""
+    return bool(stream.text) or isinstance(error, ModelTimeout | asyncio.CancelledError)
 
 
 def _replayed(entry: JournalEntry) -> ChatResult:
