@@ -13,11 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from secondlook import calibrating
+from secondlook.app.memory import own_memory
 from secondlook.cli.doctor import _library
 from secondlook.cli.main import app
 from secondlook.errors import LibraryError, LibraryMissing, LibraryUnreachable, UsageError
 from secondlook.library import Library
 from secondlook.library.bucket import Bucket
+from secondlook.memory.answers import AnswerMemory
 from secondlook.settings import load
 from secondlook.settings.places import place_of
 from tests.support import s3
@@ -187,6 +189,11 @@ def test_commands_tell_its_address(source: Library) -> None:
     source.publish(address)
     chosen = load({"library.path": address}).settings
     assert place_of(chosen.library.path) == address
+    with Library.open(address) as reader:
+        memory = own_memory(reader, chosen)
+        assert memory is not None
+        assert memory.library == AnswerMemory.own(chosen.runs, chosen.library.path).library
+        assert memory.library == address, "whoever reads it, from whatever cache"
     finding = _library(chosen)
     assert (finding.name, finding.state) == (address, "ok")
     done = CliRunner().invoke(app, ["config", "--json", "--library", address])

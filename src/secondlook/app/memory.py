@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.memory.answers import AnswerMemory
@@ -15,4 +16,5 @@ def own_memory(library: Library, settings: Settings) -> AnswerMemory | None:
     """The one beside the record of runs; None where nothing may be stored (`runs.keep = 0`)."""
     if not settings.runs.keep:
         return None
-    return AnswerMemory.own(settings.runs, library.path, embedder=lambda: library.embedder().name)
+    place = Path(library.place)
+    return AnswerMemory.own(settings.runs, place, embedder=lambda: library.embedder().name)

@@ -121,6 +121,13 @@ class Library:
         """Language whose word forms the search by words goes by."""
         return self._manifest.language
 
+    @property
+    def place(self) -> str:
+        """How all who use it call it: its folder, or the address where it was published."""
+        if published.is_published(self._manifest):
+            return published.address_of(self._manifest)
+        return str(self.path)
+
     def __enter__(self) -> Self:
         return self
 
@@ -401,7 +408,7 @@ class Library:
         self.refresh()
         stats = self._stores.index.stats()
         return Status(
-            path=self._place(),
+            path=self.place,
             documents=self._stores.catalog.count(),
             passages=stats.passages,
             tables=len(self.tables()),
@@ -526,11 +533,6 @@ class Library:
             self._manifest, self._stores = manifest, stores
             self._manifest_time = modified
             return True
-
-    def _place(self) -> str:
-        if published.is_published(self._manifest):
-            return published.address_of(self._manifest)
-        return str(self.path)
 
     def _ids(self, names_: Iterable[str]) -> frozenset[str]:
         listed: list[DocumentInfo] = []

@@ -21,6 +21,7 @@ from secondlook.errors import RunMissing
 from secondlook.memory.database import ALL, Kind, storable
 from secondlook.memory.place import Place, memory_file
 from secondlook.memory.sqlite import SqliteDatabase
+from secondlook.settings.places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -123,8 +124,10 @@ class AnswerMemory:
 
     @classmethod
     def own(cls, runs: RunSettings, library: Path, *, embedder: Callable[[], str] = str) -> Self:
-        """The one beside the record of runs, of the library in that folder."""
-        folder = str(library.expanduser().resolve())
+        """The one beside the record of runs, of the library at that place."""
+        told = place_of(library)
+        address = told if told != str(library) else None
+        folder = address or str(library.expanduser().resolve())
         return cls(
             memory_file(runs.path),
             store=runs.store or None,
