@@ -73,15 +73,15 @@ class Beginning:
     journal: Callable[[str], Journal]
     """Of a run, by its id."""
 
-    async def run_of(self, ask: Ask, earlier: Earlier | None = None) -> Run:
-        """`earlier` is what it has spent where it was stopped before it had begun."""
+    async def run_of(self, ask: Ask, stopped: Earlier | None = None) -> Run:
+        """`stopped` is what it has spent where it was stopped before it had begun."""
         question, workflow = with_choices(ask.question, ask.choices, ask.workflow, self.settings)
         leant_on = last_result(question, ask.earlier)
         tables = leant_on or ask.tables
         workflow = workflow_for(tables, workflow, self.settings)
         chosen = workflow_named(workflow or usual_workflow(self.settings)).name
         settings = with_budget(self.settings, ask.budget)
-        ledger = self._account(settings, chosen, question, ask.run, earlier)
+        ledger = self._account(settings, chosen, question, ask.run, stopped)
         risk = await self._checked_risk(ask.max_risk)
         where = self.library.scope(filters=ask.filters, documents=ask.documents)
         earlier = () if leant_on else ask.earlier
@@ -113,11 +113,11 @@ class Beginning:
         workflow: str,
         question: str,
         run: str | None,
-        earlier: Earlier | None,
+        stopped: Earlier | None,
     ) -> Ledger:
         ledger = ledger_for(settings, self.models, workflow, question)
-        if earlier is not None:
-            ledger.take_up(earlier)
+        if stopped is not None:
+            ledger.take_up(stopped)
         if run is not None:
             ledger.on_refusal = partial(keep_refusal, self.journal(run))
         return ledger
