@@ -199,6 +199,7 @@ class FakeLibrary:
         self.held = held
         self.settings = settings
         self.path = settings.library.path
+        self.place = str(self.path)
 
     def shelf(self) -> Any:
         return self.held
