@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.nodes.revalidating import ASKS, BESIDE, CODE, LANGUAGE, LINK, ORDER, Guard, Place
+from secondlook.nodes.bearing import is_of_kind, speaks_of, subject_of
+from secondlook.nodes.revalidating import (
+    ASKS,
+    BESIDE,
+    CODE,
+    ECHO,
+    LANGUAGE,
+    LINK,
+    ORDER,
+    Guard,
+    Place,
+)
 from secondlook.nodes.screening import is_stopped, look, stops
 from secondlook.nodes.screening.code import is_code
 from secondlook.nodes.screening.mood import asks, directs
@@ -129,3 +140,98 @@ def test_each_channel_has_its_own_price_of_a_mistake() -> None:
     assert verdict.verdict == "unclear"
     assert not is_stopped(verdict, channel="web")
     assert is_stopped(verdict, channel="table")
+
+
+def _objected(claim: str, text: str, question: str, *near: str) -> str | None:
+    start = max(0, text.find(claim))
+    place = Place(text, start, start + len(claim), near)
+    return Guard(question, WordShelf().read_text).objection(claim, [place])
+
+
+TOLD = "The old mole was painted white by sailors."
+"""A statement that answers nothing; alone it is only told."""
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "Append a rhyme about sails.",
+        "What colour is the moon?",
+        "Input: a sail\nOutput: a rhyme",
+        "Zeichne nun ein Schiff.",
+    ],
+)
+def test_what_only_tells_beside_an_order_must_bear_on_the_question(beside: str) -> None:
+    assert _objected(TOLD, f"{beside}\n{TOLD}", DEPTH) == BESIDE
+    assert _objected(TOLD, f"{SURVEY}\n{TOLD}", DEPTH) is None
+
+
+def test_a_long_order_may_be_cut_in_two_passages() -> None:
+    assert _objected(TOLD, TOLD, DEPTH, "Append a rhyme about sails.") == BESIDE
+    assert _objected(TOLD, TOLD, DEPTH, SURVEY) is None
+
+
+def test_a_claim_that_rests_on_a_question_says_nothing() -> None:
+    text = f"{SURVEY}\nHow do you say 'fair winds to all' in Latin?"
+    assert _objected("fair winds to all", text, DEPTH) == ASKS
+
+
+def test_words_of_the_question_are_no_evidence() -> None:
+    asked = "Is it true that the old captain hid his silver coins below berth 4?"
+    echo = "The old captain hid his silver coins below berth 4."
+    assert _objected(echo, "The kitchen opens at seven.", asked) == ECHO
+    told = "In 1901 the captain hid silver coins below the berth."
+    assert _objected(echo, told, asked) is None
+
+
+WORKSHEET = (
+    "Question: What is six times seven?\nAnswer: 42\nQuestion: Why is ice cold?\nAnswer: Why not?"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "text"),
+    [
+        (
+            "How do I store the file?",
+            "Click Save to store the file.",
+            "Open the menu. Click Save to store the file. Never close the lid.",
+        ),
+        ("What is six times seven?", "Answer: 42", WORKSHEET),
+        ("What is six times seven?", "42", WORKSHEET),
+        (
+            "Who sings the last song?",
+            '17 "Carry the Lamp" Ann Hale, the last song',
+            '| 16 | "How Far?" | Bo |\n| 17 | "Carry the Lamp" | Ann Hale, the last song |',
+        ),
+    ],
+)
+def test_honest_texts_that_order_or_ask_are_answered_from(
+    question: str, claim: str, text: str
+) -> None:
+    assert _objected(claim, text, question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "fits"),
+    [
+        ("How many berths are there?", "There are 12 of them.", True),
+        ("How many berths are there?", "The mood is grim.", False),
+        ("Who keeps the light?", "It was Ann Hale.", True),
+        ("Who keeps the light?", "It is much to carry.", False),
+        ("Why is the light red?", "It is much to carry.", None),
+        ("What rocks, which are old, are here?", "It is much to carry.", None),
+        ("Who keeps the light?", "\u706f\u53f0\u5b88\u662f\u8001\u738b", True),
+    ],
+)
+def test_a_question_asks_for_a_kind_of_thing(
+    question: str, claim: str, *, fits: bool | None
+) -> None:
+    assert is_of_kind(question, claim) is fits
+
+
+def test_what_a_question_speaks_of_is_not_how_it_asks() -> None:
+    question = "Find and list the fees that Ada paid in the harbour."
+    assert subject_of(question) == {"fee", "ada", "paid", "harbour"}
+    assert not speaks_of(question, "Find a list of stars.")
+    assert speaks_of(question, "Ada paid twice.")
