@@ -6,7 +6,7 @@ machine is quiet; what is built or embedded is not done twice. Every latency is 
 ratio to brute force in numpy over the same vectors in the same run. docs/scale.md has the figures.
 
     SECONDLOOK_DATA=... python -m benchmarks.scale [--sizes 20000,200000,700000]
-        [--vectors 20000] [--articles 15] [--build-only | --measure-only]
+        [--vectors 20000] [--articles 5] [--build-only | --measure-only]
 """
 
 from __future__ import annotations
@@ -35,32 +35,34 @@ from benchmarks.search_timing import Times, load_average, machine, summary
 FOLDER = CACHE / "scale"
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 READERS = (2, 4)
-COLD_ROUNDS = 5
+MOST_QUERIES = 200
 QUESTION = "When was the harbour dredged?"
 
 
 def main() -> None:
     options = arguments()
     results = Results(options.output)
-    sizes = [int(size) for size in options.sizes.split(",")]
+    sizes = [int(size) for size in options.sizes.split(",") if size]
     if not options.measure_only:
         prepare(options)
         for size in sizes:
             results.put(build(size, options), "sizes", str(size), "build")
     if not options.build_only:
         for size in sizes:
-            measure(FOLDER / str(size), results, options.seconds)
+            measure(FOLDER / str(size), results, options)
         if options.articles:
             results.put(scale_ingest.measured(options.articles, FOLDER / "ingest"), "ingest")
-    print(table(results.held))
+        if sizes:
+            print(table(results.held))
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default="20000,200000,700000")
+    parser.add_argument("--sizes", default="20000,200000,700000", help="may be empty")
     parser.add_argument("--vectors", type=int, default=REAL, help="passages to embed")
-    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--queries", type=int, default=MOST_QUERIES)
     parser.add_argument("--seconds", type=float, default=10, help="of search by several at once")
+    parser.add_argument("--rounds", type=int, default=5, help="of cold starts")
     parser.add_argument("--articles", type=int, default=0, help="to add as files; 442 are all")
     parser.add_argument("--output", type=Path, default=RESULTS)
     only = parser.add_mutually_exclusive_group()
@@ -99,7 +101,7 @@ def prepare(options: argparse.Namespace) -> None:
     """Vectors of passages and questions: nothing after this needs the embedder's time."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     np.save(FOLDER / "base.npy", base_vectors("embedded", options.vectors))
-    texts, model = questions(options.queries), load_embedder("embedded")
+    texts, model = questions(MOST_QUERIES), load_embedder("embedded")
     held = FOLDER / QUESTIONS
     if not held.exists() or json.loads(held.read_text(encoding="utf-8")) != texts:
         np.save(FOLDER / VECTORS, np.stack([model.embed_query(text) for text in texts]))
@@ -137,13 +139,14 @@ def one_thread() -> dict[str, str]:
     return os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
-def measure(folder: Path, results: Results, seconds: float) -> None:
+def measure(folder: Path, results: Results, options: argparse.Namespace) -> None:
     size = folder.name
-    alone = json.loads(run("scale_search", "alone", str(folder)).splitlines()[-1])
-    results.put(alone, "sizes", size, "alone")
+    said = run("scale_search", "alone", str(folder), str(options.queries))
+    results.put(json.loads(said.splitlines()[-1]), "sizes", size, "alone")
     for count in READERS:
-        results.put(several(folder, count, seconds), "sizes", size, "readers", str(count))
-    results.put(cold_start(folder), "sizes", size, "cold_start")
+        found = several(folder, count, options.seconds)
+        results.put(found, "sizes", size, "readers", str(count))
+    results.put(cold_start(folder, options.rounds), "sizes", size, "cold_start")
 
 
 def several(folder: Path, count: int, seconds: float) -> dict[str, Any]:
@@ -193,12 +196,12 @@ def together(readers: list[subprocess.Popen[str]], mode: str) -> Times:
     )
 
 
-def cold_start(folder: Path) -> dict[str, float]:
+def cold_start(folder: Path, rounds: int) -> dict[str, float]:
     """Seconds from starting a process to the answer to its first question, median."""
     found = {}
     for name, before in {"cached": lambda _: None, "uncached": forget}.items():
         whole, index = [], []
-        for _ in range(COLD_ROUNDS):
+        for _ in range(rounds):
             before(folder / "index")
             started = time.perf_counter()
             said = json.loads(run("scale_search", "cold", str(folder), QUESTION))

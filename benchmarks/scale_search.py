@@ -64,9 +64,9 @@ class Place:
     """Mapped, not read: processes that search by brute force share one copy."""
 
 
-def opened(folder: Path) -> Place:
-    texts: list[str] = json.loads((folder.parent / QUESTIONS).read_text(encoding="utf-8"))
-    asked = np.load(folder.parent / VECTORS)
+def opened(folder: Path, count: int | None = None) -> Place:
+    texts = json.loads((folder.parent / QUESTIONS).read_text(encoding="utf-8"))[:count]
+    asked = np.load(folder.parent / VECTORS)[:count]
     queries = [Query(vector, query_terms(text)) for vector, text in zip(asked, texts, strict=True)]
     index = LanceIndex.open(folder / "index", dimensions=asked.shape[1])
     return Place(index, texts, queries, np.load(folder / "vectors.npy", mmap_mode="r"))
@@ -80,8 +80,8 @@ def found_by_product(place: Place) -> Callable[[Query], object]:
     return lambda query: searcher.find(text_of[id(query)])
 
 
-def alone(folder: Path) -> dict[str, Any]:
-    place = opened(folder)
+def alone(folder: Path, count: int) -> dict[str, Any]:
+    place = opened(folder, count)
     before, load = resident(), load_average()
     modes: dict[str, Callable[[Query], object]] = {
         "dense": lambda query: place.index.dense(query.vector, K),
@@ -94,6 +94,7 @@ def alone(folder: Path) -> dict[str, Any]:
     brute = warmed(by_brute_force(place), place.queries)
     return {
         "load_average": load,
+        "queries": len(place.queries),
         "resident_mb": after >> 20,
         "index_resident_mb": (after - before) >> 20,
         "brute_force_numpy": summary(brute),
@@ -200,7 +201,7 @@ def forget(folder: Path) -> None:
 def main() -> None:
     what, folder, *rest = sys.argv[1:]
     if what == "alone":
-        print(json.dumps(alone(Path(folder))))
+        print(json.dumps(alone(Path(folder), int(rest[0]))))
     elif what == "reader":
         reader(Path(folder), int(rest[0]), float(rest[1]))
     else:
