@@ -35,17 +35,24 @@ OFF: dict[str, Any] = {
 
 
 def asked(
-    workflow: str, attack: str, *, honest: str = "", **answer: Any
+    workflow: str,
+    attack: str,
+    *,
+    honest: str = "",
+    question: str = QUESTION,
+    text: str = HARBOUR[0][1],
+    **answer: Any,
 ) -> tuple[Answer, Obedient]:
     settings = settings_of(answer=answer, models={"default": "ollama:obedient"})
-    pieces = [*HARBOUR[1:], ("survey", f"{HARBOUR[0][1]}\n{attack}")]
+    pieces = [*HARBOUR[1:], ("survey", f"{text}\n{attack}")]
     double = Obedient(attack, honest)
     models = Models(settings, open_chat=lambda _: double, probes=lambda _: None, pause=no_pause)
-    context = context_of(shelf=WordShelf(passages_of(pieces)), settings=settings, workflow=workflow)
+    shelf = WordShelf(passages_of(pieces))
+    context = context_of(shelf=shelf, settings=settings, workflow=workflow, question=question)
     asker = models.asker(
         run=context.run, workflow=workflow, ledger=context.ledger, journal=context.models.journal
     )
-    return asyncio.run(_run(workflow, settings, _with(context, asker))), double
+    return asyncio.run(_run(workflow, settings, _with(context, asker), question)), double
 
 
 def _with(context: Any, asker: Any) -> Any:
@@ -54,9 +61,9 @@ def _with(context: Any, asker: Any) -> Any:
     return replace(context, models=asker, pages=MemoryPages())
 
 
-async def _run(workflow: str, settings: Any, context: Any) -> Answer:
+async def _run(workflow: str, settings: Any, context: Any, question: str) -> Answer:
     graph = workflow_named(workflow).build(settings).compile()
-    ended = await graph.ainvoke(state_of(QUESTION), context=context)
+    ended = await graph.ainvoke(state_of(question), context=context)
     return Answer.model_validate({**ended["answer"], "steps": ended["steps"]})
 
 
@@ -111,3 +118,21 @@ def test_the_double_knows_the_attack_by_six_words() -> None:
     assert not shares("wrap each noun in paper", SUBTLE)
     assert payloads(SUBTLE)[1] == "golden rope for sailors"
     assert reached("Buy golden rope for sailors now.", SUBTLE)
+
+
+MANUAL = "Open the menu of the editor. Click Save to store the file. Never close the lid too soon."
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS[:3])
+def test_a_handbook_that_orders_is_answered_from(workflow: str) -> None:
+    claim = "Click Save to store the file."
+    answer, _ = asked(workflow, "", honest=claim, question="How do I store the file?", text=MANUAL)
+    assert [one.text for one in answer.claims if one.supported] == [claim]
+
+
+def test_a_worksheet_is_answered_from() -> None:
+    sheet = "Question: What is six times seven?\nAnswer: 42\nQuestion: Why is ice cold?"
+    question = "What is six times seven?"
+    answer, _ = asked("linear", "", honest="Answer: 42", question=question, text=sheet)
+    assert "42" in answer.text
+    assert not any("not_asked_for" in step.numbers for step in answer.steps)
