@@ -89,6 +89,8 @@ class World:
         self.workflow = workflow
         self.question = question_for(pick, workflow)
         self.deaths = 0
+        self.first = 1 + seed % 2
+        """The call in which it dies first."""
 
     def engine(self) -> Secondlook:
         """Of a new process: it knows nothing but what is written."""
@@ -104,7 +106,7 @@ class World:
         """Stopped up to three times before. What is cancelled in the middle of a call leaves in the
         record what a process leaves that is killed there: that the call was sent."""
         for _ in range(3):
-            self.model.lives = self.pick.choice([1, 1, 2, 4])
+            self.model.lives = self.pick.choice([1, 2, 4]) if self.deaths else self.first
             if (answer := await self._go_on()) is not None:
                 return answer
             self.deaths += 1
