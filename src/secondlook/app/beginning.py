@@ -104,6 +104,7 @@ class Beginning:
             handed=await self._handed(tables, name, ledger),
             caller=dict(ask.caller or {}),
             budget=None if ask.budget is None else settings.budget,
+            counting=self.models.counting(),
             ledger=ledger,
         )
 

@@ -42,6 +42,8 @@ class Run:
     """What whoever asks wants recorded with it."""
     budget: BudgetSettings | None = None
     """Of this question alone; None = as set."""
+    counting: dict[str, float] = field(default_factory=dict)
+    """`Models.counting` when it began."""
     ledger: Ledger | None = None
     """Its account, which was opened when it was asked; None where it is taken up again."""
 
@@ -93,6 +95,7 @@ def taken_up(stored: StoredRun, runs: RunSettings) -> Run | None:
         handed=handed_to(stored.run, runs),
         caller=stored.request.get("caller") or {},
         budget=_budget_of(stored.request),
+        counting=stored.request.get("counting") or {},
     )
 
 

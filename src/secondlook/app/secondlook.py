@@ -324,6 +324,7 @@ class Secondlook:
                 journal=calls.journal,
                 observer=self._observer,
                 visit=current_visit,
+                counting=run.counting,
             ),
             ledger=ledger,
             support=load_support(self.settings.answer.judge),

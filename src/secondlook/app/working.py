@@ -91,6 +91,7 @@ class Work:
                 "asked": run.worked_on.asked,
                 "max_risk": run.max_risk,
                 "caller": run.caller,
+                "counting": run.counting,
                 "steps": [step.model_dump(mode="json") for step in run.worked_on.steps],
                 "warnings": [one.model_dump(mode="json") for one in run.worked_on.warnings],
                 "settings": run.settings(self.settings).model_dump(mode="json"),

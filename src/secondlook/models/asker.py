@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any, overload
 
 from secondlook.answer import CallUsage
@@ -18,7 +19,7 @@ from secondlook.models.wording import with_schema
 from secondlook.telemetry.port import SILENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.memory.journal import Journal
     from secondlook.memory.ledger import Ledger
@@ -43,6 +44,8 @@ class Asker:
     observer: Observer = SILENT
     visit: Callable[[], str] = str
     """Names the visit to a node from which it is asked."""
+    counting: Mapping[str, float] = field(default_factory=dict)
+    """`Models.counting` as it was when the run began."""
 
     def serves(self, role: Role) -> bool:
         """Whether there is a model for this role; False for `none`."""
@@ -92,7 +95,7 @@ class Asker:
         )
 
     async def count(self, role: Role, messages: Sequence[Message]) -> int:
-        return await self._chat(self._part(role)).count(messages)
+        return await self._counted(self._part(role), messages)
 
     @overload
     async def ask(
@@ -167,6 +170,7 @@ class Asker:
             lambda: self._context(part, final=final),
             Calls(self.run, self.journal, self.visit),
             on_text,
+            self._each(part),
         )
         return await self._observed(Exchange(tries))
 
@@ -211,5 +215,11 @@ class Asker:
 
     async def _told(self, part: Part, form: Form[Any]) -> int:
         bare = (Message("user", ""),)
-        chat = self._chat(part)
-        return await chat.count(with_schema(bare, form.text)) - await chat.count(bare)
+        with_form = await self._counted(part, with_schema(bare, form.text))
+        return with_form - await self._counted(part, bare)
+
+    async def _counted(self, part: Part, messages: Sequence[Message]) -> int:
+        return ceil(await self._chat(part).count(messages) * self._each(part))
+
+    def _each(self, part: Part) -> float:
+        return self.counting.get(part.spec.text, 1.0)

@@ -87,7 +87,6 @@ class LangChainChat:
         self._has_answered = False
         """A server that answers and does not tell its window is not asked for it each time."""
         self._unwanted: set[str] = set()
-        self._tokens_per_estimate = 1.0
 
     @property
     def spec(self) -> str:
@@ -114,12 +113,12 @@ class LangChainChat:
         return self._result(request, heard, started)
 
     async def count(self, messages: Sequence[Message]) -> int:
-        """Rather high; raised further where a reply has shown that it was too low.
+        """Rather high.
 
         What cannot be opened fails here, before a call is paid for: it was never made.
         """
         await self._model()
-        return int(approximate_prompt(messages) * self._tokens_per_estimate) + 1
+        return approximate_prompt(messages) + 1
 
     async def context_tokens(self) -> int | None:
         if self._window is None and not self._has_answered:
@@ -197,8 +196,6 @@ class LangChainChat:
         estimate = approximate_prompt(request.messages)
         usage = heard.usage or {}
         tokens_in = usage.get("input_tokens") or estimate
-        if tokens_in > estimate:
-            self._tokens_per_estimate = max(self._tokens_per_estimate, tokens_in / estimate)
         cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
         return ChatResult(
             text=heard.reply,
@@ -206,6 +203,7 @@ class LangChainChat:
             tokens_in=tokens_in,
             tokens_out=usage.get("output_tokens") or approximate_tokens(heard.reply),
             tokens_cached=min(cached, tokens_in),
+            estimate=estimate,
             seconds=time.monotonic() - started,
             first_token_seconds=None if heard.first is None else heard.first - started,
         )

@@ -14,7 +14,7 @@ from secondlook.models.roles import Cast
 from secondlook.telemetry.port import SILENT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from secondlook.memory.journal import Journal
     from secondlook.memory.ledger import Ledger, Price
@@ -46,6 +46,7 @@ class Models:
         self._chats: dict[str, Chat] = {}
         self._refused: dict[str, set[OutputMode]] = {}
         self._probed: dict[str, Probe | None] = {}
+        self._counting: dict[str, float] = {}
 
     def asker(
         self,
@@ -56,8 +57,9 @@ class Models:
         journal: Journal,
         observer: Observer = SILENT,
         visit: Callable[[], str] = str,
+        counting: Mapping[str, float] | None = None,
     ) -> Asker:
-        return Asker(self, run, workflow, ledger, journal, observer, visit)
+        return Asker(self, run, workflow, ledger, journal, observer, visit, counting or {})
 
     def chat(self, spec: ModelSpec) -> Chat:
         """The backend of a model, one for all who ask it."""
@@ -85,6 +87,19 @@ class Models:
 
     def refused(self, part: Part, mode: OutputMode) -> None:
         self._refused.setdefault(part.spec.text, set()).add(mode)
+
+    def counting(self) -> dict[str, float]:
+        """How many tokens models were seen to count for each that we do, where it is more; by name.
+
+        A run goes by what was known when it began: what it packs by it must come out the same when
+        it is taken up again, or calls that it has paid for would not be known again."""
+        return dict(self._counting)
+
+    def counted(self, spec: ModelSpec, *, estimate: int, told: int) -> None:
+        """A model has told how long a prompt was."""
+        if told > estimate > 0:
+            known = self._counting.get(spec.text, 1.0)
+            self._counting[spec.text] = max(known, told / estimate)
 
     async def context_tokens(self, part: Part) -> int | None:
         """How much the model can see: the least of what is set, measured and said by itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import CallUsage
@@ -80,6 +81,8 @@ class Tries:
     """How much the model can see."""
     calls: Calls
     on_text: Callable[[str], None] | None = None
+    each: float = 1.0
+    """Tokens that the model counts for each of ours."""
     spent: list[CallUsage] = field(default_factory=list)
     _heard: bool = False
     _called: bool = False
@@ -126,6 +129,7 @@ class Tries:
             self.spent.append(made.paid)
             return
         result = made.result
+        self.models.counted(self.terms.part.spec, estimate=result.estimate, told=result.tokens_in)
         usage = self.ledger.settle(
             made.paid,
             tokens_in=result.tokens_in,
@@ -141,7 +145,7 @@ class Tries:
         self.calls.keep(made.key, JournalEntry.of(usage, result.text, finish=result.finish))
 
     async def _fitting(self, prompt: tuple[Message, ...]) -> int:
-        tokens = await counted(self.chat, prompt, self._timeout())
+        tokens = ceil(await counted(self.chat, prompt, self._timeout()) * self.each)
         context = await self.window()
         if context is not None and tokens + self.terms.max_tokens > context:
             raise ContextOverflow(

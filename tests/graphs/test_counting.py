@@ -1,0 +1,111 @@
+"""Models that count more tokens than we do: learnt for later runs, and the same for all of one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from secondlook.app import Secondlook
+from secondlook.memory.journal import MemoryJournal
+from secondlook.memory.ledger import Caps, Ledger
+from secondlook.models import ChatResult, Message
+from tests.support.engine import HARBOUR, QUESTION, WordShelf, passages_of, settings_of
+from tests.support.function_model import FunctionModel, models_of
+from tests.support.research import FakeLibrary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from secondlook.models import ChatRequest, Models
+
+RUN = "20261116-0123456789ab"
+SAID = "Berth 4 remains the deepest berth, at 7.8 metres [1]."
+CONTEXT = 1000
+
+
+class Dense(FunctionModel):
+    """Counts twice what was estimated."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: SAID, context=CONTEXT)
+        self.asked: list[ChatRequest] = []
+        self.came = asyncio.Event()
+        self.hangs = False
+
+    async def complete(
+        self, request: ChatRequest, on_text: Callable[[str], None] | None = None
+    ) -> ChatResult:
+        self.asked.append(request)
+        self.came.set()
+        if self.hangs:
+            await asyncio.Event().wait()
+        estimate = await self.count(request.messages)
+        return ChatResult(SAID, "stop", 2 * estimate, 5, estimate=estimate)
+
+
+async def counted(models: Models, counting: Mapping[str, float] | None = None) -> int:
+    asker = models.asker(
+        run="r",
+        workflow="linear",
+        ledger=Ledger(Caps()),
+        journal=MemoryJournal(),
+        counting=counting,
+    )
+    messages = [Message("user", "How deep is it, and since when?")]
+    before = await asker.count("answer", messages)
+    await asker.ask("answer", messages, node="answer")
+    assert await asker.count("answer", messages) == before, "the same for all of one run"
+    return before
+
+
+def test_what_a_run_learns_holds_for_those_after_it() -> None:
+    async def go() -> None:
+        model = Dense()
+        models = models_of(model)
+        first = await counted(models, models.counting())
+        assert models.counting() == {model.spec: 2.0}
+        assert await counted(models, models.counting()) == 2 * first
+        assert await counted(models) == first
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("told", [0, 99, 100])
+def test_one_that_counts_less_teaches_nothing(told: int) -> None:
+    model = Dense()
+    models = models_of(model)
+    models.counted(models.cast.part("answer", "linear").spec, estimate=100, told=told)
+    assert models.counting() == {}
+
+
+def test_a_run_that_is_taken_up_elsewhere_counts_as_it_began(tmp_path: Path) -> None:
+    """Or it would pack other prompts, and not know again what it has paid for."""
+    settings = settings_of(runs={"path": tmp_path / "runs.db", "keep": 5})
+    long = [(name, f"{text} {text} {text}") for name, text in HARBOUR * 4]
+
+    def engine_of(model: Dense) -> Secondlook:
+        library: Any = FakeLibrary(settings, WordShelf(held=passages_of(long)))
+        return Secondlook(library, settings=settings, models=models_of(model))
+
+    async def go() -> tuple[ChatRequest, ChatRequest, ChatRequest]:
+        here, elsewhere = Dense(), Dense()
+        engine = engine_of(here)
+        await engine.aask(QUESTION, workflow="linear")
+        here.hangs = True
+        here.came.clear()
+        working = asyncio.create_task(engine.aask(QUESTION, workflow="linear", run=RUN))
+        await here.came.wait()
+        working.cancel()
+        await asyncio.wait([working])
+        await engine.adetach()
+        engine = engine_of(elsewhere)
+        await engine.aresume(RUN)
+        await engine.adetach()
+        return here.asked[0], here.asked[1], elsewhere.asked[0]
+
+    first, stopped, again = asyncio.run(go())
+    assert again.messages == stopped.messages
+    assert len(str(stopped.messages)) < len(str(first.messages)), "it had learnt to send less"
