@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook, working
+from secondlook.app import Secondlook
 from secondlook.library.passing import passing_library
-from secondlook.memory.checkpoints import checkpoints_file
+from secondlook.memory.checkpoints import checkpoints_file, forget_checkpoints
 from secondlook.settings import load
 from tests.support.engine import HARBOUR, QUESTION, WordShelf, passages_of, settings_of
 from tests.support.function_model import FunctionModel, models_of
@@ -55,12 +55,11 @@ class Scales:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.checkpoints = 0
-        self._forget = working.forget_checkpoints
-        monkeypatch.setattr(working, "forget_checkpoints", self._weighed)
+        monkeypatch.setattr("secondlook.app.working.forget_checkpoints", self._weighed)
 
     def _weighed(self, place: Place, *runs: str) -> None:
         self.checkpoints = sum(weight(checkpoints_file(place.path, run)) for run in runs)
-        self._forget(place, *runs)
+        forget_checkpoints(place, *runs)
 
 
 def told(request: ChatRequest) -> str:
