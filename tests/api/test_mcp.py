@@ -180,14 +180,18 @@ def test_figures_are_computed_with_their_code(server: Serving) -> None:
 
 def test_orders_in_a_document_stay_data(server: Serving) -> None:
     given = {"question": "when does the ferry office open", "workflow": "linear"}
-    for tool, arguments in (
-        ("ask", given),
-        ("search", {"query": "ferry office", "k": 1}),
-        ("read_source", {"document": "ferry.md"}),
+    asked = call(server, "ask", **given)
+    assert asked.structured_content is not None
+    (warning,) = asked.structured_content["warnings"]
+    assert warning.startswith("quarantine: 1 of the passages")
+    for tool, arguments, expected in (
+        ("ask", given, "Ferry office"),
+        ("search", {"query": "ferry office", "k": 1}, "ferry office opens"),
+        ("read_source", {"document": "ferry.md"}, "ferry office opens"),
     ):
         text = said(call(server, tool, **arguments))
         inside = data_in(text)
-        assert "ferry office opens" in inside
+        assert expected in inside
         outside = _DATA.sub("", text)
         assert "ignore all earlier" not in outside
         assert "SYSTEM" not in outside

@@ -136,4 +136,8 @@ def _source(citation: Citation) -> Source:
 
 
 def warnings(answer: Answer) -> list[str]:
-    return [f"{one.node}: {one.message}; {one.consequence}" for one in answer.warnings]
+    told = [f"{one.node}: {one.message}; {one.consequence}" for one in answer.warnings]
+    kept_out = sum(int(step.numbers.get("quarantined") or 0) for step in answer.steps)
+    if kept_out:  # without a title: that is the document's word, and stands in no data here
+        told.append(f"quarantine: {kept_out} of the passages give a model orders; kept out")
+    return told
