@@ -74,6 +74,10 @@ _TURNS = 2
 """Lines that name who speaks, or what goes in and comes out, as examples for a model do."""
 _FEWEST_BARS = 2
 """Bars of a line of cells."""
+_LONGEST_CELL = 12
+"""Words of a cell that is a name or a figure."""
+_WHOLLY = 0.8
+"""Share of a claim's words that a row must have to be all that it says."""
 _REMEMBERED = 256
 """Texts whose reading is kept while one answer is looked at."""
 _TELLING = 20
@@ -158,6 +162,8 @@ class Guard:
                 screened(place.words, kind="passage").verdict != "safe" for place in resting
             )
             return ORDER if ordered else None
+        if resting and all(_is_record(place, claim) for place in resting):
+            return None
         return self._of_orders(claim, resting) or self._of_neighbours(claim, resting)
 
     def _of_orders(self, claim: str, resting: Sequence[Place]) -> str | None:
@@ -237,10 +243,10 @@ def _carrying(claim: str, place: Place) -> Place | None:
     return max(inside, key=lambda one: len(said & set(terms(one.words))), default=None)
 
 
-def _tells(place: Place, claim: str) -> bool:
+def _tells(place: Place, claim: str, share: float = _TOLD) -> bool:
     """Whether the place has enough of the claim's words to be where it comes from."""
     said = set(query_terms(claim))
-    return len(said & set(terms(place.words))) >= _TOLD * len(said)
+    return len(said & set(terms(place.words))) >= share * len(said)
 
 
 def _is_beside_order(place: Place) -> bool:
@@ -278,3 +284,13 @@ def _is_row(place: Place) -> bool:
     line, _, below = place.text[first:].partition("\n")
     bars = line.count("|")
     return bars >= _FEWEST_BARS and bars in {above.count("|"), below.partition("\n")[0].count("|")}
+
+
+def _is_record(place: Place, claim: str) -> bool:
+    """Whether the claim says what a row of short cells says: names of songs and teams may order
+    and ask as they like, and an order among them would be a line of another form."""
+    if "\n" in place.words or not _is_row(place):
+        return False
+    cells = place.words.split("|")
+    short = all(len(cell.split()) <= _LONGEST_CELL for cell in cells)
+    return short and _tells(place, claim, _WHOLLY)
