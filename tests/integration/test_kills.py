@@ -107,7 +107,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         with Library.open(settings=made.settings("adding")) as library:
             library.add([papers])
         made.whole = {name: made.trial(name, f"whole-{name}") for name in QUESTIONS}
-        made.work(list(made.whole.values()))
+        trials = list(made.whole.values())
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(made.work, [trials[at::AT_ONCE] for at in range(AT_ONCE)]))
         yield made
 
 
@@ -178,7 +180,8 @@ def kill_all(world: World, name: str, piece: int, kills: int, stores: Sequence[s
     ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         begun = [
-            pool.submit(chain.run, 1000 * piece + 500 * number, kills // AT_ONCE)
+            # So that the first six of each piece are of all workflows.
+            pool.submit(chain.run, 1001 * piece + 503 * number, kills // AT_ONCE)
             for number, chain in enumerate(chains)
         ]
     for one in begun:
