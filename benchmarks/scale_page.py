@@ -6,15 +6,18 @@ python -m benchmarks.scale_page
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.scale_sizing import sizing
+from benchmarks.scale_sizing import ASSUMED, per_passage, plan_table, planned, unit_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+GOAL_MS, GOAL_AT = 50, "700000"
 Size = dict[str, Any]
 
 
@@ -39,8 +42,8 @@ def ingest_table(result: dict[str, Any]) -> str:
     rows: dict[str, Callable[[Size], str]] = {
         "files, passages": lambda of: f"{of['files']:,}, {of['passages']:,}",
         "passages a second": lambda of: f"{of['passages_per_second']}",
-        "processor time per passage": lambda of: per_passage(of, "processor_seconds"),
-        "of it embedding": lambda of: per_passage(of, "embedding_processor_seconds"),
+        "processor time per passage": lambda of: core_ms(of, "processor_seconds"),
+        "of it embedding": lambda of: core_ms(of, "embedding_processor_seconds"),
         "share of the time that is embedding": lambda of: f"{of['embedding_share']:.0%}",
         "resident at most": lambda of: f"{of['resident_mb']} MB",
     }
@@ -48,7 +51,7 @@ def ingest_table(result: dict[str, Any]) -> str:
     return as_markdown(lines)
 
 
-def per_passage(of: Size, what: str) -> str:
+def core_ms(of: Size, what: str) -> str:
     return f"{1000 * of[what] / of['passages']:.1f} ms"
 
 
@@ -124,9 +127,92 @@ ROWS: dict[str, Callable[[Size], str]] = {
 }
 
 
+def measured_on(result: dict[str, Any]) -> str:
+    """Where, how many questions, and whether the goal is met."""
+    queries = sorted({size["alone"]["queries"] for size in result["sizes"].values()})
+    lines = [
+        f"Measured on {result['machine']} with {result['embedder']}.",
+        f"{' or '.join(map(str, queries))} questions for one process.",
+    ]
+    if GOAL_AT in result["sizes"]:
+        lines.append(
+            f"The goal at {int(GOAL_AT):,} passages is a p95 below {GOAL_MS} ms with several"
+        )
+        readers = result["sizes"][GOAL_AT]["readers"]
+        lines.append(f"processes reading: {', '.join(map(judged, readers.items()))}.")
+    return "\n".join(lines)
+
+
+def judged(readers: tuple[str, dict[str, Any]]) -> str:
+    count, found = readers
+    taken = found["hybrid"]["p95_ms"]
+    verdict = "met" if taken < GOAL_MS else "missed"
+    return f"{verdict} with {count} ({taken:.0f} ms at a load average of {found['load_average']})"
+
+
+def disturbed(result: dict[str, Any]) -> str:
+    """What a kill costs, and what a search notices of an add."""
+    ingest = result["ingest"]
+    kill, calm, searched = ingest["killed"], ingest["embedded"], ingest["searched"]
+    each = (kill["process_seconds"] - calm["process_seconds"]) / kill["kills"]
+    quiet, busy = searched["quiet"], searched["while_adding"]
+    rows = {
+        f"added with {kill['kills']} kills, then completed": (
+            f"{kill['process_seconds']} s against {calm['process_seconds']} s undisturbed, "
+            f"{each:.0f} s a kill"
+        ),
+        "files reported as stored and lost": f"{kill['reported_and_lost']}",
+        "files missing, files different, passages twice": (
+            f"{kill['files_missing']}, {kill['files_different']}, {kill['passages_twice']}"
+        ),
+        f"a search of {searched['passages_before']:,} passages in peace": latency(quiet),
+        f"the same while {calm['passages']} are added": (
+            f"{latency(busy)}: {searched['p50_to_quiet']} x and {searched['p95_to_quiet']} x"
+        ),
+        "errors while adding": f"{busy['errors']} in {busy['searches']} searches",
+        "load average at the beginning": f"{ingest['load_average']}",
+    }
+    return as_markdown([["disturbed", ""], ["---"] * 2, *([name, rows[name]] for name in rows)])
+
+
+def latency(found: dict[str, float]) -> str:
+    return f"{found['p50_ms']:.0f} / {found['p95_ms']:.0f} ms"
+
+
+def assumed(_: dict[str, Any]) -> str:
+    given = ASSUMED
+    return (
+        f"- nodes of {given.node_cores} cores and {given.node_gb} GB at "
+        f"${given.node_dollars_hour:.2f} an hour, {given.usable:.0%} of the memory for passages\n"
+        f"- {given.replicas} replicas, ${given.disk_dollars_gb_month:.2f} for a GB and month\n"
+        f"- ${given.core_dollars_hour:.2f} for an hour of a core that embeds, "
+        f"{given.days_to_embed} days to embed everything"
+    )
+
+
+FIGURES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "measured on": measured_on,
+    "growth": table,
+    "adding": ingest_table,
+    "disturbed": disturbed,
+    "one passage": lambda result: unit_table(per_passage(result)),
+    "assumed": assumed,
+    "plan": lambda result: plan_table(planned(per_passage(result))),
+}
+
+
+def rewritten(page: str, result: dict[str, Any]) -> str:
+    for name, made in FIGURES.items():
+        found = re.findall(rf"<!-- {name} -->\n.*?(?=\n\n|\Z)", page, re.DOTALL)
+        if len(found) != 1:
+            raise SystemExit(f"{PAGE} has {len(found)} places for {name!r}, not one")
+        page = page.replace(found[0], f"<!-- {name} -->\n{made(result)}")
+    return page
+
+
 def main() -> None:
     result = json.loads(RESULTS.read_text(encoding="utf-8"))
-    print(table(result), ingest_table(result), sizing(result), sep="\n\n")
+    PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
 
 
 if __name__ == "__main__":

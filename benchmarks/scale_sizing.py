@@ -140,11 +140,6 @@ def hours(core_ms: float, passages: int) -> float:
     return core_ms * passages / 3.6e6
 
 
-def sizing(result: dict[str, Any]) -> str:
-    one = per_passage(result)
-    return f"{unit_table(one)}\n\n{plan_table(planned(one))}"
-
-
 def unit_table(one: PerPassage) -> str:
     fixed, rise = one.search_core_ms
     search = f"{fixed:,.1f} ms of a core + {rise:,.1f} ms per million passages"
