@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,9 +32,15 @@ from benchmarks.scale_search import QUESTIONS, VECTORS, compared, forget
 from benchmarks.search_data import CACHE, load_embedder, questions
 from benchmarks.search_timing import Times, load_average, machine, summary
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 FOLDER = CACHE / "scale"
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 READERS = (2, 4)
+SIZES = [20_000, 200_000, 700_000]
+FEWEST = 100
+"""The best ten are looked for among more than the hundred that each search contributes."""
 MOST_QUERIES = 200
 QUESTION = "When was the harbour dredged?"
 
@@ -42,23 +48,22 @@ QUESTION = "When was the harbour dredged?"
 def main() -> None:
     options = arguments()
     results = Results(options.output)
-    sizes = [int(size) for size in options.sizes.split(",") if size]
     if not options.measure_only:
         prepare(options)
-        for size in sizes:
+        for size in options.sizes:
             results.put(build(size, options), "sizes", str(size), "build")
     if not options.build_only:
-        for size in sizes:
+        for size in options.sizes:
             measure(FOLDER / str(size), results, options)
         if options.articles:
             results.put(scale_ingest.measured(options.articles, FOLDER / "ingest"), "ingest")
-        if sizes:
+        if options.sizes:
             print(table(results.held))
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default="20000,200000,700000", help="may be empty")
+    parser.add_argument("--sizes", type=numbers, default=SIZES, help="may be empty")
     parser.add_argument("--vectors", type=int, default=REAL, help="passages to embed")
     parser.add_argument("--queries", type=int, default=MOST_QUERIES)
     parser.add_argument("--seconds", type=float, default=10, help="of search by several at once")
@@ -68,7 +73,30 @@ def arguments() -> argparse.Namespace:
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--build-only", action="store_true")
     only.add_argument("--measure-only", action="store_true")
-    return parser.parse_args()
+    options = parser.parse_args()
+    for problem in problems(options):
+        parser.error(problem)
+    return options
+
+
+def numbers(given: str) -> list[int]:
+    return [int(size) for size in given.split(",") if size]
+
+
+def problems(options: argparse.Namespace) -> Iterator[str]:
+    """What would fail only after hours, or mean something else than was asked for."""
+    if not 1 <= options.vectors <= REAL:
+        yield f"--vectors must lie between 1 and {REAL}: {options.vectors}"
+    if not 1 <= options.queries <= MOST_QUERIES:
+        yield f"--queries must lie between 1 and {MOST_QUERIES}: {options.queries}"
+    if min(options.seconds, options.rounds) <= 0 or options.articles < 0:
+        yield "--seconds and --rounds must be above 0, --articles not below it"
+    if any(size <= FEWEST for size in options.sizes):
+        yield f"a size must be above {FEWEST}: {options.sizes}"
+    if options.measure_only:
+        missing = [size for size in options.sizes if not (FOLDER / str(size) / FIGURES).exists()]
+        if missing:
+            yield f"no index of {missing} has been built: leave --measure-only out first"
 
 
 class Results:

@@ -35,6 +35,25 @@ def as_markdown(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
 
 
+def curve(result: dict[str, Any]) -> str:
+    """The same as a picture, of what a busy machine distorts least."""
+    sizes = sorted(result["sizes"].values(), key=lambda size: size["build"]["passages"])
+    hybrid = [size["alone"]["search"]["hybrid"]["cpu_p50_ms"] for size in sizes]
+    brute = [size["alone"]["brute_force_numpy"]["cpu_p50_ms"] for size in sizes]
+    return "\n".join(
+        [
+            "```mermaid",
+            "xychart-beta",
+            '    title "Processor time of one search: hybrid (bars), brute force (line)"',
+            f"    x-axis {[size['build']['passages'] for size in sizes]}",
+            '    y-axis "ms"',
+            f"    bar {hybrid}",
+            f"    line {brute}",
+            "```",
+        ]
+    )
+
+
 def ingest_table(result: dict[str, Any]) -> str:
     """Adding files: with the real embedder, and all but embedding."""
     whole, bare = result["ingest"]["embedded"], result["ingest"]["without_embedding"]
@@ -184,7 +203,8 @@ def assumed(_: dict[str, Any]) -> str:
     return (
         f"- nodes of {given.node_cores} cores and {given.node_gb} GB at "
         f"${given.node_dollars_hour:.2f} an hour, {given.usable:.0%} of the memory for passages\n"
-        f"- {given.replicas} replicas, ${given.disk_dollars_gb_month:.2f} for a GB and month\n"
+        f"- {given.replicas} replicas\n"
+        f"- ${given.disk_dollars_gb_month:.2f} for a GB of disk and month\n"
         f"- ${given.core_dollars_hour:.2f} for an hour of a core that embeds, "
         f"{given.days_to_embed} days to embed everything"
     )
@@ -193,6 +213,7 @@ def assumed(_: dict[str, Any]) -> str:
 FIGURES: dict[str, Callable[[dict[str, Any]], str]] = {
     "measured on": measured_on,
     "growth": table,
+    "curve": curve,
     "adding": ingest_table,
     "disturbed": disturbed,
     "one passage": lambda result: unit_table(per_passage(result)),
