@@ -243,19 +243,6 @@ def test_what_is_said_is_known_to_whoever_checks_it() -> None:
     assert not any("Cut short" in str(note) for note in report.notes)
 
 
-def test_a_run_that_was_taken_up_again_still_says_it() -> None:
-    """Its ledger is new; the warning of what was refused before is not."""
-    answer, _ = _asked(_honest, budget={"tokens": 5})
-    before = answer.model_copy(
-        update={"status": "answered", "stop_reason": "answered", "text": "It is so [1]."}
-    )
-    told = told_of_cut(before, None, BudgetSettings(tokens=5))
-    assert (told.status, told.stop_reason) == ("partial", "budget")
-    assert "may take 5 tokens" in told.text
-    whole = before.model_copy(update={"warnings": ()})
-    assert told_of_cut(whole, None, BudgetSettings(tokens=5)) == whole
-
-
 def test_where_nothing_was_found_the_budget_is_not_to_blame() -> None:
     refusal = BudgetExceeded("no", cap="calls")
     answer, _ = _asked(_honest, shelf=WordShelf(held=[]))

@@ -78,6 +78,27 @@ def test_a_run_that_is_drained_finishes_its_step_and_goes_on_from_there(
     assert answer.usage.calls == whole.usage.calls
 
 
+def test_what_was_refused_before_is_told_by_who_takes_the_run_up(tmp_path: Path) -> None:
+    settings = settings_of(
+        runs={"path": tmp_path / "runs.db", "keep": 20}, corrective={"grader": "llm-batch"}
+    )
+    asked = {"workflow": "corrective", "budget": {"calls": 1}}
+    with engine_of(settings, told) as engine:
+        whole = engine.ask(QUESTION, **asked)
+    assert (whole.status, whole.stop_reason) == ("partial", "budget")
+
+    def draining(request: ChatRequest) -> str:
+        engine.drain()
+        return told(request)
+
+    with engine_of(settings, draining) as engine, pytest.raises(RunStopped):
+        engine.ask(QUESTION, run=RUN, **asked)
+    with engine_of(settings, told) as engine:
+        answer = engine.resume(RUN)
+    assert (answer.text, answer.status) == (whole.text, whole.status)
+    assert (answer.stop_reason, answer.usage.calls) == ("budget", 1)
+
+
 def test_a_drained_engine_begins_nothing_and_loses_nothing(settings: Settings) -> None:
     with engine_of(settings, told) as engine:
         engine.drain()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from secondlook.errors import BudgetExceeded
 from secondlook.nodes.cutting_short import cut_short_by
 from secondlook.nodes.finish import WHY
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer, StopReason
-    from secondlook.errors import Cap
+    from secondlook.errors import BudgetExceeded
     from secondlook.settings import BudgetSettings
 
 _OVER: Final[frozenset[StopReason]] = frozenset({"budget", "deadline"})
@@ -22,7 +21,7 @@ _OPEN: Final[frozenset[StopReason]] = frozenset(
 
 def told_of_cut(answer: Answer, refusal: BudgetExceeded | None, budget: BudgetSettings) -> Answer:
     """The answer, which says where a cap has cut it short and what to do about it."""
-    cap = refusal.cap if refusal else _refused_before(answer, budget)
+    cap = refusal.cap if refusal else None
     if answer.stop_reason in _OVER:
         return _noted(answer, cut_short_by(cap or "seconds", budget))
     if cap is None or answer.stop_reason not in _OPEN:
@@ -36,23 +35,6 @@ def told_of_cut(answer: Answer, refusal: BudgetExceeded | None, budget: BudgetSe
     text = f"No answer: {WHY[reason]}. {answer.text}"
     update = {"status": "failed", "stop_reason": reason, "text": text}
     return _noted(answer.model_copy(update=update), said)
-
-
-def _refused_before(answer: Answer, budget: BudgetSettings) -> Cap | None:
-    """By which cap an earlier part of a run was refused something, before it was taken up again:
-    the one that its warning names."""
-    refused = [one for one in answer.warnings if one.error == BudgetExceeded.__name__]
-    if not refused:
-        return None
-    told, caps = refused[0].message, budget.model_dump()
-    names: dict[str, Cap] = {
-        "price of": "price",
-        " calls, and": "calls",
-        " tokens, and": "tokens",
-        " dollars, and": "money",
-    }
-    named = (cap for words, cap in names.items() if words in told)
-    return next(named, "seconds" if caps["seconds"] else "calls")
 
 
 def _noted(answer: Answer, said: str) -> Answer:
