@@ -86,9 +86,9 @@ def test_a_passage_that_gives_orders_is_shown_to_no_model(workflow: str) -> None
     answer, double = asked(workflow, PLAIN)
     assert not double.obeyed
     assert not came_through(answer, PLAIN)
-    steps = [step.node for step in answer.steps]
     warned = [one.node for one in answer.warnings]
-    assert "quarantine" in [*steps, *warned]
+    kept_out = answer.research.quarantined if answer.research else 0
+    assert "quarantine" in warned or kept_out, "nobody was told"
 
 
 @pytest.mark.parametrize("attack", [SUBTLE, PLAIN])

@@ -23,6 +23,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.citing import cite
 from secondlook.nodes.claims import cut_note
 from secondlook.nodes.extract import withheld
+from secondlook.nodes.quarantine import is_quarantined
 from secondlook.nodes.screening import is_stopped, look
 from secondlook.state import Finishing, Found, Grade, Outcome, Trace, step
 
@@ -94,7 +95,9 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         passages=tuple(seen(item, context) for item in found),
         attempts=len(state["queries"]),
         web_used=any(item["origin"] == "web" for item in ranking.kept(found)),
-        warnings=once([*state["warnings"], *_of_the_question(context)]),
+        warnings=once(
+            [*state["warnings"], *_of_the_question(context), *_of_passages(context, found)]
+        ),
         created=context.created,
         version=version("secondlook"),
     )
@@ -126,6 +129,20 @@ def _of_the_question(context: Context) -> list[dict[str, Any]]:
         error="Screened",
         message=f"the question gives orders to a model: {', '.join(signals.reasons)}",
         consequence="only what the evidence says was answered",
+    )
+    return [told.model_dump()]
+
+
+def _of_passages(context: Context, found: Sequence[Found]) -> list[dict[str, Any]]:
+    """That some give a model orders. They are not named here: a title can be an order too."""
+    out = sum(map(is_quarantined, found))
+    if not out or context.workflow == "research":  # which has a place of its own for it
+        return []
+    told = Trouble(
+        node="quarantine",
+        error="Quarantined",
+        message=f"{out} of the passages that were found give a model orders",
+        consequence="they were kept out of prompts; the steps say which, and why",
     )
     return [told.model_dump()]
 

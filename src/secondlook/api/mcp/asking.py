@@ -137,7 +137,7 @@ def _source(citation: Citation) -> Source:
 
 def warnings(answer: Answer) -> list[str]:
     told = [f"{one.node}: {one.message}; {one.consequence}" for one in answer.warnings]
-    kept_out = sum(int(step.numbers.get("quarantined") or 0) for step in answer.steps)
+    kept_out = answer.research.quarantined if answer.research else 0
     if kept_out:  # without a title: that is the document's word, and stands in no data here
         told.append(f"quarantine: {kept_out} of the passages give a model orders; kept out")
     return told
