@@ -6,7 +6,6 @@ that takes up what was killed goes on with the next question and is killed there
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import signal
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks and kills as Linux does")
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
-_LOG = logging.getLogger(__name__)
 PIECES = range(10 if SOAK else 1)
 """The soak is done in pieces, each with seeds of its own: a stop loses little."""
 AT_ONCE = 2
@@ -188,15 +186,11 @@ def kill_all(world: World, name: str, piece: int, kills: int, stores: Sequence[s
         one.result()
     done = [trial for chain in chains for trial in chain.done]
     where = sum((chain.where for chain in chains), Counter[str]())
-    _LOG.info(
-        "%s %s: %d kills of %d runs, %d calls under way, %d replies of no use; %s",
-        name,
-        piece,
-        where.total(),
-        len(done),
-        sum(trial.lost for trial in done),
-        sum(entry.parse_failures for trial in done for _, entry in trial.journal),
-        dict(where),
+    lost = sum(trial.lost for trial in done)
+    useless = sum(entry.parse_failures for trial in done for _, entry in trial.journal)
+    print(  # noqa: T201  # shown by make soak
+        f"{name} {piece}: {where.total()} kills of {len(done)} runs, {lost} calls under way, "
+        f"{useless} replies of no use; {dict(where)}"
     )
     assert where.total() >= kills
     assert sum(trial.kills for trial in done) >= kills // 2, "most of them hit a run"
