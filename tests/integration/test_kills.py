@@ -52,6 +52,8 @@ QUESTIONS = {
 }
 TURNS = ["linear", "adaptive", "corrective", "research", "auto"] * 2 + ["analyst"]
 """A sandbox takes longer to start than all the rest."""
+EACH = 91 * len(TURNS)
+"""Seeds of a piece; by them the few trials of `make test` are of all workflows."""
 CODE = 'result = float((df["depth"] ** 2).median())'
 
 
@@ -170,16 +172,15 @@ def check(trial: Trial, whole: Trial) -> None:
         raise
 
 
-def kill_all(world: World, name: str, piece: int, kills: int, stores: Sequence[str | None]) -> None:
-    """Two chains at once, each with stores of its own."""
+def kill_all(world: World, name: str, first: int, kills: int, stores: Sequence[str | None]) -> None:
+    """Two chains at once, each with stores of its own; `first` is the first seed."""
     chains = [
-        Chain(world, f"{name}-{piece}-{number}", stores[number::AT_ONCE])
+        Chain(world, f"{name}-{first}-{number}", stores[number::AT_ONCE])
         for number in range(AT_ONCE)
     ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         begun = [
-            # So that the first six of each piece are of all workflows.
-            pool.submit(chain.run, 1001 * piece + 503 * number, kills // AT_ONCE)
+            pool.submit(chain.run, first + 503 * number, kills // AT_ONCE)
             for number, chain in enumerate(chains)
         ]
     for one in begun:
@@ -189,7 +190,7 @@ def kill_all(world: World, name: str, piece: int, kills: int, stores: Sequence[s
     lost = sum(trial.lost for trial in done)
     useless = sum(entry.parse_failures for trial in done for _, entry in trial.journal)
     print(  # noqa: T201  # shown by make soak
-        f"{name} {piece}: {where.total()} kills of {len(done)} runs, {lost} calls under way, "
+        f"{name} {first}: {where.total()} kills of {len(done)} runs, {lost} calls under way, "
         f"{useless} replies of no use; {dict(where)}"
     )
     assert where.total() >= kills
@@ -198,7 +199,7 @@ def kill_all(world: World, name: str, piece: int, kills: int, stores: Sequence[s
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_killed_run_is_resumed_to_the_same_answer(world: World, piece: int) -> None:
-    kill_all(world, "sqlite", piece, 20 if SOAK else 6, [None] * 4)
+    kill_all(world, "sqlite", EACH * piece, 20 if SOAK else 4, [None] * 4)
 
 
 @pytest.mark.parametrize("piece", PIECES)
@@ -206,7 +207,7 @@ def test_so_it_is_where_runs_are_kept_in_postgresql(
     world: World, postgres: Postgres, piece: int
 ) -> None:
     stores = [postgres.new_database() for _ in range(2 * AT_ONCE)]
-    kill_all(world, "postgres", 100 + piece, 20 if SOAK else 2, stores)
+    kill_all(world, "postgres", EACH * (100 + piece) + 2, 20 if SOAK else 2, stores)
 
 
 def test_the_trials_have_something_to_lose(world: World) -> None:
