@@ -40,7 +40,8 @@ class Bucket:
         if not found:
             raise UsageError(
                 f"{str(address)!r} is not an address in object storage",
-                hint="s3://BUCKET/PREFIX is of the right form",
+                hint="write s3://BUCKET/PREFIX; the name of a bucket has 3 to 63 small letters, "
+                "digits, dots and hyphens",
             )
         prefix = (found["prefix"] or "").strip("/")
         self._root = f"{found['bucket']}/{prefix}".rstrip("/")
