@@ -14,7 +14,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 
 from secondlook.errors import ModelError, ModelTimeout, ModelUnavailable
-from secondlook.models import ChatRequest, ModeRefused
+from secondlook.models import ChatRequest, ChatResult, ModeRefused
 from secondlook.models.forms_of_reply import response_format
 from secondlook.models.langchain import LangChainChat
 from secondlook.models.opening import open_chat
@@ -94,18 +94,19 @@ def test_hosted_models_have_known_windows(monkeypatch: pytest.MonkeyPatch) -> No
     assert window(LangChainChat(parse_spec("openai:gpt-4o-mini"), ModelSettings())) == 128_000
 
 
-def test_a_count_that_was_too_low_is_raised() -> None:
-    async def main(chat: LangChainChat) -> tuple[int, int]:
-        before = await chat.count(ASKED)
-        await chat.complete(ChatRequest(ASKED, max_tokens=5))
-        after = await chat.count(ASKED)
-        await chat.aclose()
-        return before, after
+def test_what_the_model_counted_is_told_beside_our_estimate() -> None:
+    """By the two, those who ask it later count higher (`Models.counted`)."""
+
+    async def main(chat: LangChainChat) -> tuple[int, ChatResult]:
+        try:
+            return await chat.count(ASKED), await chat.complete(ChatRequest(ASKED, max_tokens=5))
+        finally:
+            await chat.aclose()
 
     with ChatServer(says("x", tokens_in=500)) as server:
-        before, after = asyncio.run(main(opened("openai", server)))
-    assert before < 100
-    assert after >= 500
+        counted, result = asyncio.run(main(opened("openai", server)))
+    assert 0 < result.estimate <= counted < 100
+    assert result.tokens_in == 500
 
 
 # Opening
