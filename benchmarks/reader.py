@@ -1,107 +1,209 @@
-"""How fast the reader reads, beside the one it was built from and beside what the cores can do.
+"""How fast the reader reads, what share of the cores' peak that is, and what int8 costs.
 
     export SECONDLOOK_DATA=...
-    python -m benchmarks.reader --given reader-12/ --fused reader-12-fused/ --float reader-float/
+    python -m benchmarks.reader [--float reader-float/]
     python -m benchmarks.reader --quality 1000 --float reader-float/
 
 Every round reads the candidates of one question of squad2-dev: 20 passages, found by the product's
 own search. All contenders take turns within a round and the order changes from round to round;
-medians over the rounds count, and ratios are medians of ratios within rounds.
-
-- given: the file of `--given`, unfused, at the best of all batch sizes and ways to use the cores
-- fused: the same weights in the graph that this product writes (`--fused`, a folder)
-- shipped: the reader of the product (or `--reader`), as a search uses it and with a look at all
-- float32: the same weights before they were made int8 (`--float`, written by
-  `python -m training.export.build reader ... --float`)
-
-What passes need is counted, not estimated: operations with weights against the peak of int8 (or
-float32) products of the same shapes, all others against that of float32. `--quality` reads gold
-passages with int8 and float32 and compares what comes of it. Results go to
-benchmarks/results/reader.json.
+medians over the rounds count, and ratios are medians of ratios within rounds. `--float` is a folder
+with the same weights before they were made int8 (`python -m training.export.build reader ...
+--float`). Operations are counted, not estimated: those with weights are held against the peak of
+int8 (or float32) products of the same shapes, all others against that of float32. `--quality` reads
+gold passages with int8 and float32 and compares the answers. Writes benchmarks/results/reader.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import statistics
 import time
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import onnx
 import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks.reader_candidates import OPTIONS, Candidates, collect
-from benchmarks.reader_given import ways
-from benchmarks.reader_operations import (
-    Operations,
-    Peak,
-    glance_head_operations,
-    layers_operations,
-    look_head_operations,
-)
-from benchmarks.reader_precision import precision
-from secondlook.reading.reader import OnnxReader
+from benchmarks.answer import library_folder
+from benchmarks.reading_answers import SEED, answer_scores, auroc, questions_with_passages, rows
+from secondlook.library import Library
+from secondlook.reading.reader import QUESTION_TOKENS, OnnxReader, window_starts
 from secondlook.reading.session import Workers, allowed_cores
 from secondlook.reading.weights import find_weights, read_weights
+from secondlook.reading.wordpieces import Wordpieces
+from secondlook.retrieval.chunk import with_context
+from secondlook.retrieval.rerank import best_looks
+from secondlook.retrieval.search import SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from benchmarks.reader_given import Pair
     from secondlook.reading.port import Reading
     from secondlook.reading.weights import Weights
 
 RESULTS = Path(__file__).parent / "results" / "reader.json"
-GOAL = 1.5
-"""Times as fast as the given file at its best."""
+DATA = "squad2-dev"
+OPTIONS = SearchOptions()
+WITHIN = 0.005
+"""What int8 may cost: half a point."""
+HIDDEN, WIDE = 384, 1536
+SHAPES = ((HIDDEN, 3 * HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, WIDE), (WIDE, HIDDEN))
+"""The matrices of one layer, (in, out): query with key and value, mixing, wide and narrow."""
+REPEATS = 24
+"""Multiplications of each shape in one measurement of the peak, on every core."""
+_SPECIAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """Additions and multiplications: with weights, which int8 makes cheaper, and others, which
+    are made in float32 either way."""
+
+    weights: float = 0.0
+    others: float = 0.0
+
+    def __add__(self, other: Operations) -> Operations:
+        return Operations(self.weights + other.weights, self.others + other.others)
+
+    @property
+    def all(self) -> float:
+        return self.weights + self.others
+
+
+def layers_operations(tokens: Sequence[int], layers: int) -> Operations:
+    """Two per weight and token; attention compares every token with every other and mixes them."""
+    weights = sum(size * out for size, out in SHAPES)
+    return Operations(
+        layers * 2 * weights * sum(tokens),
+        layers * 2 * 2 * HIDDEN * sum(count * count for count in tokens),
+    )
+
+
+def heads_operations(looked: Sequence[int], *, glances: int, heads: int) -> Operations:
+    """Of the glance's head, and of span, relevance and the heads over first token and answer."""
+    dense = 2 * (HIDDEN * HIDDEN + HIDDEN)
+    each = dense + heads * 2 * (2 * HIDDEN * HIDDEN + HIDDEN)
+    per_token = 2 * 2 * HIDDEN + 2 * HIDDEN
+    return Operations(others=glances * dense + sum(per_token * n + each for n in looked))
+
+
+class Peak:
+    """Products with the matrices of a layer, as many at once as there are cores."""
+
+    def __init__(self, tokens: int, workers: Workers, *, int8: bool) -> None:
+        random = np.random.default_rng(4)
+        self.operations = float(
+            REPEATS * workers.threads * sum(2 * tokens * size * out for size, out in SHAPES)
+        )
+        self._workers = workers
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        self._opened = [
+            onnxruntime.InferenceSession(
+                multiplication(*shape, int8=int8), options, ["CPUExecutionProvider"]
+            )
+            for shape in SHAPES
+        ]
+        kind: Any = np.uint8 if int8 else np.float32
+        self._values = [random.integers(0, 256, (tokens, size)).astype(kind) for size, _ in SHAPES]
+
+    def run(self, _: object = None) -> None:
+        self._workers.map(self._each, range(REPEATS * self._workers.threads))
+
+    def _each(self, _: int) -> None:
+        for opened, value in zip(self._opened, self._values, strict=True):
+            opened.run(None, {"value": value})
+
+
+def multiplication(size: int, out: int, *, int8: bool) -> bytes:
+    """A graph of nothing but one product with a constant matrix, as in the reader's graphs."""
+    random = np.random.default_rng(3)
+    if int8:
+        matrix: Any = random.integers(-127, 128, (size, out)).astype(np.int8)
+        operator, given, made = "MatMulInteger", TensorProto.UINT8, TensorProto.INT32
+    else:
+        matrix = random.normal(size=(size, out)).astype(np.float32)
+        operator, given, made = "MatMul", TensorProto.FLOAT, TensorProto.FLOAT
+    graph = helper.make_graph(
+        [helper.make_node(operator, ["value", "matrix"], ["product"])],
+        "product",
+        [helper.make_tensor_value_info("value", given, ("tokens", size))],
+        [helper.make_tensor_value_info("product", made, ("tokens", out))],
+        [numpy_helper.from_array(matrix, "matrix")],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    model: onnx.ModelProto = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    return bytes(model.SerializeToString())
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the reader is given for one question, and the tokens of its passes."""
+
+    question: str
+    passages: list[str]
+    fusion: list[float]
+    tokens: list[int]
+    owners: list[int]
+    """To which passage each pass belongs."""
+
+
+def collect(questions: int) -> list[Candidates]:
+    """The candidates of some questions, as the product's search finds them."""
+    asked = random.Random(SEED).sample(list(rows(DATA, "queries")), questions)
+    weights = find_weights("reader")
+    wordpieces = Wordpieces(weights.tokenizer)
+    found = []
+    with Library.open(library_folder(), create=False) as library:
+        for row in asked:
+            hits = library.hits(library.searcher().find(row["question"], OPTIONS))
+            hits = hits[: OPTIONS.candidates]
+            passages = [hit.passage for hit in hits]
+            texts = [with_context(one.title, one.heading, one.text) for one in passages]
+            (ids,) = wordpieces.ids([row["question"]], limit=QUESTION_TOKENS)
+            room = weights.max_tokens - len(ids) - _SPECIAL
+            windows = [
+                (at, len(ids) + len(tokens[start : start + room]) + _SPECIAL)
+                for at, (tokens, _) in enumerate(wordpieces.with_offsets(texts))
+                for start in window_starts(len(tokens), room)
+            ]
+            fusion = [hit.fusion_score for hit in hits]
+            owners, counts = [at for at, _ in windows], [count for _, count in windows]
+            found.append(Candidates(row["question"], texts, fusion, counts, owners))
+    return found
 
 
 class Own:
     """A reader of the product that looks at some or all of the candidates."""
 
     def __init__(self, weights: Weights, *, looks: int | None, int8: bool = True) -> None:
-        self.weights = weights
-        self.looks = looks
-        self.int8 = int8
+        self.weights, self.looks, self.int8 = weights, looks, int8
         self.reader = OnnxReader(weights, remembered=0)
 
     def run(self, one: Candidates) -> list[Reading]:
-        choose = None if self.looks is None else one.choose(self.looks)
-        return self.reader.read(one.question, one.passages, choose=choose)
+        looks = self.looks
+        choose = looks and best_looks(one.fusion, blend=OPTIONS.blend, looks=looks)
+        return self.reader.read(one.question, one.passages, choose=choose or None)
 
     def operations(self, one: Candidates) -> Operations:
         """What the passes over these candidates need."""
         manifest = json.loads((self.weights.folder / "manifest.json").read_text("utf-8"))
         layers, depth = manifest["layers"], manifest.get("glance_layers", 0)
-        heads = 1 + ("support" in manifest["outputs"])
         readings = self.run(one)
         looked = [
             count
             for count, owner in zip(one.tokens, one.owners, strict=True)
             if readings[owner].looked
         ]
-        needed = layers_operations(one.tokens, depth)
-        needed += layers_operations(looked, layers - depth)
-        needed += look_head_operations(looked, heads=heads)
-        return needed + glance_head_operations(len(one.pairs) if depth else 0)
-
-
-def contenders(given: argparse.Namespace) -> dict[str, Own]:
-    """The product's readers by name."""
-    shipped = read_weights(given.reader) if given.reader else find_weights("reader")
-    made = {
-        f"shipped, {given.looks} looks": Own(shipped, looks=given.looks),
-        "shipped, a look at all": Own(shipped, looks=None),
-    }
-    if given.fused:
-        made["fused, a look at all"] = Own(read_weights(given.fused), looks=None)
-    if given.float:
-        weights = read_weights(given.float)
-        made[f"float32, {given.looks} looks"] = Own(weights, looks=given.looks, int8=False)
-        made["float32, a look at all"] = Own(weights, looks=None, int8=False)
-    return made
+        needed = layers_operations(one.tokens, depth) + layers_operations(looked, layers - depth)
+        heads = 1 + ("support" in manifest["outputs"])
+        glances = len(one.tokens) if depth else 0
+        return needed + heads_operations(looked, glances=glances, heads=heads)
 
 
 def race(
@@ -110,126 +212,106 @@ def race(
     """Seconds of each contender in each round."""
     names = list(work)
     for name in names:
-        work[name](asked[0])  # what comes first pays for memory that all use
+        work[name](asked[0])  # the first call pays for memory that all use
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for at, one in enumerate(asked):
         for name in (*names[at % len(names) :], *names[: at % len(names)]):
             began = time.perf_counter()
             work[name](one)
             seconds[name].append(time.perf_counter() - began)
-        if at % 5 == 4:
-            print(f"{at + 1} of {len(asked)} rounds", flush=True)
     return seconds
 
 
-def measured(given: argparse.Namespace) -> dict[str, Any]:
+def speed(given: argparse.Namespace, shipped: Weights) -> dict[str, Any]:
     asked = collect(given.questions)
-    own, workers = contenders(given), Workers()
+    some, all_ = f"shipped, {given.looks} looks", "shipped, a look at all"
+    own = {some: Own(shipped, looks=given.looks), all_: Own(shipped, looks=None)}
+    if given.float:
+        exact = read_weights(given.float)
+        own[f"float32, {given.looks} looks"] = Own(exact, looks=given.looks, int8=False)
+        own["float32, a look at all"] = Own(exact, looks=None, int8=False)
     typical = round(statistics.mean(count for one in asked for count in one.tokens))
-    peaks = {int8: Peak(typical, workers, int8=int8) for int8 in (True, False)}
-    work: dict[str, Callable[[Candidates], Any]] = {
-        name: partial(_on_pairs, run) for name, run in ways(given.given / "model.int8.onnx").items()
-    }
-    work |= {name: reader.run for name, reader in own.items()}
-    work |= {f"peak {int8=}": partial(_peak, peak) for int8, peak in peaks.items()}
-    seconds = race(work, asked)
+    peaks = {int8: Peak(typical, Workers(), int8=int8) for int8 in (True, False)}
+    work: dict[str, Callable[[Candidates], Any]] = {name: one.run for name, one in own.items()}
+    seconds = race(work | {f"peak {int8}": peak.run for int8, peak in peaks.items()}, asked)
     per_second = {
-        int8: peak.operations / statistics.median(seconds[f"peak {int8=}"])
+        int8: peak.operations / statistics.median(seconds[f"peak {int8}"])
         for int8, peak in peaks.items()
     }
-    return {
-        "machine": _machine(asked, own, typical),
-        "peak_operations_per_second": {
-            "int8": per_second[True],
-            "float32": per_second[False],
-        },
-        "contenders": {
-            name: _figures(seconds[name], asked, own.get(name), per_second)
-            for name in work
-            if not name.startswith("peak")
-        },
-        **_ratios(seconds, given.looks),
+    pairs = {
+        "int8 / float32": (f"float32, {given.looks} looks", some),
+        "int8 / float32 with a look at all": ("float32, a look at all", all_),
+        "looks / a look at all": (all_, some),
     }
-
-
-def _on_pairs(run: Callable[[Sequence[Pair]], Any], one: Candidates) -> None:
-    run(one.pairs)
-
-
-def _peak(peak: Peak, _: Candidates) -> None:
-    peak.run()
+    return {
+        "machine": {
+            "cores": allowed_cores(),
+            "onnxruntime": onnxruntime.__version__,
+            "readers": {name: one.weights.identity for name, one in own.items()},
+            "questions": len(asked),
+            "passages": sum(len(one.passages) for one in asked),
+            "passes": sum(len(one.tokens) for one in asked),
+            "tokens_per_pass": typical,
+        },
+        "peak_operations_per_second": {"int8": per_second[True], "float32": per_second[False]},
+        "contenders": {
+            name: _figures(seconds[name], asked, one, per_second) for name, one in own.items()
+        },
+        "times_as_fast": {
+            name: statistics.median(map(float.__truediv__, seconds[slower], seconds[faster]))
+            for name, (slower, faster) in pairs.items()
+            if slower in seconds
+        },
+    }
 
 
 def _figures(
-    seconds: list[float],
-    asked: Sequence[Candidates],
-    reader: Own | None,
-    per_second: Mapping[bool, float],
+    seconds: list[float], asked: Sequence[Candidates], reader: Own, peak: Mapping[bool, float]
 ) -> dict[str, Any]:
-    passages = statistics.mean(len(one.passages) for one in asked)
-    typical = statistics.median(seconds)
-    found: dict[str, Any] = {
-        "seconds_per_question": typical,
-        "passages_per_second": passages / typical,
-    }
-    if reader is None:
-        return found
     needed = sum((reader.operations(one) for one in asked), Operations())
-    least = needed.weights / per_second[reader.int8] + needed.others / per_second[False]
+    least = needed.weights / peak[reader.int8] + needed.others / peak[False]
+    typical = statistics.median(seconds)
     return {
-        **found,
+        "seconds_per_question": typical,
+        "passages_per_second": statistics.mean(len(one.passages) for one in asked) / typical,
         "operations_per_question": needed.all / len(asked),
         "operations_per_second": needed.all / sum(seconds),
         "share_of_peak": least / sum(seconds),
     }
 
 
-def _ratios(seconds: Mapping[str, list[float]], looks: int) -> dict[str, Any]:
-    """How many times as fast, within rounds; and the best way to run the given file."""
-    best = min(
-        (name for name in seconds if name.startswith("given")),
-        key=lambda name: statistics.median(seconds[name]),
-    )
-    shipped = f"shipped, {looks} looks"
-    pairs = {
-        "shipped / given at its best": (best, shipped),
-        "shipped with a look at all / given at its best": (best, "shipped, a look at all"),
-        "shipped / fused": ("fused, a look at all", shipped),
-        "fused / given at its best": (best, "fused, a look at all"),
-        "int8 / float32": (f"float32, {looks} looks", shipped),
-        "int8 / float32 with a look at all": ("float32, a look at all", "shipped, a look at all"),
-    }
+def precision(int8: Weights, exact: Weights, size: int) -> dict[str, Any]:
+    """Answers and answerability of both, how they differ, and whether that is little enough."""
+    asked = questions_with_passages(DATA, size)
+    spans, figures = {}, {}
+    for name, weights in (("int8", int8), ("float32", exact)):
+        read = OnnxReader(weights, remembered=0).read
+        readings = [read(row["question"], [row["passage"]])[0] for row in asked]
+        scored: list[tuple[float, float]] = []
+        sides: dict[bool, list[float]] = {True: [], False: []}
+        for row, one in zip(asked, readings, strict=True):
+            sides[row["answerable"]].append(one.answerable)
+            if row["answerable"]:
+                scored.append(answer_scores(row["passage"][one.start : one.end], row["answers"]))
+        em, f1 = (statistics.mean(column) for column in zip(*scored, strict=True))
+        figures[name] = {"EM": em, "F1": f1, "AUROC": auroc(sides[True], sides[False])}
+        spans[name] = [(one.start, one.end) for one in readings]
+    lost = {name: figures["float32"][name] - figures["int8"][name] for name in figures["int8"]}
     return {
-        "given_at_its_best": best,
-        "times_as_fast": {
-            name: statistics.median(
-                slow / fast for slow, fast in zip(seconds[slower], seconds[faster], strict=True)
-            )
-            for name, (slower, faster) in pairs.items()
-            if slower in seconds and faster in seconds
-        },
-        "goal": {"shipped / given at its best": GOAL},
+        "data": DATA,
+        "questions": size,
+        "readers": {"int8": int8.identity, "float32": exact.identity},
+        **figures,
+        "lost": lost,
+        "same_span": statistics.mean(map(tuple.__eq__, spans["int8"], spans["float32"])),
+        "within_half_a_point": max(lost.values()) <= WITHIN,
     }
 
 
-def _machine(asked: Sequence[Candidates], own: Mapping[str, Own], tokens: int) -> dict[str, Any]:
-    return {
-        "cores": allowed_cores(),
-        "onnxruntime": onnxruntime.__version__,
-        "readers": {name: reader.weights.identity for name, reader in own.items()},
-        "questions": len(asked),
-        "passages": sum(len(one.passages) for one in asked),
-        "passes": sum(len(one.pairs) for one in asked),
-        "tokens_per_pass": tokens,
-    }
-
-
-def options() -> argparse.Namespace:
+def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--given", type=Path, help="folder of the unfused file, model.int8.onnx")
-    parser.add_argument("--fused", type=Path, help="folder of the same weights in our graph")
     parser.add_argument("--reader", type=Path, help="folder of the reader; default: the shipped")
     parser.add_argument("--float", type=Path, help="folder of the same reader in float32")
     parser.add_argument("--questions", type=int, default=40, help="rounds")
@@ -237,23 +319,18 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--quality", type=int, default=0, metavar="N", help="int8 and float32 on N questions"
     )
-    return parser.parse_args()
-
-
-def main() -> None:
-    given = options()
+    given = parser.parse_args()
+    shipped = read_weights(given.reader) if given.reader else find_weights("reader")
     done = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    part = "precision" if given.quality else "speed"
+    if given.quality and given.float is None:
+        raise SystemExit("--quality compares with float32: name its folder with --float")
     if given.quality:
-        if given.float is None:
-            raise SystemExit("--quality compares with float32: name its folder with --float")
-        shipped = read_weights(given.reader) if given.reader else find_weights("reader")
-        done["precision"] = precision(shipped, read_weights(given.float), given.quality)
-    elif given.given is None:
-        raise SystemExit("speed is told beside the given file: name its folder with --given")
+        done[part] = precision(shipped, read_weights(given.float), given.quality)
     else:
-        done["speed"] = measured(given)
+        done[part] = speed(given, shipped)
     RESULTS.write_text(json.dumps(done, indent=2) + "\n", "utf-8")
-    print(json.dumps(done["precision" if given.quality else "speed"], indent=2))
+    print(json.dumps(done[part], indent=2))
 
 
 if __name__ == "__main__":

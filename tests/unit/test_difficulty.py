@@ -9,9 +9,7 @@ import pytest
 
 from benchmarks.difficulty import configurations, parsed, resolved, rows_of, stand_alone
 from benchmarks.difficulty_making import Made, made_questions
-from benchmarks.difficulty_readings import means, outcome, told
 from benchmarks.difficulty_table import markdown, verdict
-from secondlook.answer import Answer
 from secondlook.nodes.follow_up import leans
 from secondlook.nodes.stand_alone import Turn
 
@@ -124,26 +122,3 @@ def test_the_table_says_what_is_lost() -> None:
     assert "no significant loss" in verdict(results(-0.1, 0.2))
     assert "no significant loss" in verdict(results(0.1, 0.001))
     assert "not asked" in verdict({"levels": {}})
-
-
-def answer(**more: Any) -> Answer:
-    return Answer(
-        run="r", question="q", asked="q", workflow="corrective", method="none", text="",
-        status="abstained", stop_reason="no_evidence", created="2026", version="0", **more,
-    )  # fmt: skip
-
-
-def test_what_became_of_an_unclear_question() -> None:
-    one = of_one()
-    right = outcome(one, answer(assumed="it = Warsaw"))
-    wrong = outcome(one, answer(assumed="it = Paris"))
-    back = outcome(one, answer(asks_back='What do you mean by "it": Paris, Rome or Warsaw?'))
-    left = outcome(one, answer())
-    assert [each["way"] for each in (right, wrong, back, left)] == [
-        "assumed", "assumed", "asked back", "left",
-    ]  # fmt: skip
-    found = told([right, wrong, back, left])
-    assert found["assumed"] == {"questions": 2, "right": 0.5}
-    assert found["asked back"] == {"questions": 1, "right": 1.0}
-    assert found["left"] == {"questions": 1}
-    assert not means("Warsaw Pact", one)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks import research_wording
 from secondlook.nodes.planning import questions
 from secondlook.nodes.planning.diversity import asks_the_same, fault_of, likeness, shared
 from secondlook.nodes.planning.questions import (
@@ -214,14 +213,3 @@ def test_questions_are_the_same_where_they_ask_for_the_same(
     one: str, other: str, *, same: bool
 ) -> None:
     assert asks_the_same(one, other, 0.95, "english") is same
-
-
-def test_the_limits_part_our_own_examples_as_is_written() -> None:
-    """With the shipped embedder, on a third of the rows."""
-    made = research_wording.measure_queries(research_wording.rows("research_queries")[::3])
-    assert made["alternatives_near_enough"]["share"] >= 0.9
-    assert made["alternatives_in_other_words"]["share"] == 1.0
-    assert made["repeats_refused"]["share"] == 1.0
-    assert made["alternatives_of_other_rows_refused"]["share"] >= 0.85
-    steps = research_wording.measure_steps(research_wording.rows("research_steps")[::3])
-    assert {value["share"] for value in steps.values()} == {1.0}

@@ -40,7 +40,7 @@ Attention: TypeAlias = Literal["quantised", "separate"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to write the graph. The defaults measured best (benchmarks/reading_speed.py)."""
+    """How to write the graph. The defaults measured best (docs/models.md)."""
 
     linear: Linear = "integer"
     attention: Attention = "quantised"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from secondlook.context import Context
 
 LEAST_MARGIN: Final = 0.1
-"""By so much the best option must be ahead of the next: `benchmarks/reader_choice.py`."""
+"""By so much the best option must be ahead of the next: docs/answers.md."""
 _CARRIED: Final = 0.5
 """Support, or share of the reader's answer, from which on an option counts as met."""
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 LEADING_SHARE = 0.45
 """Of all weight: the first reading is assumed from here on, if it also leads by `LEADING_RATIO`.
 Both were chosen by looking at questions whose name code had put away, 300 of SQuAD's training part
-and 112 of `squad2-dev`; figures on the latter (`python -m benchmarks.difficulty_readings`) are
-therefore not from unseen questions."""
+and 112 of `squad2-dev`: no figure on the latter is from unseen questions."""
 LEADING_RATIO = 1.8
 """How much heavier it must be than the second."""
 RIVAL_SHARE = 0.12

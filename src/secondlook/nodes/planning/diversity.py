@@ -6,7 +6,7 @@ question do not count as shared: every query has to keep them.
 
 Embedders differ in what a cosine of 0.8 means: for the shipped one two texts that have nothing to
 do with each other have it. So likeness is a cosine between that of unrelated lines, which is 0, and
-that of the same text, which is 1. `python -m benchmarks.research_wording` measures the limits.
+that of the same text, which is 1. docs/planning.md says how the limits were chosen.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ the median on `squad2-dev` and `hotpot` is 0.17 and 0.13. Nearer to the threshol
 words would have turned the verdict as often as not."""
 NOISE = 0.013
 """The same on `barexam`, where steps mostly fail: failures that differ by less are all the same.
-Measured like the two others by benchmarks/step_confidence.py."""
+Measured like the two others: docs/research.md."""
 COSINE_NOISE = 0.0075
 """And that of the mean likeness, there."""
 RUN_OF_FAILURES = 3
