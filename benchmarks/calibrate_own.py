@@ -2,7 +2,7 @@
 
 export SECONDLOOK_DATA=...           the folder with the evaluation sets
 python -m benchmarks.calibrate_own           both sets; what was read is remembered
-python -m benchmarks.calibrate_own --table   the table of docs/calibrate.md, from the results
+python -m benchmarks.calibrate_own --table   the table of docs/confidence.md, from the results
 
 For each set its corpus is the library. A calibration is made as `secondlook calibrate` makes it,
 once from questions made without a model, once from real questions, and judged on other real

@@ -1,7 +1,7 @@
 """Secondlook's search beside LlamaIndex, Haystack, LangChain and txtai, in one run.
 
 All systems get the same texts, the same questions and the same embedder, each through its own
-embedding interface; docs/peers.md says what can and what cannot be compared. The peers live in a
+embedding interface; docs/results.md says what can and what cannot be compared. The peers live in a
 virtual environment of their own under `.cache/peers`; none is a dependency.
 
     python -m benchmarks.peers install
@@ -85,7 +85,7 @@ def keep(file: Path, name: str, found: dict[str, Any]) -> None:
 
 
 def tables(file: Path) -> str:
-    """What was measured last, for docs/peers.md."""
+    """What was measured last, for docs/results.md."""
     sets = json.loads(file.read_text("utf-8"))["sets"]
     return "\n\n".join(table(name, found) for name, found in sets.items())
 

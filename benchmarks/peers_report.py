@@ -189,7 +189,7 @@ def difference(
 
 
 def table(name: str, found: Mapping[str, Any]) -> str:
-    """As docs/peers.md shows it. In brackets: the ratio to Secondlook as it comes."""
+    """As docs/results.md shows it. In brackets: the ratio to Secondlook as it comes."""
     told = (
         f"`{name}`: {found['documents']} documents, {found['questions']} of "
         f"{found['questions_held']} questions; load average {found.get('load_average')}."

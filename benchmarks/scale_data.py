@@ -3,7 +3,7 @@
 Words and meaning are filled up apart, for the two searches meet in ids alone. Texts and terms
 are of real passages as far as those reach (about 104,000) and noisy copies of them beyond. Vectors
 are of as many real passages as somebody had the time to embed, and noisy copies of those beyond.
-docs/search-engine.md says what a noisy copy is and why.
+docs/search.md says what a noisy copy is and why.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Takes every corpus under SECONDLOOK_DATA (about 104,000 passages), embeds it once (cached in
 `.cache/search/`, resumable), and builds an index of 20,000 passages, of all, and of 200,000
-made with noisy copies (docs/search-engine.md says how). Every latency is also given as a ratio
+made with noisy copies (docs/search.md says how). Every latency is also given as a ratio
 to brute force in numpy over the same vectors, measured in the same run.
 
     python -m benchmarks.search [--sizes 20000,all,200000] [--queries 200]

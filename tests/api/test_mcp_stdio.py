@@ -73,8 +73,9 @@ def test_an_assistant_asks_adds_and_reads(folder: Path) -> None:
 
 
 def test_the_page_does_what_it_says(folder: Path, tmp_path: Path) -> None:
-    """The Python of docs/mcp.md, as a program of its own."""
-    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
+    """The Python of docs/api.md, as a program of its own."""
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
+    page = page.partition("\n## MCP")[2].partition("\n## ")[0]
     (code,) = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     programs = str(Path(sys.executable).parent)
     given = {

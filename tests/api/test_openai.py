@@ -399,15 +399,16 @@ def test_what_leans_on_earlier_messages_is_given_to_the_engine(tmp_path: Path) -
 
 
 def test_the_page_does_what_it_says(server: Serving) -> None:
-    """The Python and the command of docs/openai.md, against a server with the sample documents."""
-    page = (Path(__file__).parents[2] / "docs" / "openai.md").read_text("utf-8")
+    """The Python and the command of docs/api.md, against a server with the sample documents."""
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
+    page = page.partition("\n## OpenAI")[2].partition("\n## ")[0]
     blocks = re.findall(r"^```(py|sh)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     for language, text in blocks:
         code = text.replace("http://127.0.0.1:8765", server.base_url)
         if language == "py":
             with contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(compile(code, "openai.md", "exec"), names)  # noqa: S102 - our own page
+                exec(compile(code, "api.md", "exec"), names)  # noqa: S102 - our own page
             for line in re.findall(r"^# prints: (.*)$", code, re.MULTILINE):
                 assert line in printed.getvalue().splitlines()
         elif code.startswith("curl"):

@@ -43,9 +43,9 @@ def test_the_page_has_the_limits_of_the_shipped_calibration() -> None:
     shipped = load_calibration(CALIBRATED, None)
     said = " ".join(PAGE.split())
     assert f"relevance above {shipped.min_about} is about it" in said
-    assert f"(a probability of {shipped.min_answer}) it answers" in said
-    assert f"among the best with a probability of {shipped.min_quality}," in said
-    assert f"among the best is below {shipped.min_web_quality}:" in said
+    assert f"with a probability of {shipped.min_answer} it answers" in said
+    assert f"the search quality is at least {shipped.min_quality}:" in said
+    assert f"the search quality is below {shipped.min_web_quality}:" in said
 
 
 def test_where_nothing_goes_wrong_the_reader_costs_one_call_and_a_batch_two(

@@ -1,5 +1,5 @@
 """What the reader's scores are worth on a person's own documents: `secondlook calibrate`
-(docs/calibrate.md)."""
+(docs/confidence.md)."""
 
 from secondlook.calibrating.procedure import calibrate
 from secondlook.calibrating.report import CalibrationReport

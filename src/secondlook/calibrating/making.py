@@ -2,7 +2,7 @@
 
 Half have an answer: a piece of a sentence is asked for. The others have none: one detail of the
 question is exchanged for another (two in three), or the passage that answers is left out of the
-search. docs/calibrate.md says what such questions are worth.
+search. docs/confidence.md says what such questions are worth.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SHEETS = frozenset((".csv", ".tsv"))
 _MADE = (
     "made questions are easier than real ones: they move the probability, and what --max-risk "
-    "promises stays as it was (docs/calibrate.md)"
+    "promises stays as it was (docs/confidence.md)"
 )
 
 

@@ -49,7 +49,7 @@ Examples:
 
 \b
 --workflow auto, the default, looks at the question and at what the library
-holds, picks one of the others and says why (docs/auto.md). A question that
+holds, picks one of the others and says why (docs/workflows.md). A question that
 needs a document and a table is put to both and gets one answer.
 
 \b

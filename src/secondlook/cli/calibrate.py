@@ -33,7 +33,7 @@ Examples:
   secondlook calibrate --remove                 back to what was shipped
 
 \b
-Ctrl-C changes nothing; the same command goes on. docs/calibrate.md has more.
+Ctrl-C changes nothing; the same command goes on. docs/confidence.md has more.
 """
 _FIGURES = (
     ("ECE (lower is better)", "ece"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 \b
-Started by an assistant, not by hand. Its settings say (docs/mcp.md):
+Started by an assistant, not by hand. Its settings say (docs/api.md):
   {"mcpServers": {"secondlook": {"command": "secondlook", "args": ["mcp"]}}}
 
 \b

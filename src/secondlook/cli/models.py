@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 \b
 Models are named provider:model, in models.default and models.roles
-(docs/chat-models.md); `none` is one of them. Examples:
+(docs/models.md); `none` is one of them. Examples:
   secondlook models                                 who serves which role
   secondlook models probe                           measure the default model
   secondlook models probe gguf:~/models/qwen.gguf   measure a file

@@ -40,7 +40,7 @@ Examples:
 SHOW_EXAMPLES = """\
 \b
 Types, missing and different values, ranges and frequent values are computed
-from the data, once; nothing is guessed (docs/profile.md). Examples:
+from the data, once; nothing is guessed (docs/tables.md). Examples:
   secondlook tables show sales
   secondlook tables show sales --json
 """

@@ -1,6 +1,6 @@
 """What models are told: one file per node, and the marks that keep data apart from it.
 
-`answer.md` and its neighbours are front matter and messages with `$name` holes. `docs/prompts.md`
+`answer.md` and its neighbours are front matter and messages with `$name` holes. `docs/models.md`
 says how to write one.
 """
 

@@ -2,7 +2,7 @@
 
 The reader was trained on one kind of question and is not to be trusted alone on others. Its
 relevance passes through a sigmoid: where it is sure it decides, and among passages none of which
-it finds relevant the order of the searches stays. docs/ranking.md has the sweep behind this.
+it finds relevant the order of the searches stays. docs/search.md has the sweep behind this.
 
 The reader may glance at a passage before it looks at it. Glances are blended in the same way to
 choose what is worth the look; what was looked at ranks above what was only glanced at.

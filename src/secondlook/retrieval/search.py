@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search. The defaults are the outcome of the sweep in docs/ranking.md."""
+    """How to search. The defaults are the outcome of the sweep in docs/search.md."""
 
     k: int = 10
     """How many passages come back."""

@@ -239,7 +239,7 @@ def _merge(dataset: LanceDataset, batch: pa.Table, gone: str) -> None:
 def _effort(limit: int) -> dict[str, float]:
     """How hard the approximate search looks. `search_effort` sets how many partitions are
     probed (a growing number of them in a growing library), `refine_factor` how many times
-    more candidates than asked are compared exactly. Figures: docs/search-engine.md."""
+    more candidates than asked are compared exactly. Figures: docs/search.md."""
     return {"search_effort": 0.85, "refine_factor": 4 if limit < _MANY_HITS else 2}
 
 

@@ -1,6 +1,6 @@
 """The web as a last resort: search it, read the pages found, cut them into passages.
 
-Nothing here is imported by a run that does not look on the web. docs/web-search.md says what is
+Nothing here is imported by a run that does not look on the web. docs/search.md says what is
 sent where, and what a page is not allowed to do.
 """
 

@@ -1,4 +1,4 @@
-"""docs/models-and-cost.md: its profile can be used."""
+"""docs/models.md: its profile can be used."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from pathlib import Path
 from secondlook.models.roles import Cast
 from secondlook.settings import ModelSettings
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "models-and-cost.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text("utf-8")
 
 
 def test_the_profile_gives_every_role_its_model() -> None:
-    block = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    assert block is not None
-    cast = Cast(ModelSettings(**tomllib.loads(block[1])["models"]))
+    blocks = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (block,) = [text for text in blocks if ".code=" in text]
+    cast = Cast(ModelSettings(**tomllib.loads(block)["models"]))
     assert cast.part("code", "analyst").spec.text == "openai:gpt-5.1-codex"
     assert cast.part("understand", "analyst").spec.text == "openai:gpt-5-nano"
     assert cast.part("explain", "linear").spec.text == "openai:gpt-5.1"
