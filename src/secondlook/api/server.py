@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,27 @@ from secondlook.api.security import Guard, Security
 from secondlook.api.state import Served
 from secondlook.api.tokens import Token
 from secondlook.telemetry.opening import watch_queue
+from secondlook.api.answers import routes as answers_routes_module
+from secondlook.api.asking import ask as asking_ask_module
+from secondlook.api.asking import routes as asking_routes_module
+from secondlook.api import docs_page as docs_page_module
+from secondlook.api import enter as enter_module
+from secondlook.api import graphs as graphs_module
+from secondlook.api import health as health_module
+from secondlook.api.library import documents as library_documents_module
+from secondlook.api.library import following as library_following_module
+from secondlook.api.library import libraries as library_libraries_module
+from secondlook.api.library import searching as library_searching_module
+from secondlook.api.library import sources as library_sources_module
+from secondlook.api.library import suggesting as library_suggesting_module
+from secondlook.api.library import tables as library_tables_module
+from secondlook.api.library import uploading as library_uploading_module
+from secondlook.api.mcp import mounting as mcp_mounting_module
+from secondlook.api import metrics as metrics_module
+from secondlook.api.openai import routes as openai_routes_module
+from secondlook.api import pages as pages_module
+from secondlook.api import session as session_module
+from secondlook.api import settings_shown as settings_shown_module
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,29 +47,28 @@ if TYPE_CHECKING:
     from secondlook.settings import Settings
 
 ROUTERS = (
-    "answers.routes",
-    "asking.ask",
-    "asking.routes",
-    "docs_page",
-    "enter",
-    "graphs",
-    "health",
-    "library.documents",
-    "library.following",
-    "library.libraries",
-    "library.searching",
-    "library.sources",
-    "library.suggesting",
-    "library.tables",
-    "library.uploading",
-    "mcp.mounting",
-    "metrics",
-    "openai.routes",
-    "pages",
-    "session",
-    "settings_shown",
+    answers_routes_module.router,
+    asking_ask_module.router,
+    asking_routes_module.router,
+    docs_page_module.router,
+    enter_module.router,
+    graphs_module.router,
+    health_module.router,
+    library_documents_module.router,
+    library_following_module.router,
+    library_libraries_module.router,
+    library_searching_module.router,
+    library_sources_module.router,
+    library_suggesting_module.router,
+    library_tables_module.router,
+    library_uploading_module.router,
+    mcp_mounting_module.router,
+    metrics_module.router,
+    openai_routes_module.router,
+    pages_module.router,
+    session_module.router,
+    settings_shown_module.router,
 )
-"""Modules of this package, each with a `router`. A new one is a line here."""
 _OPEN = frozenset({"", "assets", "docs", "enter"})
 """First parts of the paths that make up the page: they hold nothing of anybody."""
 
@@ -78,8 +97,8 @@ def create_app(
     app.state.served = made
     watch_queue(settings, made.runs.counts)
     problems.install(app)
-    for name in ROUTERS:
-        app.include_router(importlib.import_module(f"secondlook.api.{name}").router)
+    for router in ROUTERS:
+        app.include_router(router)
     pages.install(app)
     openapi.install(app)
     app.add_middleware(Limits, upload_bytes=settings.serve.max_upload_mb * MEGABYTE)

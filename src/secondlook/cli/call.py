@@ -138,3 +138,24 @@ def _parameter(
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
     )
+
+
+def unless_named(function: Callable[..., int]) -> Callable[..., int]:
+    """What the group itself does: `function`, unless one of its commands was named."""
+
+    def run(ctx: typer.Context, **given: Any) -> int:
+        if ctx.invoked_subcommand is None:
+            return function(ctx, **given)
+        if given["json"]:  # better told than lost
+            raise typer.BadParameter(f"--json goes after {ctx.invoked_subcommand!r}")
+        before: Common = ctx.obj or Common()
+        ctx.obj = Common(
+            library=given["library"] or before.library,
+            quiet=given["quiet"] or before.quiet,
+            debug=given["debug"] or before.debug,
+        )
+        return 0
+
+    run.__signature__ = function.__signature__  # type: ignore[attr-defined]
+    run.__annotations__ = function.__annotations__
+    return run

@@ -66,29 +66,29 @@ app = typer.Typer(
 )
 
 _GROUPS = (
-    add,
-    ask,
-    chat,
-    serve,
-    search,
-    documents,
-    tables,
-    upkeep,
-    verify,
-    runs,
-    memory,
-    evaluate,
-    calibrate,
-    models,
-    doctor,
-    sandbox,
-    graph,
-    mcp,
-    config,
-    demo,
+    add.register,
+    ask.register,
+    chat.register,
+    serve.register,
+    search.register,
+    documents.register,
+    tables.register,
+    upkeep.register,
+    verify.register,
+    runs.register,
+    memory.register,
+    evaluate.register,
+    calibrate.register,
+    models.register,
+    doctor.register,
+    sandbox.register,
+    graph.register,
+    mcp.register,
+    config.register,
+    demo.register,
 )
-for group in _GROUPS:
-    group.register(app)
+for register in _GROUPS:
+    register(app)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  # typer calls it so

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from secondlook.cli.call import Call, command
-from secondlook.cli.runs import unless_named
+from secondlook.cli.call import unless_named
 from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
 from secondlook.errors import UsageError
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secondlook.cli import runs_keeping
+from secondlook.cli.call import unless_named
 from secondlook.cli.call import Call, Common, command
 from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
 from secondlook.errors import RunError, RunMissing, UsageError
@@ -192,27 +193,6 @@ def remove(
         print_json({"removed": [item.run for item in found]})
     else:
         call.say(f"Removed {counted(len(found), 'run')}.")
-
-
-def unless_named(function: Callable[..., int]) -> Callable[..., int]:
-    """What the group itself does: `function`, unless one of its commands was named."""
-
-    def run(ctx: typer.Context, **given: Any) -> int:
-        if ctx.invoked_subcommand is None:
-            return function(ctx, **given)
-        if given["json"]:  # better told than lost
-            raise typer.BadParameter(f"--json goes after {ctx.invoked_subcommand!r}")
-        before: Common = ctx.obj or Common()
-        ctx.obj = Common(
-            library=given["library"] or before.library,
-            quiet=given["quiet"] or before.quiet,
-            debug=given["debug"] or before.debug,
-        )
-        return 0
-
-    run.__signature__ = function.__signature__  # type: ignore[attr-defined]
-    run.__annotations__ = function.__annotations__
-    return run
 
 
 def _opened(call: Call) -> RunStore:

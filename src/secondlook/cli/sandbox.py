@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from secondlook.cli.call import Call, command
-from secondlook.cli.runs import unless_named
+from secondlook.cli.call import unless_named
 from secondlook.cli.sandbox_showing import outcome_form, print_outcome, save_figures, watched
 from secondlook.cli.tables import parse_tables
 from secondlook.cli.terminal import counted, one_line, print_json

@@ -34,8 +34,8 @@ class Workflow:
         """No run visits more nodes than this: the limit that langgraph is given."""
         if self.visits is not None:
             return self.visits
-        bounds = importlib.import_module(f"secondlook.graphs.{self.name}_bounds")
-        most: int = bounds.most_visits(settings)
+        module = importlib.import_module(f"secondlook.graphs.{self.name}")
+        most: int = module.most_visits(settings)
         return most
 
 

@@ -32,7 +32,14 @@ if TYPE_CHECKING:
     from secondlook.tables.resolving import Resolver
     from secondlook.tables.resolving.port import AskedTable
 
-FAMILIES = (lookups, counting, superlatives, neighbours, yes_no, relating)
+FAMILIES = (
+    lookups.drafts,
+    counting.drafts,
+    superlatives.drafts,
+    neighbours.drafts,
+    yes_no.drafts,
+    relating.drafts,
+)
 MOST_COMPUTED = 24
 """Drafts of a question that are computed to see what they come to, the likeliest first."""
 MANY_ROWS, FEW_COMPUTED = 50_000, 12
@@ -89,7 +96,7 @@ def _mentioned(parsed: Parsed) -> float:
 
 def ranked_drafts(parsed: Parsed, *, most: int = MOST_COMPUTED) -> list[Ranked]:
     """What a question may mean over one table; the `most` likeliest of it is computed."""
-    drafts = _different(draft for family in FAMILIES for draft in family.drafts(parsed))
+    drafts = _different(draft for family in FAMILIES for draft in family(parsed))
     compute = parsed.asked.table.asked.compute
     if compute is None:
         return [Ranked(one, parsed, features(one, parsed, None), None) for one in drafts]
