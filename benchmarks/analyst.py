@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.eval_sets import data_folder
-from secondlook.app import Secondlook
-from secondlook.evaluation.metrics.denotations import denoted, right
-from secondlook.evaluation.metrics.values import values_right
-from secondlook.evaluation.remembering import Memory, RememberingModels
+from secondlook.engine.secondlook import Secondlook
+from secondlook.evaluation.cache import Memory, RememberingModels
+from secondlook.evaluation.metrics import denoted, right, values_right
 from secondlook.evaluation.statistics import mcnemar
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.settings import load
 
 if TYPE_CHECKING:

@@ -32,24 +32,24 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.eval_runs import RESULTS, write_results
 from benchmarks.eval_sets import data_folder
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.evaluation import datasets
-from secondlook.evaluation.given_tables import GivenTables, given
-from secondlook.evaluation.indexing import cache_folder, open_indexed
-from secondlook.evaluation.knowing import auroc, ece
-from secondlook.evaluation.metrics.answers import is_right
-from secondlook.evaluation.pooled import Pool, pooled
-from secondlook.evaluation.remembering import Memory, RememberingModels
-from secondlook.memory.answers import AnswerMemory
-from secondlook.nodes.analysing import confidence
-from secondlook.reading.calibration.logistic import Outcome, fit_logistic
+from secondlook.evaluation.cache import Memory, RememberingModels
+from secondlook.evaluation.library import GivenTables, cache_folder, given, open_indexed
+from secondlook.evaluation.metrics import is_right
+from secondlook.evaluation.statistics import Pool, pooled
+from secondlook.evaluation.summary import auroc, ece
+from secondlook.nodes.judge import result as confidence
+from secondlook.reading.logistic import Outcome, fit_logistic
 from secondlook.settings import load
-from secondlook.tables import asking
+from secondlook.store.answers import AnswerMemory
+from secondlook.tables import understand as asking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import Answer
+    from secondlook.evaluation.datasets.evalset import EvalSet
     from secondlook.evaluation.records import Case
 
 KEPT = Path(".cache") / "analyst"
@@ -174,7 +174,7 @@ def _in_turn(fit: Sequence[Case], check: Sequence[Case]) -> list[Case]:
 
 
 async def _answer_all(
-    data: datasets.EvalSet, cases: Sequence[Case], rows: Rows, options: argparse.Namespace
+    data: EvalSet, cases: Sequence[Case], rows: Rows, options: argparse.Namespace
 ) -> None:
     missing = [case for case in cases if case.id not in rows.held]
     if not missing:

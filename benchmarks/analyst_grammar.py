@@ -31,17 +31,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import TableError
-from secondlook.tables.asking import AskedTable, queries, understand, values_of, wanted_of
-from secondlook.tables.asking.answering import formatted
-from secondlook.tables.computing import compute
-from secondlook.tables.desk import Desk
-from secondlook.tables.reading import read_tables
+from secondlook.tables.desk import Desk, compute
+from secondlook.tables.read import read_tables
+from secondlook.tables.resolver import AskedTable
+from secondlook.tables.understand.interpreter import understand
+from secondlook.tables.understand.readings import formatted, queries, values_of, wanted_of
 from secondlook.tables.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from secondlook.tables.asking import Reading
+    from secondlook.tables.understand.readings import Reading
 
 RESULTS = Path(__file__).parent / "results" / "analyst_grammar.json"
 LEVELS = ("easy", "medium", "hard")

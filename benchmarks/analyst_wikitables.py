@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks.analyst_wikitables_data import Tables, questions
 from benchmarks.eval_runs import RESULTS, write_results
-from secondlook.evaluation.intervals import wilson
-from secondlook.evaluation.metrics.denotations import denoted, right
-from secondlook.tables import asking
+from secondlook.evaluation.metrics import denoted, right
+from secondlook.evaluation.statistics import wilson
+from secondlook.tables.understand.interpreter import understand
+from secondlook.tables.understand.readings import queries, values_of
 from secondlook.tables.worker import Worker
 
 if TYPE_CHECKING:
@@ -94,12 +95,12 @@ def _evaluate(asked: Sequence[Asked], tables: Tables, first: int) -> None:
 
 def _answered(one: Asked, tables: Tables) -> Outcome:
     table = tables[one.table]
-    understood = asking.understand(one.question, [table])
+    understood = understand(one.question, [table])
     best = understood.best
     if best is None or table.compute is None:
         return Outcome("", 1.0, right=False)
-    computed = [table.compute(query) for query in asking.queries(best)]
-    values = asking.values_of(best, computed)
+    computed = [table.compute(query) for query in queries(best)]
+    values = values_of(best, computed)
     flat = denoted(values)
     if not flat:
         return Outcome("", 1.0, right=False)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.tables.desk import Desk
 from secondlook.tables.query import Filter, Query
-from secondlook.tables.reading import read_tables
-from secondlook.tables.resolving.port import MOST_VALUES, AskedTable
+from secondlook.tables.read import read_tables
+from secondlook.tables.resolver import MOST_VALUES, AskedTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

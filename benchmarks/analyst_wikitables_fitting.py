@@ -8,9 +8,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from secondlook.evaluation.metrics.denotations import right, said
-from secondlook.tables.asking.rows import parse, ranked_drafts
-from secondlook.tables.asking.rows_features import of_nothing
+from secondlook.evaluation.metrics import denotations_said as said
+from secondlook.evaluation.metrics import right
+from secondlook.tables.understand.drafts import of_nothing
+from secondlook.tables.understand.rows import parse, ranked_drafts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,7 +99,7 @@ def fitted(questions: Sequence[list[Option]]) -> dict[str, float]:
 
 def chosen(each: Sequence[Option], weights: Mapping[str, float]) -> Chosen:
     """The likeliest outcome of one question."""
-    from secondlook.tables.asking.rows_ranking import score, shares
+    from secondlook.tables.understand.drafts import score, shares
 
     together: dict[tuple[str, ...], float] = defaultdict(float)
     correct: dict[tuple[str, ...], bool] = {}

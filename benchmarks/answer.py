@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from benchmarks.reading_answers import SEED, answer_scores, rows
-from secondlook.app import Secondlook
-from secondlook.library import Library, Text
-from secondlook.retrieval.rerank import best_looks
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library
+from secondlook.library.report import Text
+from secondlook.retrieval.fusion import best_looks
 from secondlook.settings import load
 
 if TYPE_CHECKING:

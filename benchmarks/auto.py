@@ -25,25 +25,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from benchmarks.eval_sets import ROOT, SEED, chosen, data_folder, each_once, read_rows, write_set
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.evaluation.datasets import load
-from secondlook.evaluation.datasets.sampling import sample
-from secondlook.evaluation.given_tables import GivenTables, given
-from secondlook.evaluation.indexing import EvaluatedLibrary
-from secondlook.evaluation.intervals import wilson
-from secondlook.evaluation.metrics.analyses import parts_right
-from secondlook.evaluation.metrics.answers import answer_metrics
+from secondlook.evaluation.datasets.evalset import sample
+from secondlook.evaluation.library import EvaluatedLibrary, GivenTables, given
+from secondlook.evaluation.metrics import answer_metrics, parts_right
 from secondlook.evaluation.records import Case
-from secondlook.library import samples_folder
+from secondlook.evaluation.statistics import wilson
+from secondlook.library.library import samples_folder
 from secondlook.settings import load as load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import Answer
-    from secondlook.evaluation.datasets import EvalSet
+    from secondlook.evaluation.datasets.evalset import EvalSet
     from secondlook.reading.reader import OnnxReader
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
     from secondlook.tables.desk import Desk
 
 Kind = Literal["documents", "tables", "both"]

@@ -23,27 +23,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app.loop import LoopThread
-from secondlook.calibrating.answering import Answering
-from secondlook.calibrating.asked import Asked, Place
-from secondlook.calibrating.fitting import CONFIDENCE, fit, ways
-from secondlook.calibrating.judging import RISKS, judge
-from secondlook.calibrating.making import made_questions
-from secondlook.calibrating.report import judgement_data
+from secondlook.engine.secondlook import LoopThread
 from secondlook.evaluation import datasets
-from secondlook.evaluation.evaluating import MEMORY_FILE
-from secondlook.evaluation.indexing import cache_folder, names_by_document, open_indexed
-from secondlook.evaluation.remembering import Memory
+from secondlook.evaluation.cache import Memory
+from secondlook.evaluation.confidence import (
+    CONFIDENCE,
+    RISKS,
+    Answering,
+    fit,
+    judge,
+    judgement_data,
+    ways,
+)
+from secondlook.evaluation.datasets.evalset import sample
+from secondlook.evaluation.generated_questions import Asked, Place, made_questions
+from secondlook.evaluation.library import cache_folder, names_by_document, open_indexed
+from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.reading import load_reader
-from secondlook.reading.calibration import load_calibration, risk_table
+from secondlook.reading.calibration import load_calibration
+from secondlook.reading.risk import risk_table
 from secondlook.settings import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.calibrating.answering import Answered
-    from secondlook.evaluation.datasets import EvalSet
-    from secondlook.evaluation.indexing import EvaluatedLibrary
+    from secondlook.evaluation.confidence import Answered
+    from secondlook.evaluation.datasets.evalset import EvalSet
+    from secondlook.evaluation.library import EvaluatedLibrary
     from secondlook.reading.calibration import Calibration
 
 RESULTS = Path(__file__).parent / "results" / "calibrate_own.json"
@@ -112,7 +118,7 @@ def real_questions(data: EvalSet, library: EvaluatedLibrary, number: int, seed: 
     cases = [case for case in data.cases if case.scored or not case.answerable]
     leave_out = all(case.answerable for case in cases)
     found = []
-    for at, case in enumerate(datasets.sample(cases, limit=number, seed=seed)):
+    for at, case in enumerate(sample(cases, limit=number, seed=seed)):
         gold = [documents[name] for name in case.gold if name in documents]
         without = leave_out and at % 2 == 1
         found.append(

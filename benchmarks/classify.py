@@ -29,19 +29,19 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.eval_runs import RESULTS, write_results
 from secondlook.errors import ModelError
-from secondlook.evaluation.intervals import wilson
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import Models
-from secondlook.nodes.classifying import classified
-from secondlook.nodes.classifying.by_model import asked_model
-from secondlook.settings import ModelSettings, Settings
+from secondlook.evaluation.statistics import wilson
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import Models
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps
+from secondlook.roles.route import asked_model, classified
+from secondlook.settings.sections import ModelSettings, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import QueryType
-    from secondlook.models import Asker
+    from secondlook.models.calls import Asker
 
 LABELLED = Path(__file__).parent / "sets" / "classify.jsonl"
 PUBLIC: dict[str, QueryType] = {

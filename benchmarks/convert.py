@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.datasets import load
-from secondlook.evaluation.datasets.beir import ID_FIELD as BEIR_ID
-from secondlook.evaluation.datasets.passages import Passage, read_passages
-from secondlook.evaluation.datasets.squad import SquadQuestion, named_by_content, paragraphs
+from secondlook.evaluation.datasets.evalset import Passage, read_passages
+from secondlook.evaluation.datasets.public import BEIR_ID_FIELD as BEIR_ID
+from secondlook.evaluation.datasets.public import SquadQuestion, named_by_content, paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

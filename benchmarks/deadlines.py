@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app import Secondlook
-from secondlook.models import Models
+from secondlook.engine.secondlook import Secondlook
+from secondlook.models.calls import Models
 from tests.support.analyst import CUSTOMERS, desk_of, step_of
 from tests.support.analyst_engine import TableLibrary
 from tests.support.engine import QUESTION, WordShelf, settings_of
@@ -35,8 +35,8 @@ from tests.support.research import FakeLibrary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
 
 RESULTS = Path(__file__).parent / "results" / "deadlines.json"
 SPEC = "ollama:double"

@@ -28,22 +28,21 @@ from benchmarks.difficulty_making import made_questions
 from benchmarks.difficulty_table import markdown
 from benchmarks.eval_runs import RESULTS, answered, differences, figures, write_results
 from benchmarks.eval_sets import CACHE, SEED, chosen, data_folder, each_once, read_rows, write_set
-from secondlook.app.affording import ledger_for
-from secondlook.app.requests import made_stand_alone, usual_workflow
-from secondlook.evaluation.evaluating import MEMORY_FILE
-from secondlook.evaluation.indexing import cache_folder
+from secondlook.engine.request import ledger_for, made_stand_alone, usual_workflow
+from secondlook.evaluation.cache import Memory, RememberingModels
+from secondlook.evaluation.library import cache_folder
 from secondlook.evaluation.records import Configuration
-from secondlook.evaluation.remembering import Memory, RememberingModels
+from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.settings import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from benchmarks.difficulty_making import Made
-    from secondlook.evaluation.evaluating import Evaluated
     from secondlook.evaluation.records import Row
-    from secondlook.models import Models
-    from secondlook.settings import Settings
+    from secondlook.evaluation.study import Evaluated
+    from secondlook.models.calls import Models
+    from secondlook.settings.sections import Settings
 
 LEVELS = ("easy", "medium", "hard")
 ALL_LEVELS = ("easy", "medium", "alone", "hard")

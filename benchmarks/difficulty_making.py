@@ -14,15 +14,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from secondlook.nodes.follow_up import names
-from secondlook.nodes.meaning.mentions import mentioned
-from secondlook.nodes.meaning.rivals import is_a
-from secondlook.nodes.stand_alone import Turn
+from secondlook.roles.ambiguity import is_a, mentioned
+from secondlook.roles.follow_up import Turn, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secondlook.nodes.meaning.mentions import Mentioned
+    from secondlook.roles.ambiguity import Mentioned
 
 Row = dict[str, Any]
 

@@ -63,7 +63,7 @@ from secondlook.reading.weights import find_weights
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from secondlook.evaluation.evaluating import Evaluated
+    from secondlook.evaluation.study import Evaluated
 
     Answering = Callable[[Sequence[Configuration]], Evaluated]
 

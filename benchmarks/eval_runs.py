@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.eval_sets import SEED
 from secondlook.evaluation.comparison import compare
-from secondlook.evaluation.evaluating import Request, answer_all
 from secondlook.evaluation.statistics import holm
+from secondlook.evaluation.study import Request, answer_all
 from secondlook.evaluation.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.evaluation.evaluating import Evaluated
     from secondlook.evaluation.records import Configuration, Row, Summary
-    from secondlook.evaluation.running import Progress
+    from secondlook.evaluation.runner import Progress
+    from secondlook.evaluation.study import Evaluated
 
 RESULTS = Path(__file__).resolve().parent / "results"
 COMPARED = ("f1", "f1_overall", "faithfulness")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from benchmarks.eval_sets import Moved
     from secondlook.answer import Scalar
-    from secondlook.evaluation.evaluating import Evaluated
+    from secondlook.evaluation.study import Evaluated
 
 DATA = "squad2-dev"
 ELSEWHERE = "squad-train"

@@ -29,8 +29,8 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import numpy as np
 
-from secondlook.retrieval.analyse import query_terms, terms
-from secondlook.retrieval.sentences import sentence_starts
+from secondlook.retrieval.outline import sentence_starts
+from secondlook.retrieval.terms import query_terms, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -27,17 +27,18 @@ import numpy as np
 from benchmarks import groundedness_answers, groundedness_sets, groundedness_tables
 from benchmarks import groundedness_measures as measures
 from secondlook.errors import SecondlookError
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.reading.support import (
+    ALL_CAPS,
     DEFAULT_MIN_SUPPORT,
     CoverageSupport,
     ReaderSupport,
     SupportHead,
+    cap,
     read_head,
     save_head,
+    supporting_logits,
 )
-from secondlook.reading.support.coverage import ALL_CAPS, cap
-from secondlook.reading.support.judged import supporting_logits
 
 if TYPE_CHECKING:
     from benchmarks.groundedness_measures import Pairs, RememberingReader, Scores

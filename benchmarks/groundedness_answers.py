@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.groundedness_changes import Surroundings, changed, is_fit, reworded
 from benchmarks.groundedness_sets import sentences_of
 from benchmarks.reading_answers import SEED, rows
-from secondlook.app import Secondlook
-from secondlook.library import Library, samples_folder
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library, samples_folder
 from secondlook.verify import verify
 from training.data.statements import statement
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from benchmarks.reading_answers import auroc
 from secondlook.reading import load_embedder
-from secondlook.reading.calibration.logistic import Outcome, fit_logistic
+from secondlook.reading.logistic import Outcome, fit_logistic
 from secondlook.reading.reader import OnnxReader
-from secondlook.reading.support import CoverageSupport, SupportHead
-from secondlook.reading.support.judged import supporting_logits
+from secondlook.reading.support import CoverageSupport, SupportHead, supporting_logits
 from secondlook.reading.weights import find_weights, read_weights
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.groundedness_sets import Claims
-    from secondlook.reading.support.coverage import Cap
+    from secondlook.reading.support import Cap
 
     Pairs = Sequence[tuple[str, str]]
     Scores = NDArray[np.float64]

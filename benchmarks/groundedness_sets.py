@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from benchmarks.groundedness_changes import MINIMAL, Surroundings, changed, is_fit
 from benchmarks.reading_answers import SEED, rows
 from secondlook.errors import UsageError
-from secondlook.nodes.places import sentence_bounds
+from secondlook.roles.sentences import sentence_bounds
 from training.data.chance import is_dev
 from training.data.rows import read_claims, read_passages
 from training.data.statements import statement

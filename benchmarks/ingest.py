@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.reading import load_embedder
 from secondlook.retrieval.chunk import with_context
 from tests.support.files import docx, pdf, word_paragraph

@@ -36,7 +36,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from secondlook.retrieval.parse import extract_bytes
+from secondlook.retrieval.parse.extract import extract_bytes
 from tests.support.files import docx as word_file
 from tests.support.files import word_paragraph
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.peers_run import way_name
-from secondlook.evaluation.metrics.retrieval import retrieval_metrics
+from secondlook.evaluation.metrics import retrieval_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,9 +6,9 @@ import shutil
 from typing import TYPE_CHECKING
 
 from benchmarks.peers_contract import WANTED, Mode, Part, System, first_of_each
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.library.report import Text as LibraryText
-from secondlook.settings import Settings
+from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -129,7 +129,7 @@ def _made_rows(random: np.random.Generator, start: int, count: int) -> pa.Table:
 
 
 def _our_parquet(csv: Path, memory: int) -> Path:
-    from secondlook.tables.reading import read_tables
+    from secondlook.tables.read import read_tables
 
     with _worker(memory) as worker:
         (read,) = read_tables(csv, csv.parent, worker=worker)
@@ -144,8 +144,8 @@ def _worker(memory: int) -> Any:
 
 
 def _ours_from_csv(file: Path, memory: int) -> int:
-    from secondlook.tables.profiling import profile_table
-    from secondlook.tables.reading import read_tables
+    from secondlook.tables.desk import profile_table
+    from secondlook.tables.read import read_tables
 
     with tempfile.TemporaryDirectory(dir=file.parent) as into, _worker(memory) as worker:
         (read,) = read_tables(file, Path(into), worker=worker)
@@ -153,7 +153,7 @@ def _ours_from_csv(file: Path, memory: int) -> int:
 
 
 def _ours_from_parquet(file: Path, memory: int) -> int:
-    from secondlook.tables.profiling import profile_table
+    from secondlook.tables.desk import profile_table
     from secondlook.tables.table import Table
 
     table = Table.model_validate_json((file.parent / "made.json").read_text(encoding="utf-8"))

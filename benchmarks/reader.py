@@ -31,13 +31,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.answer import library_folder
 from benchmarks.reading_answers import SEED, answer_scores, auroc, questions_with_passages, rows
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.reading.reader import QUESTION_TOKENS, OnnxReader, window_starts
-from secondlook.reading.session import Workers, allowed_cores
+from secondlook.reading.session import Wordpieces, Workers, allowed_cores
 from secondlook.reading.weights import find_weights, read_weights
-from secondlook.reading.wordpieces import Wordpieces
 from secondlook.retrieval.chunk import with_context
-from secondlook.retrieval.rerank import best_looks
+from secondlook.retrieval.fusion import best_looks
 from secondlook.retrieval.search import SearchOptions
 
 if TYPE_CHECKING:

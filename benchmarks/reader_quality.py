@@ -99,7 +99,7 @@ def _competitor(label: str, folder: Path | None) -> Competitor:
     from benchmarks.reader_quality_read import Competitor
     from secondlook.reading.reader import OnnxReader
     from secondlook.reading.weights import read_weights
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
     reader = OnnxReader(read_weights(folder) if folder else None, remembered=0)
     return Competitor(label, reader, Settings().search.looks if reader.glances else None)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from benchmarks.reader_quality_store import Read
 from benchmarks.reading_answers import answer_scores
-from secondlook.evaluation.metrics.retrieval import retrieval_metrics
-from secondlook.nodes.places import whole_numbers
+from secondlook.evaluation.metrics import retrieval_metrics
 from secondlook.reading.calibration import BEST, Candidate, answer_features, choose
 from secondlook.retrieval.index.port import Entry
 from secondlook.retrieval.search import DEFAULT_OPTIONS, Ranked, order
+from secondlook.roles.sentences import whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

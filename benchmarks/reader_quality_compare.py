@@ -15,7 +15,7 @@ from benchmarks.reader_quality_figures import (
     rounded,
 )
 from benchmarks.reader_quality_risk import Sample, out_of_sample
-from secondlook.reading.calibration import fit_logistic
+from secondlook.reading.logistic import fit_logistic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secondlook.evaluation.intervals import bootstrap
-from secondlook.evaluation.knowing import auroc
-from secondlook.evaluation.pooled import divided
-from secondlook.evaluation.statistics import interval, paired
+from secondlook.evaluation.statistics import bootstrap, divided, interval, paired
+from secondlook.evaluation.summary import auroc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from secondlook.evaluation.intervals import Statistic
+    from secondlook.evaluation.statistics import Statistic
 
     Floats = NDArray[np.float64]
 

@@ -21,20 +21,19 @@ from benchmarks.reader_quality_risk import (
 )
 from secondlook.reading.calibration import (
     Calibration,
-    Outcome,
     calibration_data,
-    fit_logistic,
     quality_features,
-    risk_table,
     save_calibration,
 )
+from secondlook.reading.logistic import Outcome, fit_logistic
+from secondlook.reading.risk import risk_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from benchmarks.reader_quality_cases import Case
     from benchmarks.reader_quality_compare import Read
-    from secondlook.reading.calibration import Logistic
+    from secondlook.reading.logistic import Logistic
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "src" / "secondlook" / "reading" / "calibration.json"

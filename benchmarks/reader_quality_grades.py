@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.reader_quality_figures import rounded
 from benchmarks.reader_quality_risk import chooses_features
-from secondlook.reading.calibration import Outcome, fit_logistic
+from secondlook.reading.logistic import Outcome, fit_logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

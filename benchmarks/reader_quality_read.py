@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from secondlook.retrieval.rerank import best_looks
+from secondlook.retrieval.fusion import best_looks
 from secondlook.retrieval.search import DEFAULT_OPTIONS, read_in_context
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import numpy as np
 
 from benchmarks.reader_quality_figures import calibration_error, log_loss, relative, rounded
 from benchmarks.reader_quality_sets import lot
-from secondlook.evaluation.knowing import aurc, auroc
-from secondlook.reading.calibration import Outcome, cross_fitted, fit_logistic, risk_table
+from secondlook.evaluation.summary import aurc, auroc
+from secondlook.reading.logistic import Outcome, cross_fitted, fit_logistic
+from secondlook.reading.risk import risk_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

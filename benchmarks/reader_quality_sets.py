@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from secondlook.evaluation.datasets import EvalSet
-    from secondlook.evaluation.indexing import EvaluatedLibrary
+    from secondlook.evaluation.datasets.evalset import EvalSet
+    from secondlook.evaluation.library import EvaluatedLibrary
     from secondlook.evaluation.records import Case
-    from secondlook.library import Progress
+    from secondlook.library.report import Progress
     from secondlook.passage import Hit
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 QUESTIONS: Mapping[str, int] = {
     "squad2-dev": 5948,
@@ -68,9 +68,9 @@ def _searched(
     name: str, most: int, store: Store, tell: Callable[[str], None]
 ) -> Iterator[Searched]:
     from secondlook.evaluation.datasets import load
-    from secondlook.evaluation.indexing import names_by_document
-    from secondlook.library.shelf import search_options
-    from secondlook.settings import Settings
+    from secondlook.evaluation.library import names_by_document
+    from secondlook.library.library import search_options
+    from secondlook.settings.sections import Settings
 
     settings = Settings()
     data = load(_folder(name))
@@ -126,8 +126,8 @@ def _passage(hit: Hit) -> Passage:
 
 def _library(data: EvalSet, settings: Settings, tell: Callable[[str], None]) -> EvaluatedLibrary:
     os.environ.setdefault("SECONDLOOK_CACHE", str(LIBRARIES))
-    from secondlook.evaluation.indexing import cache_folder, open_indexed
-    from secondlook.evaluation.remembering import Memory
+    from secondlook.evaluation.cache import Memory
+    from secondlook.evaluation.library import cache_folder, open_indexed
 
     last = time.monotonic()
 
@@ -177,7 +177,7 @@ def _part_of_hotpot_train() -> Path:
 
 def _likely(corpus: Mapping[str, dict[str, Any]], questions: Sequence[str]) -> Iterator[str]:
     """Passages that share rare words with a question: distractors, as HotpotQA picks its own."""
-    from secondlook.retrieval.analyse import query_terms, terms
+    from secondlook.retrieval.terms import query_terms, terms
 
     holding: dict[str, list[str]] = defaultdict(list)
     for passage, row in corpus.items():

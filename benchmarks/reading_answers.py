@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secondlook.evaluation.metrics.answers import exact_match, f1
-from secondlook.evaluation.metrics.words import tokens as words
+from secondlook.evaluation.metrics import exact_match, f1
+from secondlook.evaluation.metrics import tokens as words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

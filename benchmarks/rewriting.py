@@ -21,11 +21,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secondlook.nodes.follow_up import leans, names, stand_alone
-from secondlook.nodes.rewriting import accepted
-from secondlook.nodes.rewriting.wording import content, normalised
-from secondlook.nodes.stand_alone import Turn
-from secondlook.retrieval.analyse import terms
+from secondlook.retrieval.terms import terms
+from secondlook.roles.follow_up import Turn, leans, names, stand_alone
+from secondlook.roles.rewrite import accepted, content, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

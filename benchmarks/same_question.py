@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.sets.same_question_making import UNTUNED, Pair, read_pairs
-from secondlook.evaluation.intervals import wilson
-from secondlook.nodes.remembering import same_question
+from secondlook.evaluation.statistics import wilson
 from secondlook.reading import load_embedder
-from secondlook.settings import Settings
+from secondlook.roles.same_question import same_question
+from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

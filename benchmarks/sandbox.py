@@ -26,13 +26,14 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from secondlook.sandbox import Supplied, available, open_sandbox
-from secondlook.sandbox.serving import server_environment
+from secondlook.sandbox import available, open_sandbox
+from secondlook.sandbox.port import Supplied
+from secondlook.sandbox.server import server_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox import Sandbox
+    from secondlook.sandbox.port import Sandbox
 
 RESULTS = Path(__file__).parent / "results" / "sandbox.json"
 TARGET = 0.050

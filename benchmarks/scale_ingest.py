@@ -28,14 +28,14 @@ import numpy as np
 from benchmarks.ingest import write_articles
 from benchmarks.search_data import questions
 from benchmarks.search_timing import load_average
-from secondlook.library import Library
+from secondlook.library.library import Library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from secondlook.library import AddReport
+    from secondlook.library.report import AddReport
     from secondlook.reading.port import Embedder
 
     Held = dict[str, tuple[tuple[str, str, bytes], ...]]

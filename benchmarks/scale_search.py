@@ -29,10 +29,9 @@ from benchmarks.search_timing import (
     summary,
     timed,
 )
-from secondlook.retrieval.analyse import query_terms
-from secondlook.retrieval.index.lance import LanceIndex
-from secondlook.retrieval.index.lance_upkeep import disk_bytes, engine
+from secondlook.retrieval.index.lance import LanceIndex, disk_bytes, engine
 from secondlook.retrieval.search import Searcher
+from secondlook.retrieval.terms import query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -31,22 +31,23 @@ from typing import TYPE_CHECKING, Any, cast
 from benchmarks.eval_runs import RESULTS, write_results
 from benchmarks.screening_cases import HALVES, SEED, cases
 from benchmarks.search_data import data_folder
-from secondlook.context import Context
 from secondlook.errors import ModelError
-from secondlook.evaluation.intervals import wilson
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import Models
-from secondlook.nodes.screening import screened
-from secondlook.nodes.screening.asking import is_attack
+from secondlook.evaluation.statistics import wilson
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import Models
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps
+from secondlook.nodes.context import Context
+from secondlook.nodes.screen import is_attack
 from secondlook.reading.support import load_support
+from secondlook.roles.screen import screened
 from secondlook.settings import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from benchmarks.screening_cases import Case
-    from secondlook.nodes.screening import Signals
+    from secondlook.roles.screen import Signals
 
     Judged = list[tuple[Case, Signals]]
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secondlook.retrieval.analyse import terms
 from secondlook.retrieval.chunk import with_context
 from secondlook.retrieval.index.port import Entry
+from secondlook.retrieval.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

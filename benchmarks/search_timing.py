@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.search_data import load_embedder, questions
-from secondlook.retrieval.analyse import query_terms
-from secondlook.retrieval.fuse import fuse
+from secondlook.retrieval.fusion import fuse
 from secondlook.retrieval.index.port import EVERYTHING
+from secondlook.retrieval.terms import query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -32,7 +32,7 @@ from urllib.parse import urlsplit
 import httpx
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
-from secondlook.library import Library, samples_folder
+from secondlook.library.library import Library, samples_folder
 from secondlook.settings import load
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _measured(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
 
 _IN_PROCESS = """
 import asyncio, json, sys, time
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.settings import load
 asks, rounds, concurrency = map(int, sys.argv[1:4])
 questions = json.loads(sys.argv[4])

@@ -115,7 +115,7 @@ def measure(library: str, folder: str, rounds: int) -> dict[str, list[tuple[floa
 
 def write_candidates(library: str, folder: str) -> str:
     """What the reader is given in this search, and how many of them it looks at."""
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
     with Library.open(library, create=False) as opened:
         chosen = opened.settings.search

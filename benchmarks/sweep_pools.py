@@ -96,7 +96,7 @@ def pool_file(name: str, given: Given) -> Path:
 
 def _tiers(row: dict[str, Any]) -> dict[int, list[str]]:
     """The passages that some fusion ranks within each tier and none ranks higher."""
-    from secondlook.retrieval.fuse import fuse
+    from secondlook.retrieval.fusion import fuse
     from secondlook.retrieval.index.port import Scored
 
     dense = [Scored(*hit) for hit in row["dense"]]
@@ -117,9 +117,9 @@ def _tiers(row: dict[str, Any]) -> dict[int, list[str]]:
 
 
 def _search_all(data: EvaluationSet, given: Given, embedder: Embedder) -> list[dict[str, Any]]:
-    from secondlook.retrieval.analyse import query_terms, terms
     from secondlook.retrieval.index.lance import LanceIndex
     from secondlook.retrieval.index.port import Entry
+    from secondlook.retrieval.terms import query_terms, terms
 
     folder = CACHE / f"index-{data.name}-{given}"
     shutil.rmtree(folder, ignore_errors=True)

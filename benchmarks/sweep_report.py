@@ -111,7 +111,7 @@ def _sweep(pools: list[Pool], depth: int) -> dict[str, Any]:
 
 def _default() -> Config:
     """What the product does when nobody says otherwise."""
-    from secondlook.retrieval.rerank import RELEVANCE_SCALE
+    from secondlook.retrieval.fusion import RELEVANCE_SCALE
     from secondlook.retrieval.search import SearchOptions
 
     options = SearchOptions()

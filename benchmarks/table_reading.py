@@ -26,7 +26,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from secondlook.tables.reading import READER_VERSION, Read, read_tables
+from secondlook.tables.read import READER_VERSION, Read, read_tables
 from secondlook.tables.worker import Worker, WorkerLimits
 
 if TYPE_CHECKING:

@@ -31,16 +31,18 @@ import numpy as np
 
 import secondlook.nodes.checking
 from benchmarks.reading_answers import SEED, answer_scores, auroc, rows
-from secondlook.nodes.checking.limits import MIN_LIKENESS
-from secondlook.nodes.places import sentence_around, whole_numbers
+from secondlook.nodes.limits import MIN_LIKENESS
 from secondlook.reading import load_embedder, load_reader
-from secondlook.reading.calibration import Candidate, Outcome, fit_logistic, load_calibration
+from secondlook.reading.calibration import Candidate, load_calibration
+from secondlook.reading.logistic import Outcome, fit_logistic
 from secondlook.retrieval.search import read_in_context
+from secondlook.roles.sentences import sentence_around, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from secondlook.reading.calibration import Calibration, Logistic
+    from secondlook.reading.calibration import Calibration
+    from secondlook.reading.logistic import Logistic
     from secondlook.reading.port import Reader, Reading
 
 RESULTS = Path(__file__).parent / "results" / "useful.json"

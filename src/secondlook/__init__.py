@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.app import Conversation, Secondlook, aask, ask, astream
-    from secondlook.library import Library
+    from secondlook.engine.secondlook import Conversation, Secondlook, aask, ask, astream
+    from secondlook.library.library import Library
 
 __all__ = [
     "Answer",
@@ -24,12 +24,12 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "Answer": "secondlook.answer",
-    "Conversation": "secondlook.app",
-    "Library": "secondlook.library",
-    "Secondlook": "secondlook.app",
-    "aask": "secondlook.app",
-    "ask": "secondlook.app",
-    "astream": "secondlook.app",
+    "Conversation": "secondlook.engine.secondlook",
+    "Library": "secondlook.library.library",
+    "Secondlook": "secondlook.engine.secondlook",
+    "aask": "secondlook.engine.secondlook",
+    "ask": "secondlook.engine.secondlook",
+    "astream": "secondlook.engine.secondlook",
 }
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from secondlook.api.wire import wire
 from secondlook.errors import LibraryMissing
+from secondlook.server.problems import wire
 from tests.support.asking_http import QUESTION, events_of, library_at
 from tests.support.serving import client_of
 
@@ -73,7 +73,7 @@ def test_the_server_need_not_search_the_web(
     library_at(tmp_path)
     with client_of(tmp_path, web={"enable_web_search": True}) as with_web:
         monkeypatch.setattr(
-            "secondlook.app.secondlook.Secondlook._web_search", _no_web_where_it_is_off
+            "secondlook.engine.secondlook.Secondlook._web_search", _no_web_where_it_is_off
         )
         assert ask(with_web, web=False, workflow="linear").json()["status"] == "answered"
         libraries = with_web.app.state.served.libraries  # type: ignore[attr-defined]

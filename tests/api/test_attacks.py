@@ -18,14 +18,12 @@ import uvicorn
 from mcp import Client
 
 from secondlook.answer import AnalysisFigure
-from secondlook.api import connections, serving
-from secondlook.api.connections import Connection
-from secondlook.api.security import Guard, _host_name
-from secondlook.api.server import create_app
-from secondlook.api.serving import Server
-from secondlook.api.tokens import COOKIE, Token
-from secondlook.export.chart_page import in_script, page_of
-from secondlook.library import Library
+from secondlook.export.charts import in_script, page_of
+from secondlook.library.library import Library
+from secondlook.server import app as connections
+from secondlook.server import app as serving
+from secondlook.server.app import Connection, Server, create_app
+from secondlook.server.security import COOKIE, Guard, Token, _host_name
 from tests.support.serving import client_of, served, settings_at
 
 if TYPE_CHECKING:
@@ -77,7 +75,7 @@ def test_an_upload_that_hides_its_size_does_not_fill_the_disk(
 ) -> None:
     usage = namedtuple("usage", "total used free")  # noqa: PYI024  # as shutil gives it
     monkeypatch.setattr(
-        "secondlook.api.library.receiving.shutil.disk_usage", lambda _: usage(10**9, 10**9, 10**6)
+        "secondlook.server.uploads.shutil.disk_usage", lambda _: usage(10**9, 10**9, 10**6)
     )
     kind = {"content-type": "multipart/form-data; boundary=B", "x-secondlook": "1"}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.memory.runs import RunStore
+from secondlook.engine.record import RunStore
 from tests.support.asking_http import QUESTION, gated, library_at
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fastapi.testclient import TestClient
 
-    from secondlook.api.asking.runs import Runs
+    from secondlook.server.runs import Runs
 
 
 @pytest.fixture

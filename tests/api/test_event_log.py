@@ -5,9 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from secondlook.api.asking.events import Queued, SeenEvent, Stopped
-from secondlook.api.asking.log import EACH, TAKEN_UP, Entry, EventLog, merged
 from secondlook.events import NodeStarted, RunStarted, Token
+from secondlook.server.events import (
+    EACH,
+    TAKEN_UP,
+    Entry,
+    EventLog,
+    Queued,
+    SeenEvent,
+    Stopped,
+    merged,
+)
 
 
 def token(text: str) -> Token:

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.api.libraries import Libraries
-from secondlook.api.library.following import changes
-from secondlook.api.library.job import MOST_FILES, RunningJob
-from secondlook.api.library.jobs import Jobs
-from secondlook.api.library.works import Placed, Uploaded
-from secondlook.api.problems import Problem
 from secondlook.errors import LibraryError
-from secondlook.library import FileChange, Library, Progress
-from secondlook.library.lock import writing
+from secondlook.library.library import Library
+from secondlook.library.manifest import writing
+from secondlook.library.report import FileChange, Progress
 from secondlook.library.uploads import new_staging, sweep
+from secondlook.server.jobs import MOST_FILES, Jobs, Placed, RunningJob, Uploaded
+from secondlook.server.libraries import Libraries
+from secondlook.server.problems import Problem
+from secondlook.server.uploads import changes
 from tests.support.library_http import (
     HARBOUR,
     LIBRARY,

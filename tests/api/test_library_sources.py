@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.api.library.originals import Hashes
-from secondlook.api.library.windows import LONGEST, SHOWN, chosen_window
-from secondlook.api.problems import Problem
 from secondlook.document import Extracted, Heading, Page
+from secondlook.server.problems import Problem
+from secondlook.server.sources import LONGEST, SHOWN, Hashes, chosen_window
 from tests.support import files
 from tests.support.library_http import HARBOUR, LIBRARY, documents, uploaded
 from tests.support.serving import client_of
@@ -174,7 +173,7 @@ def test_a_file_is_hashed_once_until_it_changes(
     hashes = Hashes()
     first = hashes.of(file)
     with monkeypatch.context() as patched:
-        patched.setattr("secondlook.api.library.originals.sha256_of", lambda _file: "again")
+        patched.setattr("secondlook.server.sources.sha256_of", lambda _file: "again")
         assert hashes.of(file) == first
         file.write_text("three", "utf-8")
         assert hashes.of(file) == "again"

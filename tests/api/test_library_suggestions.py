@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.api.library import made_questions
-from secondlook.api.library.made_questions import about_facts, about_tables, suggestions
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import TableError
-from secondlook.library import Library
-from secondlook.settings import Settings
+from secondlook.library.library import Library
+from secondlook.server import suggestions as made_questions
+from secondlook.server.suggestions import about_facts, about_tables, suggestions
+from secondlook.settings.sections import Settings
 from tests.support.library_http import HARBOUR, LIBRARY, SALES, uploaded
 from tests.support.serving import client_of
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from secondlook.api.library import receiving
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.library.uploads import Arriving, new_staging
+from secondlook.server import uploads as receiving
 from tests.support import files
 from tests.support.library_http import (
     HARBOUR,

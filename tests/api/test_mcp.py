@@ -18,9 +18,9 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextResourceContents
 
-from secondlook.api.mcp.tools import WorkflowName
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.library.lock import writing
+from secondlook.library.manifest import writing
+from secondlook.server.mcp_tools import WorkflowName
 from tests.support.protocols import ScriptedEngine, harbour, libraries_of
 from tests.support.serving import client_of, served, settings_at
 
@@ -261,7 +261,7 @@ def test_a_full_disk_is_told(server: Serving, monkeypatch: pytest.MonkeyPatch) -
     def full(_: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("secondlook.api.mcp.adding.new_staging", full)
+    monkeypatch.setattr("secondlook.server.mcp_tools.new_staging", full)
     result = call(server, "add", name="a.md", text="Some words.")
     assert result.is_error
     assert "No space left" in said(result)
@@ -324,8 +324,8 @@ def test_mistakes_say_what_to_do(
 
 
 def test_a_document_that_is_too_large_is_refused(server: Serving) -> None:
-    from secondlook.api.mcp.adding import MOST_BYTES, content
     from secondlook.errors import LimitExceeded
+    from secondlook.server.mcp_tools import MOST_BYTES, content
 
     for text, packed in (("x" * (MOST_BYTES + 1), None), (None, "A" * (MOST_BYTES * 2))):
         with pytest.raises(LimitExceeded, match="more than 16 MB"):
@@ -407,7 +407,7 @@ def test_a_run_that_breaks_down_keeps_its_secrets(tmp_path: Path) -> None:
 def test_without_the_extra_the_server_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.api.mcp.mounting.is_installed", lambda: False)
+    monkeypatch.setattr("secondlook.server.mcp.is_installed", lambda: False)
     with client_of(tmp_path) as client:
         answer = client.post("/mcp", json={})
         assert client.get("/api/health").status_code == 200

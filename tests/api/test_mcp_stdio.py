@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from secondlook.api.mcp.hanging_up import standard_input_that_ends_on_signals
 from secondlook.cli.main import main
+from secondlook.server.mcp_server import standard_input_that_ends_on_signals
 from tests.support.protocols import harbour
 
 if TYPE_CHECKING:

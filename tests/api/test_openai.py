@@ -354,7 +354,7 @@ def test_a_mistake_of_ours_has_their_form_too(
     def broken(_: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr("secondlook.api.openai.completions._check", broken)
+    monkeypatch.setattr("secondlook.server.openai._check", broken)
     with client_of(tmp_path) as client:
         body = {"model": "secondlook", "messages": user(DEPTH)}
         answer = client.post("/v1/chat/completions", json=body)

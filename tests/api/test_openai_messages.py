@@ -17,10 +17,8 @@ from secondlook.answer import (
     Claim,
     ResultTable,
 )
-from secondlook.api.openai.errors import Refused
-from secondlook.api.openai.forms import Message
-from secondlook.api.openai.reading import read
-from secondlook.api.openai.writing import written
+from secondlook.server.completions import Message, Refused, written
+from secondlook.server.openai import read
 from tests.support.protocols import answer_of
 
 BASE = "http://localhost:8765/"

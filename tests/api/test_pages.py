@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.api import pages
-from secondlook.api.settings_shown import model_shown
 from secondlook.graphs.registry import WORKFLOWS
+from secondlook.server import pages
+from secondlook.server.status import model_shown
 from tests.support.serving import client_of
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from secondlook.api.asking import elsewhere
-from secondlook.api.asking import runs as asking_runs
-from secondlook.api.asking.conversation import turns_before
-from secondlook.api.asking.live import Ask
-from secondlook.api.asking.log import EACH
-from secondlook.api.problems import Problem
+from secondlook.engine.ownership import Process
+from secondlook.engine.record import RunStore
 from secondlook.events import Event, NodeFinished, RunStarted
-from secondlook.memory.process import Process
-from secondlook.memory.runs import RunStore
+from secondlook.server import asking as elsewhere
+from secondlook.server import runs as asking_runs
+from secondlook.server.asking import turns_before
+from secondlook.server.events import EACH
+from secondlook.server.problems import Problem
+from secondlook.server.runs import Ask
 from tests.support.asking_http import (
     QUESTION,
     events_of,
@@ -473,13 +473,13 @@ def test_a_server_that_stops_takes_no_more(folder: Path) -> None:
 
 
 def test_old_runs_leave_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.api.asking.runs.MOST_KEPT", 2)
+    monkeypatch.setattr("secondlook.server.runs.MOST_KEPT", 2)
     with client_of(folder) as client:
         runs = runs_of(client)
         made = [put_away(client, ask(client)) for _ in range(3)]
         assert [runs.live(run) is not None for run in made] == [False, True, True]
         assert shown(client, made[0])["answer"]["run"] == made[0]
-        monkeypatch.setattr("secondlook.api.asking.runs.MOST_KEPT_BYTES", 10)
+        monkeypatch.setattr("secondlook.server.runs.MOST_KEPT_BYTES", 10)
         last = put_away(client, ask(client))
         assert [run.id for run in runs.unrecorded()] == [last]
 

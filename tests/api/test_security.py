@@ -10,8 +10,8 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from secondlook.api.security import HEADERS, Guard
-from secondlook.api.server import ROUTERS, create_app, is_guarded
+from secondlook.server.app import ROUTERS, create_app, is_guarded
+from secondlook.server.security import HEADERS, Guard
 from tests.support.serving import BASE, client_of, served, settings_at
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def test_a_body_that_does_not_say_how_large_it_is_is_counted(tmp_path: Path) -> 
 def test_a_body_that_comes_drop_by_drop_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.api.limits._SECONDS_TO_SEND", 0.2)
+    monkeypatch.setattr("secondlook.server.security._SECONDS_TO_SEND", 0.2)
     with served(tmp_path) as server:
         port = int(server.base_url.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:

@@ -19,12 +19,13 @@ import httpx
 import pytest
 
 import secondlook
-from secondlook.api.serving import Listening, listen
 from secondlook.cli import serve as cli
 from secondlook.cli.main import main
+from secondlook.engine.record import RunStore
 from secondlook.errors import SettingsError, UsageError
-from secondlook.memory.runs import RunStore
-from secondlook.settings import Settings, load
+from secondlook.server.app import Listening, listen
+from secondlook.settings import load
+from secondlook.settings.sections import Settings
 from tests.support.asking_http import QUESTION, events_of, gated_server, library_at
 from tests.support.serving import settings_at
 
@@ -207,7 +208,7 @@ def test_a_token_comes_from_the_call_or_the_environment(monkeypatch: pytest.Monk
 
 
 def test_a_token_is_not_seen_in_what_is_printed_of_it() -> None:
-    from secondlook.api.tokens import Token
+    from secondlook.server.security import Token
 
     assert TOKEN not in repr(Token(TOKEN))
     assert repr(Token()) == "Token(none)"
@@ -221,7 +222,7 @@ def announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Any:
     """What the command says once a server has started; none is."""
-    from secondlook.api import serving
+    from secondlook.server import app as serving
 
     opened: list[str] = []
     monkeypatch.setattr(cli, "_open_browser", opened.append)
@@ -252,7 +253,7 @@ def test_the_browser_is_opened_where_there_is_one(
 
 
 def test_other_machines_are_told_of(announced: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from secondlook.api import serving
+    from secondlook.server import app as serving
 
     monkeypatch.setattr(serving, "address_in_network", lambda family: "192.168.7.5")
     out, said, _ = announced("--host", EVERYWHERE, "--no-open")
@@ -269,7 +270,7 @@ def test_other_machines_are_told_of(announced: Any, monkeypatch: pytest.MonkeyPa
 def test_the_address_in_the_network_is_that_of_the_way_out(
     *, is_connected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from secondlook.api import serving
+    from secondlook.server import app as serving
 
     def connect(asked: socket.socket, address: tuple[str, int]) -> None:
         assert asked.type == socket.SOCK_DGRAM, "a packet would be sent"

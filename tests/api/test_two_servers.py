@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.memory.runs import RunStore
-from secondlook.settings import RunSettings, StoreAddress
+from secondlook.engine.record import RunStore
+from secondlook.settings.sections import RunSettings, StoreAddress
 from tests.support.asking_http import events_of, library_at
 from tests.support.chat_server import ChatServer
 from tests.support.fleet import SECONDS, Fleet, Held, RoundRobin, story

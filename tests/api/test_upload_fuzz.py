@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from secondlook.library.upload_names import MOST_BYTES
+from secondlook.library.uploads import MOST_BYTES
 from tests.support import files
 from tests.support import hostile_forms as forms
 from tests.support.hostile import MUST_FAIL, hostile_files, valid_files
@@ -310,7 +310,7 @@ def test_nobody_is_heard_out_for_ever(
 ) -> None:
     import socket
 
-    monkeypatch.setattr("secondlook.api.limits._SECONDS_TO_DROP", 0.2)
+    monkeypatch.setattr("secondlook.server.security._SECONDS_TO_DROP", 0.2)
     wire = Wire.to(server.base_url)
     with socket.create_connection((wire.host, wire.port), timeout=30) as line:
         line.sendall(wire.head(f"Content-Length: {900 << 20}") + b"and then nothing")

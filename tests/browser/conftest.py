@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from secondlook.library import Library, samples_folder
+from secondlook.library.library import Library, samples_folder
 from tests.support.page import DESK, PATIENCE_MS, Visitor, Watch, found_browser, launched
 from tests.support.serving import served, settings_at
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from secondlook.api.library.job import RunningJob
-from secondlook.library import samples_folder
+from secondlook.library.library import samples_folder
+from secondlook.server.jobs import RunningJob
 from tests.support.serving import served
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Route
 
-    from secondlook.library import Progress
+    from secondlook.library.report import Progress
     from tests.browser.conftest import Visits
     from tests.support.page import Visitor
     from tests.support.serving import Serving

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from secondlook.api.asking.runs import Runs
+from secondlook.server.runs import Runs
 from tests.support.serving import served
 
 if TYPE_CHECKING:

@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pytest
 
-from secondlook.graphs.analyst import build
-from secondlook.graphs.analyst_bounds import most_asked, most_by_node, most_calls, most_visits
-from secondlook.graphs.analyst_steps import Steps
+from secondlook.graphs.analyst import (
+    Steps,
+    build,
+    most_asked,
+    most_by_node,
+    most_calls,
+    most_visits,
+)
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.prompts import evidence_marks, load, names
+from secondlook.roles.prompts import load, names
+from secondlook.roles.prompts.marks import evidence_marks
 from tests.support.engine import settings_of
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph
 
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 FLAGS = tuple(flag.removeprefix("analyst.") for flag in WORKFLOWS["analyst"].flags)
 SHAPING = ("enable_understanding", "enable_grammar", "enable_alignment", "enable_remediation")

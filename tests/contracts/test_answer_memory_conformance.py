@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.memory.answers import AnswerMemory, Asking
-from secondlook.memory.runs import RunStore
+from secondlook.engine.record import RunStore
+from secondlook.store.answers import AnswerMemory, Asking
 from tests.support.answer_memory import ASKED, ASKING, REWORDED, put
 from tests.support.memory_runs import CREATED, full_answer
 from tests.support.run_stores import ENGINES, settings_on
@@ -16,7 +16,7 @@ from tests.support.run_stores import ENGINES, settings_on
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.settings import RunSettings
+    from secondlook.settings.sections import RunSettings
 
 
 @pytest.fixture(params=ENGINES)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.memory.checkpoints import begin_step_again, forget_checkpoints, run_checkpoints
+from secondlook.engine.checkpoints import begin_step_again, forget_checkpoints, run_checkpoints
 from tests.support.run_stores import ENGINES, place_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from secondlook.memory.place import Place
+    from secondlook.store.database import Place
 
 NODES = tuple(f"node{number}" for number in range(6))
 

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pytest
 
-from secondlook.graphs.corrective import build
-from secondlook.graphs.corrective_bounds import most_asked, most_by_node, most_visits
-from secondlook.graphs.corrective_steps import Steps
+from secondlook.graphs.corrective import Steps, build, most_asked, most_by_node, most_visits
 from secondlook.graphs.registry import WORKFLOWS, workflow
 from tests.support.engine import settings_of
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph
 
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 FLAGS = WORKFLOWS["corrective"].flags
 LIMITS: tuple[dict[str, int], ...] = ({}, {"max_rewrites": 0}, {"max_regenerations": 0})

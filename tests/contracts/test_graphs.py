@@ -13,7 +13,7 @@ from secondlook.graphs.registry import WORKFLOWS, workflow
 from tests.support.engine import settings_of
 
 if TYPE_CHECKING:
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 FLAGS = (
     ("adaptive", "enable_adaptive_retrieval"),

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from secondlook.errors import LibraryError, LibraryFormat, LibraryMissing
-from secondlook.retrieval.index import lance_rows, lance_upkeep
+from secondlook.retrieval.index import lance as lance_rows
+from secondlook.retrieval.index import lance as lance_upkeep
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry, Filter
 
@@ -160,7 +161,7 @@ def test_a_step_that_keeps_failing_fails(tmp_path: Path) -> None:
 
 def test_two_processes_that_create_at_once_share_one_index(tmp_path: Path) -> None:
     LanceIndex.open(tmp_path / "i", dimensions=8, create=True).add(entries(2), vectors(2))
-    again = lance_upkeep.create(tmp_path / "i", 8)  # as one that saw no index a moment ago
+    again = lance_upkeep.create_table(tmp_path / "i", 8)  # as one that saw no index a moment ago
     assert again.count_rows() == 2
 
 

@@ -16,7 +16,7 @@ from secondlook.errors import (
     SettingsError,
     UsageError,
 )
-from secondlook.retrieval.index import milvus_rows
+from secondlook.retrieval.index import milvus_server as milvus_rows
 from secondlook.retrieval.index.milvus import MilvusIndex, drop
 from secondlook.retrieval.index.milvus_server import Server
 from secondlook.retrieval.index.port import Entry

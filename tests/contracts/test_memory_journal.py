@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.memory.journal import Journal, MemoryJournal, NoJournal
-from secondlook.memory.recorder import Recorder
-from secondlook.memory.runs import RunStore
-from secondlook.settings import RunSettings
+from secondlook.engine.record import Recorder, RunStore
+from secondlook.models.journal import Journal, MemoryJournal, NoJournal
+from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import CREATED, entry
 
 if TYPE_CHECKING:

@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import pytest
 
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.graphs.research import build
-from secondlook.graphs.research_bounds import most_asked, most_by_node, most_calls, most_visits
-from secondlook.graphs.research_steps import Steps
-from secondlook.state import Choices
+from secondlook.graphs.research import (
+    Steps,
+    build,
+    most_asked,
+    most_by_node,
+    most_calls,
+    most_visits,
+)
+from secondlook.nodes.state import Choices
 from tests.support.engine import settings_of
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph
 
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 FLAGS = WORKFLOWS["research"].flags
 SHAPING = (

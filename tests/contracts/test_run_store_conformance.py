@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.engine.ownership import SILENT_TOO_LONG, Heartbeat, Process
+from secondlook.engine.record import Recorder, RunStore
 from secondlook.errors import RunError, RunMissing, RunTaken
 from secondlook.events import Answered, Event, NodeFinished, NodeStarted, RunStarted, Token
-from secondlook.memory.database import RUNS
-from secondlook.memory.heartbeat import Heartbeat
-from secondlook.memory.place import Place
-from secondlook.memory.process import SILENT_TOO_LONG, Process
-from secondlook.memory.recorder import Recorder
-from secondlook.memory.runs import RunStore
+from secondlook.store.database import RUNS, Place
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.run_stores import ENGINES, settings_on
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from secondlook.settings import RunSettings
+    from secondlook.settings.sections import RunSettings
 
 
 @pytest.fixture(params=ENGINES)

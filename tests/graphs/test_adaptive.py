@@ -11,14 +11,14 @@ import pytest
 from secondlook.answer import Answer, Step
 from secondlook.errors import WebSearchError
 from secondlook.graphs.registry import workflow
-from secondlook.retrieval.web import WebPassage
+from secondlook.retrieval.web.port import WebPassage
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
 
 if TYPE_CHECKING:
     from secondlook.passage import Hit
     from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import SearchOptions
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 GOOD = "how deep is the deepest berth 4"
 POOR = "what did the keeper of lamps drink"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from secondlook.engine.record import RunStore
 from secondlook.errors import ModelUnavailable
-from secondlook.memory.runs import RunStore
 from tests.support.analyst import CUSTOMERS, Script, desk_of, run, sandbox
 from tests.support.analyst_engine import MEAN_AGE, Watched, engine_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
-    from secondlook.app import Secondlook
+    from secondlook.engine.secondlook import Secondlook
 
 QUESTION = "What's the average customer age?"
 MEAN = "result = df['age'].mean()"

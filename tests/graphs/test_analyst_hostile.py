@@ -13,11 +13,10 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.errors import ContextOverflow
-from secondlook.graphs import analyst_bounds as bounds
-from secondlook.models import Asker
-from secondlook.nodes.coding.numbers_said import stray_numbers
-from secondlook.nodes.explain_concept import GENERAL
-from secondlook.sandbox import Frame
+from secondlook.graphs import analyst as bounds
+from secondlook.models.calls import Asker
+from secondlook.nodes.explain import GENERAL, stray_numbers
+from secondlook.sandbox.port import Frame
 from tests.support.analyst_hostile import hostile_cases
 from tests.support.analyst_wild import ORDER
 from tests.support.hostile_ends import contradictions, over_the_bounds

@@ -12,11 +12,11 @@ import pytest
 from secondlook.answer import Answer
 from secondlook.errors import ModelUnavailable
 from secondlook.graphs.registry import workflow
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.ledger import Caps
-from secondlook.models import Models
-from secondlook.models.probe_store import GradingFigures
-from secondlook.nodes.grading.labelled import answers_identity
+from secondlook.models.calls import Models
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps
+from secondlook.models.probe import GradingFigures
+from secondlook.roles.verdicts import answers_identity
 from tests.support.checking import DEEPEST, asked, blocks
 from tests.support.engine import QUESTION, WordShelf, context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel, no_pause, probe_of
@@ -24,7 +24,7 @@ from tests.support.function_model import FunctionModel, no_pause, probe_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 GRADING = settings_of(answer={"enable_answer_grading": True})
 BESIDES = "Small boats lie there in winter."

@@ -8,12 +8,12 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.errors import TableError
-from secondlook.graphs.auto_bounds import called, most_visits
+from secondlook.graphs.auto import called, most_visits
 from tests.support.auto import Ran, customers, run
 from tests.support.engine import HARBOUR, QUESTION, settings_of
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
+    from secondlook.nodes.context import Context
 
 MEAN_AGE = "What is the mean age?"
 WHO = "Who approved the plan?"
@@ -210,7 +210,7 @@ def test_a_called_workflow_is_told_its_own_name() -> None:
     import asyncio
     from dataclasses import replace
 
-    from secondlook.app.graphs import Graphs
+    from secondlook.engine.execution import Graphs
     from tests.support.auto import context
     from tests.support.engine import state_of
 

@@ -10,10 +10,10 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app import Secondlook
-from secondlook.graphs.auto_bounds import called, most_visits
+from secondlook.engine.secondlook import Secondlook
+from secondlook.graphs.auto import called, most_visits
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.models import Models
+from secondlook.models.calls import Models
 from tests.support.analyst_hostile import QUESTIONS, WildAnalyst, WildLibrary, some_settings
 from tests.support.analyst_wild import WildOpening, some_desk
 from tests.support.auto import TITLES
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pytest
 
     from secondlook.answer import Answer
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 RUNS, UNDER_THE_SAME = (2_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (60, 4)
 ASKED = (

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.verify.kinds import apart
 from secondlook.verify.report import Report
-from secondlook.verify.wording import check_wording
+from secondlook.verify.wording import apart, check_wording
 from tests.support.budgets import WORKFLOWS, cases
 from tests.support.hostile_ends import contradictions
 

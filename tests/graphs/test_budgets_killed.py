@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
-from secondlook.memory.runs import RunStore
-from secondlook.models import Models
-from secondlook.settings import BudgetSettings
+from secondlook.engine.record import RunStore
+from secondlook.engine.secondlook import Secondlook
+from secondlook.models.calls import Models
+from secondlook.settings.sections import BudgetSettings
 from tests.support.analyst_wild import WildDesk, WildOpening
 from tests.support.budgets import (
     WORKFLOWS,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
-    from secondlook.models import ChatRequest, ChatResult
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest, ChatResult
+    from secondlook.settings.sections import Settings
 
 RUNS = 60 if os.environ.get("SECONDLOOK_SOAK") else 3
 RUN = "20261116-0123456789ab"

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
-from secondlook.app.affording import last_call, ledger_for, with_budget
-from secondlook.app.cut_short import told_of_cut
+from secondlook.engine.execution import told_of_cut
+from secondlook.engine.request import last_call, ledger_for, with_budget
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import BudgetExceeded, UsageError
-from secondlook.memory.ledger import Caps
-from secondlook.models import Models
-from secondlook.settings import BudgetSettings
+from secondlook.models.calls import Models
+from secondlook.models.prices import Caps
+from secondlook.settings.sections import BudgetSettings
 from secondlook.verify.report import Report
 from secondlook.verify.wording import check_wording
 from tests.support.analyst_hostile import WildLibrary
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from secondlook.answer import Answer
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
 
 SPEC = "openai:gpt-4o-mini"
 """One whose price is known."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app.running import Watched
-from secondlook.graphs.corrective_bounds import most_asked, most_by_node, most_visits
-from secondlook.nodes.check_grounded import check_grounded
+from secondlook.engine.execution import Watched
+from secondlook.graphs.corrective import most_asked, most_by_node, most_visits
+from secondlook.nodes.check import check_grounded
 from secondlook.reading.calibration import load_calibration
 from tests.support.checking import cited, draft, sentence, visit
 from tests.support.corrective import corrective

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ContextOverflow
-from secondlook.graphs import corrective_bounds as bounds
-from secondlook.models import Asker
+from secondlook.graphs import corrective as bounds
+from secondlook.models.calls import Asker
 from tests.support.corrective_hostile import Case, hostile_cases
 from tests.support.hostile_ends import contradictions, over_the_bounds
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import ChatResult, Message
+from secondlook.engine.secondlook import Secondlook
+from secondlook.models.budget import Ledger
+from secondlook.models.chat import ChatResult, Message
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps
 from tests.support.engine import HARBOUR, QUESTION, WordShelf, passages_of, settings_of
 from tests.support.function_model import FunctionModel, models_of
 from tests.support.research import FakeLibrary
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from secondlook.models import ChatRequest, Models
+    from secondlook.models.calls import Models
+    from secondlook.models.chat import ChatRequest
 
 RUN = "20261116-0123456789ab"
 SAID = "Berth 4 remains the deepest berth, at 7.8 metres [1]."

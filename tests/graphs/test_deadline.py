@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app import Secondlook
-from secondlook.models import Models
+from secondlook.engine.secondlook import Secondlook
+from secondlook.models.calls import Models
 from tests.graphs.test_hostile import REPLIES, BadShelf, _Library
 from tests.support.engine import QUESTION, WordShelf, settings_of
 from tests.support.function_model import FunctionModel, no_pause

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 from secondlook.answer import Answer, Status, StopReason
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import LibraryDamaged, ModelError, ModelUnavailable, UnusableReply
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.models import Models
+from secondlook.models.calls import Models
 from secondlook.reading.port import Reading
 from secondlook.retrieval.index.port import EVERYTHING, Filter
 from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
@@ -29,11 +29,11 @@ from tests.support.function_model import FunctionModel, no_pause
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from secondlook.context import Shelf
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Shelf
     from secondlook.passage import Hit, Passage
     from secondlook.reading.port import Choose
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 RUNS = 10_000 if os.environ.get("SECONDLOOK_SOAK") else 120
 QUESTIONS = (

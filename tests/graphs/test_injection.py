@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from secondlook.answer import Answer
-from secondlook.evaluation.injection.double import Obedient, payloads, reached, shares
+from secondlook.evaluation.attacks import Obedient, payloads, reached, shares
 from secondlook.graphs.registry import workflow as workflow_named
-from secondlook.models import Models
+from secondlook.models.calls import Models
 from tests.support.engine import (
     HARBOUR,
     QUESTION,

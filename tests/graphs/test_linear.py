@@ -11,12 +11,12 @@ import pytest
 from secondlook.answer import Answer
 from secondlook.errors import ModelUnavailable
 from secondlook.graphs.registry import workflow
-from secondlook.memory.ledger import Caps
+from secondlook.models.prices import Caps
 from tests.support.engine import QUESTION, WordShelf, context_of, settings_of, state_of, words
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 _BLOCK = re.compile(r"<<evidence-\w+ (\d+)>>(.*?)(?=<<)", re.DOTALL)
 

@@ -9,14 +9,14 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
-from secondlook.nodes import overlooked
-from secondlook.nodes.grading.fit import Fit
+from secondlook.nodes import answer as overlooked
+from secondlook.nodes.grade import Fit
 from tests.support.engine import QUESTION, context_of, state_of
 from tests.support.function_model import FunctionModel
 from tests.support.grading import figures
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 UNKNOWN = "what did the keeper of lamps drink"
 

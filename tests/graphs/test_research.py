@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.memory.answers import AnswerMemory
-from secondlook.memory.ledger import Caps
+from secondlook.models.prices import Caps
+from secondlook.store.answers import AnswerMemory
 from tests.support.engine import passages_of, settings_of
 from tests.support.research import CodeShelf, engine, problems, research, run
 from tests.support.research_clerk import (
@@ -45,7 +45,7 @@ from tests.support.research_world import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
     from tests.support.research import Ran
 
 WHOLE = asked(BARGE, OPTIONS)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.graphs.research_bounds import most_asked
-from secondlook.memory.answers import AnswerMemory
+from secondlook.graphs.research import most_asked
+from secondlook.store.answers import AnswerMemory
 from tests.support.engine import settings_of
 from tests.support.research import CodeShelf, research, run, seed_001
 from tests.support.research_clerk import (
@@ -35,8 +35,8 @@ from tests.support.research_world import (
 )
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
     from tests.support.research import Ran
 
 SEED, OURS = seed_001(), settings_of()

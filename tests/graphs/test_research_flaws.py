@@ -15,10 +15,10 @@ import pytest
 from secondlook.answer import Answer, ResearchStep, StepEvidence
 from secondlook.errors import ModelError, ModelUnavailable, SecondlookError, UnusableReply
 from secondlook.graphs.research import build
-from secondlook.library import Library
-from secondlook.memory.answers import AnswerMemory
-from secondlook.nodes.researching.weighing import NOISE, stagnates
-from secondlook.state import EvidenceData, StepData
+from secondlook.library.library import Library
+from secondlook.nodes.research import NOISE, stagnates
+from secondlook.nodes.state import EvidenceData, StepData
+from secondlook.store.answers import AnswerMemory
 from tests.support.compiling import counting_compilations
 from tests.support.engine import passages_of, settings_of
 from tests.support.research import CodeShelf, engine, problems, research, run, seed_001
@@ -49,7 +49,7 @@ from tests.support.research_world import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
     from tests.support.research import Ran
 
 WHOLE = asked(BARGE, OPTIONS)

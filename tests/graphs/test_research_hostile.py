@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ContextOverflow
-from secondlook.graphs import research_bounds as bounds
-from secondlook.models import Asker
-from secondlook.nodes.researching.shown import PART
-from secondlook.verify.choice import check_choice
+from secondlook.graphs import research as bounds
+from secondlook.models.calls import Asker
+from secondlook.nodes.research import PART
 from secondlook.verify.report import Report
-from secondlook.verify.research import check_research
-from secondlook.verify.wording import check_wording
+from secondlook.verify.wording import check_choice, check_research, check_wording
 from tests.support.hostile_ends import contradictions, over_the_bounds
 from tests.support.research_hostile import hostile_cases
 from tests.support.research_world import OPTIONS, ORDER
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
     from tests.support.corrective_hostile import Case
 
 RUNS, UNDER_THE_SAME = (10_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (120, 3)

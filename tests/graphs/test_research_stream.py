@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.graphs.research_bounds import most_asked, most_by_node
-from secondlook.memory.answers import AnswerMemory
+from secondlook.graphs.research import most_asked, most_by_node
+from secondlook.store.answers import AnswerMemory
 from tests.support.engine import settings_of
 from tests.support.research import CodeShelf, engine, problems
 from tests.support.research_clerk import (
@@ -23,8 +23,8 @@ from tests.support.research_world import BARE, BARGE, LIGHTS, MISLED, SIMPLE, as
 
 if TYPE_CHECKING:
     from secondlook.events import Event
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
 
 CHOICES = {
     "A": "Letting a ship come in dark, with no lights at all.",

@@ -12,7 +12,7 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
-from secondlook.nodes.risk import Dial
+from secondlook.nodes.limits import Dial
 from tests.support.engine import (
     CALIBRATED,
     QUESTION,
@@ -28,7 +28,7 @@ from tests.support.risk import calibrated, planted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 SHIPPED: str = json.loads(
     files("secondlook.reading").joinpath("calibration.json").read_text(encoding="utf-8")

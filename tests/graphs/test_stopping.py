@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.answer import ResultTable
-from secondlook.app import Secondlook
-from secondlook.app.beginning import Ask
-from secondlook.app.journaled import JournaledSandbox, JournaledWeb
-from secondlook.app.noted import ask_of, plain_ask
+from secondlook.engine.record import RunStore, StoredRun
+from secondlook.engine.run import Ask, ask_of, plain_ask
+from secondlook.engine.secondlook import Secondlook
+from secondlook.engine.services import JournaledSandbox, JournaledWeb
 from secondlook.errors import RunStopped, UsageError
-from secondlook.memory.calls import Calls
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.runs import RunStore, StoredRun
-from secondlook.nodes.stand_alone import Turn
-from secondlook.retrieval.web import WebPassage
-from secondlook.sandbox import Figure, Frame, Outcome, Supplied
+from secondlook.models.journal import Calls, MemoryJournal
+from secondlook.retrieval.web.port import WebPassage
+from secondlook.roles.follow_up import Turn
+from secondlook.sandbox.port import Figure, Frame, Outcome, Supplied
 from tests.support.engine import QUESTION, WordShelf, settings_of
 from tests.support.function_model import FunctionModel, models_of
 from tests.support.research import FakeLibrary
@@ -28,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
 
 RUN = "20261116-0123456789ab"
 

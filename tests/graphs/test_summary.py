@@ -12,10 +12,9 @@ import pytest
 from secondlook.answer import Answer, Step
 from secondlook.errors import ModelError
 from secondlook.graphs.registry import workflow
-from secondlook.memory.ledger import Caps
-from secondlook.nodes.outline import MOST_SECTIONS, lead_sentence, of_document
-from secondlook.nodes.summarise_choose import fits
-from secondlook.nodes.summarise_parts import MOST_PARTS
+from secondlook.models.prices import Caps
+from secondlook.nodes.outline import MOST_SECTIONS, fits, lead_sentence, of_document
+from secondlook.nodes.summarise import MOST_PARTS
 from secondlook.passage import Passage
 from secondlook.verify.report import Report
 from secondlook.verify.wording import check_wording
@@ -23,7 +22,7 @@ from tests.support.engine import WordShelf, context_of, passages_of, settings_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 DOCUMENTS = ("survey", "minutes", "log", "handbook")
 _BLOCK = re.compile(r"<<evidence-\w+ (\d+)>> (.*?)(?=\n<<)", re.DOTALL)

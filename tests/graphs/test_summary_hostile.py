@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
-from secondlook.models import Models
-from secondlook.nodes.stand_alone import Turn
+from secondlook.engine.secondlook import Secondlook
+from secondlook.models.calls import Models
 from secondlook.retrieval.index.port import EVERYTHING, Filter
+from secondlook.roles.follow_up import Turn
 from secondlook.verify.report import Report
 from secondlook.verify.wording import check_wording
 from tests.graphs import test_hostile as hostile
@@ -22,7 +22,7 @@ from tests.support.function_model import FunctionModel, no_pause
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 REQUESTS = (
     "summarise the survey",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.library import Library
+from secondlook.library.library import Library
 from tests.support.answers import sample_library
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
 from secondlook.cli.main import main
-from secondlook.library.passing import passing_library
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import passing_library
 from secondlook.settings import load
 from tests.support.analyst import CUSTOMERS
 from tests.support.gguf_models import smollm2

@@ -15,20 +15,21 @@ import pytest
 
 import secondlook
 from secondlook.answer import Answer
-from secondlook.app import Secondlook
+from secondlook.engine.checkpoints import checkpoints_file
+from secondlook.engine.record import RunStore
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import LibraryMissing, UsageError
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.library import Library
-from secondlook.memory.checkpoints import checkpoints_file
-from secondlook.memory.runs import RunStore
-from secondlook.settings import Settings, load
+from secondlook.library.library import Library
+from secondlook.settings import load
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.events import Event
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
 
 QUESTION = "How thick is the sheet piling of the south quay?"
 SHORT = "9.5 millimetres"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.memory.runs import RunStore
+from secondlook.engine.record import RunStore
 from tests.support.chat_server import ChatServer, Said
 from tests.support.unprivileged import SECONDLOOK, environment
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.app import Secondlook
-from secondlook.library import Library, samples_folder
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library, samples_folder
 from secondlook.settings import load
 from secondlook.verify import verify
 from tests.support.gguf_models import smollm2

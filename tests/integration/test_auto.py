@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.answer import Answer
-from secondlook.app import Secondlook
 from secondlook.cli.main import main
-from secondlook.library import Library
-from secondlook.memory.runs import RunStore
-from secondlook.settings import Settings, load
+from secondlook.engine.record import RunStore
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library
+from secondlook.settings import load
 from secondlook.verify import verify
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.events import Event
+    from secondlook.settings.sections import Settings
 
 PLAN = (
     "Plan of the Northwind company\n\n"

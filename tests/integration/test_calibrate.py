@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.calibrating import calibrate, in_use, procedure
-from secondlook.calibrating.asked import Place
-from secondlook.calibrating.fitting import fit
-from secondlook.calibrating.making import made_questions
-from secondlook.calibrating.sources import from_path
 from secondlook.cli.main import main
 from secondlook.errors import LibraryError, UsageError
-from secondlook.evaluation.indexing import EvaluatedLibrary
-from secondlook.evaluation.remembering import Memory
-from secondlook.library import Library, Text
+from secondlook.evaluation import calibration as procedure
+from secondlook.evaluation.cache import Memory
+from secondlook.evaluation.calibration import calibrate, from_path
+from secondlook.evaluation.confidence import fit, in_use
+from secondlook.evaluation.generated_questions import Place, made_questions
+from secondlook.evaluation.library import EvaluatedLibrary
+from secondlook.library.library import Library
 from secondlook.reading.calibration import load_calibration
 from tests.support.calibrating import documents
 
@@ -28,9 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from secondlook.calibrating.asked import Asked
-    from secondlook.calibrating.fitting import Fitted
-    from secondlook.evaluation.running import Progress
+    from secondlook.evaluation.confidence import Fitted
+    from secondlook.evaluation.generated_questions import Asked
+    from secondlook.evaluation.runner import Progress
+    from secondlook.library.report import Text
 
 MOST = 60
 SMALL = ["--questions", str(MOST)]

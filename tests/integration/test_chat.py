@@ -16,13 +16,13 @@ import pytest
 import typer
 
 from secondlook.answer import Answer
-from secondlook.app import Secondlook
-from secondlook.app.conversation import MOST_TURNS, Conversation
-from secondlook.cli import chat, graph
-from secondlook.cli.failure import usage_error
-from secondlook.library import Library
-from secondlook.memory.runs import RunStore
-from secondlook.settings import Settings, load
+from secondlook.cli import chat
+from secondlook.cli import doctor as graph
+from secondlook.cli.command import usage_error
+from secondlook.engine.record import RunStore
+from secondlook.engine.secondlook import MOST_TURNS, Conversation, Secondlook
+from secondlook.library.library import Library
+from secondlook.settings import load
 from secondlook.verify import verify
 from tests.support.function_model import FunctionModel, models_of
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
 
 FIRST = "How deep is berth 4 at the north quay?"
 WHO = "Who is the harbour master?"
@@ -305,8 +306,8 @@ def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:
 
 def command(capsys: pytest.CaptureFixture[str], *given: str) -> tuple[int, str, str]:
     app = typer.Typer(rich_markup_mode=None)
-    chat.register(app)
-    graph.register(app)
+    chat.register_chat(app)
+    graph.register_graph(app)
     try:
         code: Any = app(list(given), standalone_mode=False)
     except typer.TyperException as error:

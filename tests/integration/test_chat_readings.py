@@ -11,17 +11,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from secondlook.app import Secondlook
-from secondlook.app.conversation import Conversation
 from secondlook.cli import ask, chat, runs
-from secondlook.library import Library
+from secondlook.engine.secondlook import Conversation, Secondlook
+from secondlook.library.library import Library
 from secondlook.settings import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
     Typed = Callable[..., list[str]]
 

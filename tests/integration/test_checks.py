@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.nodes.answer import answer_anew
-from secondlook.nodes.check_grounded import check_grounded
-from secondlook.nodes.check_useful import check_useful
-from secondlook.nodes.checking.useful import shipped_head
+from secondlook.nodes.check import check_grounded, check_useful, shipped_head
 from tests.support.checking import draft, found, sentence, visit
 from tests.support.engine import context_of, settings_of
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
-    from secondlook.library import Library
+    from secondlook.library.library import Library
+    from secondlook.nodes.context import Context
 
 QUESTION = "How thick is the sheet piling of the south quay?"
 BESIDES = "The council meets on the first Tuesday of the month."

@@ -108,7 +108,7 @@ def test_tables(library: Path, capsys: pytest.CaptureFixture[str], tmp_path: Pat
 def test_page_map(library: Path) -> None:
     from secondlook.cli.forms import show_form
     from secondlook.document import Extracted, Page
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
     with Library.open(library / "lib", create=False) as held:
         document = held.document("paged.txt")

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 import secondlook
-from secondlook.cli import tables as cli_tables
+from secondlook.cli import search as cli_tables
 from secondlook.cli.main import main
-from secondlook.cli.tables import parse_tables, values_of
+from secondlook.cli.search import parse_tables, values_of
 from secondlook.errors import LibraryMissing, UsageError
-from secondlook.library import Library
-from secondlook.memory.handed_tables import tables_folder
+from secondlook.library.library import Library
 from secondlook.settings import load
+from secondlook.store.tables import tables_folder
 from secondlook.tables.table import ColumnProfile, ValueCount
 from tests.support.workbooks import write_workbook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.state import Scope
+    from secondlook.nodes.state import Scope
 
 SALES = "region,price\nnorth,10\nsouth,20\nnorth,30\n"
 
@@ -207,7 +207,7 @@ def test_without_tables_a_library_is_needed() -> None:
 def test_tables_of_the_library_lie_beside_those_handed_over_where_they_are_named(
     held: Library,
 ) -> None:
-    from secondlook.app.tables import desk_for, handed_over
+    from secondlook.engine.run import desk_for, handed_over
 
     handed = handed_over({"sales": [{"price": 1}]}, "r1", held, held.settings)
     everything: Scope = {"documents": None, "labels": []}
@@ -221,7 +221,7 @@ def test_tables_of_the_library_lie_beside_those_handed_over_where_they_are_named
 def test_a_run_over_tables_is_taken_up_though_its_library_is_gone(
     sales: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from secondlook.library.passing import passing_library
+    from secondlook.library.library import passing_library
 
     with (
         passing_library(load().settings, recorded=True) as library,

@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from secondlook.nodes.coding.guard import check
-from secondlook.nodes.coding.numbers_said import stray_numbers, values_of
-from secondlook.nodes.coding.traceback import guidance_for
-from secondlook.nodes.coding.varying import CHANGED, SHUFFLED, follows, variations
-from secondlook.nodes.judging.arithmetic import checks
-from secondlook.sandbox import Supplied, open_sandbox
+from secondlook.nodes.code.guard import check
+from secondlook.nodes.code.write import guidance_for
+from secondlook.nodes.explain import stray_numbers, values_of
+from secondlook.nodes.judge.arithmetic import checks
+from secondlook.nodes.judge.result import CHANGED, SHUFFLED, follows, variations
+from secondlook.sandbox import open_sandbox
+from secondlook.sandbox.port import Supplied
 from tests.support.judging import profiles
 from tests.support.sandbox import usable
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from secondlook.sandbox import Outcome, Sandbox, Variation
+    from secondlook.sandbox.port import Outcome, Sandbox, Variation
 
 ROWS = 240
 COLUMNS = {"people": ["Fare", "Age", "Sex", "Pclass"]}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.evaluation import evaluate
 from secondlook.evaluation.report import plots
 from secondlook.settings import load
@@ -16,7 +16,7 @@ from tests.support.eval_set import write_set
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
 
 @pytest.fixture

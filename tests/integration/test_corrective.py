@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Conversation, Secondlook
-from secondlook.library import Library
-from secondlook.models import Models
-from secondlook.settings import Settings
+from secondlook.engine.secondlook import Conversation, Secondlook
+from secondlook.library.library import Library
+from secondlook.models.calls import Models
+from secondlook.settings.sections import Settings
 from secondlook.verify import verify
 from tests.support.corrective import Scripted, grades, sentence_with, verdicts
 from tests.support.corrective_texts import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.answer import Answer
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 BEGIN = ["split", "retrieve", "rerank", "follow", "grade"]
 CHECKED = ["answer", "check_grounded", "check_useful"]

@@ -6,7 +6,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from secondlook.cli.main import main
-from secondlook.library import Library
+from secondlook.library.library import Library
 
 if TYPE_CHECKING:
     from pathlib import Path

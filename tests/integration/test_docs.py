@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.library import samples_folder
+from secondlook.library.library import samples_folder
 
 Done: TypeAlias = "subprocess.CompletedProcess[str]"
 ROOT = Path(__file__).resolve().parents[2]

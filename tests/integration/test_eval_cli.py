@@ -79,7 +79,7 @@ def test_a_report_is_drawn_again_without_a_question(
     assert main(["eval", data, "--out", "out"]) == 0
     page = (tmp_path / "out" / "report.html").read_bytes()
     (tmp_path / "out" / "report.html").unlink()
-    monkeypatch.setattr("secondlook.evaluation.running.run", lambda *_, **__: pytest.fail("asked"))
+    monkeypatch.setattr("secondlook.evaluation.runner.run", lambda *_, **__: pytest.fail("asked"))
     assert main(["eval", "report", "out"]) == 0
     assert (tmp_path / "out" / "report.html").read_bytes() == page
     assert "Summary" in capsys.readouterr().out

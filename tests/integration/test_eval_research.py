@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.evaluation import evaluate, running
-from secondlook.evaluation.remembering import RememberingModels
+from secondlook.evaluation import evaluate
+from secondlook.evaluation import runner as running
+from secondlook.evaluation.cache import RememberingModels
 from secondlook.evaluation.report import plots
 from tests.support.eval_set import QUESTIONS, write_set
 from tests.support.function_model import FunctionModel
@@ -17,7 +18,7 @@ from tests.support.function_model import FunctionModel
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 CHOICES = {"A": "Mars", "B": "Jupiter", "C": "Venus"}
 

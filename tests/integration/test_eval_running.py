@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import LibraryError, SettingsError, UsageError
-from secondlook.evaluation import evaluate, running
-from secondlook.evaluation import results as result_files
-from secondlook.evaluation.remembering import Memory, RememberingModels
+from secondlook.evaluation import evaluate
+from secondlook.evaluation import runner as running
+from secondlook.evaluation import study as result_files
+from secondlook.evaluation.cache import Memory, RememberingModels
 from secondlook.evaluation.report import plots
-from secondlook.library.shelf import Shelf
+from secondlook.library.library import Shelf
 from tests.support.eval_set import QUESTIONS, UNANSWERABLE, write_set
 from tests.support.function_model import FunctionModel
 

@@ -54,7 +54,7 @@ def test_questions_about_rows_are_compared_as_sets_and_asked_once(
     folder = str(wikitables_set(tmp_path / "wt"))
     first = evaluated(capsys, folder, "--out", "out")
     assert first["summaries"]["analyst"]["metrics"]["values_accuracy"]["value"] == 1.0
-    ask = "secondlook.app.Secondlook.astream"
+    ask = "secondlook.engine.secondlook.Secondlook.astream"
     monkeypatch.setattr(ask, lambda *_, **__: pytest.fail("asked again"))
     again = evaluated(capsys, folder, "--out", "out")
     assert again["summaries"] == first["summaries"]

@@ -21,15 +21,15 @@ from benchmarks.eval_sets import by_answerable, chosen, move, read_rows, some_go
 from benchmarks.eval_tables import TABLES, filled, verdict
 from benchmarks.eval_web import ADAPTIVE, LINEAR, PAIRS, WITH_WEB, condition, configurations
 from benchmarks.eval_web_server import CorpusServer, Page, WordIndex, read_pages, snippet
-from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.metrics import METRICS
 from secondlook.reading.calibration import load_calibration
 from secondlook.retrieval.web import open_web
-from secondlook.settings import WebSettings
+from secondlook.settings.sections import WebSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.evaluation.evaluating import Evaluated
+    from secondlook.evaluation.study import Evaluated
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [

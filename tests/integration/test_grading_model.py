@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from secondlook.memory import Caps, Ledger, MemoryJournal
-from secondlook.models import Models
-from secondlook.nodes.grading import probe
-from secondlook.nodes.grading.labelled import PassageCase, answer_cases, passage_cases
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import Models
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps
+from secondlook.nodes import probe
+from secondlook.roles.verdicts import PassageCase, answer_cases, passage_cases
 from secondlook.settings import load
 from tests.support.gguf_models import smollm2
 
 if TYPE_CHECKING:
     import pytest
 
-    from secondlook.models.probe_store import GradingFigures
+    from secondlook.models.probe import GradingFigures
 
 
 def measured() -> tuple[GradingFigures, GradingFigures, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.library import Library
+from secondlook.library.library import Library
 from tests.support import hostile
 from tests.support.hostile_forms import CANARY
 from tests.support.unprivileged import SECONDLOOK, environment, unprivileged

@@ -18,7 +18,8 @@ import pytest
 
 from secondlook.cli.main import main
 from secondlook.errors import LibraryDamaged, LibraryError, SecondlookError
-from secondlook.library import Library, Progress, Text
+from secondlook.library.library import Library
+from secondlook.library.report import Progress, Text
 from tests.support.unprivileged import SECONDLOOK, environment, unprivileged, with_small_files
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.library import Library
-from secondlook.settings import Settings
+from secondlook.library.library import Library
+from secondlook.settings.sections import Settings
 from tests.support.kills import Calls, Forker, Moment, Process, Trial, comparable
 from tests.support.scripted_server import Scripted
 from tests.support.web_site import Site

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from secondlook.app import Secondlook
 from secondlook.cli.main import app
-from secondlook.library import Library
-from secondlook.settings import Settings, load
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library
+from secondlook.settings import load
+from secondlook.settings.sections import Settings
 from tests.support.risk import calibrated
 
 if TYPE_CHECKING:

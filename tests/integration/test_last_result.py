@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook import Secondlook
 from secondlook.answer import ResultTable
-from secondlook.app.conversation import Conversation
-from secondlook.app.last_result import last_result
-from secondlook.library import Library
-from secondlook.nodes.stand_alone import Turn
+from secondlook.engine.run import last_result
+from secondlook.engine.secondlook import Conversation, Secondlook
+from secondlook.library.library import Library
+from secondlook.roles.follow_up import Turn
 from tests.support.engine import settings_of
 
 if TYPE_CHECKING:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.library import Library, Text, ingest
+from secondlook.library import ingest
+from secondlook.library.library import Library
+from secondlook.library.report import Text
 
 if TYPE_CHECKING:
-    from secondlook.library import AddReport, Progress
+    from secondlook.library.report import AddReport, Progress
 
 
 def changes(report: AddReport) -> dict[str, str]:

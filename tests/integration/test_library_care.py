@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import LibraryError, SettingsError, UsageError
-from secondlook.library import Library
-from secondlook.settings import Settings
+from secondlook.library.library import Library
+from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,10 +18,11 @@ from secondlook.errors import (
     LibraryMissing,
     UsageError,
 )
-from secondlook.library import Library, opening
-from secondlook.library.lock import writing
+from secondlook.library import stores as opening
+from secondlook.library.library import Library
+from secondlook.library.manifest import writing
 from secondlook.reading.calibration import CALIBRATION_FILE
-from secondlook.settings import Settings
+from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

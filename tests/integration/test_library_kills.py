@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from secondlook.errors import LibraryMissing
-from secondlook.library import Library
+from secondlook.library.library import Library
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import LibraryError, LibraryFormat
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.retrieval.index.milvus_server import Server
-from secondlook.settings import Settings
+from secondlook.settings.sections import Settings
 from tests.support import milvus
 
 if TYPE_CHECKING:

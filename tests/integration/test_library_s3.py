@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from secondlook import calibrating
-from secondlook.app.memory import own_memory
 from secondlook.cli.doctor import _library
 from secondlook.cli.main import app
+from secondlook.engine.services import own_memory
 from secondlook.errors import LibraryError, LibraryMissing, LibraryUnreachable, UsageError
-from secondlook.library import Library
-from secondlook.library.bucket import Bucket
-from secondlook.memory.answers import AnswerMemory
+from secondlook.evaluation import confidence as calibrating
+from secondlook.library.library import Library
+from secondlook.library.publish import Bucket
 from secondlook.settings import load
-from secondlook.settings.places import place_of
+from secondlook.settings.mistakes import place_of
+from secondlook.store.answers import AnswerMemory
 from tests.support import s3
 from tests.support.serving import client_of
 

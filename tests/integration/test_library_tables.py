@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from secondlook.errors import TableError
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.tables.query import Measure, Query, Term
 from tests.support.workbooks import write_workbook
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.library import Progress
+    from secondlook.library.report import Progress
     from secondlook.tables.table import Table
 
 SALES = "region,price\nnorth,10\nsouth,20.5\nnorth,30\n"
@@ -72,7 +72,7 @@ def test_what_did_not_change_is_not_read_again(
 ) -> None:
     library.add(sales)
     before = library.tables()
-    monkeypatch.setattr("secondlook.tables.reading.read_tables", None)
+    monkeypatch.setattr("secondlook.tables.read.read_tables", None)
     assert library.add(sales).count("unchanged") == 1
     copy = sales.with_name("copy.csv")
     shutil.copy(sales, copy)
@@ -206,13 +206,13 @@ def test_a_text_that_became_a_card_is_stored_apart(
     library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An older version made a text of every row: what is read anew must not meet that text."""
-    from secondlook.retrieval.parse import rows
+    from secondlook.retrieval.parse import plain as rows
 
     library.add(sales)
     [before] = library.documents()
     shutil.rmtree(library.path / "tables")
     monkeypatch.setattr(rows, "MOST_ROWS", 2)
-    monkeypatch.setattr("secondlook.library.intake.ParserPool", lambda *_: _HereParsing())
+    monkeypatch.setattr("secondlook.library.ingest.ParserPool", lambda *_: _HereParsing())
     library.add(sales)
     [after] = library.documents()
     assert after.id == before.id
@@ -233,7 +233,7 @@ class _HereParsing:
         pass
 
     def parse(self, jobs: list[tuple[str, Path]]) -> object:
-        from secondlook.retrieval.parse import extract
+        from secondlook.retrieval.parse.extract import extract
 
         for key, path in jobs:
             yield key, extract(path)
@@ -243,7 +243,7 @@ def test_another_reader_reads_again(
     library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.add(sales)
-    monkeypatch.setattr("secondlook.library.tabulating.READER_VERSION", "next")
+    monkeypatch.setattr("secondlook.library.ingest.READER_VERSION", "next")
     assert library.add(sales).count("updated") == 1
     assert names(library) == ["sales"]
 
@@ -297,7 +297,7 @@ def test_leftovers_are_swept(library: Library, sales: Path) -> None:
 def test_ctrl_c_ends_the_reading_of_a_table(
     library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from secondlook.tables import reading
+    from secondlook.tables import read as reading
 
     real = reading.read_tables
     pressed: list[Progress] = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.tables.query import Measure, Query, Term
 
 if TYPE_CHECKING:

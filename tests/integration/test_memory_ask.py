@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook import Library, Secondlook
-from secondlook.memory.answers import AnswerMemory
-from secondlook.memory.place import memory_file
-from secondlook.settings import Settings
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library
+from secondlook.settings.sections import Settings
+from secondlook.store.answers import AnswerMemory
+from secondlook.store.database import memory_file
 
 if TYPE_CHECKING:
     from pathlib import Path

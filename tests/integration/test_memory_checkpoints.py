@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 
+from secondlook.engine.checkpoints import _insisted, checkpoints_file
+from secondlook.engine.checkpoints import forget_files as forget
+from secondlook.engine.checkpoints import sqlite_checkpoints as checkpoints
+from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
-from secondlook.memory.checkpoints import _insisted, checkpoints, checkpoints_file, forget
-from secondlook.memory.database import BUSY_SECONDS
-from secondlook.memory.runs import RunStore
+from secondlook.store.database import BUSY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

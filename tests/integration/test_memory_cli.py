@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.memory.answers import AnswerMemory
-from secondlook.memory.place import memory_file
-from secondlook.settings import RunSettings
+from secondlook.settings.sections import RunSettings
+from secondlook.store.answers import AnswerMemory
+from secondlook.store.database import memory_file
 from tests.support.answer_memory import ASKED, ASKING, put
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ NORTH = [1.0, 0.0]
 WRITE = """
 import sys
 from pathlib import Path
-from secondlook.memory.answers import AnswerMemory
+from secondlook.store.answers import AnswerMemory
 from tests.support.answer_memory import put
 memory = AnswerMemory(Path(sys.argv[1]), keep=100_000)
 print("ready", flush=True)
@@ -66,7 +66,7 @@ def as_json(printed: Printed) -> Any:
 
 
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
-    monkeypatch.setattr("secondlook.cli.memory.is_terminal", lambda _: True)
+    monkeypatch.setattr("secondlook.cli.runs.is_terminal", lambda _: True)
     monkeypatch.setattr("typer.confirm", lambda text, **_: _answered(text, answer))
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
-from secondlook.memory.runs import RunStore
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.unprivileged import environment, unprivileged
 
@@ -39,8 +39,8 @@ _FILL = """
 import sqlite3, sys
 from pathlib import Path
 from secondlook.errors import RunError
-from secondlook.memory.journal import JournalEntry
-from secondlook.memory.runs import RunStore
+from secondlook.models.journal import JournalEntry
+from secondlook.engine.record import RunStore
 path = Path(sys.argv[1])
 store = RunStore.open(path)
 store.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
@@ -93,7 +93,7 @@ _WRITE_AND_READ = """
 import sys
 from pathlib import Path
 from secondlook.errors import RunError
-from secondlook.memory.runs import RunStore
+from secondlook.engine.record import RunStore
 path = Path(sys.argv[1])
 try:
     store = RunStore.open(path)

@@ -12,15 +12,13 @@ import psycopg
 import pytest
 
 from secondlook.cli.main import main
+from secondlook.engine.checkpoints import run_checkpoints
+from secondlook.engine.record import Recorder, RunStore
 from secondlook.errors import RunError, RunStoreAway
 from secondlook.events import NodeFinished
-from secondlook.memory.checkpoints import run_checkpoints
-from secondlook.memory.database import RUNS
-from secondlook.memory.place import Place
-from secondlook.memory.postgres import PostgresDatabase
-from secondlook.memory.recorder import Recorder
-from secondlook.memory.runs import RunStore
-from secondlook.settings import RunSettings, StoreAddress, load
+from secondlook.settings import load
+from secondlook.settings.sections import RunSettings, StoreAddress
+from secondlook.store.database import RUNS, Place, PostgresDatabase
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.postgres import GUARDED, PASSWORD
 from tests.support.unprivileged import environment
@@ -34,8 +32,8 @@ DIE = """
 import sys
 from pathlib import Path
 from secondlook.events import NodeFinished
-from secondlook.memory.journal import JournalEntry
-from secondlook.memory.runs import RunStore
+from secondlook.models.journal import JournalEntry
+from secondlook.engine.record import RunStore
 from secondlook.settings import RunSettings, StoreAddress
 store = RunStore.of(RunSettings(path=Path(sys.argv[1]), store=StoreAddress(sys.argv[2])))
 store.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
@@ -118,7 +116,7 @@ def test_checkpoints_outlive_a_restart(postgres: Postgres, settings: RunSettings
 def test_a_run_goes_on_without_a_server(
     postgres: Postgres, settings: RunSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.memory.postgres._RESTART_SECONDS", 0.0)
+    monkeypatch.setattr("secondlook.store.database._RESTART_SECONDS", 0.0)
     recorder = Recorder(settings)
     try:
         recorder.start("r", question="q", workflow="linear", created=CREATED)

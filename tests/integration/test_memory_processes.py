@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.engine.record import RunStore
 from secondlook.events import NodeFinished
-from secondlook.memory.runs import RunStore
 from tests.support.memory_runs import CREATED, full_answer
 from tests.support.unprivileged import environment, unprivileged, with_small_files
 
@@ -22,7 +22,7 @@ APPEND = """
 import sys
 from pathlib import Path
 from secondlook.events import NodeFinished
-from secondlook.memory.runs import RunStore
+from secondlook.engine.record import RunStore
 path, run, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 input()
@@ -36,8 +36,8 @@ DIE = """
 import sys
 from pathlib import Path
 from secondlook.events import NodeFinished
-from secondlook.memory.journal import JournalEntry
-from secondlook.memory.runs import RunStore
+from secondlook.models.journal import JournalEntry
+from secondlook.engine.record import RunStore
 store = RunStore.open(Path(sys.argv[1]))
 store.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
 journal = store.journal("r")
@@ -51,8 +51,8 @@ ANSWER = """
 import sys
 from pathlib import Path
 from secondlook.events import NodeFinished
-from secondlook.memory.recorder import Recorder
-from secondlook.memory.journal import JournalEntry
+from secondlook.engine.record import Recorder
+from secondlook.models.journal import JournalEntry
 from secondlook.settings import RunSettings
 from tests.support.memory_runs import full_answer
 recorder = Recorder(RunSettings(path=Path(sys.argv[1])))
@@ -172,7 +172,7 @@ def test_a_folder_without_rights_does_not_stand_in_the_way(tmp_path: Path) -> No
 READ = """
 import sys
 from pathlib import Path
-from secondlook.memory.runs import RunStore
+from secondlook.engine.record import RunStore
 with RunStore.open(Path(sys.argv[1]), create=False) as store:
     print(store.get("last").answer.text)
 """

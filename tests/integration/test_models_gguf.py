@@ -12,8 +12,8 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
 from secondlook.errors import ContextOverflow, ModelUnavailable, UnusableReply
+from secondlook.models.chat import Chat, ChatRequest, Message
 from secondlook.models.gguf import GgufChat, UnusableModel
-from secondlook.models.port import Chat, ChatRequest, Message
 from tests.support.gguf_files import gguf_bytes
 from tests.support.gguf_models import smollm2
 from tests.support.gguf_processes import is_running
@@ -287,7 +287,7 @@ def assert_unusable(path: Path) -> UnusableModel:
 def test_a_missing_engine_is_said_with_the_command_that_installs_it(
     chat: GgufChat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.models.gguf.engine.find_spec", lambda _: None)
+    monkeypatch.setattr("secondlook.models.gguf.find_spec", lambda _: None)
 
     async def use() -> None:
         fresh = GgufChat(smollm2(), context_tokens=64)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import ModelTimeout, ModelUnavailable
+from secondlook.models.chat import ChatRequest, ChatResult, Message
 from secondlook.models.gguf import GgufChat
-from secondlook.models.port import ChatRequest, ChatResult, Message
 from tests.support.gguf_models import smollm2
 from tests.support.gguf_processes import assert_gone
 

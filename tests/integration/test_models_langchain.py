@@ -11,15 +11,17 @@ import pytest
 from pydantic import BaseModel
 
 from secondlook.errors import ContextOverflow, ModelError, ModelTimeout, ModelUnavailable
-from secondlook.memory.journal import NoJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import ChatRequest, ModelBusy, ModeRefused, open_models
-from secondlook.settings import ModelSettings, Settings
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import open_models
+from secondlook.models.chat import ChatRequest, ModelBusy, ModeRefused
+from secondlook.models.journal import NoJournal
+from secondlook.models.prices import Caps
+from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.chat_server import ChatServer, Said
 from tests.support.langchain_chat import ASKED, SCHEMA, complete, opened, says, spec_of
 
 if TYPE_CHECKING:
-    from secondlook.models import Reply
+    from secondlook.models.chat import Reply
     from secondlook.models.langchain import LangChainChat
 
 KINDS = ["openai", "ollama"]

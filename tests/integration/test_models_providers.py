@@ -14,13 +14,11 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 
 from secondlook.errors import ModelError, ModelTimeout, ModelUnavailable
-from secondlook.models import ChatRequest, ChatResult, ModeRefused
-from secondlook.models.forms_of_reply import response_format
-from secondlook.models.langchain import LangChainChat
-from secondlook.models.opening import open_chat
-from secondlook.models.providers import install_hint
+from secondlook.models.calls import open_chat
+from secondlook.models.chat import ChatRequest, ChatResult, ModeRefused
+from secondlook.models.langchain import LangChainChat, install_hint, response_format
 from secondlook.models.specs import parse_spec
-from secondlook.settings import ModelSettings
+from secondlook.settings.sections import ModelSettings
 from tests.support.chat_server import ChatServer
 from tests.support.langchain_chat import ASKED, SCHEMA, complete, opened, says
 

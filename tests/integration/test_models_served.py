@@ -9,18 +9,21 @@ import pytest
 from pydantic import BaseModel, Field
 
 from secondlook.errors import ContextOverflow, ModelError
-from secondlook.memory.journal import NoJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import Message, open_models, parse_spec
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import open_models
+from secondlook.models.chat import Message
+from secondlook.models.journal import NoJournal
 from secondlook.models.langchain import LangChainChat
-from secondlook.settings import ModelSettings, Settings
+from secondlook.models.prices import Caps
+from secondlook.models.specs import parse_spec
+from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.gguf_models import smollm2
 from tests.support.gguf_server import LocalServer, ollama_server, openai_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
-    from secondlook.models import Asker
+    from secondlook.models.calls import Asker
 
 CONTEXT = 1024
 ASKED = (Message("system", "You answer in one word."), Message("user", "Which colour is snow?"))

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import Damaged, NoText
-from secondlook.retrieval.parse import ParseLimits, ParserPool, extract_bytes, ocr
+from secondlook.retrieval.parse import pdf as ocr
+from secondlook.retrieval.parse.extract import extract_bytes
+from secondlook.retrieval.parse.pool import ParserPool
+from secondlook.retrieval.parse.source import ParseLimits
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import Damaged, LimitExceeded, NoText
-from secondlook.retrieval.parse import Parsed, ParseLimits, ParserPool
+from secondlook.retrieval.parse.pool import ParserPool
+from secondlook.retrieval.parse.source import Parsed, ParseLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

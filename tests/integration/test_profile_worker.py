@@ -10,15 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from secondlook.tables.profiling import (
-    PROFILE_VERSION,
-    cached_profile,
-    examine,
-    examining,
-    find_joins,
-    profile_file,
-    profile_table,
-)
+from secondlook.tables import examine as examining
+from secondlook.tables.desk import PROFILE_VERSION, cached_profile, profile_file, profile_table
+from secondlook.tables.examine import examine
+from secondlook.tables.joins import find_joins
 from secondlook.tables.worker import Worker, WorkerLimits
 from tests.support.profiled import Here, Made, make_table
 

@@ -14,7 +14,7 @@ import pytest
 
 from secondlook.errors import ModelError, ModelUnavailable, UsageError
 from secondlook.reading import load_embedder
-from secondlook.reading.embedder import OnnxEmbedder
+from secondlook.reading.embedders import OnnxEmbedder
 from secondlook.reading.session import OnnxModel, allowed_cores
 from secondlook.reading.weights import find_weights
 

@@ -9,8 +9,7 @@ import pytest
 
 from secondlook.errors import ModelUnavailable
 from secondlook.reading import reader as reader_module
-from secondlook.reading.passes import TwoPasses
-from secondlook.reading.reader import OnnxReader, window_starts
+from secondlook.reading.reader import OnnxReader, TwoPasses, window_starts
 from tests.support.parted_reader import built
 
 if TYPE_CHECKING:

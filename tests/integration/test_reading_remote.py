@@ -13,7 +13,7 @@ import pytest
 
 from secondlook.errors import ModelError, ModelUnavailable, UsageError
 from secondlook.reading import load_embedder
-from secondlook.reading.remote import RemoteEmbedder, Service, open_remote
+from secondlook.reading.embedders import RemoteEmbedder, Service, open_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

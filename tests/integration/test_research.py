@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.answer import Answer
-from secondlook.app import Secondlook
 from secondlook.cli.main import main
+from secondlook.engine.secondlook import Secondlook
 from secondlook.settings import load
 from secondlook.verify import verify
 from tests.support.gguf_models import smollm2
@@ -19,7 +19,7 @@ from tests.support.gguf_models import smollm2
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
 PILING = "How thick is the sheet piling of the south quay?"
 BOTH = (

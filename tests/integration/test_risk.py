@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import secondlook
-from secondlook.app import Secondlook
 from secondlook.cli.main import main
+from secondlook.engine.record import RunStore
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import UsageError
-from secondlook.library import Library, Text
-from secondlook.memory.runs import RunStore
+from secondlook.library.library import Library
+from secondlook.library.report import Text
 from secondlook.reading.weights import find_weights
 from secondlook.settings import load
 from tests.support.risk import calibrated
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 QUESTION = "How deep is berth 4?"
 TEXT = "Berth 4 remains the deepest berth, at 7.8 metres. It was dredged in 1987 by Lowland."
@@ -112,7 +113,7 @@ def test_where_the_reader_is_not_calibrated_no_risk_can_be_named(
     engine: Secondlook, harbour: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = property(lambda _: "another@1")
-    monkeypatch.setattr("secondlook.library.shelf.Shelf.reader_name", name)
+    monkeypatch.setattr("secondlook.library.library.Shelf.reader_name", name)
     with pytest.raises(UsageError, match="'another@1' has not been calibrated"):
         engine.ask(QUESTION, max_risk=0.05)
     own(harbour, 0.5)

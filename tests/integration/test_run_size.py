@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
-from secondlook.library.passing import passing_library
-from secondlook.memory.checkpoints import checkpoints_file, forget_checkpoints
+from secondlook.engine.checkpoints import checkpoints_file, forget_checkpoints
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import passing_library
 from secondlook.settings import load
 from tests.support.engine import HARBOUR, QUESTION, WordShelf, passages_of, settings_of
 from tests.support.function_model import FunctionModel, models_of
@@ -23,9 +23,9 @@ from tests.support.research import FakeLibrary
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.memory.place import Place
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
+    from secondlook.store.database import Place
 
 SAID = "Berth 4 remains the deepest berth, at 7.8 metres [1]."
 PADDING = "the tide brought sand and took it away again, as it does on every day of the year. "
@@ -55,7 +55,7 @@ class Scales:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.checkpoints = 0
-        monkeypatch.setattr("secondlook.app.working.forget_checkpoints", self._weighed)
+        monkeypatch.setattr("secondlook.engine.execution.forget_checkpoints", self._weighed)
 
     def _weighed(self, place: Place, *runs: str) -> None:
         self.checkpoints = sum(weight(checkpoints_file(place.path, run)) for run in runs)

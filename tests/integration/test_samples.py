@@ -11,7 +11,7 @@ import pytest
 from lxml import etree
 
 from examples.make_samples import build, main
-from secondlook.library import Library, samples_folder
+from secondlook.library.library import Library, samples_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

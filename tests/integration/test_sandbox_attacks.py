@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.sandbox.attacks import ATTACKS
-from secondlook.sandbox.opening import available
+from secondlook.sandbox import available
 from secondlook.sandbox.self_check import self_check
+from tests.support.attacks import ATTACKS
 from tests.support.ordinary_user import as_ordinary_user, home_of_ordinary_user
 from tests.support.sandbox import usable
 

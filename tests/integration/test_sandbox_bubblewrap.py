@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import SandboxError, UsageError
-from secondlook.sandbox import Limits, bubblewrap
-from secondlook.sandbox.bubblewrap_starting import arguments, readable
+from secondlook.sandbox import bubblewrap
+from secondlook.sandbox.bubblewrap import arguments, readable
+from secondlook.sandbox.port import Limits
 from tests.support.sandbox import ROWS, sales, usable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from secondlook.sandbox import Sandbox
+    from secondlook.sandbox.port import Sandbox
 
 LIMITS = Limits(seconds=60.0, resident=400 << 20)
 
@@ -76,7 +77,7 @@ def test_a_program_that_cannot_be_run_is_told(found: list[str | None], tmp_path:
 def test_other_machines_are_told_what_is_needed(
     found: list[str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.sandbox.confining.system.supported", lambda: False)
+    monkeypatch.setattr("secondlook.sandbox.kernel.supported", lambda: False)
     assert "needs Linux" in bubblewrap.verdict().why
 
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.cli.call import Call
+from secondlook.cli.command import Call
 from secondlook.cli.main import main
-from secondlook.cli.sandbox_showing import watched
+from secondlook.cli.sandbox import watched
 from secondlook.errors import SandboxError
-from secondlook.sandbox import Failure, Figure, Frame, Outcome, Verdict
-from secondlook.sandbox.attacks import ATTACKS
+from secondlook.sandbox.port import Failure, Figure, Frame, Outcome, Verdict
 from secondlook.sandbox.self_check import Attacked, Report
+from tests.support.attacks import ATTACKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from secondlook.sandbox import Limits, Plain, Supplied
+    from secondlook.sandbox.port import Limits, Plain, Supplied
 
     Run = Callable[..., tuple[int, str, str]]
 
@@ -66,7 +66,7 @@ class Scripted:
 
 def scripted(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> Scripted:
     made = Scripted(outcome)
-    monkeypatch.setattr("secondlook.sandbox.opening.open_sandbox", lambda *_: made)
+    monkeypatch.setattr("secondlook.sandbox.open_sandbox", lambda *_: made)
     return made
 
 
@@ -206,7 +206,7 @@ def test_backends_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "  ok  " in out
     assert "auto takes " in err
     none = (Verdict("namespaces", usable=False, why="the kernel refuses"),)
-    monkeypatch.setattr("secondlook.sandbox.opening.available", lambda: none)
+    monkeypatch.setattr("secondlook.sandbox.available", lambda: none)
     code, out, err = run("list", "--json")
     assert code == 1
     assert json.loads(out)["default"] is None
@@ -254,7 +254,7 @@ def test_doctor_says_why_code_is_not_run(
     fix: str,
 ) -> None:
     none = (Verdict("namespaces", usable=False, why=why),)
-    monkeypatch.setattr("secondlook.sandbox.opening.available", lambda: none)
+    monkeypatch.setattr("secondlook.sandbox.available", lambda: none)
     found = doctors(run, capsys)
     assert (found["state"], found["needed"]) == ("missing", False)
     assert why in str(found["said"])

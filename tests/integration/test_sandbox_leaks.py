@@ -18,15 +18,16 @@ import psutil  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from secondlook.errors import SandboxError
-from secondlook.sandbox import Limits, Supplied, open_sandbox
-from secondlook.sandbox.attacks.watching import descendants, end, left_over, orphans_come_to_us
+from secondlook.sandbox import open_sandbox
+from secondlook.sandbox.attacks import descendants, end, left_over, orphans_come_to_us
+from secondlook.sandbox.port import Limits, Supplied
 from tests.support.sandbox import sales, usable
 from tests.support.unprivileged import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.sandbox import Outcome, Sandbox
+    from secondlook.sandbox.port import Outcome, Sandbox
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 BACKENDS = usable()

@@ -17,14 +17,15 @@ import psutil  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from secondlook.errors import SandboxError, UsageError
-from secondlook.sandbox import Limits, Supplied, open_sandbox
+from secondlook.sandbox import open_sandbox
+from secondlook.sandbox.port import Limits, Supplied
 from tests.support.sandbox import ROWS, forking, sales
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
 
-    from secondlook.sandbox import Outcome, Sandbox
+    from secondlook.sandbox.port import Outcome, Sandbox
 
 SMALL = Limits(seconds=20, resident=300 << 20)
 

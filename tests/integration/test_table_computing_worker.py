@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import TableError
-from secondlook.tables.computing import compute
+from secondlook.tables.desk import compute
 from secondlook.tables.query import Key, Measure, Query, Term
-from secondlook.tables.reading import table_from_frame
+from secondlook.tables.read import table_from_frame
 from secondlook.tables.worker import Worker
 from tests.support.shop import orders
 

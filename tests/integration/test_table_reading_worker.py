@@ -17,7 +17,7 @@ import pytest
 
 from secondlook.errors import Damaged, ExtractionError, NoText, TableError
 from secondlook.tables import worker as table_worker
-from secondlook.tables.reading import STAGE_PREFIX, read_tables, table_from_rows
+from secondlook.tables.read import STAGE_PREFIX, read_tables, table_from_rows
 from secondlook.tables.worker import Worker, WorkerLimits
 
 if TYPE_CHECKING:

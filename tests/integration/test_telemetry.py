@@ -17,14 +17,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
 
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import ModelUnavailable
-from secondlook.library import Library
-from secondlook.telemetry.meters import Meters
-from secondlook.telemetry.observing import Telemetry
-from secondlook.telemetry.opening import observer_for
-from secondlook.telemetry.port import SILENT
-from secondlook.telemetry.spans import Spans
+from secondlook.library.library import Library
+from secondlook.telemetry import SILENT, observer_for
+from secondlook.telemetry.opentelemetry import Meters, Spans, Telemetry
 from tests.support.asking_http import QUESTION, library_at
 from tests.support.function_model import FunctionModel, models_of
 from tests.support.serving import client_of, settings_at
@@ -37,8 +34,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from prometheus_client import Metric
 
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
 
 MODEL = {"default": "ollama:function"}
 
@@ -81,7 +78,7 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     made = Watched()
-    monkeypatch.setattr("secondlook.app.secondlook.observer_for", lambda _: made.observer)
+    monkeypatch.setattr("secondlook.engine.secondlook.observer_for", lambda _: made.observer)
     yield made
     made.metrics.shutdown()
 
@@ -171,7 +168,8 @@ def test_an_observer_that_fails_costs_no_answer(
 
 def test_off_by_default_and_then_nothing_is_imported(tmp_path: Path) -> None:
     assert observer_for(settings_at(tmp_path)) is SILENT
-    code = "import sys, secondlook.app; sys.exit('secondlook.telemetry.spans' in sys.modules)"
+    spans = "secondlook.telemetry.opentelemetry"
+    code = f"import sys, secondlook.engine.secondlook; sys.exit({spans!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -191,7 +189,7 @@ class _Receiver(BaseHTTPRequestHandler):
 _SCRIPT = """
 import sys
 from secondlook.settings import load
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 with Secondlook.open(settings=load().settings) as engine:
     print(engine.ask(sys.argv[1]).status)
 """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from secondlook.reading.embedder import OnnxEmbedder
+from secondlook.reading.embedders import OnnxEmbedder
 from secondlook.reading.reader import OnnxReader
 from secondlook.reading.weights import read_weights, verify_weights
 from tests.support.training_sets import passage, write_sets

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from secondlook import sandbox as opening
 from secondlook.cli.main import main
 from secondlook.errors import SandboxError
-from secondlook.library import Library
-from secondlook.library.passing import passing_library
-from secondlook.memory.handed_tables import run_folder, share, write_names
-from secondlook.sandbox import opening
-from secondlook.settings import Settings, load
+from secondlook.library.library import Library, passing_library
+from secondlook.settings import load
+from secondlook.store.tables import run_folder, share, write_names
 from secondlook.verify import examine, verify
 from tests.support.analyst import CUSTOMERS, Script, desk_of, run, sandbox
 from tests.support.tampering_analysis import analysis_cases
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
+    from secondlook.settings.sections import Settings
 
 CODE = "result = {'mean age': df['age'].mean(), 'oldest': int(df['age'].max())}\nprint('done')"
 FRAME = "result = df.groupby('region', as_index=False)['sales'].sum()"

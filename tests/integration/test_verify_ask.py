@@ -11,7 +11,7 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.cli.main import main
-from secondlook.memory.runs import RunStore
+from secondlook.engine.record import RunStore
 from secondlook.verify import verify
 from tests.support import answers
 from tests.support.json_schema import mistakes
@@ -20,7 +20,7 @@ from tests.support.tampering import cases
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
 SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs" / "answer.schema.json").read_text("utf-8")

@@ -17,7 +17,7 @@ from tests.support import answers
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
 APP = typer.Typer()
 APP.callback()(lambda: None)
@@ -184,7 +184,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_huge_file_is_refused_unread(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.verify.loading.LARGEST", 1 << 20)
+    monkeypatch.setattr("secondlook.verify.report.LARGEST", 1 << 20)
     (tmp_path / "big.json").write_bytes(b"[" + b"1," * (1 << 20))
     assert run(tmp_path / "big.json") == 2
     assert "larger than 1 MB" in capsys.readouterr().err

@@ -34,7 +34,7 @@ from tests.support import answers
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS: list[dict[str, Any]] = json.loads(
@@ -120,5 +120,5 @@ def test_a_judge_that_stands_in_is_told(
     report = examine(extracted[0], samples, support=judge)
     assert [str(note) for note in report.notes] == ["answer: another reader is installed"]
     assert report.problems == []
-    monkeypatch.setattr("secondlook.verify.load_support", lambda: judge)
+    monkeypatch.setattr("secondlook.reading.support.load_support", lambda: judge)
     assert [note.kind for note in examine(extracted[0], samples).notes] == ["support"]

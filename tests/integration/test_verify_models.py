@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
-from secondlook.library import Library
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library
 from secondlook.settings import load
 from secondlook.verify import examine
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 QUESTIONS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "examples" / "questions.json").read_text("utf-8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.library import Library
+from secondlook.library.library import Library
 from secondlook.verify import examine, verify
 from tests.support import answers
 

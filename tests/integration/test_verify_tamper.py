@@ -17,7 +17,7 @@ from tests.support.tampering import cases
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS: list[dict[str, Any]] = json.loads(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.app import Secondlook
-from secondlook.library import Library
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library
 from secondlook.retrieval.web import open_web
-from secondlook.settings import Settings
+from secondlook.settings.sections import Settings
 from tests.support.web_site import Site
 
 if TYPE_CHECKING:

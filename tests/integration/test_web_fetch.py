@@ -11,8 +11,7 @@ import pytest
 
 from secondlook import __version__
 from secondlook.errors import WebSearchError
-from secondlook.retrieval.web.fetch import Fetched, Fetcher, Limits
-from secondlook.retrieval.web.guard import Guard, Refused
+from secondlook.retrieval.web.fetch import Fetched, Fetcher, Guard, Limits, Refused
 from tests.support.web_site import (
     ARTICLE,
     CERTIFICATE,

@@ -15,18 +15,18 @@ import pytest
 from secondlook.errors import WebSearchError
 from secondlook.reading import load_embedder
 from secondlook.retrieval.chunk import ChunkOptions
-from secondlook.retrieval.web import WebPassage, WebResult, open_web
-from secondlook.retrieval.web.cut import Cutter, document_id
-from secondlook.retrieval.web.fetch import Fetcher, Limits
-from secondlook.retrieval.web.guard import Guard
+from secondlook.retrieval.web import open_web
+from secondlook.retrieval.web.fetch import Fetcher, Guard, Limits
+from secondlook.retrieval.web.pages import Cutter, document_id
+from secondlook.retrieval.web.port import WebPassage, WebResult
 from secondlook.retrieval.web.service import Bounds, WebService
-from secondlook.settings import WebSettings
+from secondlook.settings.sections import WebSettings
 from tests.support.web_site import PUBLIC, Rerouted, Site, resolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.retrieval.web import WebSearch
+    from secondlook.retrieval.web.port import WebSearch
 
 QUESTION = "How high is the tallest lighthouse of the cape?"
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Answer
-from secondlook.graphs.analyst_bounds import most_visits
+from secondlook.graphs.analyst import most_visits
 from secondlook.graphs.registry import workflow
-from secondlook.sandbox.opening import open_sandbox
+from secondlook.sandbox import open_sandbox
 from secondlook.tables.desk import Desk
-from secondlook.tables.reading import table_from_frame
+from secondlook.tables.read import table_from_frame
 from secondlook.tables.worker import Worker
 from tests.support.engine import context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel
@@ -25,9 +25,9 @@ from tests.support.function_model import FunctionModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from secondlook.models import ChatRequest
-    from secondlook.sandbox import Sandbox
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.sandbox.port import Sandbox
+    from secondlook.settings.sections import Settings
 
 CUSTOMERS: dict[str, list[Any]] = {
     "customer": [f"c{at}" for at in range(12)],

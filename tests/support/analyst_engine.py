@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import SandboxError
-from secondlook.models import Models
-from secondlook.sandbox import Outcome
+from secondlook.models.calls import Models
+from secondlook.sandbox.port import Outcome
 from tests.support.analyst import CUSTOMERS
 from tests.support.engine import WordShelf, settings_of
 from tests.support.function_model import FunctionModel, no_pause
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
-    from secondlook.sandbox import Limits, Sandbox, Supplied, Variation
+    from secondlook.models.chat import ChatRequest
+    from secondlook.sandbox.port import Limits, Sandbox, Supplied, Variation
 
 SPEC = "ollama:function"
 MEAN_AGE = sum(CUSTOMERS["age"]) / len(CUSTOMERS["age"])

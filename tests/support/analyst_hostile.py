@@ -10,8 +10,8 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app import Secondlook
-from secondlook.models import Models
+from secondlook.engine.secondlook import Secondlook
+from secondlook.models.calls import Models
 from tests.support.analyst import step_of
 from tests.support.analyst_wild import WildDesk, WildOpening, some_desk
 from tests.support.corrective_hostile import REPLIES, some_shelf
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from secondlook.answer import Answer
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
 
 SPEC = "ollama:function"
 QUESTIONS = (

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import SandboxError, TableError
-from secondlook.sandbox import Failure, Figure, Frame, Outcome
+from secondlook.sandbox.port import Failure, Figure, Frame, Outcome
 from tests.support.analyst import CUSTOMERS, desk_of
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.sandbox import Limits, Plain, Supplied, Variation
-    from secondlook.sandbox.port import Status
+    from secondlook.sandbox.port import Limits, Plain, Status, Supplied, Variation
     from secondlook.tables.desk import Desk
     from secondlook.tables.query import Computed, Query
     from secondlook.tables.table import Examination, Join, Table, TableProfile

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from secondlook.memory.answers import AnswerMemory, Asking, CitedText
-from secondlook.state import DraftData, Sentence, StepData, pending, unread
+from secondlook.nodes.state import DraftData, Sentence, StepData, pending, unread
+from secondlook.store.answers import AnswerMemory, Asking, CitedText
 from tests.support.engine import WordShelf, context_of, settings_of, state_of
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
-    from secondlook.settings import Settings
+    from secondlook.nodes.context import Context
+    from secondlook.settings.sections import Settings
 
 ASKED = "How deep is berth 4 of the north quay?"
 REWORDED = "What is the depth of berth 4 of the north quay?"

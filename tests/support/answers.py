@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Answer, Citation, Claim, Confidence, Method, SeenPassage, Status
-from secondlook.library import Library, samples_folder
+from secondlook.library.library import Library, samples_folder
 from secondlook.reading.support import joined_evidence, load_support
-from secondlook.retrieval.sentences import sentence_starts
-from secondlook.retrieval.web.cut import document_id
+from secondlook.retrieval.outline import sentence_starts
+from secondlook.retrieval.web.pages import document_id
 
 if TYPE_CHECKING:
     from pathlib import Path

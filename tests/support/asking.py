@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from secondlook.models import Message
+from secondlook.models.chat import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from secondlook.answer import CallUsage
-    from secondlook.models import Asker, ChatRequest
+    from secondlook.models.calls import Asker
+    from secondlook.models.chat import ChatRequest
 
 
 class Grade(BaseModel):

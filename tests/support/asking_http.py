@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from secondlook.api.libraries import Libraries
-from secondlook.app import Secondlook
-from secondlook.library import Library, Text
+from secondlook.engine.secondlook import Secondlook
+from secondlook.library.library import Library
+from secondlook.library.report import Text
+from secondlook.server.libraries import Libraries
 from tests.support.function_model import FunctionModel, models_of
 from tests.support.serving import client_of, served, settings_at
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
     from fastapi.testclient import TestClient
 
-    from secondlook.models import ChatRequest
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.settings.sections import Settings
     from tests.support.serving import Serving
 
 QUESTION = "How deep is berth 4?"

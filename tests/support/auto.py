@@ -8,16 +8,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Answer
-from secondlook.app.graphs import Graphs
-from secondlook.graphs.auto_bounds import most_visits
+from secondlook.engine.execution import Graphs
+from secondlook.graphs.auto import most_visits
 from tests.support.analyst import CUSTOMERS, Kept, desk_of
 from tests.support.engine import HARBOUR, WordShelf, context_of, passages_of, settings_of, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.context import Context
-    from secondlook.settings import Settings
+    from secondlook.nodes.context import Context
+    from secondlook.settings.sections import Settings
     from secondlook.tables.desk import Desk
 
 DOCUMENTS = (

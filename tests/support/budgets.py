@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import ModelTimeout
-from secondlook.models import ChatResult, Models
-from secondlook.models.counting import approximate_prompt
-from secondlook.nodes.stand_alone import Turn
-from secondlook.settings import BudgetSettings
+from secondlook.models.calls import Models
+from secondlook.models.chat import ChatResult, approximate_prompt
+from secondlook.roles.follow_up import Turn
+from secondlook.settings.sections import BudgetSettings
 from tests.support.analyst_hostile import QUESTIONS as ABOUT_TABLES
 from tests.support.analyst_hostile import TEMPERS as OF_AN_ANALYST
 from tests.support.analyst_hostile import WildLibrary
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
-    from secondlook.models import ChatRequest, Message
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest, Message
+    from secondlook.settings.sections import Settings
 
     Reply = Callable[[ChatRequest, random.Random], Any]
 

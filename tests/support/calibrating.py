@@ -6,10 +6,11 @@ import math
 from random import Random
 from typing import TYPE_CHECKING
 
-from secondlook.calibrating.answering import Answered
-from secondlook.calibrating.asked import Asked
-from secondlook.library import Text
-from secondlook.reading.calibration import Logistic, Outcome, load_calibration
+from secondlook.evaluation.confidence import Answered
+from secondlook.evaluation.generated_questions import Asked
+from secondlook.library.report import Text
+from secondlook.reading.calibration import load_calibration
+from secondlook.reading.logistic import Logistic, Outcome
 
 if TYPE_CHECKING:
     from secondlook.reading.calibration import Calibration

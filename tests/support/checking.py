@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime
 
-from secondlook.nodes.rerank import rerank
-from secondlook.nodes.retrieve import retrieve
-from secondlook.state import Cited, DraftData, Sentence
+from secondlook.nodes.retrieve import rerank, retrieve
+from secondlook.nodes.state import Cited, DraftData, Sentence
 from tests.support.engine import QUESTION, WordShelf, alike, passages_of, state_of
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Context
     from secondlook.reading.port import Reading
 
 PASSAGES = {passage.id: passage for passage in passages_of()}

@@ -6,15 +6,15 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from secondlook.state import Cited, Sentence, pending
+from secondlook.nodes.state import Cited, Sentence, pending
 from tests.support.engine import words
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secondlook.models import ChatRequest
-    from secondlook.state import DraftData, StepData
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.state import DraftData, StepData
 
 STEM = (
     "A skipper moors at berth 4 overnight without calling the harbour office. In the morning his "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.graph import StateGraph
 
-from secondlook.app import graphs
+from secondlook.engine import execution as graphs
 
 if TYPE_CHECKING:
     import pytest

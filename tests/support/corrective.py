@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.answer import Answer
-from secondlook.graphs.corrective import build
-from secondlook.graphs.corrective_bounds import most_visits
-from secondlook.models import Models
+from secondlook.graphs.corrective import build, most_visits
+from secondlook.models.calls import Models
 from tests.support.engine import WordShelf, context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel, no_pause
 from tests.support.grading import figures, probed
@@ -20,11 +19,11 @@ from tests.support.grading import figures, probed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from secondlook.memory.ledger import Caps
-    from secondlook.models import ChatRequest
-    from secondlook.models.probe_store import Probe
-    from secondlook.retrieval.web import WebSearch
-    from secondlook.settings import Settings
+    from secondlook.models.chat import ChatRequest
+    from secondlook.models.prices import Caps
+    from secondlook.models.probe import Probe
+    from secondlook.retrieval.web.port import WebSearch
+    from secondlook.settings.sections import Settings
 
 Says = "str | BaseException | Callable[[ChatRequest], Any]"
 

@@ -10,7 +10,7 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import (
     LibraryDamaged,
     ModelError,
@@ -19,10 +19,10 @@ from secondlook.errors import (
     UnusableReply,
     WebSearchError,
 )
-from secondlook.models import Models
+from secondlook.models.calls import Models
 from secondlook.reading.port import Reading, glimpse
 from secondlook.retrieval.index.port import EVERYTHING
-from secondlook.retrieval.web import WebPassage
+from secondlook.retrieval.web.port import WebPassage
 from tests.support.corrective import SPEC, fit_probe, shown, step_of
 from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
 from tests.support.function_model import FunctionModel, no_pause
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from secondlook.answer import Answer
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
     from secondlook.passage import Hit, Passage
     from secondlook.retrieval.index.port import Filter
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 QUESTIONS = (
     "how deep is the deepest berth 4",

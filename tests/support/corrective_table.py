@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from secondlook.graphs.corrective_bounds import most_asked, most_visits
+from secondlook.graphs.corrective import most_asked, most_visits
 from secondlook.settings.workflows import CorrectiveSettings
 from tests.support.checking import SevereShelf
 from tests.support.corrective import Bench, Scripted, corrective, fit_probe, grades, sentence_with
@@ -15,7 +15,7 @@ from tests.support.engine import passages_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
     from secondlook.passage import Hit
     from secondlook.reading.port import Reading
     from tests.support.corrective import Ran

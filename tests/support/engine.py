@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from secondlook.context import Context
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import Models
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import Models
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps
+from secondlook.nodes.context import Context
 from secondlook.passage import Hit, Passage
 from secondlook.reading.port import Reading, glimpse
 from secondlook.reading.support import load_support
-from secondlook.settings import Settings
+from secondlook.settings.sections import Settings
 from tests.support.function_model import models_of, no_pause
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from secondlook.reading.port import Choose
     from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import SearchOptions
-    from secondlook.retrieval.web import WebPassage, WebSearch
+    from secondlook.retrieval.web.port import WebPassage, WebSearch
     from tests.support.function_model import FunctionModel
 
 CALIBRATED: str = json.loads(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.records import Row
 
 

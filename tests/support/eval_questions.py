@@ -6,9 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Answer, Claim
-from secondlook.evaluation.metrics.answers import answer_metrics
-from secondlook.evaluation.metrics.retrieval import recall, retrieval_metrics
-from secondlook.evaluation.metrics.truth import Truth
+from secondlook.evaluation.faithfulness import Truth
+from secondlook.evaluation.metrics import answer_metrics, recall, retrieval_metrics
 from secondlook.evaluation.records import Case, Configuration, Row
 from secondlook.evaluation.summary import summarise
 from secondlook.reading import load_embedder

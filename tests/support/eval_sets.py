@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from secondlook.evaluation.datasets import EvalSet
+    from secondlook.evaluation.datasets.evalset import EvalSet
 
 CORPUS: tuple[dict[str, Any], ...] = (
     {"id": "p1", "title": "North quay", "text": "The north quay was built in 1931."},

@@ -24,7 +24,7 @@ from secondlook.passage import Hit, Passage
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 
 @dataclass

@@ -6,14 +6,24 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from secondlook.memory.journal import Journal, MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import Asker, ChatRequest, ChatResult, Message, Models, ModelSpec
-from secondlook.models.counting import approximate_prompt, approximate_tokens
-from secondlook.models.probe_store import Probe
-from secondlook.settings import ModelSettings, Settings
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import Asker, Models
+from secondlook.models.chat import (
+    ChatRequest,
+    ChatResult,
+    Message,
+    approximate_prompt,
+    approximate_tokens,
+)
+from secondlook.models.journal import Journal, MemoryJournal
+from secondlook.models.prices import Caps
+from secondlook.models.probe import Probe
+from secondlook.settings.sections import ModelSettings, Settings
+
+if TYPE_CHECKING:
+    from secondlook.models.specs import ModelSpec
 
 Said = str | ChatResult | Iterator[str]
 Function = Callable[[ChatRequest], Said | Awaitable[Said]]

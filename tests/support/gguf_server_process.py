@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from secondlook.models.gguf.header import read_header
+from secondlook.models.gguf import read_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

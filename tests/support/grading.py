@@ -6,20 +6,20 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from secondlook.models import Models
-from secondlook.models.probe_store import GradingFigures
-from secondlook.nodes.grading.labelled import passages_identity
-from secondlook.settings import ModelSettings, Settings
-from secondlook.state import Found, unread
+from secondlook.models.calls import Models
+from secondlook.models.probe import GradingFigures
+from secondlook.nodes.state import Found, unread
+from secondlook.roles.verdicts import passages_identity
+from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.engine import context_of, settings_of
 from tests.support.function_model import no_pause, probe_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
-    from secondlook.models.probe_store import Probe
+    from secondlook.models.chat import ChatRequest
+    from secondlook.models.probe import Probe
+    from secondlook.nodes.context import Context
     from secondlook.passage import Passage
     from tests.support.function_model import FunctionModel
 

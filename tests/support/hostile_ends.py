@@ -9,7 +9,7 @@ from secondlook.answer import Answer, Status, StopReason
 from secondlook.nodes.finish import FAILED
 
 if TYPE_CHECKING:
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 
 class Bounds(Protocol):

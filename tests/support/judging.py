@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from secondlook.sandbox import Figure, Frame, Outcome
+from secondlook.sandbox.port import Figure, Frame, Outcome
 from secondlook.tables.table import ColumnProfile, TableProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox import Plain
-    from secondlook.state.analysis import RequirementsData, ResolvedData
+    from secondlook.nodes.state import RequirementsData, ResolvedData
+    from secondlook.sandbox.port import Plain
 
 ROWS = 1309
 

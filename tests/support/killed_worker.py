@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from secondlook.app import Secondlook
+    from secondlook.engine.secondlook import Secondlook
     from secondlook.events import Event
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
 
 def main() -> None:
@@ -42,11 +42,11 @@ def preload() -> None:
     """What starts no thread, for a fork has none but its own; not lance, which forbids it."""
     from importlib import import_module
 
-    names = "duckdb", "langchain_openai", "onnxruntime", "secondlook.app", "httpcore", "psycopg"
+    names = "duckdb", "langchain_openai", "onnxruntime", "secondlook.engine", "httpcore", "psycopg"
     for name in names:
         import_module(name)
     from secondlook.graphs.registry import WORKFLOWS
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
     for workflow in WORKFLOWS.values():
         workflow.build(Settings()).compile()
@@ -66,8 +66,8 @@ def work(job: dict[str, Any]) -> None:
 
 
 async def answer_all(job: dict[str, Any], told: Any) -> None:
-    from secondlook.library import Library
-    from secondlook.settings import Settings
+    from secondlook.library.library import Library
+    from secondlook.settings.sections import Settings
 
     usual = Settings.model_validate(job["runs"][0]["settings"])
     with Library.open(settings=usual, create=False) as library:
@@ -76,9 +76,9 @@ async def answer_all(job: dict[str, Any], told: Any) -> None:
 
 
 async def answer(library: Library, run: dict[str, Any], tell: Any, job: dict[str, Any]) -> None:
-    from secondlook.app import Secondlook
+    from secondlook.engine.secondlook import Secondlook
     from secondlook.errors import RunStopped
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
     engine = Secondlook(library, settings=Settings.model_validate(run["settings"]))
     if job["drains"]:

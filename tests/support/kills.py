@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from secondlook.engine.record import RunStore
 from secondlook.errors import RunMissing
-from secondlook.memory.runs import RunStore
 from tests.support.unprivileged import environment
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
     from tests.support.chat_server import ChatServer
 
 ROOT = Path(__file__).parents[2]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from secondlook.models import ChatRequest, ChatResult, Message
+from secondlook.models.chat import ChatRequest, ChatResult, Message
 from secondlook.models.langchain import LangChainChat
 from secondlook.models.specs import parse_spec
-from secondlook.settings import ModelSettings
+from secondlook.settings.sections import ModelSettings
 from tests.support.chat_server import ChatServer, Said
 
 if TYPE_CHECKING:

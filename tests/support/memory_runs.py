@@ -17,13 +17,13 @@ from secondlook.answer import (
     Trouble,
     Usage,
 )
-from secondlook.memory.journal import JournalEntry
-from secondlook.memory.sqlite import SqliteDatabase
+from secondlook.models.journal import JournalEntry
+from secondlook.store.database import SqliteDatabase
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from secondlook.memory.runs import RunStore
+    from secondlook.engine.record import RunStore
 
 CREATED = "2026-11-15T09:30:00Z"
 

@@ -36,7 +36,7 @@ class Desk:
         self._capsys = capsys
         self._app = typer.Typer(rich_markup_mode=None)
         models_module.register(self._app)
-        doctor_module.register(self._app)
+        doctor_module.register_doctor(self._app)
 
     def run(self, *arguments: str) -> Result:
         code: Any = self._app(list(arguments), standalone_mode=False)

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.runtime import Runtime
 
-from secondlook.nodes.ask_part import ask_part
-from secondlook.nodes.combine import combine
+from secondlook.nodes.combine import answer_parts, combine
 from secondlook.nodes.finish import assembled
-from secondlook.nodes.parts.telling import answer_parts
-from secondlook.nodes.split import split
+from secondlook.nodes.split import ask_part, split
 from tests.support.engine import WordShelf, passages_of, state_of
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.context import Context
-    from secondlook.state import Finishing
+    from secondlook.nodes.context import Context
+    from secondlook.nodes.state import Finishing
 
 LIVES = (
     ("vane", "Ada Vane was born in 1981 in Hull. She sings."),

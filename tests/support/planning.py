@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any, cast
 from langgraph.runtime import Runtime
 
 from secondlook.answer import Step
-from secondlook.nodes.plan import plan
-from secondlook.nodes.replan import replan
-from secondlook.state import pending
+from secondlook.nodes.plan import plan, replan
+from secondlook.nodes.state import pending
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
-    from secondlook.state import Sentence, StepData
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Context
+    from secondlook.nodes.state import Sentence, StepData
 
 STORM = (
     "During a storm Captain Brandt tied the Marisol to a private pier and the waves broke the "

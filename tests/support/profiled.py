@@ -11,10 +11,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from secondlook.tables.profiling.tasks import profile
+from secondlook.tables.profile import profile
 from secondlook.tables.table import Column, ColumnType, Table, TableProfile
 from secondlook.tables.worker import Worker
-from secondlook.tables.worker_tasks import find
+from secondlook.tables.worker_process import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Answer, Citation, Claim, Confidence, Usage
-from secondlook.api.libraries import Libraries
 from secondlook.events import Answered, NodeFinished, NodeStarted, Redrafted, RunStarted, Token
-from secondlook.library import Library, samples_folder
+from secondlook.library.library import Library, samples_folder
+from secondlook.server.libraries import Libraries
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
     from secondlook.events import Event
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 SALES = "region,price,units\n" + "".join(
     f"{region},{10 + at}.5,{at + 1}\n" for at, region in enumerate(["North", "South", "East"] * 20)

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.answer import Answer
-from secondlook.app import Secondlook
-from secondlook.graphs.research import build
-from secondlook.graphs.research_bounds import most_visits
-from secondlook.graphs.research_steps import Steps
-from secondlook.models import Models
+from secondlook.engine.secondlook import Secondlook
+from secondlook.graphs.research import Steps, build, most_visits
+from secondlook.models.calls import Models
 from secondlook.retrieval.index.port import EVERYTHING
 from secondlook.settings import load
 from secondlook.verify import examine
@@ -24,13 +22,13 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Sequence
 
-    from secondlook.memory.answers import AnswerMemory
-    from secondlook.memory.ledger import Caps
+    from secondlook.models.prices import Caps
     from secondlook.passage import Hit, Passage
     from secondlook.reading.port import Reading
     from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import SearchOptions
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
+    from secondlook.store.answers import AnswerMemory
     from secondlook.verify.report import Problem
     from tests.support.function_model import FunctionModel
 

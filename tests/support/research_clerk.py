@@ -13,7 +13,7 @@ from tests.support.research_world import MATTERS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
     from tests.support.research_world import Matter
 
 SPEC: Final = "ollama:clerk"

@@ -10,10 +10,10 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from secondlook.app import Secondlook
+from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import RunError
-from secondlook.memory.answers import AnswerMemory
-from secondlook.models import Models
+from secondlook.models.calls import Models
+from secondlook.store.answers import AnswerMemory
 from tests.support.corrective_hostile import MOODS, REPLIES, Case, WildShelf
 from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
 from tests.support.function_model import FunctionModel, no_pause
@@ -40,10 +40,10 @@ from tests.support.research_world import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
     from secondlook.passage import Hit
     from secondlook.retrieval.index.port import Filter
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 QUESTIONS = (
     asked(BARGE, OPTIONS),

@@ -19,7 +19,7 @@ from secondlook.answer import (
     Screening,
     SeenPassage,
 )
-from secondlook.nodes.choosing import choice_text, step_heading
+from secondlook.nodes.options import choice_text, step_heading
 from tests.support.choosing import OPTIONS, RIGHT, STEM
 
 SAID = (

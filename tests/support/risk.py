@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from secondlook.reading.calibration import (
-    Calibration,
-    Logistic,
-    RiskRow,
-    RiskTable,
-    save_calibration,
-)
+from secondlook.reading.calibration import Calibration, save_calibration
+from secondlook.reading.logistic import Logistic
+from secondlook.reading.risk import RiskRow, RiskTable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,23 +11,22 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from secondlook.tables.asking import queries, values_of
-from secondlook.tables.asking.port import Wanted
-from secondlook.tables.asking.rows import read
-from secondlook.tables.computing.running import run_query
-from secondlook.tables.profiling.tasks import profile
+from secondlook.tables import formats as task
+from secondlook.tables.compute import run_query
+from secondlook.tables.profile import profile
 from secondlook.tables.query import Filter, Query
-from secondlook.tables.reading import task
-from secondlook.tables.resolving.port import AskedTable
+from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import Column, Table, TableProfile
+from secondlook.tables.understand.readings import Wanted, queries, values_of
+from secondlook.tables.understand.rows import read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic import JsonValue
 
-    from secondlook.tables.asking.port import Reading
     from secondlook.tables.query import Computed
+    from secondlook.tables.understand.readings import Reading
 
 MEDALS = """Rank|Nation|Gold|Silver|Bronze|Total
 1|Norway|11|5|10|26

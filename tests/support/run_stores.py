@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from secondlook.memory.place import Place
-from secondlook.settings import RunSettings, StoreAddress
+from secondlook.settings.sections import RunSettings, StoreAddress
+from secondlook.store.database import Place
 
 if TYPE_CHECKING:
     from pathlib import Path

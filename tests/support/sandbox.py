@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from secondlook.sandbox import Supplied, available
+from secondlook.sandbox import available
+from secondlook.sandbox.port import Supplied
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from fastapi.testclient import TestClient
 
-from secondlook.api.server import create_app
-from secondlook.api.serving import Server
-from secondlook.settings import Settings
+from secondlook.server.app import Server, create_app
+from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from secondlook.api.libraries import Libraries
+    from secondlook.server.libraries import Libraries
 
 BASE = "http://127.0.0.1:8765"
 

@@ -11,18 +11,19 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from secondlook.tables.asking import queries, understand, values_of, wanted_of
-from secondlook.tables.computing.running import run_query
-from secondlook.tables.profiling.tasks import profile
-from secondlook.tables.reading import table_from_frame
-from secondlook.tables.resolving.port import AskedTable
+from secondlook.tables.compute import run_query
+from secondlook.tables.profile import profile
+from secondlook.tables.read import table_from_frame
+from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import TableProfile
+from secondlook.tables.understand.interpreter import understand
+from secondlook.tables.understand.readings import queries, values_of, wanted_of
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from secondlook.tables.asking import Understanding
     from secondlook.tables.query import Computed, Query
+    from secondlook.tables.understand.interpreter import Understanding
 
 ROWS = 300
 

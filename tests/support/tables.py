@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow.parquet
 
-from secondlook.tables.reading import task
+from secondlook.tables import formats as task
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secondlook.sandbox import Failure, Outcome
+from secondlook.sandbox.port import Failure, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox import Limits, Supplied, Variation
+    from secondlook.sandbox.port import Limits, Supplied, Variation
 
 _RUN = """
 import json, os, sys

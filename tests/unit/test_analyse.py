@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.errors import UsageError
-from secondlook.retrieval import analyse
-from secondlook.retrieval.analyse import LANGUAGES, language_name, query_terms, terms
-from secondlook.retrieval.stopwords import STOP_WORDS
+from secondlook.retrieval import terms as analyse
+from secondlook.retrieval.terms import LANGUAGES, STOP_WORDS, language_name, query_terms, terms
 
 
 def finds(query: str, passage: str, language: str = "english") -> bool:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from secondlook.nodes.analysing import confidence as module
-from secondlook.nodes.analysing.confidence import confidence, shipped, signals
-from secondlook.nodes.coding.varying import CHANGED, SHUFFLED
-from secondlook.nodes.judging.agreement import AGREEMENT
-from secondlook.reading.calibration.logistic import Logistic
+from secondlook.nodes.judge import result as module
+from secondlook.nodes.judge.agreement import AGREEMENT
+from secondlook.nodes.judge.result import CHANGED, SHUFFLED, confidence, shipped, signals
+from secondlook.reading.logistic import Logistic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from secondlook.context import Context
-    from secondlook.state import Analysed
+    from secondlook.nodes.context import Context
+    from secondlook.nodes.state import Analysed
 
 READ = {"family": "lookups", "doubt": 0.25, "answer": "value"}
 

@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.nodes.align import align
-from secondlook.nodes.explain_result import explain_result
-from secondlook.nodes.lay_out import lay_out
-from secondlook.nodes.limit import limit
-from secondlook.nodes.look import look
-from secondlook.nodes.remediate import remediate
-from secondlook.nodes.require import require
+from secondlook.nodes.desk import lay_out, look
+from secondlook.nodes.explain import explain_result
+from secondlook.nodes.judge.result import remediate
+from secondlook.nodes.requirements import align, limit, require
 from secondlook.nodes.understand import understand
 from tests.support.analyst import CUSTOMERS, Kept, Script, desk_of
 from tests.support.engine import context_of, settings_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
+    from secondlook.nodes.context import Context
 
 QUESTION = "What's the average customer age?"
 FEW = {"few": {"a": [1.0, 2.0], "b": ["x", "y"]}}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from secondlook.app import tables as app_tables
-from secondlook.app.tables import check_tables, handed_to, take_over, workflow_for
+from secondlook.engine import run as app_tables
+from secondlook.engine.run import check_tables, handed_to, take_over, workflow_for
 from secondlook.errors import ExtractionError, SecondlookError, UsageError
-from secondlook.memory.handed_tables import tables_folder
-from secondlook.settings import RunSettings
+from secondlook.settings.sections import RunSettings
+from secondlook.store.tables import tables_folder
 from secondlook.tables.worker import Worker
 from tests.support.engine import settings_of
 from tests.support.workbooks import write_workbook
@@ -83,12 +83,12 @@ def test_a_run_without_tables(runs: RunSettings) -> None:
 def test_the_same_file_is_read_once(
     runs: RunSettings, worker: Worker, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from secondlook.tables.profiling import cached_profile
+    from secondlook.tables.desk import cached_profile
 
     first = take_over({"sales": sales}, run="r1", runs=runs, worker=worker)
     [(table, file)] = first.entries
     profile = cached_profile(first.folder, worker, table, file)
-    monkeypatch.setattr("secondlook.tables.reading.read_tables", None)
+    monkeypatch.setattr("secondlook.tables.read.read_tables", None)
     moved = sales.rename(sales.with_name("other name.csv"))
     second = take_over({"turnover": moved}, run="r2", runs=runs, worker=worker)
     shutil.rmtree(first.folder)
@@ -96,7 +96,7 @@ def test_the_same_file_is_read_once(
     assert (again.id, again.name, again.title) == (table.id, "turnover", "other name.csv")
     assert again.path == str(moved)
     assert shared.is_file()
-    monkeypatch.setattr("secondlook.tables.profiling.cache.profile_table", None)
+    monkeypatch.setattr("secondlook.tables.desk.profile_table", None)
     assert cached_profile(second.folder, worker, again, shared) == profile
 
 

@@ -6,11 +6,21 @@ import json
 
 import pytest
 
-from secondlook.tables.asking import Reading, Wanted, reading_data, reading_from, values_of
-from secondlook.tables.asking.answering import formatted
-from secondlook.tables.asking.port import Bound, Case, Operation, Output, Resolved
-from secondlook.tables.asking.understanding import understand
 from secondlook.tables.query import Computed, Key, Measure, Query
+from secondlook.tables.resolver import Resolved
+from secondlook.tables.understand.interpreter import understand
+from secondlook.tables.understand.readings import (
+    Bound,
+    Case,
+    Operation,
+    Output,
+    Reading,
+    Wanted,
+    formatted,
+    reading_data,
+    reading_from,
+    values_of,
+)
 from tests.support.shop import shop
 
 COUNT = Query(table="t", measures=(Measure(name="n", statistic="count"),))

@@ -11,7 +11,7 @@ import pytest
 from tests.support.shop import asked_table, orders, read, value, values
 
 if TYPE_CHECKING:
-    from secondlook.tables.asking import AskedTable
+    from secondlook.tables.resolver import AskedTable
 
 
 @cache

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from secondlook.tables.asking.filters import condition_sets, conditions
-from secondlook.tables.asking.rows import parse
 from secondlook.tables.query import AnyOf, Filter
+from secondlook.tables.understand.filters import condition_sets, conditions
+from secondlook.tables.understand.rows import parse
 from tests.support.row_tables import FILMS, GAMES, MEDALS, ORDERS, table_of
 
 DATES = """Event|Opened

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import TableError
-from secondlook.tables.asking import queries, values_of
-from secondlook.tables.asking.port import Wanted
-from secondlook.tables.asking.rows import read
+from secondlook.tables.understand.readings import Wanted, queries, values_of
+from secondlook.tables.understand.rows import read
 from tests.support.row_tables import (
     FILMS,
     GAMES,

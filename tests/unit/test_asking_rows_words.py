@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.tables.asking.rows_columns import header_words
-from secondlook.tables.asking.rows_index import index
-from secondlook.tables.asking.rows_ranking import score, shares, weights
-from secondlook.tables.asking.rows_words import is_year, number, stem, tokens
+from secondlook.tables.understand.drafts import score, shares, weights
+from secondlook.tables.understand.sentence import header_words, index, is_year, number, stem, tokens
 from tests.support.row_tables import FILMS, GAMES, MEDALS, ORDERS, table_of
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from secondlook.tables.asking import wanted_of
-from secondlook.tables.asking.rules import alpha, cases_in, p_cases, polar
-from secondlook.tables.asking.wanted import parts
+from secondlook.tables.understand.lexicon import alpha, cases_in, p_cases, polar
+from secondlook.tables.understand.readings import parts, wanted_of
 from tests.support.shop import orders, read, value, values
 
 FORM = """What is the mean and the spread of units?

@@ -17,10 +17,10 @@ from secondlook.answer import (
     Research,
     ResearchStep,
 )
-from secondlook.nodes.both_kinds import shifted, together, unanswered
-from secondlook.state import CallData
-from secondlook.verify.kinds import apart
+from secondlook.nodes.finish_auto import shifted, together, unanswered
+from secondlook.nodes.state import CallData
 from secondlook.verify.report import Report
+from secondlook.verify.wording import apart
 
 EVERYWHERE: Any = {"documents": None, "labels": []}
 

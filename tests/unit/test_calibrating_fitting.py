@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from secondlook.calibrating.fitting import fit
-from secondlook.calibrating.judging import RISKS, equal_bins, judge
-from secondlook.reading.calibration import risk_table
+from secondlook.evaluation.confidence import RISKS, equal_bins, fit, judge
+from secondlook.reading.risk import risk_table
 from tests.support.calibrating import outcomes, shipped
 
 NOTHING = dict.fromkeys(RISKS)

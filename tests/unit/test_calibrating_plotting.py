@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.calibrating.fitting import fit
-from secondlook.calibrating.plotting import HEIGHT, as_text, check_picture, draw
-from secondlook.calibrating.report import CalibrationReport
 from secondlook.errors import UsageError
+from secondlook.evaluation.calibration import HEIGHT, as_text, check_picture, draw
+from secondlook.evaluation.confidence import CalibrationReport, fit
 from secondlook.evaluation.report import plots
 from tests.support.calibrating import outcomes, shipped
 

@@ -6,10 +6,16 @@ from random import Random
 
 import pytest
 
-from secondlook.calibrating.asking import question_about
-from secondlook.calibrating.pieces import askable, pieces
-from secondlook.calibrating.statements import Statement, stands_alone, statements
-from secondlook.calibrating.swapping import Stock, swapped
+from secondlook.evaluation.generated_questions import (
+    Statement,
+    Stock,
+    askable,
+    pieces,
+    question_about,
+    stands_alone,
+    statements,
+    swapped,
+)
 
 
 class Never(Random):

@@ -12,13 +12,13 @@ import pytest
 from secondlook.reading.calibration import (
     CalibrationError,
     CalibrationMismatch,
-    Logistic,
     calibration_data,
     load_calibration,
     read_calibration,
-    risk_table,
     save_calibration,
 )
+from secondlook.reading.logistic import Logistic
+from secondlook.reading.risk import risk_table
 from tests.support.engine import CALIBRATED as READER
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from secondlook.errors import UsageError
-from secondlook.reading.calibration import Logistic, Outcome, cross_fitted, fit_logistic
+from secondlook.reading.logistic import Logistic, Outcome, cross_fitted, fit_logistic
 
 TRUTH = Logistic(bias=-0.5, weights={"a": 1.5, "b": -0.3})
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from secondlook.errors import UsageError
-from secondlook.reading.calibration import RiskRow, RiskTable, check_share, risk_table
-from secondlook.reading.calibration.risk import binomial_tail
+from secondlook.reading.risk import RiskRow, RiskTable, binomial_tail, check_share, risk_table
 
 WORST = 0.6
 """Answers with probability 0 of the planted world are wrong so often, those with 1 never."""

@@ -12,17 +12,14 @@ import pytest
 
 from secondlook.answer import Analysis, AnalysisFigure, Answer, ResultTable
 from secondlook.errors import UsageError
-from secondlook.export.analysis_files import chart_bytes, write_charts, write_table
-from secondlook.export.chart_page import in_script
-from secondlook.nodes.analysing.computing import computed_outcome
-from secondlook.nodes.charting import polished
-from secondlook.nodes.charting.manners import OKABE_ITO
-from secondlook.nodes.explain_result import short_form, told_by_code
-from secondlook.sandbox import Outcome
-from secondlook.tables.asking import understand
-from secondlook.tables.asking.charts import bin_edges
-from secondlook.tables.resolving import AskedTable
+from secondlook.export.charts import chart_bytes, in_script, write_charts, write_table
+from secondlook.nodes.compute import OKABE_ITO, computed_outcome, polished
+from secondlook.nodes.explain import short_form, told_by_code
+from secondlook.sandbox.port import Outcome
+from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import ColumnProfile
+from secondlook.tables.understand.charts import bin_edges
+from secondlook.tables.understand.interpreter import understand
 from tests.support.analyst import desk_of
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import ModelUnavailable
 from secondlook.nodes.answer import answer, answer_anew, answer_strictly
-from secondlook.nodes.check_grounded import check_grounded
+from secondlook.nodes.check import check_grounded
 from tests.support.checking import DEEPEST, INVENTED, asked, blocks, draft, found, visit
 from tests.support.engine import context_of, settings_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Context
 
 
 def _evidence_number(request: ChatRequest) -> int:

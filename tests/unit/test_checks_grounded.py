@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.check_grounded import check_grounded
-from secondlook.nodes.checking.attempts import hotter, may_search_again
-from secondlook.nodes.checking.forms import Verdicts
-from secondlook.nodes.checking.grounded import share_grounded
+from secondlook.nodes.check import check_grounded, share_grounded
+from secondlook.nodes.limits import hotter, may_search_again
+from secondlook.roles.verdicts import Verdicts
 from tests.support.checking import (
     DEEPEST,
     INVENTED,
@@ -29,9 +28,9 @@ from tests.support.engine import WordShelf, context_of, settings_of, words
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
-    from secondlook.state import DraftData, Search
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Context
+    from secondlook.nodes.state import DraftData, Search
 
 RIGHT = sentence("The deepest berth is berth 4, with 7.8 metres.", cited("survey.0", DEEPEST))
 WRONG = sentence("Berth 2 is deeper.", cited("survey.1"), support=0.1, supported=False)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.check_useful import check_useful
-from secondlook.nodes.checking.useful import shipped_head
+from secondlook.nodes.check import check_useful, shipped_head
 from secondlook.reading.port import Reading
 from tests.support.checking import (
     DEEPEST,
@@ -28,8 +27,8 @@ from tests.support.engine import CALIBRATED, WordShelf, context_of, settings_of,
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Context
 
 HEAD = shipped_head()
 USEFUL = draft(sentence(DEEPEST, cited("survey.0", DEEPEST)))

@@ -12,10 +12,9 @@ from langgraph.runtime import Runtime
 
 from secondlook.answer import Citation
 from secondlook.errors import ModelUnavailable
-from secondlook.memory.ledger import Caps
-from secondlook.nodes.choose import choose
-from secondlook.nodes.choosing import choice_of, choice_text, step_heading
-from secondlook.nodes.choosing.by_model import shuffled
+from secondlook.models.prices import Caps
+from secondlook.nodes.choose import choose, shuffled
+from secondlook.nodes.options import choice_of, choice_text, step_heading
 from tests.support.choosing import (
     FOUND,
     OPTIONS,
@@ -35,7 +34,7 @@ from tests.support.engine import WordShelf, context_of, settings_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
     from tests.support.function_model import FunctionModel
 
 CHANNELS: dict[str, Any] = {

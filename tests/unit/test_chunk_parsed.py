@@ -6,12 +6,10 @@ import re
 
 import pytest
 
-from secondlook.library import samples_folder
-from secondlook.retrieval.chunk import chunk
+from secondlook.library.library import samples_folder
+from secondlook.retrieval.chunk import LINE_KINDS, chunk
 from secondlook.retrieval.outline import UNIT_KINDS
-from secondlook.retrieval.parse.extract import extract_bytes
-from secondlook.retrieval.parse.registry import PARSERS
-from secondlook.retrieval.structure import LINE_KINDS
+from secondlook.retrieval.parse.extract import PARSERS, extract_bytes
 from tests.support import files
 
 _WORD = re.compile(r"\w+|[^\w\s]")

@@ -14,14 +14,14 @@ from langgraph.runtime import Runtime
 
 from benchmarks.classify import Labelled, Told, by_group, by_rules, labelled, rates
 from secondlook.errors import ModelUnavailable
-from secondlook.memory.ledger import Caps
-from secondlook.nodes.classify import classify
-from secondlook.nodes.classifying import classified
+from secondlook.models.prices import Caps
+from secondlook.nodes.plan import classify
+from secondlook.roles.route import classified
 from tests.support.engine import context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 BY_MODEL = settings_of(research={"classifier": "llm"})
 CHOICES = {"A": "the zebra crossing", "B": "the quokka enclosure", "C": "the narwhal pool"}

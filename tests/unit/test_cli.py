@@ -14,11 +14,11 @@ import pytest
 from rich.text import Text
 
 from secondlook import __version__
-from secondlook.cli import documents as documents_module
+from secondlook.cli import library as documents_module
+from secondlook.cli.forms import Snippet
 from secondlook.cli.main import main
-from secondlook.cli.snippet import Snippet
 from secondlook.errors import LibraryBusy
-from secondlook.library.labels import RESERVED
+from secondlook.library.catalog import RESERVED
 from secondlook.library.report import FailedFile, Progress
 from secondlook.settings import ENV_NAMES
 from tests.support.fake_library import FakeLibrary, Shelf
@@ -61,7 +61,9 @@ def desk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Desk:
     shelf = Shelf()
-    monkeypatch.setattr("secondlook.library.Library", type("L", (FakeLibrary,), {"shelf": shelf}))
+    monkeypatch.setattr(
+        "secondlook.library.library.Library", type("L", (FakeLibrary,), {"shelf": shelf})
+    )
     monkeypatch.setattr("secondlook.settings.user_file", lambda: tmp_path / "none" / "config.toml")
     for name in (*ENV_NAMES, "SECONDLOOK_DEBUG", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
@@ -131,7 +133,7 @@ def test_version(desk: Desk) -> None:
 
 
 def test_version_names_what_is_missing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.cli.config._PARTS_THAT_MATTER", ("no-such-part",))
+    monkeypatch.setattr("secondlook.cli.doctor._PARTS_THAT_MATTER", ("no-such-part",))
     assert "no-such-part        not installed" in desk.run("version").out
 
 
@@ -356,7 +358,7 @@ def test_search_marks_words_in_the_language_of_the_library(
         seen.append(language)
         return Snippet(text, ())
 
-    monkeypatch.setattr("secondlook.cli.snippet.snippet", snippet)
+    monkeypatch.setattr("secondlook.cli.forms.snippet", snippet)
     assert desk.run("search", "bienen").code == 0
     assert seen == ["german"]
 
@@ -709,7 +711,7 @@ def test_a_demo_that_is_interrupted_asks_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sample = desk.write("sample.md", "the deepest berth")
-    monkeypatch.setattr("secondlook.library.samples_folder", lambda: Path(sample))
+    monkeypatch.setattr("secondlook.library.library.samples_folder", lambda: Path(sample))
     desk.shelf.interrupt = True
     result = desk.run("demo")
     assert result.code == 130

@@ -8,8 +8,8 @@ import pytest
 
 from secondlook.answer import Answer, Confidence, Scalar, Trouble, Usage
 from secondlook.cli.answers import footer, print_answer
-from secondlook.cli.call import Call
-from secondlook.cli.watching import watched
+from secondlook.cli.command import Call
+from secondlook.cli.progress import run_watched as watched
 from secondlook.events import NodeFinished, NodeStarted
 from tests.support.memory_runs import full_answer
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from secondlook.cli.ask import load_for_asking
-from secondlook.cli.budget import budget_of
-from secondlook.cli.call import Call
+from secondlook.cli.ask import budget_of, load_for_asking
+from secondlook.cli.command import Call
 from secondlook.cli.main import app
 
 if TYPE_CHECKING:
-    from secondlook.settings import BudgetSettings
+    from secondlook.settings.sections import BudgetSettings
 
 
 def loaded(**given: float | None) -> BudgetSettings:

@@ -12,10 +12,12 @@ from rich.console import Console
 
 from secondlook import events
 from secondlook.answer import Answer, AnswerPart, Claim, Computation, Operand, SeenPassage
-from secondlook.cli import answers, runs, watching
+from secondlook.cli import answers, runs
+from secondlook.cli import progress as watching
 from secondlook.cli.answers import print_answer
-from secondlook.cli.call import Call
-from secondlook.cli.watching import DOING, watched
+from secondlook.cli.command import Call
+from secondlook.cli.progress import DOING
+from secondlook.cli.progress import run_watched as watched
 from secondlook.events import EVENT, NodeFinished, NodeStarted, PassagesFound, Redrafted, Token
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.settings import load

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.ask import load_for_asking, tell_what_has_no_effect
-from secondlook.cli.call import Call
+from secondlook.cli.command import Call
 from secondlook.errors import SettingsError
 from tests.support.engine import settings_of
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.cli import command as terminal
 from secondlook.cli import progress as module
-from secondlook.cli import terminal
-from secondlook.cli.call import Call
-from secondlook.cli.failure import guard
-from secondlook.cli.progress import describe, lines, shown_progress
-from secondlook.cli.upkeep import size
+from secondlook.cli.command import Call, guard
+from secondlook.cli.library import size
+from secondlook.cli.progress import adding_lines as lines
+from secondlook.cli.progress import describe, shown_progress
 from secondlook.library.report import Progress
 
 if TYPE_CHECKING:

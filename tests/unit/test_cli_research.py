@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.answer import Answer, Screening, SeenPassage, Trouble
-from secondlook.cli.answers import print_answer
+from secondlook.cli.answers import print_answer, step_line
 from secondlook.cli.ask import preset_of
-from secondlook.cli.research import step_line
 from secondlook.errors import UsageError
 from tests.support.researched import (
     RECALLED,

@@ -13,8 +13,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.coding.flow import Flow
-from secondlook.nodes.coding.guard import check
+from secondlook.nodes.code.flow import Flow
+from secondlook.nodes.code.guard import check
 from tests.support.coding_snippets import HONEST, TITANIC
 
 NAMES = ("a", "b", "c", "d")

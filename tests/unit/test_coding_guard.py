@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.nodes.coding.guard import check
+from secondlook.nodes.code.guard import check
 from tests.support.coding_snippets import (
     CHEATS,
     CHEATS_WITH_TWO,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.nodes.coding.mending import with_real_names
+from secondlook.nodes.code.write import with_real_names
 
 TABLES = {"calls": ["num. calls abandoned ", "Balance", "Limit", "größe (cm)", "a b", "a_b"]}
 

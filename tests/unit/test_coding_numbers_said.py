@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.coding.numbers_said import says_a_number_of, stray_numbers, values_of
+from secondlook.nodes.explain import says_a_number_of, stray_numbers, values_of
 from tests.support.judging import frame, of_frame, outcome
 
 STANDS: list[tuple[str, list[Any]]] = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.coding.parsing import is_python, parsed
-from secondlook.nodes.coding.reply import code_of
+from secondlook.nodes.code.guard import is_python, parsed
+from secondlook.nodes.code.write import code_of
 
 CODE = 'mean = df["Fare"].mean()\nresult = round(mean, 2)'
 FENCE = "```"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from secondlook.nodes.coding.guard import check
-from secondlook.nodes.coding.nearest import nearest
-from secondlook.nodes.coding.telling import harmless
-from secondlook.nodes.coding.traceback import guidance_for
-from secondlook.sandbox import Failure
+from secondlook.nodes.code.guard import check, nearest
+from secondlook.nodes.code.write import guidance_for
+from secondlook.nodes.desk import harmless_text as harmless
+from secondlook.sandbox.port import Failure
 from secondlook.tables.table import ColumnProfile, TableProfile, ValueCount
 
 CODE = "frame = df\nx = frame['Fair'].mean()\nresult = pd.to_datetime(df['When'])"

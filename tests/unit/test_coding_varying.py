@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from secondlook.nodes.coding.comparing import same
-from secondlook.nodes.coding.varying import CHANGED, SHUFFLED, follows, variations
-from secondlook.sandbox import Outcome, Variation
+from secondlook.nodes.judge.agreement import same
+from secondlook.nodes.judge.result import CHANGED, SHUFFLED, follows, variations
+from secondlook.sandbox.port import Outcome, Variation
 from tests.support.judging import frame, of_frame, outcome, plotly
 
 MEAN = "result = df['Fare'].mean()"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelError
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import ChatResult
-from secondlook.nodes.condense import condense, usable
-from secondlook.nodes.follow_up import leans, names, stand_alone
-from secondlook.nodes.stand_alone import StandAlone, Turn
+from secondlook.models.budget import Ledger
+from secondlook.models.chat import ChatResult
+from secondlook.models.prices import Caps
+from secondlook.nodes.rewrite import condense, usable
+from secondlook.roles.follow_up import StandAlone, Turn, leans, names, stand_alone
 from tests.support.function_model import FunctionModel, asker_of
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 MAYOR = Turn("Who is the mayor?", "Amara Castellan", "The mayor is Amara Castellan.", ("Minutes",))
 BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep.", ("Survey",))

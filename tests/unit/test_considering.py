@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secondlook.nodes.considering.apart import MOST_PARTS, apart, shared_head
-from secondlook.nodes.considering.documents import asks_for_account, from_documents
-from secondlook.nodes.considering.over_tables import BY_CODE, named_column
-from secondlook.nodes.considering.signs import Signs, signs_of
-from secondlook.nodes.considering.summing import summary_scope
+from secondlook.nodes.route import BY_CODE, Signs, named_column, signs_of, summary_scope
+from secondlook.roles.route import MOST_PARTS, apart, asks_for_account, from_documents, shared_head
 from secondlook.settings.workflows import AutoSettings
 from secondlook.tables.table import Column, Table
 from tests.support.auto import TITLES, context, customers

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.nodes.cutting_short import cut_short_by, without_cut
-from secondlook.settings import BudgetSettings
+from secondlook.nodes.limits import cut_short_by, without_cut
+from secondlook.settings.sections import BudgetSettings
 
 if TYPE_CHECKING:
     from secondlook.errors import Cap

@@ -6,9 +6,9 @@ from dataclasses import fields
 
 from secondlook.library.ingest import Pace
 from secondlook.retrieval.chunk import ChunkOptions
-from secondlook.retrieval.parse import ParseLimits
+from secondlook.retrieval.parse.source import ParseLimits
 from secondlook.retrieval.search import SearchOptions
-from secondlook.settings import Settings
+from secondlook.settings.sections import Settings
 
 
 def test_search_defaults_agree() -> None:

@@ -10,8 +10,7 @@ import pytest
 from benchmarks.difficulty import configurations, parsed, resolved, rows_of, stand_alone
 from benchmarks.difficulty_making import Made, made_questions
 from benchmarks.difficulty_table import markdown, verdict
-from secondlook.nodes.follow_up import leans
-from secondlook.nodes.stand_alone import Turn
+from secondlook.roles.follow_up import Turn, leans
 
 TEXTS = [
     "The Orrin is a river in Scotland. It rises in the hills. It is long.",

@@ -12,7 +12,7 @@ import pytest
 
 from secondlook.errors import UsageError
 from secondlook.retrieval.discover import DEFAULT_EXCLUDES, Found, Skipped, discover
-from secondlook.retrieval.parse import ocr
+from secondlook.retrieval.parse import pdf as ocr
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.evaluation import ablation_needs as planning
+from secondlook.evaluation import ablation as planning
 from secondlook.evaluation.ablation import ablate, ablation_plan
 from secondlook.graphs import registry
 from secondlook.graphs.registry import Workflow
-from secondlook.settings import SECTIONS
+from secondlook.settings.sections import SECTIONS
 from tests.support.engine import settings_of
 from tests.support.eval_rows import changed, row, rows
 

@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.answer import Answer, Route, SeenPassage, Step
-from secondlook.evaluation import report, results
-from secondlook.evaluation.caps import MAX_REWRITES, capped_plan, caps, recommended
+from secondlook.evaluation import report
+from secondlook.evaluation import study as results
+from secondlook.evaluation.cache import Saved
 from secondlook.evaluation.comparison import compare
-from secondlook.evaluation.criteria import criteria
-from secondlook.evaluation.kept import Saved
-from secondlook.evaluation.poor_answers import rises_where_poor
-from secondlook.evaluation.queries import attempts, tried, words_kept
+from secondlook.evaluation.hypotheses import (
+    MAX_REWRITES,
+    capped_plan,
+    caps,
+    criteria,
+    recommended,
+    rises_where_poor,
+)
 from secondlook.evaluation.records import Case, Looked, Results, Row, Tried
-from secondlook.evaluation.report import review
+from secondlook.evaluation.report import sheets as review
 from secondlook.evaluation.report.console import tables
 from secondlook.evaluation.report.page import as_html
-from secondlook.evaluation.rowing import RowMaker, Seen
+from secondlook.evaluation.rows import RowMaker, Seen, attempts, tried, words_kept
 from secondlook.events import Answered, PassagesFound
 from secondlook.graphs import registry
 from secondlook.graphs.registry import Workflow

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.datasets import describe, load, sample
+from secondlook.evaluation.datasets import load
+from secondlook.evaluation.datasets.evalset import describe, sample
 from secondlook.evaluation.records import Case
-from secondlook.library import Library
+from secondlook.library.library import Library
 from tests.support.eval_sets import CORPUS, QUERIES, beir_set, lines_set, write_rows
 
 if TYPE_CHECKING:

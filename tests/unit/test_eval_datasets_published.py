@@ -10,11 +10,13 @@ import pytest
 
 from benchmarks.convert import convert_beir, convert_squad
 from secondlook.errors import UsageError
-from secondlook.evaluation.datasets import EvalSet, load
+from secondlook.evaluation.datasets import load
 from tests.support.eval_sets import beir_set, told, write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from secondlook.evaluation.datasets.evalset import EvalSet
 
 QUAY = "The quay was built in 1931. It was lengthened in 1974."
 

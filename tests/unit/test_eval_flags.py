@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.settings import SECTIONS
+from secondlook.settings.sections import SECTIONS
 
 
 def switches() -> set[str]:

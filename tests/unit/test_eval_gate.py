@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.gate import gate
+from secondlook.evaluation.comparison import gate
 from secondlook.evaluation.records import Results
 from tests.support.eval_rows import churned, row, rows
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.evaluation.hypotheses import hypothesis_plan, judge
-from secondlook.settings import Settings
+from secondlook.settings.sections import Settings
 from tests.support.engine import settings_of
 from tests.support.eval_rows import row, rows
 

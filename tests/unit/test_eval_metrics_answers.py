@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from secondlook.answer import Claim
-from secondlook.evaluation.metrics.answers import (
+from secondlook.evaluation.metrics import (
+    METRICS,
     answer_metrics,
     best_window,
     contains,
@@ -20,11 +21,13 @@ from secondlook.evaluation.metrics.answers import (
     f1,
     is_right,
     length_aware_f1,
+    pieces,
     rouge_l,
+    said,
+    shared,
+    tokens,
 )
-from secondlook.evaluation.metrics.catalogue import METRICS
-from secondlook.evaluation.metrics.said import said, sentences
-from secondlook.evaluation.metrics.words import pieces, shared, tokens
+from secondlook.evaluation.metrics import split_sentences as sentences
 from tests.support import squad_definition
 from tests.support.eval_questions import answer, case
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.metrics import METRICS
 from tests.support.eval_questions import of_all, question, row
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"

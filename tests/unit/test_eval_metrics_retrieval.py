@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import coverage_error, ndcg_score, recall_score
 
-from secondlook.evaluation.metrics.catalogue import METRICS
-from secondlook.evaluation.metrics.retrieval import recall, retrieval_metrics
+from secondlook.evaluation.metrics import METRICS, recall, retrieval_metrics
 
 # Names whose order is not that of their ranks, and some that trec_eval could not read.
 DOCUMENTS = st.sampled_from([*"zyxwvutsrqponmlkjihgfedcba", "", "a b\tc", "größe", "\ud800", "\0"])

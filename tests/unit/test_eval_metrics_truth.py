@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secondlook.answer import Claim
-from secondlook.evaluation.metrics import faithfulness as measured
-from secondlook.evaluation.metrics.catalogue import METRICS
-from secondlook.evaluation.metrics.faithfulness import SIMILAR, Faithfulness
-from secondlook.evaluation.metrics.leaks import leaks
-from secondlook.evaluation.metrics.truth import Truth
-from secondlook.prompts import NOT_FOUND, evidence_marks, load, names
+from secondlook.evaluation import faithfulness as measured
+from secondlook.evaluation.faithfulness import SIMILAR, Faithfulness, Truth, leaks
+from secondlook.evaluation.metrics import METRICS
 from secondlook.reading import load_embedder
+from secondlook.roles.prompts import NOT_FOUND, load, names
+from secondlook.roles.prompts.marks import evidence_marks
 from tests.support.eval_questions import answer, case, truth
 
 if TYPE_CHECKING:
@@ -109,8 +108,8 @@ def test_evidence_is_read_no_further_than_needed_and_remembered() -> None:
 )
 @settings(max_examples=100, deadline=None)
 def test_order_and_shortcuts_change_nothing(said: list[str], evidence: list[str]) -> None:
-    from secondlook.evaluation.metrics.said import sentences
-    from secondlook.evaluation.metrics.words import plain_words
+    from secondlook.evaluation.metrics import plain_words
+    from secondlook.evaluation.metrics import split_sentences as sentences
 
     wanted = [one for one in said if plain_words(one)]
     held = [one for text in evidence for one in sentences(text)]

@@ -9,10 +9,10 @@ import pytest
 
 from secondlook import settings as module
 from secondlook.errors import UsageError
-from secondlook.evaluation.ablation import ablate
-from secondlook.evaluation.profile import MARK, write_configuration, write_profile
+from secondlook.evaluation.ablation import MARK, ablate, write_configuration, write_profile
 from secondlook.evaluation.records import Configuration, Results, Summary
-from secondlook.settings import Settings, load, preset_place
+from secondlook.settings import load, preset_place
+from secondlook.settings.sections import Settings
 from tests.support.engine import settings_of
 from tests.support.eval_rows import rows
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.cli.evaluate_progress import lines
-from secondlook.evaluation.running import Progress
+from secondlook.cli.progress import evaluation_lines as lines
+from secondlook.evaluation.runner import Progress
 from secondlook.library.report import Progress as Indexed
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.errors import UsageError
-from secondlook.evaluation import remembering
-from secondlook.evaluation.remembering import SAVED, Memory, RememberingReader, Saved
+from secondlook.evaluation import cache as remembering
+from secondlook.evaluation.cache import SAVED, Memory, RememberingReader, Saved
 from secondlook.reading.port import Reading, glimpse
 
 if TYPE_CHECKING:

@@ -16,9 +16,11 @@ import pytest
 from secondlook.errors import UsageError
 from secondlook.evaluation import report
 from secondlook.evaluation.records import Estimate, Problem, Results, Row
-from secondlook.evaluation.report import page, sheet
-from secondlook.evaluation.report.plots import canvas
-from secondlook.evaluation.report.tables import figures, run, studies
+from secondlook.evaluation.report import canvas, page
+from secondlook.evaluation.report import sheets as sheet
+from secondlook.evaluation.report import tables as figures
+from secondlook.evaluation.report import tables as run
+from secondlook.evaluation.report import tables as studies
 from tests.support.eval_results import CONFIGURATIONS, make_results
 
 if TYPE_CHECKING:
@@ -228,7 +230,7 @@ def test_little_or_nothing_still_makes_a_page(empty: Results, tmp_path: Path) ->
 
 
 def test_the_sheet_has_a_line_per_row_and_a_column_per_metric(results: Results) -> None:
-    lines = list(csv.DictReader(io.StringIO(sheet.as_csv(results.rows).decode(), newline="")))
+    lines = list(csv.DictReader(io.StringIO(sheet.results_csv(results.rows).decode(), newline="")))
     assert len(lines) == len(results.rows)
     first, row = lines[0], results.rows[0]
     assert first["configuration"] == row.configuration
@@ -246,7 +248,7 @@ def test_the_sheet_has_a_line_per_row_and_a_column_per_metric(results: Results) 
 
 def test_repeats_keep_their_own_figures() -> None:
     rows = make_results(questions=12, repeats=2).rows
-    lines = list(csv.DictReader(io.StringIO(sheet.as_csv(rows).decode(), newline="")))
+    lines = list(csv.DictReader(io.StringIO(sheet.results_csv(rows).decode(), newline="")))
     told = [line["f1"] for line in lines]
     assert told == [str(row.metrics["f1"]) if "f1" in row.metrics else "" for row in rows]
 
@@ -256,7 +258,7 @@ def test_no_text_is_taken_for_a_formula(results: Results, text: str) -> None:
     row = results.rows[0].model_copy(
         update={"question": text, "short": text, "case": text, "expected": (text, "b")}
     )
-    (line,) = csv.DictReader(io.StringIO(sheet.as_csv([row]).decode(), newline=""))
+    (line,) = csv.DictReader(io.StringIO(sheet.results_csv([row]).decode(), newline=""))
     for column in ("question", "short", "case", "expected"):
         assert line[column].startswith("'"), column
         assert line[column].removeprefix("'").startswith(text)
@@ -264,13 +266,13 @@ def test_no_text_is_taken_for_a_formula(results: Results, text: str) -> None:
 
 def test_numbers_below_zero_stay_numbers(results: Results) -> None:
     row = results.rows[-1].model_copy(update={"trigger": -3.25, "metrics": {"odd": -0.5}})
-    (line,) = csv.DictReader(io.StringIO(sheet.as_csv([row]).decode(), newline=""))
+    (line,) = csv.DictReader(io.StringIO(sheet.results_csv([row]).decode(), newline=""))
     assert (line["trigger"], line["odd"]) == ("-3.25", "-0.5")
 
 
 def test_a_figure_that_is_no_number_leaves_its_cell_empty(results: Results) -> None:
     row = results.rows[0].model_copy(update={"seconds": float("nan"), "cost": None})
-    (line,) = csv.DictReader(io.StringIO(sheet.as_csv([row]).decode(), newline=""))
+    (line,) = csv.DictReader(io.StringIO(sheet.results_csv([row]).decode(), newline=""))
     assert (line["seconds"], line["cost"]) == ("", "")
 
 
@@ -330,7 +332,7 @@ def test_long_texts_are_cut_in_the_page_and_whole_in_the_sheet(results: Results)
     rows = tuple(row.model_copy(update={"short": "word " * 500}) for row in results.rows)
     long = results.model_copy(update={"rows": rows})
     assert "word " * 100 not in page.as_html(long, ()).decode()
-    assert "word " * 500 in sheet.as_csv(rows).decode()
+    assert "word " * 500 in sheet.results_csv(rows).decode()
 
 
 def test_the_rows_of_the_maker_are_consistent(results: Results) -> None:

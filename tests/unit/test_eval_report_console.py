@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.records import Estimate, Results, Row
 from secondlook.evaluation.report import console, numbers
 from tests.support.eval_results import make_results

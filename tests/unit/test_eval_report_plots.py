@@ -12,12 +12,16 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from secondlook.evaluation.behaviour import rerank_scores
 from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Estimate, Results, SweepPoint
-from secondlook.evaluation.report import picking, plots
-from secondlook.evaluation.report.plots import canvas, fallback, knowing, quality, studies
-from secondlook.evaluation.report.plots.canvas import NothingToDraw
+from secondlook.evaluation.report import canvas, plots
+from secondlook.evaluation.report import numbers as picking
+from secondlook.evaluation.report import plots as fallback
+from secondlook.evaluation.report import plots as knowing
+from secondlook.evaluation.report import plots as quality
+from secondlook.evaluation.report import plots as studies
+from secondlook.evaluation.report.canvas import NothingToDraw
+from secondlook.evaluation.summary import rerank_scores
 from tests.support.eval_results import TRIGGER_BELOW, make_results
 
 if TYPE_CHECKING:
@@ -112,20 +116,20 @@ def test_drawing_leaves_matplotlib_as_it_was(results: Results) -> None:
 
 
 def test_a_persons_own_style_changes_nothing(results: Results) -> None:
-    plain = canvas.as_svg(studies.ablation(results).figure)
+    plain = canvas.as_svg(studies.ablation_plot(results).figure)
     with mpl.rc_context({"axes.facecolor": "black", "font.size": 30}), canvas.plain_style():
-        assert canvas.as_svg(studies.ablation(results).figure) == plain
+        assert canvas.as_svg(studies.ablation_plot(results).figure) == plain
 
 
 def test_svg_keeps_words_as_words_and_carries_no_date(results: Results) -> None:
-    svg = canvas.as_svg(quality.metrics(results).figure)
+    svg = canvas.as_svg(quality.metrics_plot(results).figure)
     assert b"adaptive+web</text>" in svg
     assert b"<dc:date>" not in svg
     ET.fromstring(svg)  # noqa: S314  # our own file
 
 
 def test_ids_of_plots_in_one_page_do_not_clash(results: Results) -> None:
-    svg = canvas.as_svg(quality.latency(results).figure)
+    svg = canvas.as_svg(quality.latency_plot(results).figure)
     first, second = canvas.inline(svg, name="a"), canvas.inline(svg, name="b")
     assert first.startswith("<svg")
     assert not re.search(r"<svg[^>]*\b(width|height)=", first)
@@ -142,7 +146,7 @@ def test_configurations_differ_in_colour_mark_line_and_hatch() -> None:
 
 
 def test_metrics_are_dots_at_their_values(results: Results) -> None:
-    (axes,) = quality.metrics(results).figure.axes
+    (axes,) = quality.metrics_plot(results).figure.axes
     names = [label.get_text().split("\n")[0] for label in axes.get_yticklabels()]
     dots = axes.containers[1][0]
     place = names.index("f1")
@@ -150,11 +154,11 @@ def test_metrics_are_dots_at_their_values(results: Results) -> None:
 
 
 def test_more_configurations_than_can_be_told_apart_are_said(renamed: Results) -> None:
-    assert "The first 6 configurations; 2 more" in quality.metrics(renamed).caption
+    assert "The first 6 configurations; 2 more" in quality.metrics_plot(renamed).caption
 
 
 def test_bars_of_time_add_up_to_the_mean(results: Results) -> None:
-    (axes,) = quality.latency(results).figure.axes
+    (axes,) = quality.latency_plot(results).figure.axes
     ends = max(bar.get_x() + bar.get_width() for bar in _bars(axes) if bar.get_y() < 0)
     rows = [row.seconds for row in results.rows if row.configuration == "linear"]
     assert ends == pytest.approx(sum(rows) / len(rows))
@@ -165,7 +169,7 @@ def test_quick_steps_are_drawn_together(results: Results) -> None:
         row.model_copy(update={"seconds_by_node": {f"n{i}": 0.01 * (i + 1) for i in range(9)}})
         for row in results.rows
     )
-    (axes,) = quality.latency(results.model_copy(update={"rows": rows})).figure.axes
+    (axes,) = quality.latency_plot(results.model_copy(update={"rows": rows})).figure.axes
     named = axes.get_legend_handles_labels()[1]
     assert "n8" in named
     assert "n0" not in named
@@ -173,7 +177,7 @@ def test_quick_steps_are_drawn_together(results: Results) -> None:
 
 
 def test_the_trigger_stands_at_its_threshold(results: Results) -> None:
-    (axes,) = fallback.rerank_scores(results).figure.axes
+    (axes,) = fallback.rerank_scores_plot(results).figure.axes
     assert _upright(axes) == [TRIGGER_BELOW]
     groups = {to_hex(bar.get_facecolor()).upper() for bar in _bars(axes) if bar.get_height()}
     assert groups == {canvas.ORANGE, canvas.BLUE}
@@ -190,7 +194,9 @@ def test_a_calibrated_trigger_has_a_panel_of_its_own(results: Results) -> None:
         else row
         for row in results.rows
     )
-    scores, decision = fallback.rerank_scores(results.model_copy(update={"rows": rows})).figure.axes
+    scores, decision = fallback.rerank_scores_plot(
+        results.model_copy(update={"rows": rows})
+    ).figure.axes
     assert _upright(scores) == []
     assert _upright(decision) == [0.3]
 
@@ -209,7 +215,7 @@ def test_every_score_falls_between_the_edges(threshold: float | None) -> None:
 
 
 def test_changes_are_split_by_whether_the_fallback_fired(results: Results) -> None:
-    fired, quiet = fallback.f1_changes(results).figure.axes
+    fired, quiet = fallback.f1_changes_plot(results).figure.axes
     rows = by_configuration(results.rows)
     changes = picking.changes(rows["linear"], rows["adaptive"], "f1")
     those = picking.fell_back(rows["adaptive"])
@@ -219,7 +225,7 @@ def test_changes_are_split_by_whether_the_fallback_fired(results: Results) -> No
 
 
 def test_impact_shows_the_same_questions_in_every_configuration(results: Results) -> None:
-    f1, faithfulness = fallback.impact(results).figure.axes
+    f1, faithfulness = fallback.impact_plot(results).figure.axes
     assert len(f1.patches) == len(faithfulness.patches) == 6
     rows = by_configuration(results.rows)
     those = picking.fell_back(rows["adaptive"])
@@ -250,14 +256,14 @@ def test_scores_are_those_of_the_summary(results: Results) -> None:
 def test_where_no_f1_changed_that_is_said_instead(results: Results) -> None:
     rows = tuple(row.model_copy(update={"metrics": {"f1": 0.5}}) for row in results.rows)
     with pytest.raises(NothingToDraw, match="the same in linear and adaptive for every question"):
-        fallback.f1_changes(results.model_copy(update={"rows": rows}))
+        fallback.f1_changes_plot(results.model_copy(update={"rows": rows}))
 
 
 def test_one_configuration_alone_has_no_change_to_show(results: Results) -> None:
     rows = tuple(row for row in results.rows if row.configuration == "adaptive")
     alone = results.model_copy(update={"rows": rows})
     with pytest.raises(NothingToDraw, match="only one configuration"):
-        fallback.f1_changes(alone)
+        fallback.f1_changes_plot(alone)
 
 
 def test_where_the_fallback_always_fired_a_group_is_empty(results: Results) -> None:
@@ -267,12 +273,14 @@ def test_where_the_fallback_always_fired_a_group_is_empty(results: Results) -> N
         if row.configuration != "adaptive+web"
     )
     always = results.model_copy(update={"rows": rows})
-    assert "no fallback (n = 0)" in fallback.f1_changes(always).figure.axes[1].get_title(loc="left")
-    said = [text.get_text() for text in fallback.impact(always).figure.axes[0].texts]
+    assert "no fallback (n = 0)" in fallback.f1_changes_plot(always).figure.axes[1].get_title(
+        loc="left"
+    )
+    said = [text.get_text() for text in fallback.impact_plot(always).figure.axes[0].texts]
     assert said.count("no questions") == len(results.summaries) - 1
 
 
-@pytest.mark.parametrize("make", [fallback.f1_changes, fallback.impact])
+@pytest.mark.parametrize("make", [fallback.f1_changes_plot, fallback.impact_plot])
 def test_no_right_answers_no_picture_of_f1(make: object, results: Results) -> None:
     rows = tuple(
         row.model_copy(update={"metrics": {"mrr": 1.0}, "scored": False}) for row in results.rows
@@ -289,7 +297,7 @@ def test_a_curve_of_many_points_is_thinned_and_keeps_its_ends(results: Results) 
 
 
 def test_reliability_has_its_diagonal_and_its_counts(results: Results) -> None:
-    upper, lower = knowing.reliability(results).figure.axes
+    upper, lower = knowing.reliability_plot(results).figure.axes
     assert _xs(upper.get_lines()[0]) == [0, 1]
     assert _ys(upper.get_lines()[0]) == [0, 1]
     counts = [point.n for point in results.summaries["linear"].reliability]
@@ -297,13 +305,13 @@ def test_reliability_has_its_diagonal_and_its_counts(results: Results) -> None:
 
 
 def test_success_by_retry_writes_its_counts(results: Results) -> None:
-    (axes,) = knowing.success_by_retry(results).figure.axes
+    (axes,) = knowing.success_by_retry_plot(results).figure.axes
     counts = [f"{point.n:,}" for point in results.summaries["adaptive"].success_by_retry]
     assert [text.get_text() for text in axes.texts][: len(counts)] == counts
 
 
 def test_the_forest_has_its_margin_and_verdicts(results: Results) -> None:
-    (axes,) = studies.ablation(results).figure.axes
+    (axes,) = studies.ablation_plot(results).figure.axes
     assert _upright(axes) == [0, -0.02]
     assert [text.get_text() for text in axes.texts] == ["non-inferior", "undecided"]
 
@@ -312,7 +320,7 @@ def test_nothing_compared_is_no_forest(results: Results) -> None:
     assert results.ablation is not None
     lonely = results.ablation.model_copy(update={"comparisons": ()})
     with pytest.raises(NothingToDraw, match="nothing was compared"):
-        studies.ablation(results.model_copy(update={"ablation": lonely}))
+        studies.ablation_plot(results.model_copy(update={"ablation": lonely}))
 
 
 def _swept(results: Results, values: tuple[object, ...], rate: float | None) -> Results:
@@ -327,12 +335,12 @@ def _swept(results: Results, values: tuple[object, ...], rate: float | None) -> 
 
 
 def test_values_that_are_no_numbers_stand_in_a_row(results: Results) -> None:
-    (axes,) = studies.sweep(_swept(results, ("merge", "replace"), None)).figure.axes
+    (axes,) = studies.sweep_plot(_swept(results, ("merge", "replace"), None)).figure.axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["merge", "replace"]
 
 
 def test_values_too_close_for_their_names_keep_the_axis(results: Results) -> None:
-    upper, lower = studies.sweep(_swept(results, (0.0, 0.001, 1.0), 0.3)).figure.axes
+    upper, lower = studies.sweep_plot(_swept(results, (0.0, 0.001, 1.0), 0.3)).figure.axes
     assert [label.get_text() for label in lower.get_xticklabels()][:1] != ["0"]
     assert _ys(lower.get_lines()[0]) == [0.3] * 3
     assert upper.get_ylabel() == "f1"
@@ -342,7 +350,7 @@ def test_a_sweep_without_figures_is_said(results: Results) -> None:
     assert results.sweep is not None
     other = results.sweep.model_copy(update={"metric": "accuracy"})
     with pytest.raises(NothingToDraw, match="accuracy has no figure"):
-        studies.sweep(results.model_copy(update={"sweep": other}))
+        studies.sweep_plot(results.model_copy(update={"sweep": other}))
 
 
 def test_long_names_keep_the_end_that_tells_them_apart() -> None:

@@ -19,17 +19,18 @@ from secondlook.answer import (
     Usage,
 )
 from secondlook.errors import UsageError
-from secondlook.evaluation.asking import asked
+from secondlook.evaluation.cache import Saved
 from secondlook.evaluation.datasets import load
-from secondlook.evaluation.kept import Saved
-from secondlook.evaluation.metrics.answers import answer_metrics, is_right, letter_of
+from secondlook.evaluation.metrics import answer_metrics, is_right, letter_of
 from secondlook.evaluation.records import Case, Configuration, Results, Row
+from secondlook.evaluation.report import tables as figures
+from secondlook.evaluation.report import tables as run
 from secondlook.evaluation.report.console import tables
 from secondlook.evaluation.report.page import as_html
-from secondlook.evaluation.report.tables import figures, run
-from secondlook.evaluation.rowing import RowMaker, Seen, shown
+from secondlook.evaluation.rows import RowMaker, Seen, shown
+from secondlook.evaluation.runner import asked
 from secondlook.evaluation.summary import summarise
-from secondlook.nodes.multiple_choice import parsed
+from secondlook.nodes.choices import parsed
 from tests.support.engine import WordShelf
 from tests.support.eval_questions import answer, case, truth
 from tests.support.eval_rows import row

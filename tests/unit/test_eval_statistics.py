@@ -14,15 +14,20 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from secondlook.errors import UsageError
-from secondlook.evaluation import intervals, statistics
-from secondlook.evaluation.intervals import Floats, bootstrap, of_mean, unseen, wilson
+from secondlook.evaluation import statistics
+from secondlook.evaluation import statistics as intervals
 from secondlook.evaluation.statistics import (
+    Floats,
+    bootstrap,
     holm,
     interval,
     mcnemar,
+    of_mean,
     paired,
     permutation,
     questions_needed,
+    unseen,
+    wilson,
 )
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.behaviour import spread
-from secondlook.evaluation.metrics.catalogue import METRICS
+from secondlook.evaluation.metrics import METRICS
+from secondlook.evaluation.questions import question_values
 from secondlook.evaluation.records import Configuration, Row, Summary
 from secondlook.evaluation.statistics import interval
-from secondlook.evaluation.summary import question_values, summarise
+from secondlook.evaluation.summary import spread, summarise
 from tests.support.eval_planted import a_row, planted
 
 LINEAR = Configuration("linear", "linear", changes={"retrieval.top_k": 8}, about="as it comes")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from secondlook.evaluation.graders import grader_metrics
+from secondlook.evaluation.summary import grader_metrics
 from tests.support.eval_planted import a_row
 
 if TYPE_CHECKING:

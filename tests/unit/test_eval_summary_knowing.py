@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from secondlook.evaluation.knowing import (
+from secondlook.evaluation.summary import (
     MOST_POINTS,
     aurc,
     auroc,
@@ -22,8 +22,8 @@ from secondlook.evaluation.knowing import (
 from tests.support.eval_planted import a_row, planted
 
 if TYPE_CHECKING:
-    from secondlook.evaluation.intervals import Floats
     from secondlook.evaluation.records import Point, Row
+    from secondlook.evaluation.statistics import Floats
 
 
 def judged(*pairs: tuple[float, bool]) -> list[Row]:

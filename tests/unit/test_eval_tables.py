@@ -12,13 +12,21 @@ from secondlook.answer import Analysis, AnalysisAttempt, AnalysisCheck, Analysis
 from secondlook.errors import UsageError
 from secondlook.evaluation.ablation import ablation_plan
 from secondlook.evaluation.comparison import primary_metric
-from secondlook.evaluation.datasets import describe, has_tables, load
-from secondlook.evaluation.evaluating import Request, answer_all, workflows_as_configurations
-from secondlook.evaluation.metrics.answers import answer_metrics, is_right
-from secondlook.evaluation.metrics.denotations import cells, denoted, right, same
-from secondlook.evaluation.metrics.values import value_right, values_right
+from secondlook.evaluation.datasets import has_tables, load
+from secondlook.evaluation.datasets.evalset import describe
+from secondlook.evaluation.metrics import (
+    answer_metrics,
+    cells,
+    denoted,
+    is_right,
+    right,
+    same,
+    value_right,
+    values_right,
+)
 from secondlook.evaluation.records import Analysed, Row
-from secondlook.evaluation.row import Analysed as OfRow
+from secondlook.evaluation.records import Analysed as OfRow
+from secondlook.evaluation.study import Request, answer_all, workflows_as_configurations
 from secondlook.settings import load as settings_of
 from tests.support.eval_questions import answer, case
 from tests.support.table_sets import dabench_set, wikitables_set

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.numeric import checked_values, numeric_setting
-from secondlook.evaluation.thresholds import sweep, sweep_plan, values_seen
-from secondlook.settings import KEYS, SECTIONS, Settings
+from secondlook.evaluation.thresholds import (
+    checked_values,
+    numeric_setting,
+    sweep,
+    sweep_plan,
+    values_seen,
+)
+from secondlook.settings import KEYS
+from secondlook.settings.sections import SECTIONS, Settings
 from tests.support.engine import settings_of
 from tests.support.eval_rows import rows
 

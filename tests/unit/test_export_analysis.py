@@ -17,9 +17,9 @@ from secondlook.answer import (
     ResolvedColumn,
     ResultTable,
 )
-from secondlook.cli.analysis import made_how, print_analysis
+from secondlook.cli.answers import made_how, print_analysis
 from secondlook.export import to_markdown
-from secondlook.export.analysis import fenced
+from secondlook.export.markdown import fenced
 
 
 def answer_of(**analysis: Any) -> Answer:

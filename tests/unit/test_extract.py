@@ -9,19 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.nodes.extract import extract
-from secondlook.nodes.places import (
-    LONGEST_SENTENCE,
-    sentence_around,
-    sentence_bounds,
-    whole_numbers,
-)
+from secondlook.nodes.state import unread
 from secondlook.reading.port import Reading
-from secondlook.state import unread
+from secondlook.roles.sentences import LONGEST_SHOWN as LONGEST_SENTENCE
+from secondlook.roles.sentences import sentence_around, sentence_bounds, whole_numbers
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of
 
 if TYPE_CHECKING:
+    from secondlook.nodes.state import DraftData, Found
     from secondlook.passage import Passage
-    from secondlook.state import DraftData, Found
 
 STAFF = (
     "name | role | city | salary\n"

@@ -10,15 +10,13 @@ import pytest
 from langgraph.runtime import Runtime
 
 from secondlook.nodes import ranking
-from secondlook.nodes.follow import covered, follow, leads
-from secondlook.nodes.rerank import rerank
-from secondlook.nodes.retrieve import retrieve
+from secondlook.nodes.retrieve import covered, follow, leads, rerank, retrieve
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.context import Context
+    from secondlook.nodes.context import Context
     from secondlook.passage import Hit, Passage
     from secondlook.reading.port import Reading
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.errors import UsageError
-from secondlook.retrieval.fuse import Fused, fuse
+from secondlook.retrieval.fusion import Fused, fuse
 from secondlook.retrieval.index.port import Scored
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import BudgetExceeded, ModelError, ModelTimeout, ModelUnavailable
-from secondlook.memory.ledger import Caps
-from secondlook.nodes.grading import Grading, fit_to_grade, graded
-from secondlook.nodes.grading.by_reader import is_grey, reader_grade
-from secondlook.nodes.grading.forms import grades_of
+from secondlook.models.prices import Caps
+from secondlook.nodes.grade import Grading, fit_to_grade, graded, is_grey, reader_grade
+from secondlook.nodes.state import unread
 from secondlook.reading.calibration import load_calibration
-from secondlook.state import unread
+from secondlook.roles.verdicts import grades_of
 from tests.support.engine import CALIBRATED, HARBOUR, WordShelf, passages_of
 from tests.support.function_model import FunctionModel
 from tests.support.grading import (
@@ -32,8 +31,8 @@ from tests.support.grading import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Context
 
 QUESTION = "how deep is berth 4"
 PASSAGES = passages_of(HARBOUR)

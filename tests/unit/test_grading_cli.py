@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import ModelError
-from secondlook.models.probe_store import store_probe, stored_probe
+from secondlook.models.probe import store_probe, stored_probe
 from secondlook.models.specs import parse_spec
 from tests.support.function_model import FunctionModel
 from tests.support.grading import by_words, figures, probed, shown
@@ -17,7 +17,7 @@ from tests.support.model_desk import Desk, desk_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 SPEC = parse_spec("ollama:function")
 
@@ -36,7 +36,7 @@ def generous(request: ChatRequest) -> str:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> FunctionModel:
     made = FunctionModel(generous, spec="ollama:function")
-    monkeypatch.setattr("secondlook.models.opening.open_chat", lambda spec, settings: made)
+    monkeypatch.setattr("secondlook.models.calls.open_chat", lambda spec, settings: made)
     return made
 
 
@@ -89,7 +89,7 @@ def test_a_model_that_goes_away_meanwhile_keeps_what_was_measured(
         return generous(request)
 
     made = FunctionModel(leaving, spec="ollama:function")
-    monkeypatch.setattr("secondlook.models.opening.open_chat", lambda spec, settings: made)
+    monkeypatch.setattr("secondlook.models.calls.open_chat", lambda spec, settings: made)
     result = desk.run("models", "probe", "ollama:function", "--longest", "256")
     assert (result.code, result.err.splitlines()[-1]) == (1, "error: it has gone")
     assert made.closed

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.models.probe_store import store_probe, stored_probe
+from secondlook.models.probe import store_probe, stored_probe
 from secondlook.models.specs import parse_spec
-from secondlook.nodes.grading import fit_of, in_words, unfit, unfit_for_answers
-from secondlook.nodes.grading.labelled import answer_cases, answers_identity, passage_cases
-from secondlook.nodes.grading.probe import probe_answers, probe_passages
+from secondlook.nodes.grade import fit_of, in_words, unfit, unfit_for_answers
+from secondlook.nodes.probe import probe_answers, probe_passages
+from secondlook.roles.verdicts import answer_cases, answers_identity, passage_cases
 from tests.support.function_model import FunctionModel, asker_of
 from tests.support.grading import asked, by_words, figures, probed, shown
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
-    from secondlook.models.probe import Progress
-    from secondlook.models.probe_store import GradingFigures
+    from secondlook.models.chat import ChatRequest
+    from secondlook.models.probe import GradingFigures, Progress
 
 SPEC = parse_spec("ollama:function")
 LABELS = {
@@ -190,7 +189,7 @@ def test_one_unusable_verdict_is_one() -> None:
 
 @pytest.fixture
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.models.probe_store.probes_folder", lambda: tmp_path / "probes")
+    monkeypatch.setattr("secondlook.models.probe.probes_folder", lambda: tmp_path / "probes")
 
 
 @pytest.mark.usefixtures("_own_folder")

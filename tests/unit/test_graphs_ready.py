@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from secondlook.app.graphs import Graphs
-from secondlook.settings import Settings
+from secondlook.engine.execution import Graphs
+from secondlook.settings.sections import Settings
 from tests.support.compiling import counting_compilations
 from tests.support.engine import settings_of
 

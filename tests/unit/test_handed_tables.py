@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
-from secondlook.memory import RunStore
-from secondlook.memory import handed_tables as handed
+from secondlook.store import tables as handed
 from secondlook.tables.table import Table
 
 if TYPE_CHECKING:

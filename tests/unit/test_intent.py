@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.nodes.intent import summary_request
+from secondlook.roles.route import summary_request
 
 REQUESTS = {
     "summarise the harbour survey": "the harbour survey",

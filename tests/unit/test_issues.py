@@ -11,14 +11,14 @@ import pytest
 from langgraph.runtime import Runtime
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.issues import issues
-from secondlook.nodes.multiple_choice.neutral import MOST, names_no_facts, neutral, shuffled
-from secondlook.prompts import EVIDENCE_MARK
+from secondlook.nodes.choices import MOST_ISSUES as MOST
+from secondlook.nodes.choices import issues, names_no_facts, neutral, shuffled
+from secondlook.roles.prompts.marks import EVIDENCE_MARK
 from tests.support.engine import context_of, state_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 STEM = "Which act by the Senate would be improper?"
 CHOICES = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.judging.agreement import agrees
-from secondlook.sandbox import Outcome
+from secondlook.nodes.judge.agreement import agrees
+from secondlook.sandbox.port import Outcome
 from secondlook.tables.query import Computed, Key, Measure, Query, Statistic, Term
 from tests.support.judging import frame, of_frame, outcome
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.judging.arithmetic import checks
-from secondlook.sandbox import Failure, Figure, Outcome
+from secondlook.nodes.judge.arithmetic import checks
+from secondlook.sandbox.port import Failure, Figure, Outcome
 from tests.support.judging import (
     ROWS,
     frame,

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from secondlook.document import Extracted
-from secondlook.library.catalog import Catalog, DocumentRow, FileRow
-from secondlook.library.change import Change, NewDocument, Stores, commit, recover
+from secondlook.library.catalog import Catalog, DocumentRow, FileRow, TextStore
+from secondlook.library.commit import Change, NewDocument, Stores, commit, recover
 from secondlook.library.tables import TableStore
-from secondlook.library.texts import TextStore
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry
 from secondlook.tables.table import Table

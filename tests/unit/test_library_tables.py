@@ -8,8 +8,7 @@ import pytest
 
 from secondlook.errors import LibraryError
 from secondlook.library.tables import TableStore
-from secondlook.tables.naming import named_apart, unlike
-from secondlook.tables.table import Column, Table
+from secondlook.tables.table import Column, Table, named_apart, unlike
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
-from secondlook.memory.answers import AnswerMemory, Asking, CitedText
-from secondlook.memory.place import memory_file
-from secondlook.memory.runs import RunStore
-from secondlook.settings import RunSettings
+from secondlook.settings.sections import RunSettings
+from secondlook.store.answers import AnswerMemory, Asking, CitedText
+from secondlook.store.database import memory_file
 from tests.support.answer_memory import ASKING, put
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def test_a_newer_one_is_left_alone(memory: AnswerMemory, file: Path) -> None:
 def test_a_locked_file_is_told(
     memory: AnswerMemory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.memory.database.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("secondlook.store.database.BUSY_SECONDS", 0.01)
     put(memory, "north", NORTH)
     db = sqlite3.connect(file)
     db.execute("BEGIN EXCLUSIVE")

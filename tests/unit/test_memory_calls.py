@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.answer import CallUsage
-from secondlook.memory.calls import Calls, content_of, spent_on
-from secondlook.memory.journal import JournalEntry, MemoryJournal
+from secondlook.models.journal import Calls, JournalEntry, MemoryJournal, content_of, spent_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,8 @@ from rich.console import Console
 
 from secondlook.answer import Answer, Trouble
 from secondlook.cli import runs as runs_commands
-from secondlook.cli.call import Common
+from secondlook.cli.command import Common
+from secondlook.engine.record import RunStore
 from secondlook.events import (
     NodeFinished,
     NodeStarted,
@@ -23,7 +24,6 @@ from secondlook.events import (
     Token,
     Warned,
 )
-from secondlook.memory.runs import RunStore
 from tests.support.memory_runs import full_answer
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def secondlook(capsys: pytest.CaptureFixture[str], path: Path) -> Callable[..., Run]:
     app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    runs_commands.register(app)
+    runs_commands.register_runs(app)
 
     @app.callback()
     def root(ctx: typer.Context) -> None:
@@ -154,7 +154,7 @@ def test_a_narrow_terminal_loses_the_least_important(
         store.leave(run)
     monkeypatch.setattr(runs_commands, "is_terminal", lambda stream: True)
     monkeypatch.setattr(
-        "secondlook.cli.terminal.output", lambda: Console(file=sys.stdout, width=columns)
+        "secondlook.cli.command.output", lambda: Console(file=sys.stdout, width=columns)
     )
     head, row = secondlook("runs")[1].splitlines()
     assert head.split() == shown

@@ -8,10 +8,9 @@ import pytest
 
 from secondlook.answer import CallUsage
 from secondlook.errors import BudgetExceeded
-from secondlook.memory.calls import Calls
-from secondlook.memory.earlier import Earlier, earlier_of, keep_refusal
-from secondlook.memory.journal import JournalEntry, MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger, Price, Reservation
+from secondlook.models.budget import Earlier, Ledger, earlier_of, keep_refusal
+from secondlook.models.journal import Calls, JournalEntry, MemoryJournal
+from secondlook.models.prices import Caps, Price, Reservation
 
 PRICE = Price(1.0, 2.0)
 EXPECTED = CallUsage(

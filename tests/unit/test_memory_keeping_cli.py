@@ -11,9 +11,9 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.cli.main import main
+from secondlook.engine.record import RunStore
 from secondlook.events import EVENT, NodeFinished
-from secondlook.memory.journal import JournalEntry
-from secondlook.memory.runs import RunStore
+from secondlook.models.journal import JournalEntry
 from secondlook.settings import load
 from tests.support.memory_runs import entry, full_answer
 

@@ -21,8 +21,9 @@ from hypothesis.stateful import (
 
 from secondlook.answer import CallUsage, Usage
 from secondlook.errors import BudgetExceeded
-from secondlook.memory.ledger import Caps, Ledger, Price, Reservation, SetAside
-from secondlook.settings import BudgetSettings
+from secondlook.models.budget import Ledger
+from secondlook.models.prices import Caps, Price, Reservation, SetAside
+from secondlook.settings.sections import BudgetSettings
 
 CHEAP = Price(1.0, 2.0, 0.1)
 DEAR = Price(10.0, 30.0, None)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from secondlook.memory.process import SILENT_TOO_LONG, Process, pid_exists
+from secondlook.engine.ownership import SILENT_TOO_LONG, Process, pid_exists
 
 
 def test_this_process_lives() -> None:
@@ -38,7 +38,7 @@ def test_a_pid_that_was_given_to_another_does_not() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells states")
 def test_a_process_that_nobody_waited_for_does_not() -> None:
-    writer = "from secondlook.memory.process import Process; print(Process.current().to_json())"
+    writer = "from secondlook.engine.ownership import Process; print(Process.current().to_json())"
     child = subprocess.Popen([sys.executable, "-c", writer], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     said = child.stdout.read()

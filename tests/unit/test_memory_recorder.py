@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.engine.record import Recorder, RunStore
 from secondlook.errors import RunMissing
 from secondlook.events import Answered, NodeStarted, RunStarted
-from secondlook.memory.recorder import Recorder
-from secondlook.memory.runs import RunStore
-from secondlook.settings import RunSettings
+from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import CREATED, connection_of, entry, full_answer
 
 if TYPE_CHECKING:

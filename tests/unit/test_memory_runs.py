@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.answer import SeenPassage, Trouble
+from secondlook.engine.checkpoints import checkpoints_file
+from secondlook.engine.record import RunStore
 from secondlook.errors import RunError, RunMissing
 from secondlook.events import (
     Answered,
@@ -21,10 +23,9 @@ from secondlook.events import (
     Token,
     Warned,
 )
-from secondlook.memory.checkpoints import checkpoints_file
-from secondlook.memory.database import BUSY_SECONDS
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.memory.runs import RunStore
+from secondlook.models.budget import Ledger
+from secondlook.models.prices import Caps
+from secondlook.store.database import BUSY_SECONDS
 from tests.support.memory_runs import CREATED, connection_of, entry, full_answer
 
 if TYPE_CHECKING:

@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from secondlook.errors import (
-    BudgetExceeded,
-    ContextOverflow,
-    UnusableReply,
-)
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger, SetAside
-from secondlook.models import ChatRequest, ChatResult, Message, ModeRefused
+from secondlook.errors import BudgetExceeded, ContextOverflow, UnusableReply
+from secondlook.models.budget import Ledger
+from secondlook.models.chat import ChatRequest, ChatResult, Message, ModeRefused
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps, SetAside
 from tests.support.asking import ASKED, GOOD, Grade, ask, replies, spent
 from tests.support.function_model import FunctionModel, asker_of, models_of
 

@@ -18,16 +18,18 @@ from secondlook.errors import (
     SecondlookError,
     UnusableReply,
 )
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import ChatRequest, ModelBusy, Models
-from secondlook.models import bounded as bounded_module
-from secondlook.settings import ModelSettings, Settings
+from secondlook.models import replies as bounded_module
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import Models
+from secondlook.models.chat import ChatRequest, ModelBusy
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps
+from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.asking import ASKED, GOOD, Grade, ask, replies, spent
 from tests.support.function_model import FunctionModel, asker_of, probe_of
 
 if TYPE_CHECKING:
-    from secondlook.models import Asker
+    from secondlook.models.calls import Asker
 
 
 # Failures

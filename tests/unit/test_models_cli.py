@@ -9,7 +9,7 @@ import pytest
 
 from secondlook.cli import models as models_module
 from secondlook.errors import ModelError
-from secondlook.models.probe_store import probes_folder, stored_probe
+from secondlook.models.probe import probes_folder, stored_probe
 from secondlook.models.specs import parse_spec
 from tests.support.function_model import FunctionModel, probe_of
 from tests.support.model_desk import Desk, desk_in
@@ -17,7 +17,7 @@ from tests.support.model_desk import Desk, desk_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 
 def able(request: ChatRequest) -> str:
@@ -28,7 +28,7 @@ def able(request: ChatRequest) -> str:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> FunctionModel:
     made = FunctionModel(able, spec="ollama:function")
-    monkeypatch.setattr("secondlook.models.opening.open_chat", lambda spec, settings: made)
+    monkeypatch.setattr("secondlook.models.calls.open_chat", lambda spec, settings: made)
     return made
 
 
@@ -111,7 +111,7 @@ def test_what_was_probed_shows_in_the_list(desk: Desk, model: FunctionModel) -> 
 def test_progress_is_shown_to_a_person(
     desk: Desk, model: FunctionModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.cli.call.is_terminal", lambda stream: True)
+    monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda stream: True)
     assert desk.run("models", "probe", "ollama:function").code == 0
 
 
@@ -141,7 +141,7 @@ def test_a_model_that_fails_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch)
         raise ModelError("it has gone")
 
     monkeypatch.setattr(
-        "secondlook.models.opening.open_chat", lambda spec, settings: FunctionModel(fail)
+        "secondlook.models.calls.open_chat", lambda spec, settings: FunctionModel(fail)
     )
     result = desk.run("models", "probe", "ollama:function")
     assert (result.code, result.err.splitlines()[-1]) == (1, "error: it has gone")

@@ -12,8 +12,7 @@ import pytest
 
 from secondlook.cli import doctor as doctor_module
 from secondlook.errors import LibraryDamaged, ModelError
-from secondlook.models.discover import asked, find_gguf, find_ollama, gguf_folders
-from secondlook.models.fitness import fitness
+from secondlook.models.discovery import asked, find_gguf, find_ollama, fitness, gguf_folders
 from secondlook.models.specs import parse_spec
 from tests.support.chat_server import ChatServer
 from tests.support.model_desk import Desk, Result, desk_in
@@ -102,7 +101,7 @@ def test_a_mistake_in_the_settings_is_a_finding(desk: Desk, where: str) -> None:
 def test_missing_packages_come_with_their_command(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.models.discover.EXTRAS", {"gguf": ("no-such-package",)})
+    monkeypatch.setattr("secondlook.models.discovery.EXTRAS", {"gguf": ("no-such-package",)})
     result = desk.run("doctor")
     assert (
         '--  gguf: not installed: no-such-package\n      fix: pip install "secondlook[gguf]"'
@@ -125,7 +124,7 @@ def test_weights_that_are_damaged_or_missing(desk: Desk, monkeypatch: pytest.Mon
 
 
 def test_the_library_is_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from secondlook.library import Library
+    from secondlook.library.library import Library
 
     with Library.open(Path("lib"), create=True):
         pass
@@ -135,7 +134,7 @@ def test_the_library_is_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPatch) -
     def damaged(*args: object, **given: object) -> None:
         raise LibraryDamaged("its parts contradict each other", hint="secondlook restore")
 
-    monkeypatch.setattr("secondlook.library.Library.open", damaged)
+    monkeypatch.setattr("secondlook.library.library.Library.open", damaged)
     result = desk.run("doctor", "--library", "lib")
     assert result.code == 1
     assert "!!" in result.out
@@ -157,7 +156,7 @@ def test_tesseract_is_missing(
 
 
 def _settings(**ingest: Any) -> Any:
-    from secondlook.settings import IngestSettings, Settings
+    from secondlook.settings.sections import IngestSettings, Settings
 
     return Settings(ingest=IngestSettings(**ingest))
 
@@ -217,7 +216,7 @@ def test_the_search_for_files_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyP
     (desk.folder / "models" / "broken.gguf").symlink_to(desk.folder / "nowhere.gguf")
     names = [Path(file.path).name for file in find_gguf()]
     assert names == ["here.gguf", "m-00001-of-00002.gguf"]
-    monkeypatch.setattr("secondlook.models.discover._SECONDS_TO_SEARCH", -1.0)
+    monkeypatch.setattr("secondlook.models.discovery._SECONDS_TO_SEARCH", -1.0)
     assert find_gguf() == []
 
 

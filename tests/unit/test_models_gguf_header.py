@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.models.gguf import UnusableModel
-from secondlook.models.gguf.header import control_marks, read_header
+from secondlook.models.gguf import UnusableModel, control_marks, read_header
 from tests.support.gguf_files import gguf_bytes
 
 if TYPE_CHECKING:

@@ -15,10 +15,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ContextOverflow, ModelError, ModelUnavailable, UnusableReply
-from secondlook.models.gguf import GgufChat, UnusableModel, worker
-from secondlook.models.gguf.chat import available_cores
-from secondlook.models.gguf.failures import died, from_worker, overdue
-from secondlook.models.gguf.llama import (
+from secondlook.models import gguf_worker as worker
+from secondlook.models.chat import Message
+from secondlook.models.gguf import (
+    GgufChat,
+    UnusableModel,
+    available_cores,
+    died,
+    from_worker,
+    overdue,
+    receive,
+    send,
+)
+from secondlook.models.gguf_worker import (
     Model,
     Refused,
     StreamedReply,
@@ -28,8 +37,6 @@ from secondlook.models.gguf.llama import (
     json_grammar,
     mark_pattern,
 )
-from secondlook.models.gguf.wire import receive, send
-from secondlook.models.port import Message
 from tests.support.gguf_files import gguf_bytes
 
 if TYPE_CHECKING:
@@ -253,7 +260,7 @@ def test_a_bad_model_is_refused_before_anything_loads_it(tmp_path: Path) -> None
 @pytest.mark.parametrize("told", [b"", b"\xff\xff", b"\x02\0\0\0[]"])
 def test_a_worker_that_is_told_nothing_sensible_leaves_in_silence(told: bytes) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "secondlook.models.gguf.worker"],
+        [sys.executable, "-m", "secondlook.models.gguf_worker"],
         input=told, capture_output=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -287,7 +294,7 @@ def test_a_mistake_of_ours_ends_the_call_and_not_the_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that died would leave everyone waiting for ever."""
-    monkeypatch.setattr("secondlook.models.gguf.engine.read_header", lambda path: 1 // 0)
+    monkeypatch.setattr("secondlook.models.gguf.read_header", lambda path: 1 // 0)
 
     async def use() -> None:
         chat = GgufChat(tmp_path / "m.gguf")

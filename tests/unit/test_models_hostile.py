@@ -17,8 +17,9 @@ from secondlook.errors import (
     SecondlookError,
     UnusableReply,
 )
-from secondlook.memory.ledger import Caps
-from secondlook.models import ChatRequest, ChatResult, bounded
+from secondlook.models import replies as bounded
+from secondlook.models.chat import ChatRequest, ChatResult
+from secondlook.models.prices import Caps
 from tests.support.asking import ASKED, GOOD, Grade, replies
 from tests.support.function_model import FunctionModel, asker_of
 

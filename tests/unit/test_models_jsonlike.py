@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from secondlook.models.jsonlike import objects, whole_characters
-from secondlook.models.replies import Form, Misread, repeats_schema
+from secondlook.models.replies import Form, Misread, objects, repeats_schema, whole_characters
 
 
 class Verdict(BaseModel):

@@ -8,11 +8,12 @@ import sys
 import pytest
 
 from secondlook.errors import ModelError
-from secondlook.memory.journal import MemoryJournal
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import Message
-from secondlook.models.service import Models
-from secondlook.settings import Settings
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import Models
+from secondlook.models.chat import Message
+from secondlook.models.journal import MemoryJournal
+from secondlook.models.prices import Caps
+from secondlook.settings.sections import Settings
 
 AWAY = "http://127.0.0.1:9"
 """Nobody listens there."""

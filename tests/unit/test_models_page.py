@@ -6,8 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from secondlook.models.roles import Cast
-from secondlook.settings import ModelSettings
+from secondlook.models.specs import Cast
+from secondlook.settings.sections import ModelSettings
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text("utf-8")
 

@@ -10,20 +10,27 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ContextOverflow, ModelUnavailable
-from secondlook.models import ChatRequest, ChatResult, Message, Models, ModeRefused
-from secondlook.models.canary import Sight, look
-from secondlook.models.counting import approximate_prompt
-from secondlook.models.probe import Prober, Progress, best_mode
-from secondlook.models.probe_store import identity, store_probe, stored_probe
+from secondlook.models.calls import Models
+from secondlook.models.chat import ChatRequest, ChatResult, Message, ModeRefused, approximate_prompt
+from secondlook.models.probe import (
+    Prober,
+    Progress,
+    Sight,
+    best_mode,
+    identity,
+    look,
+    store_probe,
+    stored_probe,
+)
 from secondlook.models.specs import parse_spec
-from secondlook.settings import ModelSettings, Settings
+from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.function_model import FunctionModel, probe_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from secondlook.models.probe_store import Probe
+    from secondlook.models.probe import Probe
 
 SPEC = parse_spec("ollama:function")
 SHIP = json.dumps({"name": "Marit", "year": 1987, "kind": "ferry", "ports": ["Bergen"]})
@@ -31,7 +38,7 @@ SHIP = json.dumps({"name": "Marit", "year": 1987, "kind": "ferry", "ports": ["Be
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.models.probe_store.probes_folder", lambda: tmp_path / "probes")
+    monkeypatch.setattr("secondlook.models.probe.probes_folder", lambda: tmp_path / "probes")
 
 
 def able(request: ChatRequest, *, sees: int = 10**9) -> Any:
@@ -244,7 +251,7 @@ def test_a_store_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatc
 
     file = store_probe(SPEC, a_probe())
     with monkeypatch.context() as patched:
-        patched.setattr("secondlook.models.probe_store.json.dump", full)
+        patched.setattr("secondlook.models.probe.json.dump", full)
         with pytest.raises(OSError, match="no space"):
             store_probe(SPEC, a_probe("other"))
     assert list(file.parent.iterdir()) == [file]

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import SettingsError
-from secondlook.memory.ledger import Price
-from secondlook.models.modes import ladder
-from secondlook.models.prices import FREE, Prices
-from secondlook.models.roles import ROLES, Cast
-from secondlook.models.specs import KEY_VARIABLES, PACKAGES, is_loopback, ollama_address, parse_spec
-from secondlook.settings import ModelSettings
+from secondlook.models.prices import FREE, Price, Prices
+from secondlook.models.specs import (
+    KEY_VARIABLES,
+    PACKAGES,
+    ROLES,
+    Cast,
+    is_loopback,
+    ladder,
+    ollama_address,
+    parse_spec,
+)
+from secondlook.settings.sections import ModelSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,18 +13,14 @@ from langgraph.runtime import Runtime
 
 from secondlook.errors import LibraryDamaged
 from secondlook.nodes.answer import answer
-from secondlook.nodes.assess import assess, assess_again
-from secondlook.nodes.citing import cite
-from secondlook.nodes.claims import Checker
-from secondlook.nodes.fall_back import fall_back
+from secondlook.nodes.cite import Checker, cite
 from secondlook.nodes.finish import finish
-from secondlook.nodes.places import LONGEST_SENTENCE, sentence_around, sentence_bounds
-from secondlook.nodes.ranking import candidate, glanced_at, kept, ranked
-from secondlook.nodes.rerank import rerank
-from secondlook.nodes.retrieve import retrieve
-from secondlook.nodes.sentences import Sentence
+from secondlook.nodes.ranking import assess, assess_again, candidate, glanced_at, kept, ranked
+from secondlook.nodes.retrieve import fall_back, rerank, retrieve
+from secondlook.nodes.state import Found, unread
 from secondlook.reading.support import load_support
-from secondlook.state import Found, unread
+from secondlook.roles.sentences import LONGEST_SHOWN as LONGEST_SENTENCE
+from secondlook.roles.sentences import Sentence, sentence_around, sentence_bounds
 from tests.support.engine import (
     QUESTION,
     WordShelf,
@@ -35,7 +31,7 @@ from tests.support.engine import (
 )
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
+    from secondlook.nodes.context import Context
 
 
 def visit(node: Any, context: Context, **state: Any) -> dict[str, Any]:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.packing import GAP, EvidenceItem, LeftOut, Mode, Packed, pack
-from secondlook.prompts import evidence_marks, render
-from secondlook.retrieval.sentences import sentence_starts
+from secondlook.nodes.evidence import GAP, EvidenceItem, LeftOut, Mode, Packed, pack
+from secondlook.retrieval.outline import sentence_starts
+from secondlook.roles.prompts import render
+from secondlook.roles.prompts.marks import evidence_marks
 
 HARBOUR = (
     "The harbour was built in 1860. It has three basins. The north basin is 7.8 metres deep. "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import Damaged, Encrypted, NoText, Unsupported
-from secondlook.retrieval.parse import extract_bytes
+from secondlook.retrieval.parse.extract import extract_bytes
 from tests.support import files
 from tests.support.files import PROSE, word_paragraph
 
@@ -523,7 +523,7 @@ def test_what_cannot_be_read_is_named(
 
 
 def test_image_without_ocr_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from secondlook.retrieval.parse import ocr
+    from secondlook.retrieval.parse import pdf as ocr
 
     monkeypatch.setattr(ocr, "_program", lambda: None)
     error = error_of(files.png(), "scan.pdf")

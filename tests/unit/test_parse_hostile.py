@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import ExtractionError, LimitExceeded, NoText, Unsupported
-from secondlook.retrieval.parse import Parsed, ParseLimits, extract, extract_bytes
 from secondlook.retrieval.parse import source as source_module
-from secondlook.retrieval.parse.extract import as_extraction_error
+from secondlook.retrieval.parse.extract import as_extraction_error, extract, extract_bytes
+from secondlook.retrieval.parse.source import Parsed, ParseLimits
 from tests.support import files
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from secondlook.errors import Encrypted, Unsupported
-from secondlook.retrieval.parse import extract_bytes
+from secondlook.retrieval.parse.extract import extract_bytes
 from tests.support.compound import Storage, compound, message
 
 HEADERS = "From: Ada Ferro <ada@example.org>\r\nTo: Bo <bo@example.org>\r\nDate: Fri, 17 May 2024 10:00:00 +0200\r\n"  # noqa: E501

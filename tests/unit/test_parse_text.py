@@ -12,17 +12,19 @@ from hypothesis import strategies as st
 
 from secondlook.document import Extracted, Heading
 from secondlook.errors import LimitExceeded, NoText, Unsupported
-from secondlook.retrieval.parse import Parsed, ParseLimits, extract_bytes
-from secondlook.retrieval.parse.charset import decode
-from secondlook.retrieval.parse.compose import Composer, clean, one_line, tidy
-from secondlook.retrieval.parse.finish import (
+from secondlook.retrieval.parse.compose import (
+    Composer,
+    clean,
     finish,
     iso_date,
     language_of,
+    one_line,
     readable_stem,
     sane_title,
+    tidy,
 )
-from secondlook.retrieval.parse.source import Budget
+from secondlook.retrieval.parse.extract import extract_bytes
+from secondlook.retrieval.parse.source import Budget, Parsed, ParseLimits, decode
 from tests.support.files import PROSE
 
 GERMAN = (

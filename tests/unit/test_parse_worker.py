@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.retrieval.parse import ParseLimits, worker
+from secondlook.retrieval.parse import worker
+from secondlook.retrieval.parse.source import ParseLimits
 from secondlook.retrieval.parse.worker import receive, send, serve
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from secondlook.nodes.parts.combining import combined
-from secondlook.nodes.parts.planning import Plan, checked
-from secondlook.nodes.parts.telling import answer_parts
-from secondlook.state import Cited, DraftData, PartData, Sentence
+from secondlook.nodes.combine import answer_parts, combined
+from secondlook.nodes.split import Plan, checked
+from secondlook.nodes.state import Cited, DraftData, PartData, Sentence
 from tests.support.engine import passages_of
 
 

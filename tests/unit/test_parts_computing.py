@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secondlook.nodes.parts.computing import Stated, computed, sentence
-from secondlook.nodes.parts.values import read_date, read_number
+from secondlook.roles.arithmetic import Stated, computed, read_date, read_number, sentence
 
 DAYS = st.dates(min_value=date(1000, 1, 1), max_value=date(2099, 12, 31))
 WHOLE = st.integers(min_value=0, max_value=10**12)

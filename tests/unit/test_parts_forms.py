@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secondlook.nodes.parts.forms import split_by_form
-from secondlook.nodes.parts.hints import needs_more
-from secondlook.nodes.parts.subjects import subjects
+from secondlook.nodes.combine import subjects
+from secondlook.roles.split import needs_more, split_by_form
 
 ARITHMETIC = [
     (

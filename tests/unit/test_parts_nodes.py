@@ -14,8 +14,8 @@ from tests.support.function_model import FunctionModel
 from tests.support.parts import BIRTH, FIRST, MOTHER, answered, in_parts, lives
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Context
 
 
 def context(**given: Any) -> Context:

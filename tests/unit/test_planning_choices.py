@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import pytest
 from langgraph.runtime import Runtime
 
-from secondlook.nodes.evaluate import evaluate
-from secondlook.nodes.plan import plan
-from secondlook.nodes.replan import replan
-from secondlook.nodes.search_step import search_step
-from secondlook.nodes.separate import separate
-from secondlook.nodes.synthesise import synthesise
+from secondlook.nodes.choices import separate
+from secondlook.nodes.plan import plan, replan
+from secondlook.nodes.research import evaluate, search_step, synthesise
 from tests.support.engine import context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel
 from tests.support.planning import ASKED, CHOICES, FIRST, SECOND, STORM, prompts, shelf
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 QUERY = "whether private necessity allows a captain or master to moor at a private pier"
 BLIND = (plan, search_step, synthesise, evaluate, replan)

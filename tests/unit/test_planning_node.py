@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelError, ModelUnavailable
-from secondlook.memory.ledger import Caps
+from secondlook.models.prices import Caps
 from tests.support.engine import WordShelf
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
@@ -25,7 +25,7 @@ from tests.support.planning import (
 )
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 SEPARATE = {"calls": "separate"}
 QUERY = "when private necessity allows a captain to moor or berth at a private pier"

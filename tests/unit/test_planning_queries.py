@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.planning.queries import Worded, queries_for, validated, without_filler
-from secondlook.nodes.planning.variants import LONG, expansions, telling_words
+from secondlook.nodes.queries import Worded, queries_for, validated, without_filler
 from secondlook.nodes.retrieve import where
-from secondlook.nodes.rewriting.wording import word_count
-from secondlook.state import pending
+from secondlook.nodes.state import pending
+from secondlook.roles.rewrite import LONG, expansions, telling_words, word_count
 from tests.support.engine import WordShelf
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
@@ -28,8 +27,8 @@ from tests.support.planning import (
 )
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
+    from secondlook.nodes.context import Context
 
 PRIMARY = "private necessity allows a captain to moor or berth at a private pier"
 ALTERNATIVES = [

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.nodes.planning import questions
-from secondlook.nodes.planning.diversity import asks_the_same, fault_of, likeness, shared
-from secondlook.nodes.planning.questions import (
+from secondlook.nodes import queries as questions
+from secondlook.nodes.queries import (
     Checked,
+    asks_the_same,
     checked,
+    fault_of,
     is_example,
     leans,
+    likeness,
+    shared,
     tidy,
     tidy_phase,
 )
@@ -22,7 +25,7 @@ from tests.support.engine import WordShelf
 from tests.support.planning import FIRST, SECOND, STORM, context, done, lost
 
 if TYPE_CHECKING:
-    from secondlook.state import StepData
+    from secondlook.nodes.state import StepData
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,7 @@ def test_an_example_is_known_by_its_words() -> None:
     assert is_example("How high may a kite be flown  beside the runway?", "replan")
     assert not is_example(FIRST, "replan")
     assert not is_example("?", "replan")
-    assert questions.MOST_WORDS > 30
+    assert questions.MOST_WORDS_OF_QUESTION > 30
 
 
 def test_names_do_not_count_as_shared_words() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from secondlook.nodes.planning.summary import records, told
-from secondlook.state import pending
+from secondlook.nodes.plan import records, told
+from secondlook.nodes.state import pending
 from tests.support.planning import FIRST, SECOND, done, lost, sentence
 
 TITLES = {"a.0": "Harbour law", "b.0": "Storms\nand piers", "c.0": "Harbour law", "d.0": "Tides"}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.settings import Settings, load, presets
+from secondlook.settings import load, presets
+
+if TYPE_CHECKING:
+    from secondlook.settings.sections import Settings
 
 _SHAPE: dict[str, dict[str, Any]] = {
     "linear": {"answer.workflow": "linear", "search.candidates": 20, "answer.k": 5},

@@ -16,7 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from secondlook.tables.profiling import facts, second, source
+from secondlook.tables import joins as source
+from secondlook.tables import profile as facts
+from secondlook.tables import profile as second
 from tests.support.profiled import make_table
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.tables.profiling.headers import Said, hard_to_tell_apart, name_words, read_header
+from secondlook.tables.joins import Said, hard_to_tell_apart, name_words, read_header
 
 
 @pytest.mark.parametrize(

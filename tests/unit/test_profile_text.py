@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from secondlook.tables.profiling import profile_text
-from secondlook.tables.profiling.column_text import number, pandas_type
-from secondlook.tables.profiling.text import estimated_tokens
-from secondlook.tables.profiling.wording import percent
+from secondlook.tables.joins import percent
+from secondlook.tables.profile_text import estimated_tokens, number, pandas_type, profile_text
 from secondlook.tables.table import Column, ColumnProfile, Join, Table, TableProfile, ValueCount
 from tests.support.profiled import make_table
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from secondlook.tables.profiling import facts
+from secondlook.tables import profile as facts
 from tests.support.profiled import TODAY, make_table
 
 if TYPE_CHECKING:

@@ -13,20 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secondlook import prompts
 from secondlook.errors import UsageError
-from secondlook.models.port import Role
-from secondlook.prompts import (
+from secondlook.models.chat import Role
+from secondlook.roles import prompts
+from secondlook.roles.prompts import NOT_FOUND, load, names, parse, render
+from secondlook.roles.prompts.marks import (
     EVIDENCE_MARK,
-    NOT_FOUND,
     evidence_marks,
-    load,
-    names,
-    render,
     without_control_marks,
     without_evidence_marks,
 )
-from secondlook.prompts.prompt import parse
 
 MARKS = evidence_marks("run-1")
 GOOD = """+++

@@ -32,7 +32,8 @@ from benchmarks.reader_quality_risk import (
 )
 from benchmarks.reader_quality_store import Store
 from benchmarks.reader_quality_tables import filled
-from secondlook.reading.calibration import Outcome, read_calibration
+from secondlook.reading.calibration import read_calibration
+from secondlook.reading.logistic import Outcome
 from secondlook.reading.port import Reading
 from tests.support.reader_quality import ARTICLES, SKILL, made_store
 

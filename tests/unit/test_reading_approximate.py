@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.errors import ModelError
-from secondlook.reading.approximate import approximate_starts, prefixes, unit_vectors
+from secondlook.reading.embedders import approximate_starts, prefixes, unit_vectors
+from secondlook.reading.session import Wordpieces
 from secondlook.reading.weights import find_weights
-from secondlook.reading.wordpieces import Wordpieces
 
 ENGLISH = (
     "Photosynthesis converts light energy into chemical energy; in 1779 Jan Ingenhousz showed "

@@ -239,7 +239,7 @@ def test_quantising_stays_within_half_a_step() -> None:
 
 def test_a_safetensors_file_becomes_a_model_folder(tensors: Tensors, tmp_path: Path) -> None:
     """Float32 weights as published, read without any library, to a folder the product opens."""
-    from secondlook.reading.embedder import OnnxEmbedder
+    from secondlook.reading.embedders import OnnxEmbedder
     from secondlook.reading.weights import find_weights, read_weights, verify_weights
 
     arrays = {f"{n}.weight": m.floats.T for n, m in tensors.matrices.items() if "encoder" in n}

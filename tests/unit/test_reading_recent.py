@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from secondlook.reading.port import Reading, glimpse
-from secondlook.reading.recent import Recent, key_of
+from secondlook.reading.reader import Recent, key_of
 
 
 def look(relevance: float) -> Reading:

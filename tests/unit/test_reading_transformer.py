@@ -12,7 +12,7 @@ import pytest
 
 from secondlook.errors import ModelUnavailable
 from secondlook.reading import load_embedder
-from secondlook.reading.transformer import TransformerEmbedder
+from secondlook.reading.embedders import TransformerEmbedder
 
 
 class CountsLetters:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secondlook.reading.session import Wordpieces, printable
 from secondlook.reading.weights import find_weights
-from secondlook.reading.wordpieces import Wordpieces, printable
 
 WORDPIECES = Wordpieces(find_weights("embedder").tokenizer)
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.runtime import Runtime
 
+from secondlook.nodes.clarify import readings
 from secondlook.nodes.finish import finish
-from secondlook.nodes.readings import readings
-from secondlook.nodes.rerank import rerank
-from secondlook.nodes.retrieve import retrieve
+from secondlook.nodes.retrieve import rerank, retrieve
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
+    from secondlook.nodes.context import Context
 
 QUESTION = "When did she leave her singing group?"
 ADA = (

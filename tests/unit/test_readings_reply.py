@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.app.conversation import turn_of
-from secondlook.nodes.condense import condense
-from secondlook.nodes.meaning.reply import reading
-from secondlook.nodes.stand_alone import StandAlone, Turn
+from secondlook.engine.secondlook import turn_of
+from secondlook.nodes.rewrite import condense
+from secondlook.roles.ambiguity import reading
+from secondlook.roles.follow_up import StandAlone, Turn
 from tests.support.function_model import FunctionModel, asker_of
 from tests.support.memory_runs import full_answer
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest, ChatResult
+    from secondlook.models.chat import ChatRequest, ChatResult
 
 SHE = Turn(
     "When did she leave her group?",

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.nodes.meaning.mentions import mentioned, name_words
-from secondlook.nodes.meaning.rivals import Rival, Witness, competing, leader, rivals
-from secondlook.nodes.meaning.unclear import unresolved
 from secondlook.passage import Passage
+from secondlook.roles.ambiguity import (
+    Rival,
+    Witness,
+    competing,
+    leader,
+    mentioned,
+    name_words,
+    rivals,
+    unresolved,
+)
 
 ADA = "Ada Lovelace was born in London. She wrote the notes in 1843. Lovelace died in 1852."
 RHINE = "The Rhine is a river in Europe. It begins in the Alps. Bonn lies on the Rhine."

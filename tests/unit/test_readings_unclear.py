@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.nodes.meaning.resolving import assumption, choices, question_back, with_meaning
-from secondlook.nodes.meaning.rivals import Rival
-from secondlook.nodes.meaning.unclear import unresolved
+from secondlook.roles.ambiguity import (
+    Rival,
+    assumption,
+    choices,
+    question_back,
+    unresolved,
+    with_meaning,
+)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,9 @@ import pytest
 from langgraph.runtime import Runtime
 
 from secondlook.errors import LibraryError
-from secondlook.memory.answers import AnswerMemory
-from secondlook.memory.journal import MemoryJournal
-from secondlook.nodes.recall import recall
-from secondlook.nodes.remember import remember
-from secondlook.nodes.remembering.entries import KEPT
+from secondlook.models.journal import MemoryJournal
+from secondlook.nodes.memory import KEPT, recall, remember
+from secondlook.store.answers import AnswerMemory
 from tests.support.answer_memory import (
     ASKED,
     PASSAGE,
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from secondlook.context import Context
+    from secondlook.nodes.context import Context
 
 LOOSE = {"memory_similarity": 0.5, "min_confidence": 0.5}
 

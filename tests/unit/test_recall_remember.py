@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.runtime import Runtime
 
-from secondlook.memory.answers import AnswerMemory
-from secondlook.nodes.remember import remember
-from secondlook.state import RecalledData, trouble
+from secondlook.nodes.memory import remember
+from secondlook.nodes.state import RecalledData, trouble
+from secondlook.store.answers import AnswerMemory
 from tests.support.answer_memory import draft_of, remembering, researched, step_of
 from tests.support.engine import settings_of
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.memory.ledger import Caps
-from secondlook.nodes.planning.by_code import StepPlanned, asking
-from secondlook.state import unread
+from secondlook.models.prices import Caps
+from secondlook.nodes.plan import StepPlanned, asking
+from secondlook.nodes.state import unread
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
     CHOICES,
@@ -31,7 +31,7 @@ from tests.support.planning import (
 )
 
 if TYPE_CHECKING:
-    from secondlook.models import ChatRequest
+    from secondlook.models.chat import ChatRequest
 
 OTHERWISE = "When does private necessity allow a ship's captain to moor at a private pier?"
 QUERY = "whether a captain must compensate or repay the owner for damage to a private pier"
@@ -155,7 +155,7 @@ async def breaking(*_: Any) -> StepPlanned:
 def test_code_asks_on_where_the_models_question_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("secondlook.nodes.replan.next_step", leading)
+    monkeypatch.setattr("secondlook.nodes.plan.next_step", leading)
     model = speaking({"action": "next_step", "phase": "Law", "question": FIRST, "queries": [QUERY]})
     update = replanned(context(model))
     step = update["plan"][1]
@@ -166,7 +166,7 @@ def test_code_asks_on_where_the_models_question_is_refused(
 
 
 def test_without_a_model_code_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.nodes.replan.next_step", leading)
+    monkeypatch.setattr("secondlook.nodes.plan.next_step", leading)
     update = replanned(context())
     assert update["plan"][1]["question"] == "Who owns the private pier?"
     assert update["plan"][1]["queries"] == []
@@ -181,7 +181,7 @@ def test_without_a_model_and_without_a_lead_the_research_ends() -> None:
 
 
 def test_a_library_that_is_gone_ends_the_research(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.nodes.replan.next_step", breaking)
+    monkeypatch.setattr("secondlook.nodes.plan.next_step", breaking)
     update = replanned(context())
     assert update["route"] == "aggregate"
     assert update["warnings"][0]["message"] == "the library is gone"

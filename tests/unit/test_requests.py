@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.app.requests import usual_workflow
+from secondlook.engine.request import usual_workflow
 from tests.support.engine import settings_of
 
 

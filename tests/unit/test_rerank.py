@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.errors import UsageError
-from secondlook.retrieval.fuse import Fused
-from secondlook.retrieval.rerank import best_looks, blended, rerank
+from secondlook.retrieval.fusion import Fused, best_looks, blended, rerank
 
 
 def fused(*scores: float) -> list[Fused]:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.nodes.bearing import is_of_kind, speaks_of, subject_of
-from secondlook.nodes.revalidating import (
+from secondlook.nodes.revalidate import (
     ASKS,
     BESIDE,
     CODE,
@@ -17,10 +16,13 @@ from secondlook.nodes.revalidating import (
     ORDER,
     Guard,
     Place,
+    asks,
+    directs,
+    is_of_kind,
+    speaks_of,
+    subject_of,
 )
-from secondlook.nodes.screening import is_stopped, look, stops
-from secondlook.nodes.screening.code import is_code
-from secondlook.nodes.screening.mood import asks, directs
+from secondlook.roles.screen import is_code, is_stopped, look, stops
 from tests.support.engine import WordShelf
 
 if TYPE_CHECKING:

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.rewriting import accepted, expanded
-from secondlook.nodes.rewriting.drift import brings_facts, subject
-from secondlook.nodes.rewriting.wording import Stems, content, most_words, normalised, word_count
+from secondlook.roles.rewrite import (
+    Stems,
+    accepted,
+    brings_facts,
+    content,
+    expanded,
+    most_words,
+    normalised,
+    subject,
+    word_count,
+)
 from tests.support.engine import HARBOUR
 
 if TYPE_CHECKING:

@@ -13,18 +13,17 @@ from langgraph.runtime import Runtime
 
 from secondlook.answer import Step
 from secondlook.errors import ModelError, ModelUnavailable
-from secondlook.memory.ledger import Caps
-from secondlook.models import ChatRequest, ChatResult
+from secondlook.models.chat import ChatRequest, ChatResult
+from secondlook.models.prices import Caps
 from secondlook.nodes.rewrite import rewrite
-from secondlook.nodes.rewriting import accepted, cache
-from secondlook.nodes.rewriting.cache import Rewrites, Said, rewrites_of
-from secondlook.nodes.rewriting.wording import most_words, word_count
-from secondlook.state import unread
+from secondlook.nodes.state import unread
+from secondlook.roles import rewrite as cache
+from secondlook.roles.rewrite import Rewrites, Said, accepted, most_words, rewrites_of, word_count
 from tests.support.engine import WordShelf, context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
-    from secondlook.context import Context
+    from secondlook.nodes.context import Context
 
 ASKED = "How much water is there in berth 4?"
 

@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from benchmarks.sets.same_question_making import PAIRS, SENTENCES, pairs_of, read_pairs
-from secondlook.nodes.remembering import same_question
-from secondlook.nodes.remembering.sameness import compared
+from secondlook.roles.same_question import compared, same_question
 from tests.support.engine import settings_of
 
 ALIKE = 0.99

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import SandboxError
-from secondlook.sandbox import Failure, Figure, Outcome
-from secondlook.sandbox.attacks import ATTACKS, Attack, remembered
-from secondlook.sandbox.attacks.world import World
+from secondlook.sandbox import self_check as remembered
+from secondlook.sandbox.attacks import Attack, World
+from secondlook.sandbox.port import Failure, Figure, Outcome
 from secondlook.sandbox.self_check import Attacked, attacked, judged, self_check
+from tests.support.attacks import ATTACKS
 from tests.support.unconfined import Unconfined
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def test_a_sandbox_that_runs_nothing_holds_nothing(world: World) -> None:
 def test_a_backend_that_is_not_there_is_refused_before_anything_is_planted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("secondlook.sandbox.attacks.world.World", pytest.fail)
+    monkeypatch.setattr("secondlook.sandbox.attacks.World", pytest.fail)
     with pytest.raises(SandboxError, match="none"):
         self_check("none")  # type: ignore[arg-type]
 

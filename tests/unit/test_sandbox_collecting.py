@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from secondlook.sandbox.inside import collecting
-from secondlook.sandbox.inside.collecting import collect, frame, plain
+from secondlook.sandbox.inside import job as collecting
+from secondlook.sandbox.inside.job import collect, frame, plain
 
 
 class Hostile:

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.sandbox import Limits
-from secondlook.sandbox.confining import confinement, landlock, namespaces, seccomp, system
+from secondlook.sandbox import kernel as landlock
+from secondlook.sandbox import kernel as namespaces
+from secondlook.sandbox import kernel as system
+from secondlook.sandbox import seccomp
+from secondlook.sandbox import seccomp as confinement
 from secondlook.sandbox.inside import preload
+from secondlook.sandbox.port import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

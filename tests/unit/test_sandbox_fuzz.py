@@ -12,11 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from secondlook.sandbox import Limits, Outcome
-from secondlook.sandbox.outcomes import outcome_of
-from secondlook.sandbox.protocol import LENGTH, encode_reply
-from secondlook.sandbox.replies import Unreadable, read_reply
-from secondlook.sandbox.watching import Witnessed, watch
+from secondlook.sandbox.outcomes import Unreadable, Witnessed, outcome_of, read_reply, watch
+from secondlook.sandbox.port import LENGTH, Limits, Outcome, encode_reply
 
 TOKEN = "0123456789abcdef"  # noqa: S105 - of a made-up job
 LIMITS = Limits(seconds=5.0, stdout_bytes=1_000, reply_bytes=10_000, frame_rows=10)

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.sandbox import Limits
 from secondlook.sandbox.inside import job as job_module
 from secondlook.sandbox.inside import preload
 from secondlook.sandbox.inside.job import answered, clean_environment
-from secondlook.sandbox.protocol import Request
-from secondlook.sandbox.replies import read_reply
+from secondlook.sandbox.outcomes import read_reply
+from secondlook.sandbox.port import Limits, Request
 from tests.support.sandbox import ROWS, sales
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.sandbox import Outcome, Supplied, Variation
+    from secondlook.sandbox.port import Outcome, Supplied, Variation
 
 TOKEN = "t"  # noqa: S105 - of no job at all
 
@@ -131,7 +130,7 @@ def test_categories_are_text(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from secondlook.sandbox import Supplied
+    from secondlook.sandbox.port import Supplied
 
     coded = pa.array(["a", "b", "a"]).dictionary_encode()
     pq.write_table(pa.table({"kind": coded}), tmp_path / "t.parquet")

@@ -11,19 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import SandboxError, UsageError
-from secondlook.sandbox import (
-    Limits,
-    Supplied,
-    available,
-    bubblewrap,
-    limits_for,
-    open_sandbox,
-    probing,
-    serving,
-)
-from secondlook.sandbox.confining import landlock, namespaces, system
-from secondlook.sandbox.requesting import new_request, opened, request_file
-from secondlook.sandbox.serving import import_paths, server_environment
+from secondlook.sandbox import available, bubblewrap, open_sandbox
+from secondlook.sandbox import kernel as landlock
+from secondlook.sandbox import kernel as namespaces
+from secondlook.sandbox import kernel as system
+from secondlook.sandbox import probe as probing
+from secondlook.sandbox import server as serving
+from secondlook.sandbox.outcomes import new_request, opened, request_file
+from secondlook.sandbox.port import Limits, Supplied, limits_for
+from secondlook.sandbox.server import import_paths, server_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

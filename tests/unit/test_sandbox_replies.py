@@ -9,12 +9,9 @@ from typing import Any
 
 import pytest
 
-from secondlook.sandbox import Frame, Limits
-from secondlook.sandbox import replies as replies_module
-from secondlook.sandbox.outcomes import outcome_of
-from secondlook.sandbox.protocol import LENGTH, encode_reply
-from secondlook.sandbox.replies import TooMuch, Unreadable, read_reply
-from secondlook.sandbox.watching import Witnessed
+from secondlook.sandbox import outcomes as replies_module
+from secondlook.sandbox.outcomes import TooMuch, Unreadable, Witnessed, outcome_of, read_reply
+from secondlook.sandbox.port import LENGTH, Frame, Limits, encode_reply
 
 TOKEN = "token-of-this-job"  # noqa: S105 - of no job at all
 LIMITS = Limits(frame_rows=3)

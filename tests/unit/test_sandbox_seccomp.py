@@ -8,8 +8,8 @@ import struct
 
 import pytest
 
-from secondlook.sandbox.confining import seccomp
-from secondlook.sandbox.confining.syscalls import CHANGES_FILES, GUARDED, HARMLESS, MACHINES
+from secondlook.sandbox import seccomp
+from secondlook.sandbox.seccomp import CHANGES_FILES, GUARDED, HARMLESS, MACHINES
 
 ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 ALLOW, KILL = 0x7FFF0000, 0x80000000

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.sandbox.confining import namespaces, system
+from secondlook.sandbox import kernel as namespaces
+from secondlook.sandbox import kernel as system
 from secondlook.sandbox.inside import server as server_module
-from secondlook.sandbox.serving import ServerGone, StartedJob
+from secondlook.sandbox.server import ServerGone, StartedJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

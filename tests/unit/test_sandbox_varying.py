@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from secondlook.sandbox.inside.varying import varied
+from secondlook.sandbox.inside.job import varied
 
 
 @pytest.fixture

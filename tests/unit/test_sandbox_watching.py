@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.sandbox import Limits
-from secondlook.sandbox.memory import used_memory, used_memory_of
-from secondlook.sandbox.outcomes import outcome_of
-from secondlook.sandbox.watching import Witnessed, watch
+from secondlook.sandbox.outcomes import Witnessed, outcome_of, watch
+from secondlook.sandbox.port import Limits
+from secondlook.sandbox.server import used_memory, used_memory_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

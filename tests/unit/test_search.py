@@ -12,10 +12,10 @@ import pytest
 
 from secondlook.errors import ModelUnavailable, UsageError
 from secondlook.reading.port import Reading, glimpse
-from secondlook.retrieval.analyse import terms
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry, Filter
 from secondlook.retrieval.search import Searcher, SearchOptions
+from secondlook.retrieval.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

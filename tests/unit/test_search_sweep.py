@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.sweep_grid import Config, Pool, evaluate
-from secondlook.retrieval.fuse import fuse
+from secondlook.retrieval.fusion import RELEVANCE_SCALE, fuse, rerank
 from secondlook.retrieval.index.port import Scored
-from secondlook.retrieval.rerank import RELEVANCE_SCALE, rerank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from secondlook.retrieval.sentences import sentence_starts
+from secondlook.retrieval.outline import sentence_starts
 
 
 def split(text: str) -> list[str]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.sentences import (
+from secondlook.roles.prompts import NOT_FOUND, load
+from secondlook.roles.sentences import (
     LONGEST_SENTENCE,
     MOST_SENTENCES,
     REPEATS_OF_A_LOOP,
@@ -16,7 +17,6 @@ from secondlook.nodes.sentences import (
     Sentences,
     review,
 )
-from secondlook.prompts import NOT_FOUND, load
 
 OWN = load("answer").own_words
 

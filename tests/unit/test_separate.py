@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from secondlook.nodes.separate import separate
+from secondlook.nodes.choices import separate
 from tests.support.engine import context_of, state_of
 
 CHOICES = "Who pays for the dredging?\n(A) the harbour\n(B) the council\n(C) the state"

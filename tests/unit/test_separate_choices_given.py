@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import secondlook
-from secondlook.app.requests import made_stand_alone, with_choices
+from secondlook.engine.request import made_stand_alone, with_choices
 from secondlook.errors import UsageError
-from secondlook.memory.ledger import Caps, Ledger
-from secondlook.models import Models
-from secondlook.nodes.multiple_choice import parsed
-from secondlook.nodes.stand_alone import Turn
-from secondlook.settings import Settings
+from secondlook.models.budget import Ledger
+from secondlook.models.calls import Models
+from secondlook.models.prices import Caps
+from secondlook.nodes.choices import parsed
+from secondlook.roles.follow_up import Turn
+from secondlook.settings.sections import Settings
 from tests.support.engine import settings_of
 
 if TYPE_CHECKING:

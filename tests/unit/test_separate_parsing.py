@@ -10,7 +10,8 @@ from collections import Counter
 
 import pytest
 
-from secondlook.nodes.multiple_choice import MOST, parsed, rendered
+from secondlook.nodes.choices import MOST_CHOICES as MOST
+from secondlook.nodes.choices import parsed, rendered
 
 TWO = {"A": "red", "B": "blue"}
 ASKED = "What colour is the boat?"

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from secondlook import settings as module
 from secondlook.errors import SettingsError
-from secondlook.settings import KEYS, ChunkingSettings, SearchSettings, Settings, load
+from secondlook.settings import KEYS, load
+from secondlook.settings.sections import SECTIONS, ChunkingSettings, SearchSettings, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -338,7 +339,7 @@ def test_models_are_frozen_and_strict() -> None:
 @hypothesis.settings(deadline=None)
 @given(st.text(max_size=30))
 def test_only_a_known_key_is_the_nearest_to_any_name(name: str) -> None:
-    assert module.nearest_key(name) in {*KEYS, *module.SECTIONS, None}
+    assert module.nearest_key(name) in {*KEYS, *SECTIONS, None}
 
 
 def test_places_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -359,7 +360,7 @@ def test_the_documentation_lists_every_setting_as_it_is() -> None:
     assert list(documented) == list(KEYS)
     for key, (default, meaning) in documented.items():
         section, name = key.split(".")
-        field = module.SECTIONS[section].model_fields[name]
+        field = SECTIONS[section].model_fields[name]
         assert meaning == field.description, key
         if not key.endswith(".path"):
             assert default == _as_written(field.default), key

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from secondlook.errors import SettingsError
-from secondlook.retrieval import analyse
+from secondlook.retrieval import terms as analyse
 from secondlook.settings import load
-from secondlook.settings.languages import LANGUAGES
+from secondlook.settings.sections import LANGUAGES
 
 VARIABLE = "SECONDLOOK_LIBRARY_LANGUAGE"
 

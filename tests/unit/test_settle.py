@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from langgraph.runtime import Runtime
 
-from secondlook.app.failing import failed
-from secondlook.app.running import Watched
+from secondlook.engine.execution import Watched, failed
+from secondlook.nodes.answer import best_of, candidates, settle
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.settle import best_of, candidates, settle
-from secondlook.state import DraftData, JudgedDraft, unread
+from secondlook.nodes.state import DraftData, JudgedDraft, unread
 from tests.support.engine import context_of, passages_of, settings_of, state_of
 
 if TYPE_CHECKING:

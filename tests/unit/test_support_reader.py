@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import ModelUnavailable, UsageError
-from secondlook.nodes.claims import Checker
-from secondlook.nodes.sentences import Sentence
+from secondlook.nodes.cite import Checker
 from secondlook.passage import Passage
 from secondlook.reading import support as module
 from secondlook.reading import weights
@@ -21,6 +20,9 @@ from secondlook.reading.support import (
     CoverageSupport,
     ReaderSupport,
     SupportHead,
+    SupportHeadError,
+    cap,
+    is_verbatim,
     joined_evidence,
     load_support,
     read_head,
@@ -29,16 +31,14 @@ from secondlook.reading.support import (
     sieve_of,
     stands_in,
 )
-from secondlook.reading.support.coverage import cap
-from secondlook.reading.support.head import SupportHeadError
-from secondlook.reading.support.verbatim import is_verbatim
+from secondlook.roles.sentences import Sentence
 from secondlook.settings.sections import AnswerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.reading.support.coverage import Cap
+    from secondlook.reading.support import Cap
 
 QUOTE = (
     "The deepest berth is berth 4 at the north quay. It has 7.8 metres at low water.\n\n"

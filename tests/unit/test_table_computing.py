@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from secondlook.errors import TableError
-from secondlook.tables.computing.arrays import incomplete_beta, ranks
-from secondlook.tables.computing.running import compute_task, run_query
+from secondlook.tables.compute import compute_task, incomplete_beta, ranks, run_query
 from secondlook.tables.query import AnyOf, Computed, Filter, Key, Measure, Order, Query, Term
 from tests.support.shop import asked_table, database, orders, shop
 
 if TYPE_CHECKING:
     from secondlook.tables.query import Statistic
-    from secondlook.tables.resolving.port import AskedTable
+    from secondlook.tables.resolver import AskedTable
 
 NUMBERS = st.lists(
     st.one_of(st.none(), st.floats(-1e6, 1e6).map(lambda one: round(one, 3))),
@@ -490,7 +489,7 @@ def _file() -> str:
     from pathlib import Path
     from tempfile import mkdtemp
 
-    from secondlook.tables.reading import table_from_frame
+    from secondlook.tables.read import table_from_frame
 
     return str(table_from_frame("orders", orders(), Path(mkdtemp())).file)
 

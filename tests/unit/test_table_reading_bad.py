@@ -22,7 +22,10 @@ from secondlook.errors import (
     TableError,
     Unsupported,
 )
-from secondlook.tables.reading import converting, dialects, kinds, task
+from secondlook.tables import column_types as converting
+from secondlook.tables import csv_files as dialects
+from secondlook.tables import formats as task
+from secondlook.tables import read as kinds
 from tests.support.tables import read_all, read_text
 
 if TYPE_CHECKING:
@@ -104,7 +107,7 @@ def test_a_zip_that_claims_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = tmp_path / "t.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 2_000_000)
-    monkeypatch.setattr("secondlook.tables.reading.workbooks._MOST_EXPANDED", 1_000_000)
+    monkeypatch.setattr("secondlook.tables.formats._MOST_EXPANDED", 1_000_000)
     with pytest.raises(LimitExceeded, match="expands"):
         read_all(path)
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from secondlook.tables.reading.dialects import detect
-from secondlook.tables.reading.encodings import encoding_of
-from secondlook.tables.reading.headers import identifier_of, is_header, named
-from secondlook.tables.reading.kinds import stem_of
+from secondlook.tables.column_types import identifier_of, is_header, named
+from secondlook.tables.csv_files import detect, encoding_of
+from secondlook.tables.read import stem_of
 from tests.support.tables import read_text
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ def test_a_table_is_called_as_its_file(name: str, stem: str) -> None:
 def test_a_letter_may_lie_across_two_blocks(
     held: bytes, encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secondlook.tables.reading.encodings._BLOCK", 4)
+    monkeypatch.setattr("secondlook.tables.csv_files._BLOCK", 4)
     path = tmp_path / "a.csv"
     path.write_bytes(held)
     assert encoding_of(path) == encoding

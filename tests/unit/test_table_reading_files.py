@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 import xlsxwriter  # type: ignore[import-untyped]
 
-from secondlook.tables.reading.parquet_files import struct_fields
-from secondlook.tables.reading.rows import as_text
+from secondlook.tables.column_types import as_text
+from secondlook.tables.formats import struct_fields
 from tests.support.tables import read_all, read_one, read_text
 
 if TYPE_CHECKING:

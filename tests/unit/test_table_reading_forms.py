@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from secondlook.tables.reading.dates import ISO_DATE, ISO_DATETIME
-from secondlook.tables.reading.forms import MISSING, OTHERWISE_MISSING, Form, present
-from secondlook.tables.reading.inferring import infer
-from secondlook.tables.reading.numbers import BOOLEAN, INTEGER, NUMBER
+from secondlook.tables.column_types import infer
+from secondlook.tables.dates import ISO_DATE, ISO_DATETIME
+from secondlook.tables.forms import MISSING, OTHERWISE_MISSING, Form, present
+from secondlook.tables.numbers import BOOLEAN, INTEGER, NUMBER
 
 at = datetime.fromisoformat
 CASES: list[tuple[list[str], str, list[Any]]] = [

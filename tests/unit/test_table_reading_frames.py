@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.tables.reading import Read, table_from_frame
+from secondlook.tables.read import Read, table_from_frame
 
 if TYPE_CHECKING:
     from pathlib import Path

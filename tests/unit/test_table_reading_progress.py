@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.tables.reading import converting, delimited, task
-from secondlook.tables.worker_messages import receive, send
+from secondlook.tables import column_types as converting
+from secondlook.tables import csv_files as delimited
+from secondlook.tables import formats as task
+from secondlook.tables.worker_process import receive, send
 from tests.support.tables import database
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from secondlook.errors import SecondlookError
-from secondlook.tables.reading import task
-from secondlook.tables.reading.forms import MISSING
+from secondlook.tables import formats as task
+from secondlook.tables.forms import MISSING
 from tests.support.tables import Seen, database, read_all, read_one, seen
 
 _PLAIN = settings(

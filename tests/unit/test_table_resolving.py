@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.tables.resolving import Resolver
-from secondlook.tables.resolving.meaning import SURE
-from secondlook.tables.resolving.port import AskedTable
-from secondlook.tables.resolving.words import atoms, stem
+from secondlook.tables.resolver import SURE, AskedTable, Resolver, atoms, stem
 from secondlook.tables.table import Column, ColumnProfile, Table, TableProfile, ValueCount
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from secondlook.errors import TableError
 from secondlook.tables.desk import Desk
 from secondlook.tables.query import Measure, Query, Term
-from secondlook.tables.reading import table_from_frame
+from secondlook.tables.read import table_from_frame
 from secondlook.tables.worker import Worker
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_what_is_computed(desk: Desk) -> None:
 def test_a_profile_is_computed_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     first = desk.profile("orders")
     assert first.rows == 4
-    monkeypatch.setattr("secondlook.tables.profiling.cached_profile", None)
+    monkeypatch.setattr("secondlook.tables.desk.cached_profile", None)
     assert desk.profile("orders") is first
 
 
@@ -65,7 +65,7 @@ def test_joins_between_tables(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> No
     both = [table.id for table in desk.tables()]
     found = desk.joins(both)
     assert all({join.left, join.right} == set(both) for join in found)
-    monkeypatch.setattr("secondlook.tables.profiling.find_joins", None)
+    monkeypatch.setattr("secondlook.tables.joins.find_joins", None)
     assert desk.joins(both[::-1]) is found
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from secondlook.document import Extracted
 from secondlook.errors import LibraryError, TableError
+from secondlook.library.ingest import Tabulator, holds_tables
 from secondlook.library.tables import TableStore
-from secondlook.library.tabulating import Tabulator, holds_tables
-from secondlook.retrieval.parse import Parsed
-from secondlook.tables.reading import READER_VERSION
+from secondlook.retrieval.parse.source import Parsed
+from secondlook.tables.read import READER_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def test_a_profile_that_fails_costs_no_table(
     def fails(*_: object) -> NoReturn:
         raise TableError("it took too long")
 
-    monkeypatch.setattr("secondlook.tables.profiling.cached_profile", fails)
+    monkeypatch.setattr("secondlook.tables.desk.cached_profile", fails)
     tabulator.take_in("d1", sales)
     assert [table.name for table in store.tables("d1")] == ["sales"]
 
@@ -71,7 +71,7 @@ def test_what_was_stopped_is_not_on_record(
         tabulator.close()
         raise TableError("work on a table was stopped")
 
-    monkeypatch.setattr("secondlook.tables.profiling.cached_profile", stopped)
+    monkeypatch.setattr("secondlook.tables.desk.cached_profile", stopped)
     for _ in range(2):  # while it works, and before it begins
         with pytest.raises(TableError, match="stopped"):
             tabulator.take_in("d1", sales)
@@ -84,7 +84,7 @@ def test_a_full_disk_is_told(
     def full(*_: object, **__: object) -> NoReturn:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("secondlook.tables.reading.read_tables", full)
+    monkeypatch.setattr("secondlook.tables.read.read_tables", full)
     with pytest.raises(LibraryError, match="No space left"):
         tabulator.take_in("d1", sales)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.cli.terminal import one_line, output, shortened
+from secondlook.cli.command import one_line, output, shortened
 
 RETITLED = "who \x1b]0;pwned\x07voted\x9b31m?"
 

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.library import Library
-from secondlook.library.upload_names import MOST_BYTES, safe_name, unlike
-from secondlook.library.uploads import FOLDER, Staging, new_staging, originals, sweep
-from secondlook.settings import Settings
+from secondlook.library.library import Library
+from secondlook.library.uploads import (
+    FOLDER,
+    MOST_BYTES,
+    Staging,
+    new_staging,
+    originals,
+    safe_name,
+    sweep,
+    unlike,
+)
+from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,15 +11,9 @@ from hypothesis import strategies as st
 from secondlook.answer import Answer, Check, Citation, Claim, SeenPassage
 from secondlook.errors import UsageError
 from secondlook.reading.support import CoverageSupport
-from secondlook.verify import (
-    Problem,
-    evidence_of,
-    examine,
-    needs_library,
-    parse_answer,
-    verify,
-)
-from secondlook.verify.report import shown
+from secondlook.verify import examine, verify
+from secondlook.verify.citations import evidence_of, needs_library
+from secondlook.verify.report import Problem, parse_answer, shown
 from tests.support.answers import from_the_web
 
 if TYPE_CHECKING:

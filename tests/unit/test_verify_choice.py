@@ -25,7 +25,7 @@ from tests.support.researched import (
 
 if TYPE_CHECKING:
     from secondlook.answer import Citation, SeenPassage
-    from secondlook.verify import Report
+    from secondlook.verify.report import Report
 
 WORDS = CoverageSupport()
 URL = "https://example.org/rules"

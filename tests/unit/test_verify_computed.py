@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.reading.support import CoverageSupport
-from secondlook.verify import Problem, verify
+from secondlook.verify import verify
 from tests.support.engine import context_of
 from tests.support.parts import BIRTH, FIRST, MOTHER, answered, lives
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import Answer
+    from secondlook.verify.report import Problem
 
 
 def answer_to(question: str) -> Answer:

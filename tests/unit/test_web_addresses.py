@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.retrieval.web.addresses import objection
+from secondlook.retrieval.web.fetch import objection
 
 PUBLIC = [
     "8.8.8.8",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import WebSearchError
-from secondlook.retrieval.parse.charset import decode
-from secondlook.retrieval.web.body import Unpacker, as_utf8, read_body
+from secondlook.retrieval.parse.source import decode
+from secondlook.retrieval.web.fetch import Unpacker, as_utf8, read_body
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

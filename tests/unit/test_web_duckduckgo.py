@@ -10,9 +10,9 @@ import pytest
 
 from secondlook.errors import SettingsError, WebSearchError
 from secondlook.retrieval.web import open_web
-from secondlook.retrieval.web.duckduckgo import DuckDuckGoEngine
 from secondlook.retrieval.web.port import WebResult
-from secondlook.settings import WebSettings
+from secondlook.retrieval.web.service import DuckDuckGoEngine
+from secondlook.settings.sections import WebSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +95,7 @@ def test_an_error_without_words_is_named() -> None:
 
 def test_a_package_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
-    monkeypatch.setattr("secondlook.retrieval.web.duckduckgo._GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("secondlook.retrieval.web.service._GRACE_SECONDS", 0.0)
 
     def hang() -> list[Any]:
         released.wait(30)
@@ -116,7 +116,7 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.Mo
 
 
 def test_without_the_package_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.retrieval.web.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("secondlook.retrieval.web.service.find_spec", lambda _: None)
     with pytest.raises(SettingsError) as caught:
         open_web(WebSettings())
     assert "pip install 'secondlook[web]'" in str(caught.value.hint)

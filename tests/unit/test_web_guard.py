@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import WebSearchError
-from secondlook.retrieval.web.guard import Guard, Refused, Target, parse_url
+from secondlook.retrieval.web.fetch import Guard, Refused, Target, parse_url
 from tests.support.web_site import PUBLIC, resolver
 
 if TYPE_CHECKING:

@@ -10,20 +10,19 @@ from langgraph.runtime import Runtime
 
 from secondlook.answer import Step, Trouble
 from secondlook.errors import WebSearchError
-from secondlook.memory.ledger import Caps
+from secondlook.models.prices import Caps
 from secondlook.nodes import ranking
-from secondlook.nodes.search_web import _seconds, search_web
-from secondlook.retrieval.web.cut import Cutter, snippet
+from secondlook.nodes.retrieve import _seconds, search_web
+from secondlook.nodes.state import Asked, unread
+from secondlook.retrieval.web.pages import Cutter, best_first, snippet
 from secondlook.retrieval.web.port import WebResult
-from secondlook.retrieval.web.rank import best_first
-from secondlook.state import Asked, unread
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secondlook.context import Context
-    from secondlook.retrieval.web import WebPassage
+    from secondlook.nodes.context import Context
+    from secondlook.retrieval.web.port import WebPassage
 
 QUESTION = "how tall is the granite lighthouse"
 PAGES = {

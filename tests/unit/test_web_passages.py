@@ -10,9 +10,8 @@ import pytest
 
 from secondlook.document import Extracted, Heading
 from secondlook.retrieval.chunk import ChunkOptions
-from secondlook.retrieval.web.cut import Cutter, document_id, snippet
+from secondlook.retrieval.web.pages import Cutter, best_first, document_id, snippet
 from secondlook.retrieval.web.port import WebPassage, WebResult
-from secondlook.retrieval.web.rank import best_first
 
 URL = "https://good.test/lighthouses"
 TEXT = "Lighthouses\n\n" + "\n\n".join(

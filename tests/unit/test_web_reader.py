@@ -6,9 +6,10 @@ import pytest
 
 from secondlook.document import Extracted
 from secondlook.errors import Damaged, WebSearchError
-from secondlook.retrieval.parse import Parsed, ParserPool
+from secondlook.retrieval.parse.pool import ParserPool
+from secondlook.retrieval.parse.source import Parsed
 from secondlook.retrieval.web.fetch import Fetched
-from secondlook.retrieval.web.read import PageReader, _only_text, check_readable
+from secondlook.retrieval.web.pages import PageReader, _only_text, check_readable
 
 
 def page(body: bytes, kind: str = "text/html", *, status: int = 200) -> Fetched:

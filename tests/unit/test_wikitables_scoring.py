@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.evaluation.metrics.denotations import right, said
+from secondlook.evaluation.metrics import denotations_said as said
+from secondlook.evaluation.metrics import right
 
 
 @pytest.mark.parametrize(

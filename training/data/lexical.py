@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from secondlook.retrieval.analyse import query_terms, terms
+from secondlook.retrieval.terms import query_terms, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secondlook.reading import load_embedder
-from secondlook.retrieval.analyse import terms
 from secondlook.retrieval.chunk import with_context
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry
 from secondlook.retrieval.search import Searcher, SearchOptions
+from secondlook.retrieval.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

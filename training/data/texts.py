@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from secondlook.retrieval.analyse import terms
-from secondlook.retrieval.stopwords import STOP_WORDS
+from secondlook.retrieval.terms import STOP_WORDS, terms
 
 if TYPE_CHECKING:
     from training.data.rows import Span

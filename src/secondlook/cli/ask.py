@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import shlex
+import signal
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secondlook.cli.analysis import (
+from secondlook.cli.answers import (
     ChartOption,
     ExportTableOption,
     ShowCodeOption,
     check_names,
+    held_back,
     save_parts,
+    show_nearest,
 )
-from secondlook.cli.budget import CallsOption, CostOption, TimeoutOption, TokensOption, budget_of
-from secondlook.cli.call import Call, command, parse_pairs
-from secondlook.cli.nearest import held_back, show_nearest
-from secondlook.cli.search import explain_nothing
-from secondlook.cli.tables import TableOption, library_for, parse_tables
+from secondlook.cli.command import Call, command, parse_pairs
+from secondlook.cli.search import TableOption, explain_nothing, library_for, parse_tables
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from secondlook.answer import Answer
-    from secondlook.app import Secondlook
-    from secondlook.library import Library
-    from secondlook.settings import Loaded, Settings
+    from secondlook.engine.secondlook import Secondlook
+    from secondlook.library.library import Library
+    from secondlook.settings import Loaded
+    from secondlook.settings.sections import Settings
 
 EXAMPLES = """\
 \b
@@ -255,7 +258,7 @@ def tell_what_has_no_effect(
     call: Call, settings: Settings, question: str, *, guess: bool, fresh: bool
 ) -> None:
     """What was asked for and is not done is said, not passed over."""
-    from secondlook.app.requests import AUTO, CHOOSING
+    from secondlook.engine.request import AUTO, CHOOSING
 
     chosen, choices = settings.answer.workflow, _has_choices(question)
     if chosen not in {CHOOSING, AUTO}:
@@ -271,7 +274,7 @@ def tell_what_has_no_effect(
 
 
 def _has_choices(question: str) -> bool:
-    from secondlook.nodes.multiple_choice import parsed
+    from secondlook.nodes.choices import parsed
 
     return bool(parsed(question).choices)
 
@@ -288,13 +291,13 @@ def preset_of(preset: str | None, profile: str | None) -> str | None:
 
 def check_max_risk(given: float | None) -> None:
     if given is not None:
-        from secondlook.reading.calibration import check_share
+        from secondlook.reading.risk import check_share
 
         check_share("--max-risk", given)
 
 
 def opened_engine(library: Library) -> Secondlook:
-    from secondlook.app import Secondlook
+    from secondlook.engine.secondlook import Secondlook
 
     return Secondlook(library)
 
@@ -311,12 +314,11 @@ def answer_live(
     call: Call, engine: Secondlook, question: str, *, trace: bool, **options: Any
 ) -> Answer:
     """The answer; what happens on the way is shown as it happens."""
-    from secondlook.cli.draining import draining
-    from secondlook.cli.watching import watched
+    from secondlook.cli.progress import run_watched
 
     try:
         starting = "reading the tables" if options.get("tables") else "starting"
-        with draining(engine), watched(call, trace=trace, starting=starting) as see:
+        with draining(engine), run_watched(call, trace=trace, starting=starting) as see:
             for event in engine.stream(question, **options):
                 see(event)
                 if event.type == "answered":
@@ -359,3 +361,55 @@ def show_answer(
         library = f" --library {shlex.quote(str(call.library))}" if call.library else ""
         search = None if passing else f"secondlook search{library}"
         print_answer(answer, quiet=call.quiet, search=search, code=code)
+
+
+# The flags that cap what one question may take.
+
+CallsOption = Annotated[
+    int | None, typer.Option("--max-calls", metavar="N", help="Model calls at most; 0 = any.")
+]
+TokensOption = Annotated[
+    int | None,
+    typer.Option("--max-tokens", metavar="N", help="Tokens at most, in and out; 0 = any."),
+]
+CostOption = Annotated[
+    float | None, typer.Option("--max-cost", metavar="USD", help="US dollars at most; 0 = any.")
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="The most time an answer may take.")
+]
+
+
+def budget_of(
+    calls: int | None, tokens: int | None, cost: float | None, seconds: float | None
+) -> dict[str, float | None]:
+    """As settings; None = as they are set."""
+    return {
+        "budget.calls": calls,
+        "budget.tokens": tokens,
+        "budget.money": cost,
+        "budget.seconds": seconds,
+    }
+
+
+# SIGTERM while a question is worked on: the step that it is at is finished first.
+
+
+@contextmanager
+def draining(engine: Secondlook) -> Iterator[None]:
+    """The first SIGTERM stops the run after its step, so that it can be taken up; a second one
+    ends the process as ever."""
+    if threading.current_thread() is not threading.main_thread():  # no signal comes here
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, before)
+        engine.drain()
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from secondlook.cli.analysis import save_parts
+from secondlook.cli.answers import held_back, save_parts, show_nearest
 from secondlook.cli.ask import (
+    CallsOption,
+    CostOption,
     DocOption,
     FilterOption,
     FreshOption,
@@ -21,30 +23,41 @@ from secondlook.cli.ask import (
     ProfileOption,
     RiskOption,
     SetOption,
+    TimeoutOption,
+    TokensOption,
     WebOption,
     WorkflowOption,
+    answer_live,
+    budget_of,
     load_for_asking,
     opened_engine,
     preset_of,
+    show_answer,
     tell_what_has_no_effect,
     warm_up,
 )
-from secondlook.cli.budget import CallsOption, CostOption, TimeoutOption, TokensOption, budget_of
-from secondlook.cli.call import Call, command, parse_pairs
-from secondlook.cli.failure import STOPPED
-from secondlook.cli.nearest import held_back, show_nearest
-from secondlook.cli.tables import TableOption, library_for, parse_tables
-from secondlook.cli.terminal import is_terminal, one_line, output
+from secondlook.cli.command import (
+    INTERRUPTED,
+    STOPPED,
+    Call,
+    command,
+    is_terminal,
+    one_line,
+    output,
+    parse_pairs,
+)
+from secondlook.cli.library import print_failed, summary
+from secondlook.cli.search import TableOption, library_for, parse_tables
 from secondlook.errors import SecondlookError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.answer import Answer
-    from secondlook.app.conversation import Conversation
+    from secondlook.engine.secondlook import Conversation
     from secondlook.events import Event
 
-EXAMPLES = """\
+CHAT_EXAMPLES = """\
 \b
 Examples:
   secondlook chat
@@ -72,8 +85,8 @@ Type a question, or
 Ctrl-C stops an answer that is being worked on."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command("chat", epilog=EXAMPLES)(chat)
+def register_chat(app: typer.Typer) -> None:
+    app.command("chat", epilog=CHAT_EXAMPLES)(chat)
 
 
 @command()
@@ -122,7 +135,7 @@ def chat(
         library_for(call, loaded, over_tables=tables is not None) as library,
         opened_engine(library) as engine,
     ):
-        from secondlook.app.conversation import Conversation
+        from secondlook.engine.secondlook import Conversation
 
         documents = [engine.library.document(name).id for name in doc] if doc else None
         conversation = Conversation(
@@ -199,10 +212,10 @@ class _Chat:
             self._show_error(error)
 
     def _answered(self, question: str) -> Answer | None:
-        from secondlook.cli.watching import watched
+        from secondlook.cli.progress import run_watched
 
         answer: Answer | None = None
-        with watched(self.call, trace=self.trace) as see:
+        with run_watched(self.call, trace=self.trace) as see:
             for event in self.conversation.stream(question):
                 see(event)
                 self._show_question(event)
@@ -281,3 +294,56 @@ def _edit_lines() -> None:
         import readline  # noqa: F401  # its mere presence changes input()
     except ImportError:  # Windows edits lines by itself
         return
+
+
+# `secondlook demo`: see it work in a minute, on documents that come with it.
+
+DEMO_EXAMPLES = """\
+\b
+It works in a temporary library, unless --library names one to keep. Then try
+your own documents:
+  secondlook add ~/papers
+  secondlook ask "..."
+  secondlook serve      the page, in your browser
+"""
+QUESTIONS = (
+    "how thick is the sheet piling of the south quay",
+    "who voted against the dredging",
+    "who designed the lighthouse on Cape Varn",
+)
+"""The documents do not say who designed the lighthouse: that answer is withheld."""
+
+
+def register_demo(app: typer.Typer) -> None:
+    app.command("demo", epilog=DEMO_EXAMPLES)(demo)
+
+
+@command(json=False)
+def demo(call: Call) -> int:
+    """Try it on sample documents; leaves nothing behind unless --library says where."""
+    from secondlook.cli.progress import shown_progress
+    from secondlook.library.library import passing_library, samples_folder
+
+    loaded = call.load()
+    kept = call.open(loaded, create=True) if call.library else passing_library(loaded.settings)
+    with kept as library:
+        _announce(f"add {samples_folder()}")
+        with shown_progress(call) as progress:
+            report = library.add([samples_folder()], progress=progress)
+        if report.interrupted:
+            sys.stderr.write(f"{STOPPED}\n")
+            return INTERRUPTED
+        print_failed([(item.path, item.reason) for item in report.failed])
+        sys.stdout.write(f"{summary(report)}\n")
+        with opened_engine(library) as engine:
+            for question in QUESTIONS:
+                _announce(f'ask "{question}"')
+                answer = answer_live(call, engine, question, trace=False)
+                show_answer(call, answer, passing=call.library is None)
+    call.say("\nNow your own documents: secondlook serve opens the page in your browser.")
+    return 0
+
+
+def _announce(line: str) -> None:
+    sys.stdout.write(f"\n$ secondlook {line}\n")
+    sys.stdout.flush()

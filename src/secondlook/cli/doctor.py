@@ -5,22 +5,28 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from secondlook.cli.call import Call, command
-from secondlook.cli.terminal import counted, print_json
+import typer
+
+from secondlook import __version__
+from secondlook.cli.ask import (
+    PresetOption,  # noqa: TC001
+    WebOption,  # noqa: TC001
+)
+from secondlook.cli.command import Call, command, counted, print_json
 from secondlook.errors import LibraryMissing, RunMissing, SecondlookError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import typer
-
     from secondlook.models.specs import ModelSpec
-    from secondlook.settings import Settings
+    from secondlook.settings import Loaded
+    from secondlook.settings.sections import Settings
 
 State = Literal["ok", "missing", "broken"]
-EXAMPLES = """\
+DOCTOR_EXAMPLES = """\
 \b
 Nothing outside this machine is asked, but for an Ollama that OLLAMA_HOST
 names. Exit code 1 means that something you need is broken. Examples:
@@ -54,8 +60,8 @@ class Finding:
     """Without it the configuration that is in effect does not work."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command("doctor", epilog=EXAMPLES)(doctor)
+def register_doctor(app: typer.Typer) -> None:
+    app.command("doctor", epilog=DOCTOR_EXAMPLES)(doctor)
 
 
 @command()
@@ -76,7 +82,7 @@ def _findings(call: Call) -> Iterator[Finding]:
         settings = call.load().settings
         yield Finding("settings", "settings", "ok", "read without a mistake")
     except SettingsError as error:
-        from secondlook.settings import Settings
+        from secondlook.settings.sections import Settings
 
         settings = Settings()
         yield Finding("settings", "settings", "broken", error.message, error.hint, needed=True)
@@ -135,8 +141,8 @@ def _reader(settings: Settings) -> Iterator[Finding]:
 
 
 def _library(settings: Settings) -> Finding:
-    from secondlook.library import Library
-    from secondlook.settings.places import place_of
+    from secondlook.library.library import Library
+    from secondlook.settings.mistakes import place_of
 
     path = place_of(settings.library.path)
     try:
@@ -154,7 +160,7 @@ def _library(settings: Settings) -> Finding:
 
 def _runs(settings: Settings) -> Finding:
     """Opened as a question opens it, but nothing is made."""
-    from secondlook.memory.runs import RunStore
+    from secondlook.engine.record import RunStore
 
     runs = settings.runs
     place = str(runs.store or runs.path)
@@ -171,8 +177,8 @@ def _runs(settings: Settings) -> Finding:
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
-    from secondlook.models.fitness import fitness
-    from secondlook.models.roles import ROLES, Cast
+    from secondlook.models.discovery import fitness
+    from secondlook.models.specs import ROLES, Cast
 
     try:
         cast = Cast(settings.models)
@@ -190,12 +196,12 @@ def _models(settings: Settings) -> Iterator[Finding]:
 
 def _grading(spec: ModelSpec) -> str:
     """How well it grades, where that was measured."""
-    from secondlook.models.probe_store import stored_probe
+    from secondlook.models.probe import stored_probe
 
     probe = stored_probe(spec) if spec.named else None
     if probe is None:
         return ""
-    from secondlook.nodes.grading import fit_of, in_words
+    from secondlook.nodes.grade import fit_of, in_words
 
     fit = fit_of(probe)
     if fit is None or fit.passages is None:
@@ -205,7 +211,7 @@ def _grading(spec: ModelSpec) -> str:
 
 
 def _extras() -> Iterator[Finding]:
-    from secondlook.models.discover import extras
+    from secondlook.models.discovery import extras
 
     for extra in extras():
         there = [f"{name} {version}" for name, version in extra.packages.items() if version]
@@ -238,7 +244,7 @@ def _tesseract_command() -> str:
 
 def _sandbox(call: Call, settings: Settings) -> Finding:
     """Whether generated code would be confined, found out by attacking what would confine it."""
-    from secondlook.sandbox.opening import available
+    from secondlook.sandbox import available
 
     chosen = settings.sandbox.backend
     verdicts = [one for one in available() if chosen in ("auto", one.name)]
@@ -271,7 +277,7 @@ def _sandbox_fix(why: str) -> str:
 
 def _page(settings: Settings) -> Finding:
     """Whether `secondlook serve` has a page to show."""
-    from secondlook.api.pages import BUILT, is_built
+    from secondlook.server.pages import BUILT, is_built
 
     if is_built():
         chosen = settings.serve
@@ -282,7 +288,7 @@ def _page(settings: Settings) -> Finding:
 
 def _within_reach() -> Iterator[Finding]:
     """Models that could be used, whether or not they are configured."""
-    from secondlook.models.discover import find_gguf, find_ollama, keys_set
+    from secondlook.models.discovery import find_gguf, find_ollama, keys_set
 
     try:
         ollama = find_ollama()
@@ -316,3 +322,186 @@ def _print(found: list[Finding]) -> None:
         sys.stdout.write(f"  {_MARKS[finding.state]}  {finding.name}: {finding.said}\n")
         if finding.fix and finding.state != "ok":
             sys.stdout.write(f"      fix: {finding.fix}\n")
+
+
+# `secondlook config` and `version`: what is in effect here, and where it came from.
+
+CONFIG_EXAMPLES = """\
+\b
+Later places win: defaults, your config.toml, the nearest secondlook.toml from
+here upward, SECONDLOOK_* variables, flags (docs/settings.md). Examples:
+  secondlook config
+  secondlook config --path                   where the files are looked for
+  SECONDLOOK_SEARCH_K=5 secondlook config
+"""
+_PARTS_THAT_MATTER = ("secondlook-weights", "pylance", "onnxruntime", "pypdfium2")
+
+
+def register_config(app: typer.Typer) -> None:
+    app.command("config", epilog=CONFIG_EXAMPLES)(config)
+    app.command("version")(version)
+
+
+@command()
+def config(
+    call: Call,
+    *,
+    path: Annotated[
+        bool, typer.Option("--path", help="Print where settings files are looked for.")
+    ] = False,
+) -> None:
+    """Show every setting in effect, and where its value came from."""
+    from secondlook.settings import PROJECT_FILE, find_project_file, user_file
+
+    project = find_project_file(Path.cwd())
+    if path and not call.as_json:
+        sys.stdout.write(f"user     {_with_state(user_file())}\n")
+        sys.stdout.write(f"project  {project or f'no {PROJECT_FILE} from here upward'}\n")
+        return
+    loaded = call.load()
+    if call.as_json:
+        print_json(
+            {
+                "settings": {key: _form(loaded, key) for key in loaded.origin},
+                "user_file": str(user_file()),
+                "project_file": str(project) if project else None,
+                "files": [str(file) for file in loaded.files],
+            }
+        )
+    else:
+        _print_settings(loaded)
+
+
+@command()
+def version(call: Call) -> None:
+    """Print the versions of Secondlook and its main parts."""
+    import platform
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as version_of
+
+    parts: dict[str, str | None] = {}
+    for name in _PARTS_THAT_MATTER:
+        try:
+            parts[name] = version_of(name)
+        except PackageNotFoundError:
+            parts[name] = None
+    facts = {"python": platform.python_version(), "platform": platform.platform()}
+    if call.as_json:
+        print_json({"version": __version__, **facts, "parts": parts})
+        return
+    sys.stdout.write(f"secondlook {__version__}\n")
+    for name, value in {**facts, **parts}.items():
+        sys.stdout.write(f"{name:<20}{value or 'not installed'}\n")
+
+
+def _form(loaded: Loaded, key: str) -> dict[str, object]:
+    from secondlook.settings.sections import StoreAddress
+
+    value = loaded.value(key)
+    if isinstance(value, StoreAddress):
+        value = str(value)
+    return {"value": _plain(value), "origin": loaded.origin[key]}
+
+
+def _with_state(file: Path) -> str:
+    return str(file) if file.is_file() else f"{file} (not there)"
+
+
+def _print_settings(loaded: Loaded) -> None:
+    from rich.text import Text
+
+    from secondlook.cli.command import output
+
+    console = output()
+    shown = {key: _as_toml(loaded.value(key)) for key in loaded.origin}
+    left = max(map(len, shown))
+    middle = min(40, max(map(len, shown.values())))
+    for key, value in shown.items():
+        origin = loaded.origin[key]
+        style = "dim" if origin == "default" else "bold"
+        console.print(
+            Text.assemble(f"{key:<{left}}  ", (f"{value:<{middle}}  ", style), (origin, "dim")),
+            soft_wrap=True,
+        )
+
+
+def _plain(value: object) -> object:
+    from secondlook.settings.mistakes import place_of
+
+    return place_of(value) if isinstance(value, Path) else value
+
+
+def _as_toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(_as_toml(item) for item in value)}]"
+    if value is None:
+        return "not set"
+    return str(value) if isinstance(value, int | float) else f'"{_plain(value)}"'
+
+
+# `secondlook graph`: the workflows, and each one drawn.
+
+GRAPH_EXAMPLES = """\
+\b
+Examples:
+  secondlook graph                          which workflows there are
+  secondlook graph adaptive                 one of them, as Mermaid
+  secondlook graph adaptive --web           the same with a web search
+  secondlook graph corrective               the one that corrects itself
+  secondlook graph linear > linear.mmd
+
+\b
+A diagram has the steps that your settings switch on. Mermaid is drawn by
+GitHub, GitLab, Obsidian and https://mermaid.live.
+"""
+
+
+def register_graph(app: typer.Typer) -> None:
+    app.command("graph", epilog=GRAPH_EXAMPLES)(graph)
+
+
+@command()
+def graph(
+    call: Call,
+    *,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="WORKFLOW", help="Which one to draw; left out: list them."),
+    ] = None,
+    web: WebOption = None,
+    preset: PresetOption = None,
+) -> int:
+    """Draw a workflow as a Mermaid diagram, or list them all."""
+    settings = call.load({"web.enable_web_search": web}, preset=preset).settings
+    if name is None:
+        _list(call, settings)
+    else:
+        _draw(call, name, settings)
+    return 0
+
+
+def _list(call: Call, settings: Settings) -> None:
+    from secondlook.graphs.registry import WORKFLOWS
+
+    chosen = settings.answer.workflow
+    if call.as_json:
+        listed = [{"name": item.name, "about": item.about} for item in WORKFLOWS.values()]
+        print_json({"default": chosen, "workflows": listed})
+        return
+    width = max(map(len, WORKFLOWS))
+    for item in WORKFLOWS.values():
+        mark = " (default)" if item.name == chosen else ""
+        typer.echo(f"{item.name:<{width}}  {item.about}{mark}")
+
+
+def _draw(call: Call, name: str, settings: Settings) -> None:
+    from secondlook.graphs.registry import workflow
+
+    chosen = workflow(name)
+    drawn = chosen.build(settings).compile().get_graph().draw_mermaid(with_styles=False).strip()
+    if call.as_json:
+        print_json({"name": chosen.name, "about": chosen.about, "mermaid": drawn})
+    else:
+        typer.echo(drawn)

@@ -2,25 +2,240 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import shlex
+import sys
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperGroup
 
-from secondlook.cli.call import Call  # noqa: TC001  # a command's signature is read
-from secondlook.cli.evaluate_options import over_a_set
-from secondlook.cli.evaluate_showing import show
+from secondlook.cli.ask import (
+    ModelOption,
+    PresetOption,
+    RiskOption,
+    check_max_risk,
+)
+from secondlook.cli.command import (
+    Call,
+    command,
+    counted,
+    one_line,
+    parse_pairs,
+    print_json,
+)
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from secondlook.evaluation.evaluating import Request
+    from secondlook.evaluation.attacks import Half
+    from secondlook.evaluation.comparison import Gate
+    from secondlook.evaluation.confidence import CalibrationReport, InUse, Judgement
+    from secondlook.evaluation.injection import Progress, Study
     from secondlook.evaluation.records import Results
+    from secondlook.evaluation.study import Request
+    from secondlook.roles.screen import Channel
+
+# What every command that answers the questions of a set takes: the set and how to go about it.
+
+FOLDER = "folder"
+_OPTIONS: dict[str, tuple[Any, object]] = {
+    "model": (ModelOption, None),
+    "set_": (
+        Annotated[
+            list[str] | None,
+            typer.Option("--set", metavar="KEY=VALUE", help="A setting for all; repeatable."),
+        ],
+        None,
+    ),
+    "preset": (PresetOption, None),
+    "max_risk": (RiskOption, None),
+    "limit": (
+        Annotated[
+            int | None,
+            typer.Option(min=1, metavar="N", help="So many questions, drawn by the seed."),
+        ],
+        None,
+    ),
+    "seed": (
+        Annotated[int, typer.Option(metavar="S", help="Of the draw and of the statistics.")],
+        0,
+    ),
+    "repeat": (
+        Annotated[int, typer.Option(min=1, metavar="R", help="Ask each question so many times.")],
+        1,
+    ),
+    "jobs": (
+        Annotated[
+            int,
+            typer.Option(min=1, metavar="J", help="Questions at once, for models elsewhere."),
+        ],
+        1,
+    ),
+    "out": (
+        Annotated[
+            Path | None,
+            typer.Option(
+                metavar="DIR", file_okay=False, help="Where results go (secondlook-eval/NAME)."
+            ),
+        ],
+        None,
+    ),
+    "metric": (
+        Annotated[
+            str | None,
+            typer.Option(metavar="NAME", help="Which metric decides (docs/metrics.md)."),
+        ],
+        None,
+    ),
+    "only": (
+        Annotated[
+            str | None,
+            typer.Option(metavar="KIND", help="Only the answerable, or the unanswerable."),
+        ],
+        None,
+    ),
+    "split": (
+        Annotated[
+            str | None, typer.Option(metavar="NAME", help="Of a BEIR folder: test, dev or train.")
+        ],
+        None,
+    ),
+    "fresh": (
+        Annotated[bool, typer.Option("--fresh", help="Ask again what an earlier run has asked.")],
+        False,
+    ),
+}
+_FOLDER = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="The questions and their documents.")
+]
+
+
+def over_a_set(study: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """A command `(call, request, ...)` with its own options and those of every evaluation."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        def run(call: Call, **given: Any) -> int:
+            shared = {name: given.pop(name) for name in (FOLDER, *_OPTIONS)}
+            return function(call, _request(study, **shared), **given)
+
+        # `Request` is a name for people and mypy: to import it would make every --help wait.
+        read = inspect.signature(function, eval_str=True, locals={"Request": object})
+        own = list(read.parameters.values())
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [own[0], _parameter(FOLDER, _FOLDER), *own[2:], *_shared()]
+        )
+        return command(library=False)(run)
+
+    return decorate
+
+
+def _shared() -> list[inspect.Parameter]:
+    return [_parameter(name, kind, default) for name, (kind, default) in _OPTIONS.items()]
+
+
+def _parameter(
+    name: str, annotation: Any, default: object = inspect.Parameter.empty
+) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, annotation=annotation, default=default)
+
+
+def _request(
+    study: str,
+    *,
+    folder: Path,
+    model: str | None,
+    set_: list[str] | None,
+    max_risk: float | None,
+    **options: Any,
+) -> Request:
+    from secondlook.evaluation.study import Request
+
+    check_max_risk(max_risk)
+    if (only := options["only"]) not in {None, "answerable", "unanswerable"}:
+        raise UsageError(
+            f"--only {only!r} is no kind of question", hint="use answerable or unanswerable"
+        )
+    return Request(
+        folder.expanduser(),
+        flags={"models.default": model, "answer.max_risk": max_risk},
+        texts=parse_pairs(set_, "--set"),
+        command=shlex.join(["secondlook", *sys.argv[1:]]),
+        study=study,
+        **options,
+    )
+
+
+# What an evaluation prints: tables for a person, summaries for a program.
+
+MOST_TOLD = 5
+MOST_WARNED = 3
+
+
+def show(call: Call, results: Results, folder: Path) -> None:
+    """The tables for a person, the summaries for a program."""
+    if call.as_json:
+        from secondlook.cli.command import print_json
+
+        told = results.model_dump(mode="json", exclude={"rows"})
+        print_json(told)
+        return
+    from secondlook.cli.command import output
+    from secondlook.evaluation.report.console import tables
+
+    tell_problems(call, results)
+    console = output()
+    for table in tables(results):
+        console.print(table)
+    tell_warnings(call, results)
+    tell_review(call, results, folder)
+    call.say(f"Results: {folder / 'results.json'}, {folder / 'report.html'}")
+
+
+def tell_review(call: Call, results: Results, folder: Path) -> None:
+    """Where every try was used up, a person should look."""
+    number = sum(row.needs_review for row in results.rows)
+    if number:
+        call.say(f"To be reviewed: {counted(number, 'answer')}, {folder / 'review.csv'}")
+
+
+def tell_warnings(call: Call, results: Results) -> None:
+    """What answers came in spite of: figures of a model that was never reached are not its own."""
+    told = Counter(warning for row in results.rows for warning in set(row.warnings))
+    for warning, number in told.most_common(MOST_WARNED):
+        call.say(f"warning: {number:,} of {len(results.rows):,} answers: {one_line(warning)}")
+    if len(told) > MOST_WARNED:
+        call.say(f"... and {len(told) - MOST_WARNED:,} other warnings; results.csv has them all")
+    if told:
+        call.say("--fresh asks again; what models have answered is remembered and costs nothing")
+
+
+def tell_problems(call: Call, results: Results) -> None:
+    """Rows of the set that could not be used, and what was rightly left out."""
+    problems, count = results.data.get("problems", ()), results.data.get("problem_count", 0)
+    for problem in problems[:MOST_TOLD]:
+        place = f"{problem['file']}:{problem['line']}" if problem["line"] else problem["file"]
+        call.say(f"not used: {place}: {problem['reason']}")
+    if count > MOST_TOLD:
+        call.say(f"... and {count - MOST_TOLD:,} more; results.json names them")
+    unread = list(results.data.get("not_indexed", {}).items())
+    for document, why in unread[:MOST_TOLD]:
+        call.say(f"not indexed: {document}: {why}")
+    if len(unread) > MOST_TOLD:
+        call.say(f"... and {len(unread) - MOST_TOLD:,} more documents; results.json names them")
+    for note in results.data.get("notes", ()):
+        call.say(f"note: {note}")
+
 
 HELP = "How good the answers are, on questions whose answers are known."
-EXAMPLES = """\
+EVALUATE_EXAMPLES = """\
 \b
 FOLDER holds corpus.jsonl and queries.jsonl (docs/data.md), or is a SQuAD file,
 a BEIR folder, or your own documents with a questions.csv beside them:
@@ -58,18 +273,17 @@ class EvalGroup(TyperGroup):
         self.format_commands(ctx, formatter)
 
 
-def register(app: typer.Typer) -> None:
-    from secondlook.cli import evaluate_injection, evaluate_studies
+def register_evaluate(app: typer.Typer) -> None:
 
     group = typer.Typer(
         help=HELP,
         cls=EvalGroup,
-        epilog=EXAMPLES,
+        epilog=EVALUATE_EXAMPLES,
         subcommand_metavar="FOLDER | COMMAND [ARGS]...",
     )
-    group.command("run", epilog=EXAMPLES, hidden=True)(run)
-    evaluate_studies.register(group)
-    evaluate_injection.register(group)
+    group.command("run", epilog=EVALUATE_EXAMPLES, hidden=True)(run)
+    register_studies(group)
+    register_injection(group)
     app.add_typer(group, name="eval")
 
 
@@ -108,10 +322,10 @@ def run(
 def _evaluated(
     call: Call, request: Request, workflows: Sequence[str], *, ablate: bool, margin: float
 ) -> Results:
-    from secondlook.cli.evaluate_progress import watched
-    from secondlook.evaluation.evaluating import evaluate, evaluate_ablation
+    from secondlook.cli.progress import evaluation_watched
+    from secondlook.evaluation.study import evaluate, evaluate_ablation
 
-    with watched(call) as progress:
+    with evaluation_watched(call) as progress:
         if ablate:
             return evaluate_ablation(request, workflows, margin=margin, progress=progress)
         return evaluate(request, workflows, progress=progress)
@@ -123,7 +337,525 @@ def names(given: str | None) -> list[str]:
 
 
 def keep_preset(call: Call, results: Results, name: str) -> None:
-    from secondlook.evaluation.profile import write_profile
+    from secondlook.evaluation.ablation import write_profile
 
     path = write_profile(results, name)
     call.say(f"Kept as {path}; use it with --preset {name}")
+
+
+# `secondlook eval report`, `compare`, `thresholds` and `hypotheses`.
+
+REPORT_EXAMPLES = """\
+\b
+Nothing is asked again. Examples:
+  secondlook eval report secondlook-eval/squad2-dev
+  secondlook eval report a/results.json
+"""
+COMPARE_EXAMPLES = """\
+\b
+B is held against A on the questions that both answered. Examples:
+  secondlook eval compare before/results.json after/results.json
+  secondlook eval compare before after --metric faithfulness
+  secondlook eval compare main/results.json branch/results.json --gate
+
+\b
+With --gate the exit code is 1 for a loss that is more than chance, else 0.
+"""
+THRESHOLDS_EXAMPLES = """\
+\b
+Without --param: the lowest rerank score at which `adaptive` searches again.
+Examples:
+  secondlook eval thresholds squad2-dev --limit 500
+  secondlook eval thresholds squad2-dev --param adaptive.min_quality --values 0.1,0.3,0.5
+  secondlook eval thresholds squad2-dev --param answer.k
+"""
+HYPOTHESES_EXAMPLES = """\
+\b
+H1  rewriting a question helps where the first search failed
+H2  the grader is right: precision of 80 % and recall of 70 % or more
+H3  each further retry gains less than the one before
+Beside them the bars that `corrective` was given, met or not met, and how many
+rewrites pay (corrective.max_rewrites).
+
+\b
+Examples:
+  secondlook eval hypotheses squad2-dev --limit 500
+"""
+REGRESSED = 1
+
+
+def register_studies(group: typer.Typer) -> None:
+    group.command("report", epilog=REPORT_EXAMPLES)(report)
+    group.command("compare", epilog=COMPARE_EXAMPLES)(compare)
+    group.command("thresholds", epilog=THRESHOLDS_EXAMPLES)(thresholds)
+    group.command("hypotheses", epilog=HYPOTHESES_EXAMPLES)(hypotheses)
+
+
+@command(library=False)
+def report(
+    call: Call,
+    *,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where an evaluation put its results.")
+    ],
+) -> int:
+    """Draw tables, plots and report once more, from results.json alone."""
+    from secondlook.evaluation import report as reports
+    from secondlook.evaluation import study
+
+    found = study.read(directory)
+    folder = directory if directory.is_dir() else directory.parent
+    reports.write(found, folder)
+    show(call, found, folder)
+    return 0
+
+
+@command(library=False)
+def compare(
+    call: Call,
+    *,
+    a: Annotated[Path, typer.Argument(metavar="A", help="Results to hold against.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Results that are new.")],
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which metric decides (docs/metrics.md).")
+    ] = None,
+    gate: Annotated[
+        bool, typer.Option("--gate", help="Exit with 1 if B is significantly worse.")
+    ] = False,
+) -> int:
+    """Hold the results of one evaluation against those of another."""
+    from secondlook.evaluation import study
+    from secondlook.evaluation.comparison import gate as held_against
+
+    found = held_against(study.read(a), study.read(b), metric=metric)
+    if not call.as_json:
+        call.say(f"A is {a}, B is {b}; each change is B less A")
+    _show_gate(call, found)
+    return REGRESSED if gate and found.failed else 0
+
+
+def _show_gate(call: Call, found: Gate) -> None:
+    from secondlook.cli.command import output, print_json
+
+    if call.as_json:
+        pairs = [item.model_dump(mode="json") for item in found.comparisons]
+        print_json({"lost": list(found.lost), "said": list(found.lines), "comparisons": pairs})
+        return
+    from secondlook.evaluation.records import Results
+    from secondlook.evaluation.report.console import comparisons, drawn
+
+    for table in comparisons(Results(comparisons=found.comparisons)):
+        for part in drawn(table):
+            output().print(part)
+    for line in found.lines:
+        output().print(line)
+
+
+@over_a_set("thresholds")
+def thresholds(
+    call: Call,
+    request: Request,
+    *,
+    param: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The setting to vary, such as answer.k.")
+    ] = None,
+    values: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Its values, such as 1,3,5.")
+    ] = None,
+    workflow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The workflow that reads it.")
+    ] = None,
+) -> int:
+    """What a threshold, or any other number among the settings, does to the answers."""
+    from secondlook.cli.progress import evaluation_watched
+    from secondlook.evaluation.study import evaluate_sweep
+
+    if param is not None:  # each has a folder of its own: the next must not replace it
+        request = replace(request, study=f"{request.study}-{param}")
+    with evaluation_watched(call) as progress:
+        results = evaluate_sweep(
+            request, param=param, values=values, workflow=workflow, progress=progress
+        )
+    show(call, results, request.folder)
+    return 0
+
+
+@over_a_set("hypotheses")
+def hypotheses(call: Call, request: Request) -> int:
+    """Whether rewriting, grading and retrying do what is claimed for them."""
+    from secondlook.cli.progress import evaluation_watched
+    from secondlook.evaluation.study import evaluate_hypotheses
+
+    with evaluation_watched(call) as progress:
+        results = evaluate_hypotheses(request, progress=progress)
+    show(call, results, request.folder)
+    return 0
+
+
+# `secondlook eval injection`: how far texts from outside can steer an answer.
+
+INJECTION_EXAMPLES = """\
+\b
+Attacks are tried through four channels: the question, a passage, a web page,
+a table's cells and names. Without --model a double answers that obeys every
+attack it sees; --detection asks nobody, and tells only what is recognised.
+Examples:
+  secondlook eval injection $SECONDLOOK_DATA/injection
+  secondlook eval injection DIR --channel passage --limit 50
+  secondlook eval injection DIR --detection --json
+"""
+_EVERY = 25
+
+
+def register_injection(group: typer.Typer) -> None:
+    group.command("injection", epilog=INJECTION_EXAMPLES)(injection)
+
+
+@command(library=False)
+def injection(
+    call: Call,
+    *,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="The attacks ($SECONDLOOK_DATA/injection)."),
+    ] = None,
+    channel: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="question, passage, web or table; repeatable."),
+    ] = None,
+    half: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only what is tuned, or held-out.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="So many of each kind, by the seed.")
+    ] = None,
+    detection: Annotated[
+        bool, typer.Option("--detection", help="Only what is recognised; no model answers.")
+    ] = False,
+    model: ModelOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", file_okay=False, help="Where outcomes are kept."),
+    ] = None,
+) -> int:
+    """Try attacks on the engine, and say how many come through."""
+    from secondlook.evaluation.injection import measured, run
+
+    study = _study(folder, channel, half, limit=limit, detection=detection, model=model, out=out)
+    rows = run(study, None if call.quiet else lambda progress: _tell(call, progress))
+    _show(call, measured(rows), study)
+    return 0
+
+
+def _study(
+    folder: Path | None,
+    channel: list[str] | None,
+    half: str | None,
+    *,
+    limit: int | None,
+    detection: bool,
+    model: str | None,
+    out: Path | None,
+) -> Study:
+    from secondlook.evaluation.attacks import CHANNELS
+    from secondlook.evaluation.injection import Study
+    from secondlook.settings import load
+
+    return Study(
+        _data(folder),
+        load({"models.default": model}).settings,
+        out or Path("secondlook-eval") / "injection",
+        channels=_channels(channel) or CHANNELS,
+        halves=_halves(half),
+        limit=limit,
+        detection_only=detection,
+        model=model,
+    )
+
+
+def _data(folder: Path | None) -> Path:
+    held = os.environ.get("SECONDLOOK_DATA")
+    if folder is None and not held:
+        raise UsageError(
+            "no folder of attacks is given", hint="name one, or set SECONDLOOK_DATA to its parent"
+        )
+    found = folder or Path(str(held)) / "injection"
+    if not found.is_dir():
+        raise UsageError(f"there is no folder {str(found)!r}", hint="docs/threat-model.md")
+    return found
+
+
+def _channels(names: list[str] | None) -> tuple[Channel, ...]:
+    from secondlook.roles.screen import Channel
+
+    known: tuple[Channel, ...] = get_args(Channel)
+    for name in names or ():
+        if name not in known:
+            raise UsageError(f"there is no channel {name!r}", hint=f"use {', '.join(known)}")
+    return tuple(one for one in known if one in (names or ()))
+
+
+def _halves(name: str | None) -> tuple[Half, ...]:
+    from secondlook.evaluation.attacks import HALVES
+
+    if name is None:
+        return HALVES
+    meant = name.replace("-", " ")
+    if meant not in HALVES:
+        raise UsageError(f"there is no half {name!r}", hint="use tuned or held-out")
+    return tuple(one for one in HALVES if one == meant)
+
+
+def _tell(call: Call, progress: Progress) -> None:
+    if progress.done % _EVERY == 0 or progress.done == progress.all:
+        call.say(f"{progress.done} of {progress.all}")
+
+
+def _show(call: Call, figures: dict[str, Any], study: Study) -> None:
+    from secondlook.cli.command import output, print_json
+
+    if call.as_json:
+        print_json({"channels": figures, "out": str(study.out)})
+        return
+    for channel, halves in figures.items():
+        for half, told in halves.items():
+            output().print(f"{channel}, {half}", style="bold")
+            for line in _lines(told, tried=not study.detection_only):
+                output().print(f"  {line}")
+    call.say(f"Outcomes: {study.out}")
+
+
+def _lines(told: dict[str, Any], *, tried: bool) -> list[str]:
+    """Rates a line each; those that nothing was tried for are left out."""
+    named = (
+        ("orders that came through", told["orders"]["success"], tried),
+        ("orders recognised", told["orders"]["detected"], True),
+        ("plain questions that came through", told["plain_questions"]["success"], tried),
+        ("honest texts stopped", told["false_positives"], True),
+    )
+    return [f"{name}: {_rate(rate)}" for name, rate, shown in named if shown and rate["n"]]
+
+
+def _rate(rate: dict[str, Any]) -> str:
+    share = f"{rate['value']:.3f} ({rate['low']:.3f} to {rate['high']:.3f})"
+    return f"{share}, {rate['count']} of {rate['n']}"
+
+
+# `secondlook calibrate`: what confidence is worth on your own documents.
+
+CALIBRATE_EXAMPLES = """\
+\b
+FOLDER is a questions.csv about your library (question, answer, answerable),
+or any set that `secondlook eval` reads. Without it, questions are made from
+the documents of the library itself.
+
+\b
+Examples:
+  secondlook calibrate                          on questions made from the library
+  secondlook calibrate questions.csv            on your own questions
+  secondlook calibrate --dry-run --plot reliability.svg
+  secondlook calibrate --show                   what is in use
+  secondlook calibrate --remove                 back to what was shipped
+
+\b
+Ctrl-C changes nothing; the same command goes on. docs/confidence.md has more.
+"""
+_FIGURES = (
+    ("ECE (lower is better)", "ece"),
+    ("Brier score (lower is better)", "brier"),
+    ("AUROC, right or wrong", "auroc"),
+)
+
+
+def register_calibrate(app: typer.Typer) -> None:
+    app.command("calibrate", epilog=CALIBRATE_EXAMPLES)(calibrate)
+
+
+@command()
+def calibrate(
+    call: Call,
+    *,
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[FOLDER]", help="Questions with known answers.")
+    ] = None,
+    from_library: Annotated[
+        bool,
+        typer.Option("--from-library", help="Make the questions from the library (default)."),
+    ] = False,
+    questions: Annotated[int, typer.Option(metavar="N", help="At most so many questions.")] = 400,
+    seed: Annotated[int, typer.Option(metavar="S", help="Of the draw.")] = 0,
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a BEIR folder: test, dev or train.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the reliability (.svg or .png).")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Store it even where it is no better.")
+    ] = False,
+    show: Annotated[bool, typer.Option("--show", help="Say what is in use, and end.")] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Go back to the shipped calibration.")
+    ] = False,
+) -> int:
+    """Fit the probability that an answer is right to your own documents."""
+    _check_options(folder, from_library=from_library, show=show, remove=remove)
+    if remove:
+        return _remove(call)
+    if show:
+        return _calibrate_show(call)
+    report = _calibrated(
+        call,
+        folder,
+        plot=plot,
+        most=questions,
+        seed=seed,
+        split=split,
+        dry_run=dry_run,
+        force=force,
+    )
+    _calibrate_tell(call, report, dry_run=dry_run)
+    return 0
+
+
+def _check_options(folder: Path | None, *, from_library: bool, show: bool, remove: bool) -> None:
+    if folder is not None and from_library:
+        raise UsageError(
+            f"--from-library makes its own questions, and {str(folder)!r} brings others",
+            hint="leave one of them out",
+        )
+    if show and remove:
+        raise UsageError("--show and --remove do not go together", hint="leave one of them out")
+
+
+def _calibrated(
+    call: Call, folder: Path | None, *, plot: Path | None, **options: object
+) -> CalibrationReport:
+    from secondlook.cli.progress import evaluation_watched
+    from secondlook.evaluation.calibration import calibrate, check_picture, draw
+
+    if plot is not None:
+        plot = plot.expanduser()
+        check_picture(plot)
+    settings = call.load().settings
+    with evaluation_watched(call) as progress:
+        report = calibrate(
+            settings.library.path,
+            folder,
+            settings=settings,
+            progress=progress,
+            **options,  # type: ignore[arg-type]  # typer has checked them
+        )
+    if plot is not None:
+        draw(report, plot)
+        call.say(f"Plot: {plot}")
+    return report
+
+
+def _calibrate_tell(call: Call, report: CalibrationReport, *, dry_run: bool) -> None:
+    for note in report.notes:
+        call.say(f"note: {note}")
+    if call.as_json:
+        print_json(report.as_data())
+        return
+    from secondlook.evaluation.calibration import as_text
+
+    kinds = ", ".join(f"{number} {kind}" for kind, number in report.asked.items())
+    sys.stdout.write(
+        f"{counted(report.answered, 'answer')} to questions from {report.source} ({kinds}), "
+        "judged by fits that have not seen their documents\n\n"
+    )
+    sys.stdout.write("\n".join(_figures(report)) + "\n\n" + as_text(report) + "\n")
+    if report.stored:
+        call.say(f"Stored: {report.stored}")
+    elif dry_run:
+        call.say("Nothing stored (--dry-run).")
+
+
+def _figures(report: CalibrationReport) -> Iterator[str]:
+    before, after = report.before, report.after
+    yield f"{'':<34}{'before':>9}{'after':>9}"
+    for name, key in _FIGURES:
+        yield _row(name, *(_number(getattr(one, key)) if one else "-" for one in (before, after)))
+    for at, promise in enumerate(after.promises):
+        yield _row(
+            f"--max-risk {promise.max_risk:.2f}: wrong",
+            *(_wrong(one, at) for one in (before, after)),
+        )
+        yield _row(f"{'':<11}{'':>5} answered", *(_covered(one, at) for one in (before, after)))
+
+
+def _row(name: str, before: str, after: str) -> str:
+    return f"{name:<34}{before:>9}{after:>9}"
+
+
+def _wrong(judgement: Judgement | None, at: int) -> str:
+    risk = judgement.promises[at].risk if judgement else None
+    return "-" if risk is None else _number(risk)
+
+
+def _covered(judgement: Judgement | None, at: int) -> str:
+    return _number(judgement.promises[at].coverage) if judgement else "-"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _remove(call: Call) -> int:
+    from secondlook.evaluation.confidence import remove
+
+    with call.open() as library:
+        removed = remove(library.path)
+    if call.as_json:
+        print_json({"removed": removed})
+    elif removed:
+        call.say("Removed: the shipped calibration is in use again.")
+    else:
+        call.say("The library has no calibration of its own.")
+    return 0
+
+
+def _calibrate_show(call: Call) -> int:
+    from secondlook.evaluation.confidence import in_use
+
+    with call.open() as library:
+        found = in_use(library)
+    if call.as_json:
+        print_json(_form(found))
+        return 0
+    for name, value in _facts(found):
+        sys.stdout.write(f"{name:<16}{value}\n")
+    return 0
+
+
+def _form(found: InUse) -> dict[str, object]:
+    return {
+        "source": found.source,
+        "reader": found.reader,
+        "file": found.file,
+        "made": found.made,
+        "data": found.data,
+        "warning": found.warning,
+        "thresholds": {f"{risk:.2f}": at for risk, at in found.thresholds.items()},
+    }
+
+
+def _facts(found: InUse) -> Iterator[tuple[str, str]]:
+    said = {
+        "shipped": "the shipped one",
+        "library": "the library's own",
+        "none": "none: this reader has not been calibrated",
+    }
+    yield "calibration", said[found.source]
+    yield "reader", found.reader
+    if found.file:
+        yield "file", found.file
+        yield "made", found.made or "?"
+        yield "questions", str(found.data.get("questions", "?"))
+    if found.warning:
+        yield "warning", found.warning
+    for risk, threshold in found.thresholds.items():
+        from_ = "nothing can be promised" if threshold is None else f"from {threshold:.3f} on"
+        yield f"--max-risk {risk:.2f}", from_

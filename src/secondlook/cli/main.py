@@ -8,31 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secondlook import __version__
-from secondlook.cli import (
-    add,
-    ask,
-    calibrate,
-    chat,
-    config,
-    demo,
-    doctor,
-    documents,
-    evaluate,
-    graph,
-    mcp,
-    memory,
-    models,
-    runs,
-    sandbox,
-    search,
-    serve,
-    tables,
-    upkeep,
-    verify,
+from secondlook.cli import ask, chat, doctor, evaluate, models, runs, sandbox, search, serve, verify
+from secondlook.cli import library as add
+from secondlook.cli.command import (
+    INTERRUPTED,
+    STOPPED,
+    Common,
+    DebugOption,
+    LibraryOption,
+    QuietOption,
+    usage_error,
+    use_utf8,
 )
-from secondlook.cli.call import Common, DebugOption, LibraryOption, QuietOption
-from secondlook.cli.failure import INTERRUPTED, STOPPED, usage_error
-from secondlook.cli.terminal import use_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,26 +53,26 @@ app = typer.Typer(
 )
 
 _GROUPS = (
-    add.register,
+    add.register_add,
     ask.register,
-    chat.register,
-    serve.register,
-    search.register,
-    documents.register,
-    tables.register,
-    upkeep.register,
+    chat.register_chat,
+    serve.register_serve,
+    search.register_search,
+    add.register_documents,
+    search.register_tables,
+    add.register_upkeep,
     verify.register,
-    runs.register,
-    memory.register,
-    evaluate.register,
-    calibrate.register,
+    runs.register_runs,
+    runs.register_memory,
+    evaluate.register_evaluate,
+    evaluate.register_calibrate,
     models.register,
-    doctor.register,
+    doctor.register_doctor,
     sandbox.register,
-    graph.register,
-    mcp.register,
-    config.register,
-    demo.register,
+    doctor.register_graph,
+    serve.register_mcp,
+    doctor.register_config,
+    chat.register_demo,
 )
 for register in _GROUPS:
     register(app)

@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secondlook.cli.call import Call, command
-from secondlook.cli.terminal import print_json
+from secondlook.cli.command import Call, command, print_json
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.models import Asker, Chat
-    from secondlook.models.probe import Progress
-    from secondlook.models.probe_store import GradingFigures, Probe
-    from secondlook.models.roles import Cast, Part
-    from secondlook.models.specs import ModelSpec
-    from secondlook.settings import Settings
+    from secondlook.models.calls import Asker
+    from secondlook.models.chat import Chat
+    from secondlook.models.probe import GradingFigures, Probe, Progress
+    from secondlook.models.specs import Cast, ModelSpec, Part
+    from secondlook.settings.sections import Settings
 
 EXAMPLES = """\
 \b
@@ -72,7 +70,7 @@ def models(
 
 
 def _list(call: Call) -> None:
-    from secondlook.models.roles import ROLES, Cast
+    from secondlook.models.specs import ROLES, Cast
 
     settings = call.load().settings
     cast = Cast(settings.models)
@@ -90,9 +88,9 @@ def _list(call: Call) -> None:
 
 
 def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:
-    from secondlook.models.modes import ladder
     from secondlook.models.prices import Prices
-    from secondlook.models.probe_store import stored_probe
+    from secondlook.models.probe import stored_probe
+    from secondlook.models.specs import ladder
 
     probe = stored_probe(part.spec) if part.spec.named else None
     mode = part.options.mode or (probe.mode if probe else ladder(part.spec)[0])
@@ -112,7 +110,7 @@ def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]
 
 
 def _figures(probe: Probe) -> dict[str, Any] | None:
-    from secondlook.nodes.grading import fit_of
+    from secondlook.nodes.grade import fit_of
 
     fit = fit_of(probe)
     return asdict(fit.passages) if fit and fit.passages else None
@@ -154,7 +152,7 @@ def _advise(call: Call, cast: Cast) -> None:
 
 
 def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again: bool) -> None:
-    from secondlook.models.probe_store import store_probe, stored_probe
+    from secondlook.models.probe import store_probe, stored_probe
 
     settings = call.load({"models.default": model}).settings
     found: list[Probe] = []
@@ -175,7 +173,7 @@ def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again
 
 def _is_graded(probe: Probe) -> bool:
     """Whether its grading was measured, and as this version measures it."""
-    from secondlook.nodes.grading import fit_of
+    from secondlook.nodes.grade import fit_of
 
     fit = fit_of(probe)
     return fit is not None and fit.passages is not None and fit.answers is not None
@@ -183,8 +181,7 @@ def _is_graded(probe: Probe) -> bool:
 
 def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
     """The model that was named; else every one that serves a role."""
-    from secondlook.models.roles import ROLES, Cast
-    from secondlook.models.specs import parse_spec
+    from secondlook.models.specs import ROLES, Cast, parse_spec
 
     if model is not None:
         specs = [parse_spec(model, place="MODEL")]
@@ -212,9 +209,8 @@ def _measured(
     """What is known, and all that is not known yet."""
     import asyncio
 
-    from secondlook.models.opening import open_chat
-    from secondlook.models.probe import Prober
-    from secondlook.models.probe_store import store_probe
+    from secondlook.models.calls import open_chat
+    from secondlook.models.probe import Prober, store_probe
 
     async def measure(listen: Callable[[Progress], None]) -> Probe:
         chat = open_chat(spec, settings.models)
@@ -234,7 +230,7 @@ def _measured(
 async def _with_grading(probe: Probe, asker: Asker, listen: Callable[[Progress], None]) -> Probe:
     from dataclasses import replace
 
-    from secondlook.nodes.grading.probe import probe_answers, probe_passages
+    from secondlook.nodes.probe import probe_answers, probe_passages
 
     return replace(
         probe,
@@ -245,8 +241,10 @@ async def _with_grading(probe: Probe, asker: Asker, listen: Callable[[Progress],
 
 def _asker(chat: Chat, spec: ModelSpec, settings: Settings, probe: Probe) -> Asker:
     """As a run would ask it, in the mode that was just measured."""
-    from secondlook.memory import Caps, Ledger, MemoryJournal
-    from secondlook.models import Models
+    from secondlook.models.budget import Ledger
+    from secondlook.models.calls import Models
+    from secondlook.models.journal import MemoryJournal
+    from secondlook.models.prices import Caps
 
     alone = settings.models.model_copy(update={"default": spec.text, "roles": ()})
     models = Models(
@@ -266,7 +264,7 @@ def _shown(call: Call, name: str) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from secondlook.cli.terminal import messages
+    from secondlook.cli.command import messages
 
     columns = (TextColumn("{task.description:<32}"), BarColumn(), TimeElapsedColumn())
     with Bar(*columns, console=messages(), transient=True) as bar:
@@ -284,7 +282,7 @@ def _print_probe(probe: Probe) -> None:
 
 def grading_sentence(probe: Probe) -> str:
     """What follows from the figures for someone who sets a grader."""
-    from secondlook.nodes.grading import fit_of
+    from secondlook.nodes.grade import fit_of
 
     fit = fit_of(probe)
     if fit is None or fit.passages is None:
@@ -314,7 +312,7 @@ def _facts(probe: Probe) -> list[tuple[str, str]]:
 
 
 def _graded(figures: GradingFigures | None) -> str:
-    from secondlook.nodes.grading import in_words
+    from secondlook.nodes.grade import in_words
 
     if figures is None:
         return "grading not measured"

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
-from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path  # noqa: TC003
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from secondlook.cli import runs_keeping
-from secondlook.cli.call import unless_named
-from secondlook.cli.call import Call, Common, command
-from secondlook.cli.terminal import counted, is_terminal, one_line, print_json
+from secondlook.cli.command import (
+    Call,
+    command,
+    counted,
+    is_terminal,
+    one_line,
+    print_json,
+    unless_named,
+)
 from secondlook.errors import RunError, RunMissing, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import TextIO
 
+    from secondlook.engine.record import RunStore, RunSummary, StoredRun
     from secondlook.events import Event
-    from secondlook.memory.runs import RunStore, RunSummary, StoredRun
+    from secondlook.settings.sections import RunSettings
+    from secondlook.store.answers import AnswerMemory, Entry
 
-EXAMPLES = """\
+RUNS_EXAMPLES = """\
 \b
 Examples:
   secondlook runs                      the latest questions
@@ -37,7 +49,7 @@ Examples:
 `runs.keep` sets how many are kept, 0 keeps none; `runs.keep_days` how long
 (docs/settings.md).
 """
-LIST_EXAMPLES = """\
+RUNS_LIST_EXAMPLES = """\
 \b
 Examples:
   secondlook runs list
@@ -83,25 +95,25 @@ RunArgument = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
+def register_runs(app: typer.Typer) -> None:
     group = typer.Typer(help="The questions that were asked, and what became of them.")
-    group.callback(invoke_without_command=True, epilog=EXAMPLES)(unless_named(list_))
-    group.command("list", epilog=LIST_EXAMPLES)(list_)
-    group.command("show", epilog=SHOW_EXAMPLES)(show)
+    group.callback(invoke_without_command=True, epilog=RUNS_EXAMPLES)(unless_named(list_runs))
+    group.command("list", epilog=RUNS_LIST_EXAMPLES)(list_runs)
+    group.command("show", epilog=SHOW_EXAMPLES)(show_run)
     group.command("resume", epilog=RESUME_EXAMPLES)(resume)
-    group.command("remove", epilog=REMOVE_EXAMPLES)(remove)
-    runs_keeping.register(group)
+    group.command("remove", epilog=REMOVE_EXAMPLES)(remove_runs)
+    register_runs_keeping(group)
     app.add_typer(group, name="runs")
 
 
 @command()
-def list_(call: Call, *, limit: LimitOption = 20) -> None:
+def list_runs(call: Call, *, limit: LimitOption = 20) -> None:
     """List the latest questions and what became of them."""
     found: list[RunSummary] = []
     with suppress(RunMissing), _opened(call) as store:  # none has been recorded yet
         found = store.list(limit)
     if call.as_json:
-        from secondlook.memory.exporting import summary_form
+        from secondlook.engine.record import summary_form
 
         print_json({"runs": [summary_form(item) for item in found]})
     elif is_terminal(sys.stdout):
@@ -113,7 +125,7 @@ def list_(call: Call, *, limit: LimitOption = 20) -> None:
 
 
 @command()
-def show(
+def show_run(
     call: Call,
     *,
     run: RunArgument,
@@ -143,12 +155,11 @@ def show(
 @command()
 def resume(call: Call, *, run: RunArgument) -> int:
     """Take up a run that was stopped, where it stopped."""
-    from secondlook.app import Secondlook
-    from secondlook.app.tables import handed_to
-    from secondlook.cli.ask import show_answer
-    from secondlook.cli.draining import draining
-    from secondlook.library.passing import library_or_passing
-    from secondlook.settings import Settings
+    from secondlook.cli.ask import draining, show_answer
+    from secondlook.engine.run import handed_to
+    from secondlook.engine.secondlook import Secondlook
+    from secondlook.library.library import library_or_passing
+    from secondlook.settings.sections import Settings
 
     with _opened(call) as store:
         found = store.get(run)
@@ -172,7 +183,7 @@ def resume(call: Call, *, run: RunArgument) -> int:
 
 
 @command()
-def remove(
+def remove_runs(
     call: Call,
     *,
     runs: Annotated[
@@ -196,14 +207,14 @@ def remove(
 
 
 def _opened(call: Call) -> RunStore:
-    from secondlook.memory.runs import RunStore
+    from secondlook.engine.record import RunStore
 
     return RunStore.of(call.load().settings.runs, create=False)
 
 
 def _show_events(call: Call, found: StoredRun, happened: Sequence[Event]) -> None:
     if call.as_json:
-        from secondlook.memory.exporting import summary_form
+        from secondlook.engine.record import summary_form
 
         told = [event.model_dump(mode="json") for event in happened]
         print_json({**summary_form(found), "events": told})
@@ -247,7 +258,7 @@ def _print_lines(runs: Sequence[RunSummary]) -> None:
 def _print_table(runs: Sequence[RunSummary]) -> None:
     from rich.table import Table
 
-    from secondlook.cli.terminal import output
+    from secondlook.cli.command import output
 
     if not runs:
         return
@@ -303,3 +314,349 @@ def _local(created: str, *, year: bool = True) -> str:
         return datetime.fromisoformat(created).astimezone().strftime(form)
     except ValueError:
         return created
+
+
+# `secondlook runs export` and `prune`: runs that go elsewhere, and runs that go.
+
+EXPORT_EXAMPLES: Final = """\
+\b
+One line of JSON for each run: question, request, events, replies of models,
+answer; no password and no key (docs/runs.md). Examples:
+  secondlook runs export last --out run.jsonl
+  secondlook runs export --all --out runs.jsonl
+"""
+PRUNE_EXAMPLES: Final = """\
+\b
+Without options it is what `runs.keep` and `runs.keep_days` say. What runs is
+left alone. Examples:
+  secondlook runs prune --dry-run
+  secondlook runs prune --keep 100
+  secondlook runs prune --older-than 30d --yes
+"""
+_AGE: Final = re.compile(r"(\d{1,6})([hdw])")
+_HOURS: Final = {"h": 1, "d": 24, "w": 24 * 7}
+
+
+def register_runs_keeping(group: typer.Typer) -> None:
+    group.command("export", epilog=EXPORT_EXAMPLES)(export)
+    group.command("prune", epilog=PRUNE_EXAMPLES)(prune)
+
+
+@command()
+def export(
+    call: Call,
+    *,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RUN", help="Ids of runs or their starts, or `last`."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every run.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="A new file; standard output if none."),
+    ] = None,
+) -> None:
+    """Write runs as JSON, with all that is known of them."""
+    if every == bool(runs):
+        raise UsageError("name the runs to export, or --all", hint="secondlook runs lists them")
+    with _runs_keeping_opened(call) as store:
+        found = [item.run for item in store.list(None)] if every else _named(store, runs or [])
+        if out is not None:
+            _write_file(call, store, found, out)
+        elif call.as_json:
+            from secondlook.engine.record import exported
+
+            print_json({"runs": [exported(store, run) for run in found]})
+        else:
+            _write(store, found, sys.stdout)
+
+
+@command()
+def prune(
+    call: Call,
+    *,
+    keep: Annotated[
+        int | None, typer.Option("--keep", min=0, metavar="N", help="Keep so many, the newest.")
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option("--older-than", metavar="AGE", help="Remove older ones: 12h, 30d or 8w."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove old runs from the record."""
+    before = None if older_than is None else _before(older_than)
+    most, before = _policy(call.load().settings.runs, keep, before)
+    try:
+        with _runs_keeping_opened(call) as store:
+            gone = store.prunable(most, before=before)
+            if gone and not dry_run:
+                _confirm(call, len(gone), yes=yes)
+                gone = store.prune(most, before=before)
+    except RunMissing:  # none has been recorded yet
+        gone = []
+    if call.as_json:
+        print_json({"pruned": gone, "dry_run": dry_run})
+    else:
+        said = "would be removed" if dry_run else "removed"
+        call.say(f"{counted(len(gone), 'run')} {said}.")
+
+
+def _runs_keeping_opened(call: Call) -> RunStore:
+    from secondlook.engine.record import RunStore
+
+    return RunStore.of(call.load().settings.runs, create=False)
+
+
+def _named(store: RunStore, runs: Sequence[str]) -> list[str]:
+    """All are looked up before the first is written: a mistyped id exports nothing."""
+    return list(dict.fromkeys(store.get(run).run for run in runs))
+
+
+def _write(store: RunStore, runs: Sequence[str], stream: TextIO) -> None:
+    from secondlook.engine.record import exported
+
+    stream.writelines(json.dumps(exported(store, run)) + "\n" for run in runs)
+
+
+def _write_file(call: Call, store: RunStore, runs: Sequence[str], out: Path) -> None:
+    with _new_file(out) as stream:
+        _write(store, runs, stream)
+    size = out.stat().st_size
+    if call.as_json:
+        print_json({"exported": list(runs), "file": str(out.absolute()), "bytes": size})
+    else:
+        call.say(f"Exported {counted(len(runs), 'run')} to {out}.")
+
+
+@contextmanager
+def _new_file(out: Path) -> Iterator[TextIO]:
+    """Its owner's alone, as the record is; there as a whole or not at all."""
+    try:
+        number = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise UsageError(f"{str(out)!r} is there already", hint="name a new file") from error
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as stream:
+            yield stream
+    except OSError as error:
+        out.unlink(missing_ok=True)
+        raise _unwritable(out, error) from error
+    except BaseException:
+        out.unlink(missing_ok=True)
+        raise
+
+
+def _unwritable(out: Path, error: OSError) -> RunError:
+    return RunError(
+        f"{str(out)!r} cannot be written: {error.strerror or error}",
+        hint="check that its folder is there, has room, and that you may write there",
+    )
+
+
+def _policy(settings: RunSettings, keep: int | None, before: str | None) -> tuple[int, str | None]:
+    """What was asked for, or what the settings say where nothing was."""
+    from secondlook.engine.record import oldest_kept
+    from secondlook.store.database import ALL
+
+    if keep is None and before is None:
+        return settings.keep, oldest_kept(settings)
+    return ALL if keep is None else keep, before
+
+
+def _before(age: str) -> str:
+    found = _AGE.fullmatch(age.strip())
+    if found is None:
+        raise UsageError(f"--older-than is {age!r}", hint="write 12h, 30d or 8w")
+    hours = int(found[1]) * _HOURS[found[2]]
+    try:
+        return (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="seconds")
+    except OverflowError as error:
+        raise UsageError(f"--older-than is {age!r}: before all time") from error
+
+
+def _confirm(call: Call, count: int, *, yes: bool) -> None:
+    if not yes and not call.as_json and is_terminal(sys.stdin):
+        typer.confirm(f"Remove {counted(count, 'run')}?", abort=True, err=True)
+
+
+# `secondlook memory`: research that is remembered, and how to forget it.
+
+MEMORY_EXAMPLES = """\
+\b
+Where a question is asked again, `ask --workflow research` uses what it found
+the first time, as long as every passage it cites still says the same. Each
+library has its own. Examples:
+  secondlook memory list            what is remembered
+  secondlook memory forget 3        forget one
+  secondlook memory clear           forget all of it
+  secondlook ask --fresh "..."      research anew, and remember that
+
+\b
+`research.enable_memory = false` remembers nothing, nor does `runs.keep = 0`.
+"""
+MEMORY_LIST_EXAMPLES = """\
+\b
+Examples:
+  secondlook memory list
+  secondlook memory list --json | jq -r ".memory[].question"
+"""
+FORGET_EXAMPLES = """\
+\b
+The ids are those of `secondlook memory list`. The runs stay recorded; your
+documents are not touched. Examples:
+  secondlook memory forget 3
+  secondlook memory forget 3 5 8 --yes
+"""
+CLEAR_EXAMPLES = """\
+\b
+Examples:
+  secondlook memory clear
+  secondlook memory clear --yes
+  secondlook memory clear --all     that of every library
+"""
+_NOTHING = 'Nothing is remembered yet: secondlook ask --workflow research "..."'
+_DATE = 10
+_MOST_ASKED_ABOUT = 5
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def register_memory(app: typer.Typer) -> None:
+    group = typer.Typer(help="The research that is remembered, to be used again.")
+    group.callback(invoke_without_command=True, epilog=MEMORY_EXAMPLES)(
+        unless_named(list_remembered)
+    )
+    group.command("list", epilog=MEMORY_LIST_EXAMPLES)(list_remembered)
+    group.command("forget", epilog=FORGET_EXAMPLES)(forget)
+    group.command("clear", epilog=CLEAR_EXAMPLES)(clear)
+    app.add_typer(group, name="memory")
+
+
+@command()
+def list_remembered(call: Call) -> None:
+    """List the questions whose research is remembered, newest first."""
+    with _memory_opened(call) as memory:
+        found = memory.list()
+    if call.as_json:
+        print_json({"memory": [_form(item) for item in found]})
+    elif is_terminal(sys.stdout):
+        _memory_print_table(found)
+    else:
+        _memory_print_lines(found)
+    if not found:
+        call.say(_NOTHING)
+
+
+@command()
+def forget(
+    call: Call,
+    *,
+    ids: Annotated[list[int], typer.Argument(metavar="ID", help="Ids, as the list shows them.")],
+    yes: YesOption = False,
+) -> None:
+    """Forget some of the research that is remembered."""
+    with _memory_opened(call) as memory:
+        held = {item.id: item for item in memory.list()}
+        # All are looked up before the first goes: a mistyped id forgets nothing.
+        chosen = [_known(one, held) for one in dict.fromkeys(ids)]
+        _memory_confirm(call, f"Forget {_memory_named(chosen)}?", yes=yes)
+        gone = memory.forget([item.id for item in chosen])
+    _report(call, gone)
+
+
+@command()
+def clear(
+    call: Call,
+    *,
+    yes: YesOption = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Of every library, not only of this one.")
+    ] = False,
+) -> None:
+    """Forget all research that is remembered of the library."""
+    with _memory_opened(call) as memory:
+        whose = "every library" if everything else f"{memory.library!r}"
+        _memory_confirm(call, f"Forget all research in {whose}?", yes=yes)
+        gone = memory.clear(every_library=everything)
+    if call.as_json:
+        print_json({"forgotten": gone})
+    else:
+        call.say(f"Forgot {counted(gone, 'question')}.")
+
+
+def _memory_opened(call: Call) -> AnswerMemory:
+    from secondlook.store.answers import AnswerMemory
+
+    settings = call.load().settings
+    return AnswerMemory.own(settings.runs, settings.library.path)
+
+
+def _known(wanted: int, held: Mapping[int, Entry]) -> Entry:
+    if wanted not in held:
+        raise UsageError(
+            f"nothing is remembered under {wanted}", hint="secondlook memory list shows what is"
+        )
+    return held[wanted]
+
+
+def _memory_confirm(call: Call, question: str, *, yes: bool) -> None:
+    if not yes and not call.as_json and is_terminal(sys.stdin):
+        typer.confirm(question, abort=True, err=True)
+
+
+def _memory_named(entries: Sequence[Entry]) -> str:
+    shown = [f"{item.id} ({one_line(item.question)})" for item in entries[:_MOST_ASKED_ABOUT]]
+    more = len(entries) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _report(call: Call, gone: Sequence[int]) -> None:
+    if call.as_json:
+        print_json({"forgotten": list(gone)})
+    else:
+        call.say(f"Forgot {counted(len(gone), 'question')}.")
+
+
+def _form(entry: Entry) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "question": entry.question,
+        "created": entry.created,
+        "run": entry.run,
+        "library": entry.library,
+        "steps": len(entry.research.get("plan", [])),
+        "passages": [item.passage for item in entry.cited],
+    }
+
+
+def _memory_print_lines(entries: Sequence[Entry]) -> None:
+    """One a line, columns separated by tabs, for other programs to cut."""
+    for item in entries:
+        columns = (str(item.id), item.created, item.run, item.question)
+        sys.stdout.write("\t".join(map(one_line, columns)) + "\n")
+
+
+def _memory_print_table(entries: Sequence[Entry]) -> None:
+    from rich.table import Table
+
+    from secondlook.cli.command import output
+
+    if not entries:
+        return
+    console, table = output(), Table(box=None, pad_edge=False, header_style="dim")
+    widths = {"id": max(2, len(str(entries[0].id))), "date": _DATE, "passages": len("passages")}
+    # Never cut: an id is what to type. Where there is little room the question is.
+    for name, width in widths.items():
+        table.add_column(name, no_wrap=True, min_width=width)
+    room = console.width - sum(width + 2 for width in widths.values())
+    table.add_column("question", overflow="ellipsis", no_wrap=True, max_width=max(1, room))
+    for item in entries:
+        cells = (str(item.id), item.created[:_DATE], str(len(item.cited)), one_line(item.question))
+        table.add_row(*cells)
+    console.print(table)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import math
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,20 +14,26 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from secondlook.cli.call import Call, command
-from secondlook.cli.call import unless_named
-from secondlook.cli.sandbox_showing import outcome_form, print_outcome, save_figures, watched
-from secondlook.cli.tables import parse_tables
-from secondlook.cli.terminal import counted, one_line, print_json
+from secondlook.cli.command import (
+    Call,
+    command,
+    counted,
+    harmless,
+    one_line,
+    print_json,
+    unless_named,
+)
+from secondlook.cli.search import parse_tables
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from secondlook.sandbox.opening import Choice
-    from secondlook.sandbox.port import Supplied, Verdict
+    from secondlook.sandbox import Choice
+    from secondlook.sandbox.attacks import Attack
+    from secondlook.sandbox.port import Frame, Outcome, Supplied, Verdict
     from secondlook.sandbox.self_check import Report
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 EXAMPLES = """\
 \b
@@ -74,7 +83,7 @@ def register(app: typer.Typer) -> None:
 @command()
 def list_(call: Call) -> int:
     """List the ways to confine code, and which of them work here."""
-    from secondlook.sandbox.opening import available
+    from secondlook.sandbox import available
 
     found = available()
     usable = next((verdict.name for verdict in found if verdict.usable), None)
@@ -128,8 +137,8 @@ def run(
     ] = None,
 ) -> int:
     """Run a Python script where it can harm nothing."""
-    from secondlook.sandbox.limits import limits_for
-    from secondlook.sandbox.opening import open_sandbox
+    from secondlook.sandbox import open_sandbox
+    from secondlook.sandbox.port import limits_for
 
     settings = call.load().settings
     code = _read(file)
@@ -174,7 +183,7 @@ def _supplied(files: Mapping[str, Path]) -> Iterator[Sequence[Supplied]]:
     if not files:
         yield ()
         return
-    from secondlook.tables.reading import read_tables
+    from secondlook.tables.read import read_tables
     from secondlook.tables.worker import Worker
 
     with tempfile.TemporaryDirectory() as folder, Worker() as worker:
@@ -204,3 +213,127 @@ def _verdict(report: Report) -> str:
     if report.holds:
         return f"{made}: all were blocked."
     return f"{made}: {len(report.succeeded)} succeeded. Do not run code that you do not trust here."
+
+
+# How a check of the sandbox and a script that ran in it are shown.
+
+if TYPE_CHECKING:
+    Listener = Callable[[int, int, Attack], None]
+
+_SECONDS_BETWEEN_LINES = 10.0
+_SHOWN_ROWS = 20
+_MEGABYTE = 1_048_576
+_STARTING = "starting the sandbox"
+
+
+@contextmanager
+def watched(call: Call) -> Iterator[Listener | None]:
+    """A bar for a person, a line now and then for a log, nothing for who wants quiet."""
+    if call.quiet:
+        yield None
+    elif call.shows_progress:
+        with _bar() as listen:
+            yield listen
+    else:
+        yield _lines(call)
+
+
+def _lines(call: Call) -> Listener:
+    last = time.monotonic()
+
+    def listen(number: int, total: int, attack: Attack) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            call.say(f"{number} of {total} attacks made; now: {attack.name}")
+
+    return listen
+
+
+@contextmanager
+def _bar() -> Iterator[Listener]:
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from secondlook.cli.command import messages
+
+    columns = (BarColumn(), TextColumn("{task.completed:.0f} {task.description}"))
+    with Progress(*columns, console=messages(), transient=True) as bar:
+        task = bar.add_task(_STARTING, total=None)
+
+        def listen(number: int, total: int, attack: Attack) -> None:
+            said = f"of {total} attacks: {attack.what}"
+            bar.update(task, completed=number, total=total, description=said)
+
+        yield listen
+
+
+def print_outcome(call: Call, outcome: Outcome, saved: Sequence[str]) -> None:
+    """What it printed and its value go to stdout, all else to stderr."""
+    sys.stdout.write(harmless(outcome.stdout))
+    if outcome.stdout_cut:
+        call.say("(more was printed than is kept)")
+    for name, frame in _frames(outcome):
+        _print_frame(name, frame)
+    if outcome.has_result and outcome.frame is None:
+        sys.stdout.write(f"{one_line(repr(outcome.result))}\n")
+    if outcome.figures and not saved:
+        call.say(f"It drew {len(outcome.figures)}: --figures FOLDER saves them.")
+    for place in saved:
+        call.say(f"saved {place}")
+    if outcome.failure is not None:
+        _print_failure(outcome)
+    call.say(f"{outcome.status}, {outcome.seconds:.2f} s, {outcome.memory / _MEGABYTE:.0f} MB")
+
+
+def _frames(outcome: Outcome) -> Iterator[tuple[str, Frame]]:
+    if outcome.frame is not None:
+        yield "", outcome.frame
+    yield from outcome.frames.items()
+
+
+def _print_frame(name: str, frame: Frame) -> None:
+    if name:
+        sys.stdout.write(f"{one_line(name)}\n")
+    rows = [frame.columns, *frame.rows[:_SHOWN_ROWS]]
+    for row in rows:
+        sys.stdout.write("\t".join(one_line(str(cell)) for cell in row) + "\n")
+    left = frame.total_rows - (len(rows) - 1)
+    if left > 0:
+        sys.stdout.write(f"... and {left:,} more rows\n")
+
+
+def _print_failure(outcome: Outcome) -> None:
+    failure = outcome.failure
+    if failure is None:
+        return
+    sys.stderr.write(f"error: {one_line(failure.kind)}: {one_line(failure.message)}\n")
+    if failure.line is not None:
+        sys.stderr.write(f"  line {failure.line}: {one_line(failure.code or '')}\n")
+
+
+def outcome_form(outcome: Outcome) -> dict[str, object]:
+    """As JSON; numbers that it does not know are texts: "nan", "inf", "-inf"."""
+    form = _plain(asdict(outcome))
+    return form if isinstance(form, dict) else {}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def save_figures(outcome: Outcome, folder: Path) -> list[str]:
+    saved = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, figure in enumerate(outcome.figures, start=1):
+            png = figure.kind == "png"
+            place = folder / f"figure-{number}.{'png' if png else 'json'}"
+            place.write_bytes(base64.b64decode(figure.data) if png else figure.data.encode())
+            saved.append(str(place))
+    except OSError as error:
+        raise UsageError(f"Charts cannot be saved in {str(folder)!r}: {error}") from error
+    return saved

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Final
@@ -10,14 +12,14 @@ from urllib.parse import quote
 
 import typer
 
-from secondlook.cli.call import Call, command
+from secondlook.cli.command import Call, command
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from secondlook.api.serving import Listening
-    from secondlook.settings import Settings
+    from secondlook.server.app import Listening
+    from secondlook.settings.sections import Settings
 
-EXAMPLES = """\
+SERVE_EXAMPLES = """\
 \b
 Examples:
   secondlook serve                          the page, in your browser
@@ -35,8 +37,8 @@ is being worked on can be taken up again afterwards.
 _SHORTEST_TOKEN: Final = 16
 
 
-def register(app: typer.Typer) -> None:
-    app.command("serve", epilog=EXAMPLES)(serve)
+def register_serve(app: typer.Typer) -> None:
+    app.command("serve", epilog=SERVE_EXAMPLES)(serve)
 
 
 @command()
@@ -58,7 +60,7 @@ def serve(
     settings = call.load({"serve.host": host, "serve.port": port}).settings
     if call.shows_progress:
         call.say("Starting ...")
-    from secondlook.api import serving
+    from secondlook.server import app as serving
 
     chosen = chosen_token(settings, token)
     listening = serving.listen(settings.serve.host, settings.serve.port)
@@ -76,8 +78,7 @@ def serve(
 
 def chosen_token(settings: Settings, given: str | None) -> str | None:
     """The one given, the one in the environment, or where others could reach us one made up."""
-    from secondlook.api.security import is_loopback
-    from secondlook.api.tokens import made_up
+    from secondlook.server.security import is_loopback, made_up
 
     token = given if given is not None else os.environ.get(settings.serve.token_env) or None
     if token is not None and len(token.strip()) < _SHORTEST_TOKEN:
@@ -103,7 +104,7 @@ def has_display() -> bool:
 
 
 def _announce(call: Call, settings: Settings, listening: Listening, token: str | None) -> None:
-    from secondlook.settings.places import place_of
+    from secondlook.settings.mistakes import place_of
 
     if call.as_json:
         typer.echo(json.dumps({"url": listening.url, "token": token}))
@@ -118,7 +119,7 @@ def _announce(call: Call, settings: Settings, listening: Listening, token: str |
 
 
 def _tell_of_others(call: Call, settings: Settings, listening: Listening, token: str) -> None:
-    from secondlook.api.security import is_loopback
+    from secondlook.server.security import is_loopback
 
     if is_loopback(settings.serve.host):
         return
@@ -137,3 +138,36 @@ def _open_browser(url: str) -> None:
 
     # Some browsers keep the call until they are closed.
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+# `secondlook mcp`: the library as tools of an assistant, over standard input and output.
+
+MCP_EXAMPLES = """\
+\b
+Started by an assistant, not by hand. Its settings say (docs/api.md):
+  {"mcpServers": {"secondlook": {"command": "secondlook", "args": ["mcp"]}}}
+
+\b
+Examples:
+  secondlook mcp                        your own library
+  secondlook mcp --library ~/papers.lib another one
+"""
+INSTALL = 'pip install "secondlook[mcp]"'
+
+
+def register_mcp(app: typer.Typer) -> None:
+    app.command("mcp", epilog=MCP_EXAMPLES)(mcp)
+
+
+@command(json=False)
+def mcp(call: Call) -> None:
+    """Serve your library to an assistant (Model Context Protocol)."""
+    if importlib.util.find_spec("mcp") is None:
+        raise UsageError("the MCP server is not installed", hint=INSTALL)
+    settings = call.load().settings
+    call.say("secondlook mcp: waiting for a client on standard input (Ctrl-C ends it)")
+    # Standard output carries the protocol alone.
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
+    from secondlook.server.mcp_server import serve_on_stdio
+
+    serve_on_stdio(settings)

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from secondlook.cli.call import Call, command
-from secondlook.cli.failure import FAILED
-from secondlook.cli.terminal import counted, one_line, print_json
+from secondlook.cli.command import FAILED, Call, command, counted, one_line, print_json
 from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.answer import Analysis, Answer
-    from secondlook.library import Library
+    from secondlook.library.library import Library
     from secondlook.settings import Loaded
-    from secondlook.verify import Problem, Report
+    from secondlook.verify.report import Problem, Report
 
 EXAMPLES = """\
 \b
@@ -74,7 +72,7 @@ def verify(
 
 
 def _read(call: Call, file: str) -> Answer:
-    from secondlook.verify import load_answer, read_answer
+    from secondlook.verify.report import load_answer, read_answer
 
     if file == "-":
         return read_answer(sys.stdin.buffer, name="standard input")
@@ -84,7 +82,7 @@ def _read(call: Call, file: str) -> Answer:
 
 
 def _stored(call: Call, run: str) -> Answer:
-    from secondlook.memory.runs import RunStore
+    from secondlook.engine.record import RunStore
 
     with RunStore.of(call.load().settings.runs, create=False) as store:
         found = store.get(run)
@@ -113,7 +111,8 @@ def _examined(call: Call, answer: Answer, judge: str | None) -> Report:
 @contextmanager
 def _library_for(call: Call, loaded: Loaded, answer: Answer) -> Iterator[Library | None]:
     """None where the answer needs none: tables may also lie with the run, or in their files."""
-    from secondlook.verify import needs_library, needs_tables
+    from secondlook.verify.analysis import needs_tables
+    from secondlook.verify.citations import needs_library
 
     with ExitStack() as held:
         library: Library | None = None

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.records import Results
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     path: str | Path,
@@ -28,7 +26,7 @@ def evaluate(
     `limit`, `seed`, `repeat`, `jobs`, `metric`, `preset`, `only`, `split`, `fresh`, and `progress`,
     a function that hears how far it is; with `ablate` also `margin`.
     """
-    from secondlook.evaluation.evaluating import Request, evaluate, evaluate_ablation
+    from secondlook.evaluation.study import Request, evaluate, evaluate_ablation
 
     listen = {name: options.pop(name) for name in ("progress", "margin") if name in options}
     request = Request(

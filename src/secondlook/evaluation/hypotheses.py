@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
-from secondlook.evaluation.caps import REWRITING, capped_plan
-from secondlook.evaluation.comparison import SIGNIFICANT, difference_of
-from secondlook.evaluation.graders import graded_by_models, graded_by_reader, grader_metrics
-from secondlook.evaluation.poor_answers import rises_where_poor
-from secondlook.evaluation.questions import question_values, succeeded
-from secondlook.evaluation.records import Configuration, Estimate, Hypothesis
-from secondlook.evaluation.statistics import paired, questions_needed
+from secondlook.evaluation.comparison import SIGNIFICANT, Pair, difference_of
+from secondlook.evaluation.questions import Figures, question_values, succeeded
+from secondlook.evaluation.records import Cap, Configuration, Criterion, Estimate, Hypothesis
+from secondlook.evaluation.statistics import interval, paired, questions_needed, wilson
+from secondlook.evaluation.summary import (
+    graded_by_models,
+    graded_by_reader,
+    grader_metrics,
+    summarise,
+)
 from secondlook.graphs.registry import WORKFLOWS
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Scalar
     from secondlook.evaluation.records import Difference, Row
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 MIN_PRECISION = 0.8
 MIN_RECALL = 0.7
@@ -296,3 +299,233 @@ def _shown(found: Estimate | None, form: str = ".3f") -> str:
         return "unknown"
     bounds = "" if found.low is None else f" [{found.low:{form}}, {found.high:{form}}]"
     return f"{found.value:{form}}{bounds}"
+
+
+# The belief that rewriting helps, as it was first stated: of the questions that the baseline
+# answers poorly, so many find more of their evidence.
+
+POOR_F1 = 0.2
+FEWEST = 20
+SHARE = 0.75
+BASELINE, REWRITING = "linear", "corrective"
+NAME = "H1 as first stated"
+_CLAIM = (
+    f"where {BASELINE} has F1 < {POOR_F1}, recall@5 rises with rewriting on {SHARE:.0%} or more"
+)
+_TEST = "95 % interval of the share against the bar (Wilson)"
+_REMARK = (
+    "questions chosen because one run failed on them do better in any other, so this bar says less "
+    "than the paired test"
+)
+_SAME = 1e-9
+
+
+def rises_where_poor(rows: Mapping[str, Sequence[Row]]) -> Hypothesis:
+    base, other = rows.get(BASELINE), rows.get(REWRITING)
+    if base is None or other is None:
+        return _not_tested(f"it takes {BASELINE} and {REWRITING} on the same questions")
+    before, after = question_values(base, "recall@5"), question_values(other, "recall@5")
+    poor = [
+        case
+        for case, f1 in question_values(base, "f1").items()
+        if f1 < POOR_F1 and case in before and case in after
+    ]
+    if len(poor) < FEWEST:
+        return _not_tested(
+            f"{len(poor)} questions have F1 < {POOR_F1} under {BASELINE}; it takes {FEWEST}"
+        )
+    return _judged(poor, before, after)
+
+
+def _judged(
+    poor: Sequence[str], before: Mapping[str, float], after: Mapping[str, float]
+) -> Hypothesis:
+    rose = sum(after[case] > before[case] + _SAME for case in poor)
+    fell = sum(after[case] < before[case] - _SAME for case in poor)
+    could = sum(before[case] < 1 - _SAME for case in poor)
+    share = rose / len(poor)
+    low, high = wilson(share, len(poor))
+    numbers: dict[str, Scalar] = {
+        "questions": len(poor),
+        "rose": rose,
+        "fell": fell,
+        "could_rise": could,
+        "share": share,
+        "share_low": low,
+        "share_high": high,
+        "share_of_those_that_could": rose / could if could else None,
+    }
+    return Hypothesis(
+        name=NAME,
+        claim=_CLAIM,
+        verdict=_verdict(low, high),
+        why=(
+            f"recall@5 rose on {rose} of {len(poor)} ({share:.1%} [{low:.1%}, {high:.1%}]) and "
+            f"fell on {fell}; on {len(poor) - could} all gold was there already, so the share "
+            f"cannot exceed {could / len(poor):.1%}; {_REMARK}"
+        ),
+        test=_TEST,
+        numbers=numbers,
+    )
+
+
+def _verdict(low: float, high: float) -> Literal["supported", "not supported", "undecided"]:
+    if low >= SHARE:
+        return "supported"
+    return "not supported" if high < SHARE else "undecided"
+
+
+def _not_tested(why: str) -> Hypothesis:
+    return Hypothesis(name=NAME, claim=_CLAIM, verdict="not tested", why=why, test=_TEST)
+
+
+# How often asking again pays: the same workflow with at most 0, 1, 2, ... rewrites, on the same
+# questions. The fewest that lose nothing against the most are recommended (`max_rewrites`).
+
+MARGIN = 0.01
+"""A loss of success or recall that is smaller, for certain, does not matter."""
+MAX_REWRITES = "corrective.max_rewrites"
+_CAPPED = "corrective, at most {} rewrites"
+
+
+def capped_plan(settings: Settings, changes: Mapping[str, Scalar]) -> list[Configuration]:
+    """Every number of rewrites below the one that is set; that one is `corrective` itself."""
+    if REWRITING not in WORKFLOWS or not settings.corrective.enable_rewriting:
+        return []
+    return [
+        Configuration(
+            _CAPPED.format(number),
+            REWRITING,
+            {**changes, MAX_REWRITES: number},
+            f"{MAX_REWRITES} = {number}",
+        )
+        for number in range(settings.corrective.max_rewrites)
+    ]
+
+
+def caps(rows: Mapping[str, Sequence[Row]], *, most: int, seed: int = 0) -> tuple[Cap, ...]:
+    """Each number that was tried, against the most; none where the workflow was not run."""
+    if REWRITING not in rows or not question_values(rows[REWRITING], "success"):
+        return ()
+    tried = {number: _CAPPED.format(number) for number in range(most)} | {most: REWRITING}
+    return tuple(
+        _cap(number, name, rows, seed=seed) for number, name in tried.items() if name in rows
+    )
+
+
+def recommended(found: Sequence[Cap]) -> int | None:
+    """The fewest rewrites that are non-inferior to the most in success and in recall@5."""
+    if len(found) < 2:  # noqa: PLR2004 - nothing to choose from
+        return None
+    return next(
+        cap.rewrites
+        for cap in found
+        if all(lost is None or lost.low > -MARGIN for lost in (cap.success_lost, cap.recall_lost))
+    )
+
+
+def _cap(number: int, name: str, rows: Mapping[str, Sequence[Row]], *, seed: int) -> Cap:
+    own = rows[name]
+    return Cap(
+        rewrites=number,
+        configuration=name,
+        success=_caps_estimated(own, "success", seed),
+        recall=_caps_estimated(own, "recall@5", seed) if question_values(own, "recall@5") else None,
+        retry_rate=fmean(row.retries > 0 for row in own),
+        seconds=fmean(row.seconds for row in own),
+        success_lost=_lost(rows, name, "success", seed),
+        recall_lost=_lost(rows, name, "recall@5", seed),
+    )
+
+
+def _caps_estimated(rows: Sequence[Row], metric: str, seed: int) -> Estimate:
+    values = question_values(rows, metric).values()
+    return interval(list(values), seed=seed, yes_no=metric == "success")
+
+
+def _lost(
+    rows: Mapping[str, Sequence[Row]], name: str, metric: str, seed: int
+) -> Difference | None:
+    if name == REWRITING:
+        return None
+    base, other = question_values(rows[REWRITING], metric), question_values(rows[name], metric)
+    return difference_of(metric, base, other, seed=seed)
+
+
+# The bars that the correcting workflow was given beforehand, each met or not met.
+
+BASELINE, JUDGED = "linear", "corrective"
+AT_LEAST = {"recall@5": 0.97, "faithfulness": 0.84, "success": 0.92}
+SLOWER = 1.6
+"""How many times the 95th percentile of the baseline's seconds it may take."""
+AGAIN = 0.15
+"""Of the questions that the baseline gets right, the share that may be asked again."""
+_VERBATIM = "no model wrote: extracted text is verbatim, so that this is 1 by construction"
+
+
+def criteria(rows: Mapping[str, Sequence[Row]], *, seed: int = 0) -> tuple[Criterion, ...]:
+    """Nothing where the workflow was not run."""
+    judged = rows.get(JUDGED)
+    if not judged:
+        return ()
+    found = _estimates(judged, seed)
+    base = rows.get(BASELINE, ())
+    return (
+        *(_at_least(name, bar, found.get(name), judged) for name, bar in AT_LEAST.items()),
+        _fast_enough(found.get("latency_p95"), _estimates(base, seed).get("latency_p95")),
+        _left_alone(base, judged, seed=seed),
+    )
+
+
+def _estimates(rows: Sequence[Row], seed: int) -> dict[str, Estimate]:
+    if not rows:
+        return {}
+    name = rows[0].configuration
+    return summarise(rows, configuration=Configuration(name, name), seed=seed).metrics
+
+
+def _at_least(name: str, bar: float, found: Estimate | None, rows: Sequence[Row]) -> Criterion:
+    told = f">= {bar:.2f}"
+    if found is None or found.value is None:
+        why = "the set does not name what it takes, or nothing was answered"
+        return Criterion(name=name, bar=told, why=why)
+    written = any(row.method == "generative" for row in rows)
+    return Criterion(
+        name=name,
+        bar=told,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        n=found.n,
+        met=found.value >= bar,
+        why=_VERBATIM if name == "faithfulness" and not written else f"mean of {JUDGED}",
+    )
+
+
+def _fast_enough(own: Estimate | None, base: Estimate | None) -> Criterion:
+    name, bar = "seconds, 95 of 100", f"<= {SLOWER:g} x {BASELINE}"
+    if own is None or base is None or own.value is None or not base.value:
+        return Criterion(name=name, bar=bar, why=f"it takes {BASELINE} on the same questions")
+    ratio = own.value / base.value
+    why = f"{own.value:.2f} s against {base.value:.2f} s of {BASELINE}, as a ratio"
+    return Criterion(name=name, bar=bar, value=ratio, n=own.n, met=ratio <= SLOWER, why=why)
+
+
+def _left_alone(base: Sequence[Row], own: Sequence[Row], *, seed: int) -> Criterion:
+    name, bar = f"asked again though {BASELINE} is right", f"<= {AGAIN:.2f}"
+    pair = Pair.of(Figures(base), Figures(own), None, seed) if base else None
+    right = len(pair.right_in_base()) if pair else 0
+    if pair is None or not right:
+        return Criterion(name=name, bar=bar, why=f"no question that {BASELINE} gets right")
+    again = pair.asked_again()
+    low, high = wilson(again / right, right)
+    return Criterion(
+        name=name,
+        bar=bar,
+        value=again / right,
+        low=low,
+        high=high,
+        n=right,
+        met=again / right <= AGAIN,
+        why=f"{again} of the {right} questions that {BASELINE} gets right were asked again",
+    )

@@ -9,9 +9,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from secondlook.export.analysis import analysed
-from secondlook.export.markdown import code, flat, link, quoted, words
-from secondlook.export.research import by_step, chosen, recalled, scoped_marks, steps_tried
+from secondlook.export.markdown import (
+    analysed,
+    by_step,
+    chosen,
+    code,
+    flat,
+    link,
+    quoted,
+    recalled,
+    scoped_marks,
+    steps_tried,
+    words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +99,7 @@ def _ordered(computation: Computation) -> Sequence[Operand]:
 
 
 def _values(operands: Sequence[Operand], operation: Operation) -> list[Any] | None:
-    from secondlook.nodes.parts.values import read_date, read_number
+    from secondlook.roles.arithmetic import read_date, read_number
 
     dates = [read_date(one.text) for one in operands] if operation != "difference" else [None]
     days = [date.day for date in dates if date]

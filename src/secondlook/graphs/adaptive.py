@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.context import Context
 from secondlook.nodes.answer import answer
-from secondlook.nodes.assess import assess, assess_again
-from secondlook.nodes.fall_back import fall_back
+from secondlook.nodes.context import Context
 from secondlook.nodes.finish import finish
-from secondlook.nodes.rerank import rerank
-from secondlook.nodes.retrieve import retrieve
-from secondlook.nodes.search_web import search_web
-from secondlook.state import Finishing, Outcome, Quality
+from secondlook.nodes.ranking import assess, assess_again
+from secondlook.nodes.retrieve import fall_back, rerank, retrieve, search_web
+from secondlook.nodes.state import Finishing, Outcome, Quality
 
 if TYPE_CHECKING:
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 
 class State(Finishing, Quality, Outcome):

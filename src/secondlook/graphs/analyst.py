@@ -4,32 +4,27 @@ words."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.context import Context
-from secondlook.graphs.analyst_steps import Steps
-from secondlook.nodes.align import align
+from secondlook.graphs.registry import asked_over, calls_for
 from secondlook.nodes.answer import answer
+from secondlook.nodes.code.write import write_code
 from secondlook.nodes.compute import compute
-from secondlook.nodes.evaluate_result import evaluate_result
-from secondlook.nodes.explain_concept import explain_concept
-from secondlook.nodes.explain_result import explain_result
+from secondlook.nodes.context import Context
+from secondlook.nodes.desk import lay_out, look
+from secondlook.nodes.explain import explain_concept, explain_result
 from secondlook.nodes.finish_analysis import Analysing, finish_analysis
-from secondlook.nodes.lay_out import lay_out
-from secondlook.nodes.limit import limit
-from secondlook.nodes.look import look
-from secondlook.nodes.remediate import remediate
-from secondlook.nodes.require import require
-from secondlook.nodes.rerank import rerank
-from secondlook.nodes.retrieve import retrieve
+from secondlook.nodes.judge.result import evaluate_result, remediate
+from secondlook.nodes.requirements import align, limit, require
+from secondlook.nodes.retrieve import rerank, retrieve
+from secondlook.nodes.state import Draft, Outcome, Quality, Required
 from secondlook.nodes.understand import understand
-from secondlook.nodes.write_code import write_code
-from secondlook.state import Draft, Outcome, Quality, Required
 
 if TYPE_CHECKING:
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 
 class State(Analysing, Quality, Outcome):
@@ -94,3 +89,105 @@ def is_found(state: Draft) -> str:
 
 def computable(state: Required) -> str:
     return "compute" if state["query"] is not None else "code"
+
+
+# Which steps of `analyst` the settings leave in, and where each of them may lead.
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    understand: bool
+    compute: bool
+    align: bool
+    retry: bool
+    remediate: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> Steps:
+        chosen = settings.analyst
+        return cls(
+            understand=chosen.enable_understanding,
+            compute=chosen.enable_grammar,
+            align=chosen.enable_alignment,
+            retry=chosen.max_code_attempts > 1,
+            remediate=chosen.enable_remediation and chosen.max_remediations > 0,
+        )
+
+    def first(self) -> str:
+        return "understand" if self.understand else "requirements"
+
+    def computing(self) -> list[str]:
+        return [*(["compute"] if self.compute else []), "code"]
+
+    def after_align(self) -> list[str]:
+        return [*self.computing(), "requirements", "profile", "limitation"]
+
+    def after_code(self) -> list[str]:
+        return ["evaluate", *(["code"] if self.retry else [])]
+
+    def after_remediate(self) -> list[str]:
+        return ["code", "requirements", "profile", "explain"]
+
+    def after_evaluate(self) -> list[str]:
+        return ["explain", *(["remediate"] if self.remediate else [])]
+
+
+# How far a run of `analyst` can go at most, by its settings: node visits, questions to models,
+# calls. Tests hold thousands of hostile runs to it, and langgraph is given it as its limit.
+
+
+def most_visits(settings: Settings) -> int:
+    """No run visits more nodes than this, whatever models, sandboxes and tables do."""
+    return sum(most_by_node(settings).values())
+
+
+def most_by_node(settings: Settings) -> dict[str, int]:
+    """How often a run visits each node at most. Every remedy begins a new round."""
+    on, chosen = Steps.of(settings), settings.analyst
+    remedies = chosen.max_remediations * on.remediate
+    rounds = 1 + remedies
+    alignments = rounds * (chosen.max_alignments if on.align else 1)
+    most = {
+        "lay_out": 1,
+        "understand": int(on.understand),
+        "retrieve": int(on.understand),
+        "rerank": int(on.understand),
+        "answer": int(on.understand),
+        "explain_concept": int(on.understand),
+        "requirements": alignments,
+        "profile": alignments,
+        "align": alignments * on.align,
+        "limitation": int(on.align),
+        "compute": int(on.compute),
+        "code": rounds * chosen.max_code_attempts,
+        "evaluate": rounds,
+        "remediate": remedies,
+        "explain": 1,
+        "finish": 1,
+    }
+    return {node: visits for node, visits in most.items() if visits}
+
+
+def most_asked(settings: Settings) -> int:
+    """No run puts more questions to models than this."""
+    return asked_over(most_by_node(settings), lambda node: _asked_at(node, settings))
+
+
+def most_calls(settings: Settings) -> int:
+    """No run makes more model calls than this."""
+    return calls_for(most_asked(settings), settings)
+
+
+def _asked_at(node: str, settings: Settings) -> int:
+    """How many questions one visit of a node puts to models at most."""
+    chosen = settings.analyst
+    return {
+        "understand": 1,
+        "answer": 1,
+        "explain_concept": 1,
+        "requirements": 1,
+        "code": 1,
+        "evaluate": int(chosen.enable_judgement),
+        "remediate": int(chosen.remedies == "model"),
+        "explain": int(chosen.explain == "model"),
+    }.get(node, 0)

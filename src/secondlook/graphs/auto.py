@@ -3,20 +3,27 @@ a question that needs a document and a table goes to two of them, and gets one a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.context import Context
-from secondlook.graphs.auto_bounds import called
-from secondlook.nodes.call import ToCall, call
-from secondlook.nodes.consider import consider
+from secondlook.nodes.context import Context
 from secondlook.nodes.finish_auto import finish_auto
-from secondlook.nodes.look_again import look_again
-from secondlook.state import Calls, Outcome, next_call
+from secondlook.nodes.route import (
+    ANALYST,
+    CHOOSING,
+    MOST_CALLS,
+    PLAIN,
+    SUMMARY,
+    ToCall,
+    call,
+    consider,
+    look_again,
+)
+from secondlook.nodes.state import Calls, Outcome, next_call
 
 if TYPE_CHECKING:
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 
 class State(ToCall, Outcome):
@@ -43,3 +50,22 @@ def build(settings: Settings) -> StateGraph[State, Context]:
 def following(state: Calls) -> str:
     asked = next_call(state)
     return "finish" if asked is None else asked["workflow"]
+
+
+# Which workflows `auto` may call, and how far a run of it can go at most. What a called
+# workflow does counts against a limit of its own.
+
+_OF_ITS_OWN: Final = 2
+"""`consider` and `finish`."""
+
+
+def called(settings: Settings) -> tuple[str, ...]:
+    """The workflows that it may call, each once."""
+    chosen = settings.auto
+    from_documents = (chosen.one_fact, chosen.several_facts, chosen.account)
+    return tuple(dict.fromkeys((*from_documents, PLAIN, CHOOSING, ANALYST, SUMMARY)))
+
+
+def most_visits(settings: Settings) -> int:  # noqa: ARG001  # every workflow is asked by settings
+    """No run visits more of its own nodes than this: each call is looked at once."""
+    return _OF_ITS_OWN + 2 * MOST_CALLS

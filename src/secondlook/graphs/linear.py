@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.context import Context
 from secondlook.nodes.answer import answer, answer_strictly
-from secondlook.nodes.checking.refusal import AnswerGrades
+from secondlook.nodes.context import Context
 from secondlook.nodes.finish import finish
-from secondlook.nodes.rerank import rerank
-from secondlook.nodes.retrieve import retrieve
-from secondlook.state import Finishing, Outcome, Quality
+from secondlook.nodes.limits import AnswerGrades
+from secondlook.nodes.retrieve import rerank, retrieve
+from secondlook.nodes.state import Finishing, Outcome, Quality
 
 if TYPE_CHECKING:
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 
 class State(Finishing, Outcome):
@@ -47,7 +46,7 @@ def _plain() -> StateGraph[State, Context]:
 
 
 def _graded() -> StateGraph[GradedState, Context]:
-    from secondlook.nodes.grade_answer import grade_answer
+    from secondlook.nodes.check import grade_answer
 
     return (
         StateGraph(GradedState, Context)

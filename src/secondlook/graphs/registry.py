@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from langgraph.graph import StateGraph
 
-    from secondlook.context import Context
-    from secondlook.settings import Settings
+    from secondlook.nodes.context import Context
+    from secondlook.settings.sections import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +142,22 @@ def workflow(name: str) -> Workflow:
         raise UsageError(
             f"there is no workflow {name!r}", hint=f"there are {', '.join(WORKFLOWS)}"
         ) from None
+
+
+# From how often a run visits each node at most: how many questions it puts to models, and how
+# many calls that can take.
+
+_MODES = 3
+"""Ways to demand a form of a reply: by a schema, by a tool, in words."""
+
+
+def asked_over(visits: Mapping[str, int], asked_at: Callable[[str], int]) -> int:
+    """Questions to models, where a visit of a node puts so many. A prompt that a model cannot see
+    as a whole is not counted: half of it is asked in its place."""
+    return sum(count * asked_at(node) for node, count in visits.items())
+
+
+def calls_for(asked: int, settings: Settings) -> int:
+    """A question is put once more where its reply cannot be used, in each way that there is to
+    demand a form, and again where the model is away."""
+    return asked * 2 * _MODES * (1 + settings.models.retries)

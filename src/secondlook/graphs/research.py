@@ -4,31 +4,24 @@ found out well is remembered."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.context import Context
-from secondlook.graphs.research_steps import Steps
-from secondlook.nodes.aggregate import aggregate
+from secondlook.graphs.registry import asked_over, calls_for
+from secondlook.nodes.choices import Issues, issues, separate
 from secondlook.nodes.choose import choose
-from secondlook.nodes.classify import classify
-from secondlook.nodes.evaluate import evaluate
+from secondlook.nodes.context import Context
 from secondlook.nodes.finish_research import Reported, finish_research
-from secondlook.nodes.issues import Issues, issues
-from secondlook.nodes.plan import plan
-from secondlook.nodes.quarantine import quarantine
-from secondlook.nodes.recall import recall
-from secondlook.nodes.remember import remember
-from secondlook.nodes.replan import replan
-from secondlook.nodes.screen import screen
-from secondlook.nodes.search_step import search_step
-from secondlook.nodes.separate import separate
-from secondlook.nodes.synthesise import synthesise
-from secondlook.state import Choices, Outcome, Quality
+from secondlook.nodes.memory import recall, remember
+from secondlook.nodes.plan import classify, plan, replan
+from secondlook.nodes.research import aggregate, evaluate, search_step, synthesise
+from secondlook.nodes.screen import quarantine, screen
+from secondlook.nodes.state import Choices, Outcome, Quality
 
 if TYPE_CHECKING:
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 
 class State(Reported, Issues, Quality, Outcome):
@@ -88,3 +81,107 @@ def decided(state: Quality) -> str:
 
 def has_choices(state: Choices) -> str:
     return "choose" if state["choices"] else "on"
+
+
+# Which steps of `research` the settings leave in, and what comes after each.
+
+_ORDER = (
+    ("separate", "screen", "recall", "classify", "issues", "plan"),
+    ("search_step", "quarantine", "synthesise"),
+    ("choose", "remember", "finish"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    screen: bool
+    recall: bool
+    classify: bool
+    issues: bool
+    quarantine: bool
+    replan: bool
+    choose: bool
+    remember: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> Steps:
+        chosen = settings.research
+        return cls(
+            screen=chosen.enable_screen,
+            recall=chosen.enable_memory and chosen.enable_recall,
+            classify=chosen.enable_classification,
+            issues=chosen.enable_issues,
+            quarantine=chosen.enable_quarantine,
+            replan=chosen.enable_replanning and chosen.max_cycles > 1,
+            choose=chosen.enable_choosing,
+            remember=chosen.enable_memory,
+        )
+
+    def after(self, node: str) -> str:
+        """The next one of its line that is not switched off."""
+        line = next(line for line in _ORDER if node in line)
+        return next(later for later in line[line.index(node) + 1 :] if getattr(self, later, True))
+
+    def after_evaluate(self) -> list[str]:
+        return ["aggregate", *(["replan"] if self.replan else [])]
+
+
+# How far a run of `research` can go at most, by its settings: node visits, questions to models,
+# calls. Tests hold thousands of hostile runs to it, and langgraph is given it as its limit.
+
+
+def most_visits(settings: Settings) -> int:
+    """No run visits more nodes than this, whatever models, readers and the library do."""
+    return sum(most_by_node(settings).values())
+
+
+def most_by_node(settings: Settings) -> dict[str, int]:
+    """How often a run visits each node at most."""
+    on = Steps.of(settings)
+    cycles = settings.research.max_cycles if on.replan else 1
+    most = {
+        "separate": 1,
+        "screen": int(on.screen),
+        "recall": int(on.recall),
+        "classify": int(on.classify),
+        "issues": int(on.issues),
+        "plan": 1,
+        "search_step": cycles,
+        "quarantine": cycles * on.quarantine,
+        "synthesise": cycles,
+        "evaluate": cycles,
+        "replan": (cycles - 1) * on.replan,
+        "aggregate": 1,
+        "choose": int(on.choose),
+        "remember": int(on.remember),
+        "finish": 1,
+    }
+    return {node: visits for node, visits in most.items() if visits}
+
+
+def most_asked(settings: Settings) -> int:
+    """No run puts more questions to models than this."""
+    return asked_over(most_by_node(settings), lambda node: _asked_at(node, settings))
+
+
+def most_calls(settings: Settings) -> int:
+    """No run makes more model calls than this."""
+    return calls_for(most_asked(settings), settings)
+
+
+def _asked_at(node: str, settings: Settings) -> int:
+    """How many questions one visit of a node puts to models at most."""
+    chosen = settings.research
+    judged = int(chosen.enable_grounded_check and settings.corrective.grounded_judge == "llm")
+    return {
+        "screen": int(chosen.enable_screen_model),
+        "classify": int(chosen.classifier == "llm"),
+        "issues": 1,
+        "plan": 1,
+        "search_step": 1,
+        "synthesise": int(chosen.synthesis == "model") + judged,
+        "replan": 1,
+        "aggregate": judged,
+        # A contradiction is asked about once more.
+        "choose": 2 + int(chosen.enable_shuffled_choice),
+    }.get(node, 0)

@@ -6,16 +6,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a router's annotations
+from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.context import Context
+from secondlook.nodes.context import Context
+from secondlook.nodes.outline import Chosen, Layout, choose, finish, outline
+from secondlook.nodes.state import Finishing, Outcome
 from secondlook.nodes.summarise import outcome, summarise
-from secondlook.nodes.summarise_choose import Chosen, choose
-from secondlook.nodes.summarise_outline import Layout, finish, outline
-from secondlook.state import Finishing, Outcome
 
 if TYPE_CHECKING:
-    from secondlook.settings import Settings
+    from secondlook.settings.sections import Settings
 
 
 class State(Finishing, Chosen, Layout, Outcome):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import LibraryError, UsageError
 from secondlook.library import manifest as manifests
-from secondlook.library.lock import writing
+from secondlook.library.manifest import writing
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.library.uploads import originals

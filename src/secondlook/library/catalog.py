@@ -6,18 +6,21 @@ found. Several files may hold one document. A file with a reason is one that fai
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
 import sqlite3
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from secondlook.document import Extracted, Heading, Page
 from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError, SecondlookError, UsageError
-from secondlook.library.texts import MAKE_ROOM, TextKey
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
 _SCHEMA_VERSION = 1
@@ -288,3 +291,126 @@ def _revive(row: sqlite3.Row) -> dict[str, Any]:
 
 def _unbound(value: Any) -> Any:
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+# The extracted text of every document with its maps, so that each quote can be checked later.
+
+MAKE_ROOM = "check that the disk has room and that you may write there; nothing stored is lost"
+
+
+@dataclass(frozen=True, slots=True)
+class TextKey:
+    sha256: str
+    parser: str
+
+
+class TextStore:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, key: TextKey, extracted: Extracted) -> None:
+        import zstandard
+
+        target = self._file(key)
+        if target.exists():
+            return
+        partial = target.with_suffix(f".partial-{os.getpid()}")
+        data = json.dumps(asdict(extracted), ensure_ascii=False).encode()
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as out:
+                out.write(zstandard.compress(data, 3))
+                out.flush()
+                os.fsync(out.fileno())
+            partial.replace(target)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise LibraryError(
+                f"the text {str(target)!r} cannot be written: {error.strerror or error}",
+                hint=MAKE_ROOM,
+            ) from error
+
+    def read(self, key: TextKey) -> Extracted:
+        import zstandard
+
+        file = self._file(key)
+        try:
+            return _texts_revive(json.loads(zstandard.decompress(file.read_bytes())))
+        except (OSError, ValueError, LookupError, TypeError, zstandard.ZstdError) as error:
+            raise LibraryDamaged(
+                f"the stored text of document {key.sha256[:16]!r} cannot be read: {error}",
+                hint="secondlook add --force PATH extracts it again",
+            ) from error
+
+    def delete(self, key: TextKey) -> None:
+        self._file(key).unlink(missing_ok=True)
+
+    def sweep(self, keep: Collection[TextKey]) -> None:
+        """Delete what no document refers to: leftovers of interrupted work."""
+        wanted = {self._file(key) for key in keep}
+        for file in self._folder.glob("*/*"):
+            if file not in wanted:
+                file.unlink(missing_ok=True)
+
+    def _file(self, key: TextKey) -> Path:
+        return self._folder / key.sha256[:2] / f"{key.sha256}.{key.parser}.json.zst"
+
+
+def _texts_revive(raw: dict[str, Any]) -> Extracted:
+    raw["pages"] = tuple(Page(**page) for page in raw["pages"])
+    raw["headings"] = tuple(Heading(**heading) for heading in raw["headings"])
+    raw["notes"] = tuple(raw["notes"])
+    return Extracted(**raw)
+
+
+# What a search can be narrowed by: facts of the document, its folders, and the user's own keys.
+
+FOLDER = "folder"
+RESERVED = frozenset({"kind", "language", "author", "year", FOLDER})
+
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """Lone surrogates, which file names and some formats let through, cannot be stored as text.
+    One sign for one, so that positions in the text stay right."""
+    return _HALF_CHARACTER.sub("\ufffd", text)
+
+
+def label(key: object, value: object) -> str:
+    """Keys and values compare without regard to case or outer white space."""
+    return storable(f"{str(key).strip().casefold()}={str(value).strip().casefold()}")
+
+
+def document_labels(extracted: Extracted) -> list[str]:
+    facts = {
+        "kind": extracted.kind,
+        "language": extracted.language,
+        "author": extracted.author,
+        "year": extracted.date[:4] if extracted.date else None,
+    }
+    return [label(key, value) for key, value in facts.items() if value]
+
+
+def all_labels(facts: Iterable[str], files: Iterable[FileRow]) -> list[str]:
+    """The document's own labels and those of every file that holds it."""
+    found = {item for item in facts if item.partition("=")[0] in RESERVED - {FOLDER}}
+    for file in files:
+        found.update(label(FOLDER, folder) for folder in file.folders)
+        found.update(label(key, value) for key, value in file.metadata.items())
+    return sorted(found)
+
+
+def check_metadata(metadata: Mapping[str, str]) -> None:
+    for key in metadata:
+        if not key.strip() or "=" in key or key.startswith("@"):
+            raise UsageError(
+                f"{key!r} cannot be a metadata key", hint="write --meta project=harbour"
+            )
+        if key.strip().casefold() in RESERVED:
+            raise UsageError(
+                f"the metadata key {key!r} is filled from the file itself",
+                hint=f"choose another key than {', '.join(sorted(RESERVED))}",
+            )

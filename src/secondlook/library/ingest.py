@@ -7,35 +7,220 @@ reported only once the commit that holds it is done.
 
 from __future__ import annotations
 
+import os
 import queue
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from secondlook.document import Extracted
 from secondlook.errors import ExtractionError, NoText, TableError
-from secondlook.library.attaching import held_document
-from secondlook.library.change import Change, NewDocument, commit
-from secondlook.library.prepare import Prepared, document_id, is_made_by, prepare
+from secondlook.library.catalog import FileRow, check_metadata
+from secondlook.library.commit import (
+    Change,
+    NewDocument,
+    Prepared,
+    attach,
+    commit,
+    document_id,
+    held_document,
+    is_made_by,
+    prepare,
+)
+from secondlook.library.report import AddReport, FileChange, Progress
 from secondlook.library.report import Change as ChangeKind
-from secondlook.library.report import FileChange, Progress
-from secondlook.library.survey import MEMBER_SEPARATOR
-from secondlook.library.tabulating import holds_tables
+from secondlook.library.survey import MEMBER_SEPARATOR, Request, Survey, survey
+from secondlook.library.tables import not_writable
+from secondlook.retrieval.parse.pool import ParserPool
+from secondlook.retrieval.parse.source import PARSER_VERSION, Parsed, ParseLimits
+from secondlook.tables.read import READER_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from concurrent.futures import Future
-    from pathlib import Path
 
-    from secondlook.library.catalog import DocumentRow, FileRow
-    from secondlook.library.change import Stores
+    from secondlook.library.catalog import DocumentRow
+    from secondlook.library.commit import Stores
     from secondlook.library.manifest import Manifest
-    from secondlook.library.tabulating import Tabulator
+    from secondlook.library.report import Text
+    from secondlook.library.tables import TableStore
     from secondlook.reading.port import Embedder
-    from secondlook.retrieval.parse import Parsed
+    from secondlook.settings.sections import IngestSettings
+    from secondlook.tables.read import Read
+    from secondlook.tables.worker import Worker
+
+# Taking documents in: from files, from bytes, from texts.
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """One act of adding. Whoever makes it holds the write lock, except for `plan`."""
+
+    stores: Stores
+    manifest: Manifest
+    settings: IngestSettings
+    embedder: Callable[[], Embedder]
+    progress: Callable[[Progress], None]
+    done: Callable[[FileChange], None]
+    started: float = field(default_factory=time.monotonic)
+
+    def plan(self, request: Request) -> AddReport:
+        """What `add` would do."""
+        return AddReport(_planned(self._survey(request)), self._seconds(), dry_run=True)
+
+    def add(self, request: Request) -> AddReport:
+        try:
+            found = self._survey(request)
+        except KeyboardInterrupt:
+            return AddReport([], self._seconds(), interrupted=True)
+        return self._carry_out(found, force=request.force)
+
+    def add_bytes(self, data: bytes, name: str, metadata: Mapping[str, str]) -> AddReport:
+        digest = sha256(data).hexdigest()
+        row = _loose_row(f"stdin:{name}", digest, len(data), metadata)
+        if unchanged := self._unchanged(row):
+            return AddReport([unchanged], self._seconds())
+        with tempfile.TemporaryDirectory() as scratch:
+            # The parser goes by content and name, so the scratch file keeps the last part of it.
+            file = Path(scratch) / (Path(name).name or "stdin")
+            file.write_bytes(data)
+            parsed = self._parsed([(digest, file)])
+            return self._take_in((ReadFile([row], parts, file) for _, parts in parsed), total=1)
+
+    def add_texts(self, texts: Iterable[Text]) -> AddReport:
+        unchanged: list[FileChange] = []
+        new: list[ReadFile] = []
+        for text in texts:
+            check_metadata(text.metadata)
+            source = _text_source(text)
+            if same := self._unchanged(source.files[0]):
+                unchanged.append(same)
+            else:
+                new.append(source)
+        report = self._take_in(iter(new), total=len(new))
+        report.changes[:0] = unchanged
+        return report
+
+    def _unchanged(self, row: FileRow) -> FileChange | None:
+        known = self.stores.catalog.file(row.path)
+        if known is None or known.document is None:
+            return None
+        same = (known.sha256, known.metadata, known.parser) == (
+            row.sha256,
+            row.metadata,
+            row.parser,
+        )
+        return FileChange(known.path, "unchanged", known.document) if same else None
+
+    def _survey(self, request: Request) -> Survey:
+        def looked(count: int, path: str) -> None:
+            self.progress(Progress("looking", files_total=count, current=path))
+
+        stale = not_looked_at(self.stores.catalog.documents(), self.stores.tables)
+        return survey(self.stores.catalog, replace(request, stale=stale), looked=looked)
+
+    def _carry_out(self, found: Survey, *, force: bool) -> AddReport:
+        with self.stores.catalog.transaction():
+            self.stores.catalog.put_files([*found.to_touch, *found.failed])
+        attach(self.stores, found.to_attach, found.to_drop)
+        jobs = [(digest, Path(files[0].path)) for digest, files in found.to_read.items()]
+        total = sum(len(files) for files in found.to_read.values())
+        for change in found.changes:
+            self.done(change)
+        places = dict(jobs)
+        sources = (
+            ReadFile(found.to_read[digest], parsed, places[digest])
+            for digest, parsed in self._parsed(jobs)
+        )
+        report = self._take_in(sources, total=total, force=force)
+        report.changes[:0] = found.changes
+        return report
+
+    def _take_in(
+        self, sources: Iterator[ReadFile], *, total: int, force: bool = False
+    ) -> AddReport:
+        report = AddReport()
+        if total:
+            pace = Pace(self.settings.commit_passages, self.settings.commit_seconds)
+            tables = Tabulator(self.stores.tables, force=force)
+            ingest = Ingest(
+                self.stores,
+                self.manifest,
+                self.embedder(),
+                PARSER_VERSION,
+                pace=pace,
+                tables=tables,
+            )
+            try:
+                report.interrupted = not ingest.run(
+                    sources, total=total, progress=self.progress, done=self.done
+                )
+            finally:
+                tables.close()
+            report.changes = ingest.changes
+            self.stores.tables.sweep(self.stores.catalog.ids())
+            self._compact_if_due(report)
+        report.seconds = self._seconds()
+        return report
+
+    def _compact_if_due(self, report: AddReport) -> None:
+        if not report.interrupted and self.stores.index.stats().compact_due:
+            files = len(report.changes)
+            self.progress(Progress("finishing", files, files, report.passages))
+            self.stores.index.compact()
+
+    def _parsed(self, jobs: list[tuple[str, Path]]) -> Iterator[tuple[str, list[Parsed]]]:
+        if jobs:
+            with ParserPool(min(len(jobs), self._workers()), self._limits()) as pool:
+                yield from pool.parse(jobs)
+
+    def _workers(self) -> int:
+        # Embedding keeps the cores busy; parsing needs a small share of them.
+        return self.settings.workers or max(1, min(4, (os.cpu_count() or 2) // 2))
+
+    def _limits(self) -> ParseLimits:
+        return ParseLimits(
+            idle_seconds=self.settings.idle_seconds,
+            file_bytes=self.settings.max_file_mb << 20,
+            table_bytes=self.settings.max_table_mb << 20,
+            ocr=self.settings.ocr,
+            ocr_language=self.settings.ocr_language,
+        )
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.started
+
+
+def _loose_row(path: str, digest: str, size: int, metadata: Mapping[str, str]) -> FileRow:
+    """The row of something that lies in no file."""
+    return FileRow(path, digest, size, -1, PARSER_VERSION, metadata=dict(metadata))
+
+
+def _text_source(text: Text) -> ReadFile:
+    whole = f"{text.title}\n\n{text.text}" if text.title else text.text
+    data = whole.encode(errors="replace")
+    digest = sha256(data).hexdigest()
+    row = _loose_row(f"text:{text.name}", digest, len(data), text.metadata)
+    extracted = Extracted(text.text, title=text.title or text.name)
+    return ReadFile([row], [Parsed("", digest, len(data), extracted, None)])
+
+
+def _planned(found: Survey) -> list[FileChange]:
+    """What a dry run reports: files to read count as added or updated before they are read."""
+    reading = [
+        FileChange(file.path, "updated" if file.document else "added")
+        for files in found.to_read.values()
+        for file in files
+    ]
+    return [*found.changes, *reading]
+
 
 _EMBED_AT_ONCE = 128
 _QUEUED_DOCUMENTS = 64
@@ -398,3 +583,98 @@ def _reason(problem: ExtractionError | None) -> str | None:
     if problem is None:
         return None
     return f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+
+
+# From a document's file to its tables: read, profiled, and on record before the commit.
+
+TABLE_KINDS: Final = frozenset({"csv", "sheet", "parquet", "sqlite", "jsonl"})
+"""Kinds of documents that hold tables. JSON may hold anything: an array of it is tried."""
+_COMPRESSED: Final = ".gz"
+
+
+class Tabulator:
+    """Reads tables while documents are taken in. Its process ends with `close`."""
+
+    def __init__(self, store: TableStore, *, force: bool = False) -> None:
+        self._store = store
+        self._force = force
+        self._worker: Worker | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def take_in(
+        self, document: str, place: Path, *, on_progress: Callable[[float], None] | None = None
+    ) -> None:
+        """Read the tables in the file `place`, which holds the document.
+
+        A file that is no table after all is not a failure: it stays a document, and its record
+        says why it is nothing else.
+        """
+        if self._store.has(document, READER_VERSION) and not self._force:
+            return
+        try:
+            found = self._read(place, on_progress)
+        except (TableError, ExtractionError) as error:
+            if self._closed:
+                raise
+            self._store.write(document, READER_VERSION, (), problem=error.message)
+            return
+        except OSError as error:
+            raise not_writable(self._store.folder, error) from error
+        self._store.write(document, READER_VERSION, [one.table for one in found])
+
+    def close(self) -> None:
+        """End the work, also what is under way. Any thread may call it."""
+        with self._lock:
+            self._closed = True
+            worker = self._worker
+        if worker is not None:
+            worker.close()
+
+    def _read(self, place: Path, on_progress: Callable[[float], None] | None) -> list[Read]:
+        from secondlook.tables.read import read_tables
+
+        worker = self._started()
+        self._store.folder.mkdir(parents=True, exist_ok=True)
+        found = read_tables(place, self._store.folder, worker=worker, on_progress=on_progress)
+        self._profile(found, worker)
+        return found
+
+    def _profile(self, found: list[Read], worker: Worker) -> None:
+        """Now, so that the first question need not wait for it; or else then."""
+        from secondlook.tables.desk import cached_profile
+
+        for one in found:
+            try:
+                cached_profile(self._store.folder, worker, one.table, one.file)
+            except TableError:
+                if self._closed:
+                    raise
+
+    def _started(self) -> Worker:
+        from secondlook.tables.worker import Worker
+
+        with self._lock:
+            if self._closed:
+                raise TableError("work on a table was stopped")
+            if self._worker is None:
+                self._worker = Worker()
+            return self._worker
+
+
+def holds_tables(place: Path | None, parsed: Parsed) -> bool:
+    """Whether tables can be read out of the file itself, or it is one that is compressed. What lies
+    in an archive has no file of its own."""
+    extracted = parsed.extracted
+    if place is None or extracted is None:
+        return False
+    if parsed.member and f"{parsed.member}{_COMPRESSED}" != place.name:
+        return False
+    is_array = extracted.kind == "json" and (extracted.card or extracted.text.startswith("["))
+    return extracted.kind in TABLE_KINDS or is_array
+
+
+def not_looked_at(rows: Iterable[DocumentRow], store: TableStore) -> frozenset[str]:
+    """Documents that may hold tables and were stored before this version of the reader."""
+    known = store.known(READER_VERSION)
+    return frozenset(row.id for row in rows if row.kind in TABLE_KINDS and row.id not in known)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryMissing, UsageError
-from secondlook.library import backup, held_tables, names, opening, published, publishing
+from secondlook.library import backup, report
 from secondlook.library import manifest as manifests
-from secondlook.library.bucket import Bucket, names_bucket
-from secondlook.library.change import Change, Stores, commit, recover
-from secondlook.library.labels import check_metadata, label
-from secondlook.library.lock import active_holder, writing
-from secondlook.library.opening import (
-    chosen_library,
-    create_library,
-    load_embedder_for,
-    load_reader_for,
-    manifest_time,
-    open_current,
-)
+from secondlook.library import publish as published
+from secondlook.library import stores as held_tables
+from secondlook.library.catalog import check_metadata, label
+from secondlook.library.commit import Change, Stores, commit, recover
+from secondlook.library.manifest import active_holder, writing
+from secondlook.library.publish import Bucket, names_bucket
 from secondlook.library.report import (
     AddReport,
     DocumentInfo,
@@ -31,15 +26,21 @@ from secondlook.library.report import (
     Progress,
     Status,
     Text,
+    document_info,
+    hit,
 )
-from secondlook.library.shelf import Shelf, search_options
 from secondlook.library.stores import (
     check_compatible,
     check_embedder,
+    chosen_library,
+    create_library,
+    load_embedder_for,
+    load_reader_for,
+    manifest_time,
+    open_current,
 )
 from secondlook.library.uploads import delete_originals
-from secondlook.library.views import document_info, hit
-from secondlook.retrieval.index.port import Filter
+from secondlook.retrieval.index.port import EVERYTHING, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,18 +50,17 @@ if TYPE_CHECKING:
 
     from secondlook.document import Extracted
     from secondlook.library.catalog import FileRow
-    from secondlook.library.intake import Intake
+    from secondlook.library.ingest import Intake
     from secondlook.library.manifest import Manifest
-    from secondlook.library.publishing import Publication
-    from secondlook.passage import Hit
-    from secondlook.reading.port import Embedder, Reader
+    from secondlook.library.publish import Publication
+    from secondlook.passage import Hit, Passage
+    from secondlook.reading.port import Choose, Embedder, Reader, Reading
     from secondlook.retrieval.index.port import Index
-    from secondlook.retrieval.search import Ranked, Searcher
-    from secondlook.settings import Settings
+    from secondlook.retrieval.search import Ranked, Searcher, SearchOptions
+    from secondlook.settings.sections import SearchSettings, Settings
     from secondlook.tables.desk import Desk
     from secondlook.tables.table import Table
     from secondlook.tables.worker import Worker
-
 
 _MOST_FILTERS = 100
 """Each is a condition of its own to the index, which would end the process over very many."""
@@ -161,7 +161,7 @@ class Library:
         it early with a report of what is stored; the same call completes the rest.
         """
         from secondlook.library.survey import Request
-        from secondlook.retrieval.parse import PARSER_VERSION
+        from secondlook.retrieval.parse.source import PARSER_VERSION
 
         metadata = _metadata(meta)
         ingest = self.settings.ingest
@@ -386,7 +386,7 @@ class Library:
 
     def document(self, name: str) -> DocumentInfo:
         """The document meant by an id, the start of one, a path, a file name or a title."""
-        return names.find(name, self.documents())
+        return report.find(name, self.documents())
 
     def text(self, document_id: str) -> Extracted:
         """The text of a document as it was extracted, with its pages and headings."""
@@ -427,7 +427,7 @@ class Library:
     def publish(self, address: str) -> Publication:
         """Copy what changed to `s3://BUCKET/PREFIX`, where other machines can open it to read."""
         with self._writing():
-            return publishing.publish(self.path, self._stores.catalog, address)
+            return published.publish(self.path, self._stores.catalog, address)
 
     def backup(self, target: str | Path) -> Path:
         """Write the whole library into one file."""
@@ -464,13 +464,13 @@ class Library:
         progress: Callable[[Progress], None] | None = None,
     ) -> Self:
         """Make catalog, passages and vectors anew from the stored texts, as now configured."""
-        from secondlook.library.rebuild import rebuild
+        from secondlook.library.stores import rebuild
 
         chosen, folder = chosen_library(path, settings)
         manifests.read_raw(folder)
         published.refuse_change_in(folder)
         embedder = load_embedder_for(chosen, chosen.embedding.model)
-        with writing(folder, wait=opening.WAIT_FOR_WRITER):
+        with writing(folder, wait=held_tables.WAIT_FOR_WRITER):
             rebuild(folder, chosen, embedder, progress=progress or _ignore)
         return cls.open(folder, create=False, settings=chosen)
 
@@ -483,7 +483,7 @@ class Library:
                 progress(Progress("waiting", current=who))
 
         published.refuse_change(self._manifest)
-        with writing(self.path, wait=opening.WAIT_FOR_WRITER, waiting=waiting):
+        with writing(self.path, wait=held_tables.WAIT_FOR_WRITER, waiting=waiting):
             self.refresh()
             manifests.drop_other_generations(self.path, self._manifest.generation)
             recover(self._stores)
@@ -495,7 +495,7 @@ class Library:
         done: Callable[[FileChange], None] | None = None,
     ) -> Intake:
         # Parsing and ingesting are a good part of all imports, and a search needs none of them.
-        from secondlook.library.intake import Intake
+        from secondlook.library.ingest import Intake
 
         return Intake(
             self._stores,
@@ -540,7 +540,7 @@ class Library:
         for name in names_:
             if self._stores.catalog.document(name) is None:
                 listed = listed or self.documents()
-                found.add(names.find(name, listed).id)
+                found.add(report.find(name, listed).id)
             else:
                 found.add(name)
         return frozenset(found)
@@ -556,7 +556,7 @@ class Library:
         members = [member for row in exact for member in catalog.members_of(row.path)]
         if found := [*exact, *members, *inside]:
             return found
-        return catalog.files_of([names.find(name, listed).id])
+        return catalog.files_of([report.find(name, listed).id])
 
     def _purge(self) -> None:
         self._stores.index.compact(purge=True)
@@ -601,3 +601,176 @@ def _folder_bytes(folder: Path) -> int:
             except FileNotFoundError:  # a writer just replaced it
                 continue
     return total
+
+
+# What the workflows ask of a library: to find, to read and to fetch, each by itself.
+
+_REMEMBERED = 512
+"""Passages kept at hand: the steps of a run ask for the same few again and again."""
+
+
+def search_options(
+    chosen: SearchSettings,
+    *,
+    k: int | None = None,
+    dense: float | None = None,
+    lexical: float | None = None,
+    candidates: int | None = None,
+    rerank: bool | None = None,
+) -> SearchOptions:
+    """The settings, but for what is given."""
+    from secondlook.retrieval.search import SearchOptions
+
+    return SearchOptions(
+        k=chosen.k if k is None else k,
+        dense=chosen.dense if dense is None else dense,
+        lexical=chosen.lexical if lexical is None else lexical,
+        rrf_k=chosen.rrf_k,
+        pool=chosen.pool,
+        candidates=chosen.candidates if candidates is None else candidates,
+        rerank=chosen.rerank if rerank is None else rerank,
+        looks=chosen.looks,
+        blend=chosen.blend,
+    )
+
+
+class Shelf:
+    """Threads may share one. It follows a rebuild of the library as `Library.search` does."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._remembered: dict[str, Passage] = {}
+
+    @property
+    def reader_name(self) -> str:
+        return self._library.reader().name
+
+    @property
+    def reader_languages(self) -> tuple[str, ...]:
+        from secondlook.reading.languages import trained_for
+
+        return trained_for(self._library.reader())
+
+    def find(self, query: str, options: SearchOptions, where: Filter = EVERYTHING) -> list[Hit]:
+        """What both searches together found, in the order of fusion, not yet read."""
+        hits = self._following(lambda library: library.searcher().find(query, options, where))
+        self._remember([hit.passage for hit in hits])
+        return hits
+
+    def read(
+        self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
+    ) -> list[Reading]:
+        """What the reader makes of each passage; spans count characters of its text.
+
+        All are looked at, or those that `choose` chooses by a glance at each."""
+        from secondlook.retrieval.search import read_in_context
+
+        return read_in_context(
+            self._library.reader(),
+            query,
+            [(passage.title, passage.heading, passage.text) for passage in passages],
+            choose=choose,
+        )
+
+    def read_text(self, query: str, text: str) -> Reading:
+        """One look at a text that is in no document, such as a model's answer."""
+        return self._library.reader().read(query, [text])[0]
+
+    def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """How alike the two texts of each pair are in meaning: the cosine of their vectors."""
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        vectors = self._library.embedder().embed_passages(texts)
+        place = {text: at for at, text in enumerate(texts)}
+        return [float(vectors[place[one]] @ vectors[place[other]]) for one, other in pairs]
+
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """What the embedder makes of each text; of length 1, so that a product is the cosine."""
+        made = self._library.embedder().embed_passages(list(texts))
+        return [[float(value) for value in vector] for vector in made]
+
+    def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
+        """The passages with these ids; those that are gone are left out."""
+        remembered = self._remembered
+        held = {name: remembered[name] for name in ids if name in remembered}
+        if missing := [name for name in ids if name not in held]:
+            hits = self._following(lambda library: _fetched(library, missing))
+            self._remember([hit.passage for hit in hits])
+            held.update((hit.passage.id, hit.passage) for hit in hits)
+        return held
+
+    def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return self._library.paths(documents)
+
+    def page(self, document: str, at: int) -> int | None:
+        """The page on which this character of the document stands; None where it has no pages."""
+        for page in reversed(self._library.text(document).pages):
+            if page.start <= at:
+                return page.number
+        return None
+
+    def size(self) -> tuple[int, int]:
+        """How many documents and passages there are to search."""
+        counts = self._library.index.documents()
+        return len(counts), sum(counts.values())
+
+    def _following(self, work: Callable[[Library], list[Ranked]]) -> list[Hit]:
+        if self._library.refresh():
+            self._remembered = {}
+        try:
+            return self._library.hits(work(self._library))
+        except LibraryError:
+            if not self._library.refresh():
+                raise
+            # A rebuild took the place of what was being searched.
+            self._remembered = {}
+            return self._library.hits(work(self._library))
+
+    def _remember(self, passages: Sequence[Passage]) -> None:
+        if len(self._remembered) > _REMEMBERED:
+            self._remembered = {}
+        self._remembered.update((passage.id, passage) for passage in passages)
+
+
+def _fetched(library: Library, ids: Sequence[str]) -> list[Ranked]:
+    from secondlook.retrieval.search import Ranked
+
+    return [Ranked(entry, score=0.0, fusion_score=0.0) for entry in library.index.fetch(ids)]
+
+
+# An empty library for a question that needs none of its own.
+
+
+@contextmanager
+def library_or_passing(
+    settings: Settings, path: str | Path | None = None, *, may_pass: bool
+) -> Iterator[Library]:
+    """The library at that path, or the configured one. Where there is none, a question over tables
+    that came with it gets a passing one."""
+
+    with ExitStack() as held:
+        try:
+            library = held.enter_context(Library.open(path, create=False, settings=settings))
+        except LibraryMissing:
+            if not may_pass:
+                raise
+            library = held.enter_context(passing_library(settings, recorded=True))
+        yield library
+
+
+@contextmanager
+def passing_library(settings: Settings, *, recorded: bool = False) -> Iterator[Library]:
+    """One that is gone afterwards. Its questions are recorded only if they make sense without it:
+    those over tables that are kept with their run."""
+
+    # ignore_cleanup_errors: Windows keeps files alive that are still mapped
+    with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "library"
+        keep = settings.runs.keep if recorded else 0
+        own = settings.model_copy(
+            update={
+                "library": settings.library.model_copy(update={"path": path}),
+                "runs": settings.runs.model_copy(update={"keep": keep}),
+            }
+        )
+        with Library.open(path, settings=own) as library:
+            yield library

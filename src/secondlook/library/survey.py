@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.library.catalog import Catalog, FileRow
-from secondlook.library.prepare import is_made_by
+from secondlook.library.commit import is_made_by
 from secondlook.library.report import FileChange
 from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.retrieval.discover import Found, Skipped, discover

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import ValidationError
 
 from secondlook.errors import LibraryError
-from secondlook.library.texts import MAKE_ROOM
-from secondlook.tables.reading import STAGE_PREFIX
+from secondlook.library.catalog import MAKE_ROOM
+from secondlook.tables.read import STAGE_PREFIX
 from secondlook.tables.table import Table
 
 if TYPE_CHECKING:

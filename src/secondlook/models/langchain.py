@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import sys
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
-from secondlook.errors import ModelError, ModelTimeout, ModelUnavailable
-from secondlook.models.counting import approximate_prompt, approximate_tokens, longest_reply
-from secondlook.models.forms_of_reply import bound, response_format
-from secondlook.models.langchain_errors import translated, unwanted_parameter
-from secondlook.models.port import ChatRequest, ChatResult, Message
-from secondlook.models.providers import build, call_arguments, close
-from secondlook.models.windows import ollama_window, server_window
+from secondlook.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    SecondlookError,
+)
+from secondlook.models.chat import (
+    ChatRequest,
+    ChatResult,
+    Message,
+    ModelBusy,
+    ModeRefused,
+    approximate_prompt,
+    approximate_tokens,
+    longest_reply,
+)
+from secondlook.models.specs import KEY_VARIABLES, PACKAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
+    from langchain_core.runnables import Runnable
 
-    from secondlook.models.port import Finish
+    from secondlook.models.chat import Finish, OutputMode
     from secondlook.models.specs import ModelSpec
-    from secondlook.settings import ModelSettings
+    from secondlook.settings.sections import ModelSettings
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _WHY_IT_ENDED = ("finish_reason", "done_reason", "stop_reason", "done")
@@ -235,3 +251,433 @@ def _messages(messages: Sequence[Message]) -> list[BaseMessage]:
 
     kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
     return [kinds[message.role](content=message.content) for message in messages]
+
+
+# LangChain's chat models, made for us: no retries of their own, no proxy to this machine.
+
+_EXTRAS = frozenset({"openai", "ollama"})
+_NO_KEY = "not-needed"
+"""Servers of one's own mostly want none, but the client insists on one."""
+_NAMES_OF_MAX_TOKENS = {
+    "google_genai": "max_output_tokens",
+    "google_vertexai": "max_output_tokens",
+}
+_TAKE_HEADERS = frozenset({"openai", "azure_openai"})
+"""Whose clients pass on a header with one call."""
+
+
+def build(spec: ModelSpec) -> BaseChatModel:
+    """The chat model that `init_chat_model` makes of a spec, or an error with the way out."""
+    try:
+        _require_packages(spec.provider)
+        from langchain.chat_models import init_chat_model
+
+        model: BaseChatModel = init_chat_model(
+            spec.model, model_provider=spec.provider, **_arguments(spec)
+        )
+    except ModelError:
+        raise
+    except ImportError as missing:
+        # The command is part of the message: a run that goes on without the model tells no hints.
+        command = install_hint(spec.provider)
+        raise ModelError(
+            f"{spec.text!r} needs a package that is not installed: {command}", hint=command
+        ) from missing
+    except Exception as refused:
+        raise ModelError(
+            f"{spec.text!r} cannot be opened: {_first_line(refused)}", hint=_opening_hint(spec)
+        ) from refused
+    return model
+
+
+async def close(model: BaseChatModel) -> None:
+    """Its connections. Which of its attributes holds them is each provider's own affair."""
+    for name, closing in (("http_async_client", "aclose"), ("_async_client", "close")):
+        end = getattr(getattr(model, name, None), closing, None)
+        if end is not None:
+            await end()
+
+
+def install_hint(provider: str) -> str:
+    if provider in _EXTRAS:
+        return f'pip install "secondlook[{provider}]"'
+    return f"pip install langchain {PACKAGES[provider]}"
+
+
+def _require_packages(provider: str) -> None:
+    """Before the key is looked for, which we do for the providers of our own extras ourselves."""
+    package = PACKAGES[provider].replace("-", "_")
+    if provider in _EXTRAS and find_spec(package) is None:
+        raise ImportError(package)
+
+
+def call_arguments(spec: ModelSpec, request: ChatRequest, *, num_ctx: int | None) -> dict[str, Any]:
+    """Length, temperature, seed and stops, under the names the provider has for them."""
+    stop = list(request.stop) or None
+    if spec.provider == "ollama":
+        options = {
+            "num_predict": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "stop": stop,
+            # Never left out: a server that assumes less silently drops the start of the prompt.
+            "num_ctx": num_ctx,
+        }
+        return {"options": {name: value for name, value in options.items() if value is not None}}
+    given: dict[str, Any] = {"temperature": request.temperature}
+    if request.idempotency_key and spec.provider in _TAKE_HEADERS:
+        given["extra_headers"] = {"Idempotency-Key": request.idempotency_key}
+    if spec.provider == "openai" and spec.base_url:
+        # Other servers mostly know this name only; the client would send the newer one.
+        given["extra_body"] = {"max_tokens": request.max_tokens}
+    else:
+        given[_NAMES_OF_MAX_TOKENS.get(spec.provider, "max_tokens")] = request.max_tokens
+    if request.seed is not None:
+        given["seed"] = request.seed
+    if stop:
+        given["stop"] = stop
+    return given
+
+
+def _arguments(spec: ModelSpec) -> dict[str, Any]:
+    if spec.provider == "ollama":
+        plain = str(spec.base_url).startswith("http://")
+        http = {"trust_env": not spec.local, "verify": not plain}
+        return {"base_url": spec.base_url, "client_kwargs": http}
+    given: dict[str, Any] = {"max_retries": 0}
+    if spec.base_url:
+        given["base_url"] = spec.base_url
+    if spec.provider == "openai":
+        given |= {
+            "api_key": _openai_key(spec),
+            "stream_usage": True,
+            "http_async_client": _openai_http(spec),
+        }
+    return given
+
+
+def _openai_http(spec: ModelSpec) -> Any:
+    """One per event loop, ours: shared ones break when their loop is closed."""
+    from openai import DefaultAsyncHttpxClient
+
+    # Without TLS there is nothing to verify, and reading the certificates takes a tenth of a
+    # second. A proxy from the environment is for the outside, never for this machine.
+    plain = str(spec.base_url).startswith("http://")
+    return DefaultAsyncHttpxClient(verify=not plain, trust_env=not spec.local, timeout=None)
+
+
+def _openai_key(spec: ModelSpec) -> str:
+    key = os.environ.get(KEY_VARIABLES["openai"], "").strip()
+    if key:
+        return key
+    if spec.base_url:
+        return _NO_KEY
+    raise ModelError(
+        f"{spec.text!r} needs a key, and OPENAI_API_KEY is not set",
+        hint="Set OPENAI_API_KEY, or name a server of your own: openai:MODEL@http://host:port/v1.",
+    )
+
+
+def _opening_hint(spec: ModelSpec) -> str:
+    variable = KEY_VARIABLES.get(spec.provider)
+    if variable and not os.environ.get(variable):
+        return f"Set {variable}."
+    return "`secondlook doctor` shows what is installed and which keys are set."
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+
+
+# Output modes in LangChain's terms: how a schema is bound to a chat model.
+
+_NOT_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST_NAME = 60
+_UNSUPPORTED = frozenset(
+    {"default", "minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties"}
+)
+"""What OpenAI's own strict mode refuses; other servers hold a model to it. We validate it all."""
+
+
+def bound(model: BaseChatModel, spec: ModelSpec, request: ChatRequest) -> Runnable[Any, Any]:
+    """The model, made to answer in the form of the request."""
+    if request.schema is None or request.mode in {"text", "prompted"}:
+        return model
+    if request.mode == "tool":
+        return _with_tool(model, request.schema)
+    if spec.provider == "ollama":
+        return model.bind(format=request.schema)
+    if spec.provider in {"openai", "azure_openai"}:
+        return model  # see response_format()
+    return _native(model, request.schema)
+
+
+def response_format(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+    """What an OpenAI-compatible server gets in the body of the request.
+
+    Not as LangChain's own argument: its client would parse the stream and raise on a cut reply.
+    """
+    native = request.schema is not None and request.mode == "json_schema"
+    if not native or spec.provider not in {"openai", "azure_openai"}:
+        return {}
+    schema = cast("dict[str, Any]", request.schema)
+    without = _UNSUPPORTED if spec.base_url is None else frozenset({"default"})
+    form = {"name": schema_name(schema), "schema": strict(schema, without), "strict": True}
+    return {"response_format": {"type": "json_schema", "json_schema": form}}
+
+
+def schema_name(schema: dict[str, Any]) -> str:
+    return _NOT_A_NAME.sub("_", str(schema.get("title") or "Reply"))[:_LONGEST_NAME]
+
+
+def strict(schema: Any, without: frozenset[str] = frozenset({"default"})) -> Any:
+    """Every field required and no others, as OpenAI's strict mode wants it."""
+    if isinstance(schema, list):
+        return [strict(item, without) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    fields = schema.get("properties")
+    made = {name: strict(value, without) for name, value in schema.items() if name not in without}
+    if isinstance(fields, dict):
+        # Here a word of schemas may be the name of a field.
+        made["properties"] = {name: strict(value, without) for name, value in fields.items()}
+        made |= {"required": list(fields), "additionalProperties": False}
+    return made
+
+
+def _with_tool(model: BaseChatModel, schema: dict[str, Any]) -> Runnable[Any, Any]:
+    name = schema_name(schema)
+    about = str(schema.get("description") or "Give the reply by calling this.")
+    function = {"name": name, "description": about, "parameters": schema}
+    try:
+        return model.bind_tools([{"type": "function", "function": function}], tool_choice=name)
+    except (NotImplementedError, TypeError, ValueError) as unable:
+        raise ModeRefused(f"{type(model).__name__} does not call tools") from unable
+
+
+def _native(model: BaseChatModel, schema: dict[str, Any]) -> Runnable[Any, Any]:
+    """The bound model within what `with_structured_output` makes; we parse for ourselves."""
+    try:
+        made = model.with_structured_output(schema, method="json_schema")
+    except (NotImplementedError, TypeError, ValueError) as unable:
+        raise ModeRefused(f"{type(model).__name__} does not take a JSON schema") from unable
+    return cast("Runnable[Any, Any]", getattr(made, "first", made))
+
+
+# How much a served model can see, asked of its server.
+
+OLLAMA_WINDOW = 8192
+"""What we ask Ollama for where nobody says otherwise: its own default is half of that or less,
+what a model was trained with is often more than a laptop has memory for."""
+_SECONDS = 5.0
+_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+
+
+async def ollama_window(spec: ModelSpec, told: int | None) -> int:
+    """What to ask for as `num_ctx`: as set, as the model file says, or our default; never more
+    than the model was trained with."""
+    shown = await _json(spec, "POST", f"{spec.base_url}/api/show", {"model": spec.model})
+    wanted = told or _number_in(str(shown.get("parameters") or "")) or OLLAMA_WINDOW
+    about = shown.get("model_info")
+    trained = _trained_length(about if isinstance(about, dict) else {})
+    return min(wanted, trained) if trained else wanted
+
+
+async def server_window(spec: ModelSpec) -> int | None:
+    """Of an OpenAI-compatible server: llama.cpp says it in /props, vLLM in its list of models."""
+    address = str(spec.base_url)
+    props = await _json(spec, "GET", f"{address.removesuffix('/v1')}/props")
+    defaults = props.get("default_generation_settings")
+    if isinstance(defaults, dict) and (found := _positive(defaults.get("n_ctx"))):
+        return found
+    listed = await _json(spec, "GET", f"{address}/models")
+    data = listed.get("data")
+    models = data if isinstance(data, list) else []
+    for model in models:
+        if isinstance(model, dict) and (len(models) == 1 or model.get("id") == spec.model):
+            return _of_listed(model)
+    return None
+
+
+def _of_listed(model: dict[str, Any]) -> int | None:
+    about = model.get("meta")
+    trained = about.get("n_ctx_train") if isinstance(about, dict) else None
+    named = (model.get(name) for name in ("max_model_len", "context_length", "context_window"))
+    return next(filter(None, map(_positive, (*named, trained))), None)
+
+
+def _trained_length(about: dict[str, Any]) -> int | None:
+    found = (value for name, value in about.items() if name.endswith(".context_length"))
+    return _positive(next(found, None))
+
+
+def _number_in(parameters: str) -> int | None:
+    found = _NUM_CTX.search(parameters)
+    return int(found[1]) if found else None
+
+
+def _positive(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
+
+
+async def _json(
+    spec: ModelSpec, method: str, url: str, body: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """What the server says, or nothing: whether it is there at all shows when it is asked."""
+    import httpx
+
+    try:
+        async with httpx.AsyncClient(trust_env=not spec.local, timeout=_SECONDS) as client:
+            reply = await client.request(method, url, json=body)
+            content = reply.json() if reply.is_success else {}
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+# What went wrong at a provider, in our own errors. By class and status, never by message.
+
+_AWAY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_NO_ACCESS = frozenset({401, 403})
+_NOT_FOUND = 404
+_NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 500, 501})
+"""What servers answer to a form of request they do not know; some crash on it."""
+_TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_OUT_OF_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_LONGEST_MESSAGE = 300
+_HTTP_CLIENTS = ("httpx", "httpx2")
+
+
+def translated(error: Exception, spec: ModelSpec, mode: OutputMode) -> SecondlookError:
+    """Our error for one of a provider, its client, or its connection."""
+    if isinstance(error, SecondlookError):
+        return error
+    said = f"{spec.text!r}: {_message(error)}"
+    if _is_overflow(error):
+        return ContextOverflow(said, hint="Give less evidence: answer.evidence_tokens.")
+    if mode in {"json_schema", "tool"} and _is_mode_trouble(error):
+        return ModeRefused(said)
+    if _is_timeout(error):
+        return ModelTimeout(f"{spec.text!r} did not answer in time", hint=_start_hint(spec))
+    return _by_status(error, spec, said)
+
+
+def unwanted_parameter(error: Exception) -> str | None:
+    """The name of the parameter that a model will not take, where its provider names it."""
+    if _status(error) not in {400, 422}:
+        return None
+    name = getattr(error, "param", None)
+    return name if isinstance(name, str) else None
+
+
+def _by_status(error: Exception, spec: ModelSpec, said: str) -> SecondlookError:
+    status = _status(error)
+    if status in _NO_ACCESS:
+        return ModelError(said, hint=_key_hint(spec))
+    if _codes(error) & _OUT_OF_CREDIT:
+        return ModelError(said, hint="The account has no credit left; see the provider's site.")
+    if status == _NOT_FOUND:
+        return ModelError(said, hint=_missing_hint(spec))
+    if status in _AWAY:
+        return ModelBusy(said, wait=_retry_after(error))
+    if status is None and _is_connection(error):
+        return ModelUnavailable(f"{spec.text!r} cannot be reached", hint=_start_hint(spec))
+    return ModelError(said)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what caused it."""
+    seen: BaseException | None = error
+    for _ in range(10):
+        if seen is None:
+            return
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _status(error: Exception) -> int | None:
+    for one in _chain(error):
+        code = getattr(one, "status_code", None)
+        if isinstance(code, int) and code > 0:
+            return code
+    return None
+
+
+def _codes(error: Exception) -> set[str]:
+    """What the provider calls it: `code` and `type` of its error object."""
+    found: set[str] = set()
+    for one in _chain(error):
+        body = getattr(one, "body", None)
+        inner = body.get("error", body) if isinstance(body, dict) else {}
+        values = [getattr(one, "code", None), getattr(one, "type", None)]
+        if isinstance(inner, dict):
+            values += [inner.get("code"), inner.get("type")]
+        found |= {value for value in values if isinstance(value, str)}
+    return found
+
+
+def _is_overflow(error: Exception) -> bool:
+    from langchain_core.exceptions import ContextOverflowError
+
+    return isinstance(error, ContextOverflowError) or bool(_codes(error) & _TOO_LONG)
+
+
+def _is_mode_trouble(error: Exception) -> bool:
+    unable = isinstance(error, NotImplementedError | TypeError | ValueError | KeyError)
+    return (unable and _status(error) is None) or _status(error) in _NOT_UNDERSTOOD
+
+
+def _is_timeout(error: Exception) -> bool:
+    from langchain_core.exceptions import ModelTimeoutError
+
+    kinds = (ModelTimeoutError, TimeoutError)
+    return _is_any(error, (*kinds, *_of_http("TimeoutException")))
+
+
+def _is_connection(error: Exception) -> bool:
+    from langchain_core.exceptions import ModelConnectionError
+
+    kinds = (ModelConnectionError, OSError)
+    return _is_any(error, (*kinds, *_of_http("TransportError")))
+
+
+def _is_any(error: Exception, kinds: tuple[type[BaseException], ...]) -> bool:
+    return any(isinstance(one, kinds) for one in _chain(error))
+
+
+def _of_http(name: str) -> list[type[BaseException]]:
+    """An error class of the HTTP clients that providers use, as far as they are in use."""
+    loaded = [sys.modules[client] for client in _HTTP_CLIENTS if client in sys.modules]
+    return [getattr(client, name) for client in loaded if hasattr(client, name)]
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Retry-After in seconds; its other form, a date, is left to our own pause."""
+    for one in _chain(error):
+        headers: Any = getattr(getattr(one, "response", None), "headers", None)
+        value = headers.get("retry-after") if headers is not None else None
+        if isinstance(value, str) and value.replace(".", "", 1).isdecimal():
+            return float(value)
+    return None
+
+
+def _message(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
+
+
+def _start_hint(spec: ModelSpec) -> str:
+    if spec.provider == "ollama":
+        return f"Start it with `ollama serve`; it is looked for at {spec.base_url}."
+    return f"Check that {spec.base_url or spec.provider} can be reached from here."
+
+
+def _missing_hint(spec: ModelSpec) -> str:
+    if spec.provider == "ollama":
+        return f"Fetch it with `ollama pull {spec.model}`; `secondlook doctor` lists what is there."
+    return f"Check the name {spec.model!r} and the address (OpenAI-compatible ones end in /v1)."
+
+
+def _key_hint(spec: ModelSpec) -> str:
+    variable = KEY_VARIABLES.get(spec.provider)
+    return f"Check the key in {variable}." if variable else f"Check the key of {spec.provider}."

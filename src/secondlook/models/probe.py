@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+import os
+import random
+import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import platformdirs
 from pydantic import BaseModel, Field
 
-from secondlook.errors import ContextOverflow, ModelTimeout
-from secondlook.models import bounded
-from secondlook.models.canary import SHORTEST, look
-from secondlook.models.counting import longest_reply
-from secondlook.models.modes import ladder
-from secondlook.models.port import ChatRequest, Message, ModeRefused
-from secondlook.models.probe_store import Probe
-from secondlook.models.replies import Form, Misread
-from secondlook.models.thinking import without_thoughts
-from secondlook.models.wording import with_schema
+from secondlook.errors import ContextOverflow, ModelError, ModelTimeout
+from secondlook.models import replies
+from secondlook.models.chat import (
+    ChatRequest,
+    Message,
+    ModeRefused,
+    approximate_prompt,
+    longest_reply,
+)
+from secondlook.models.replies import Form, Misread, with_schema, without_thoughts
+from secondlook.models.specs import ladder
+from secondlook.settings.sections import APP_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from secondlook.models.port import Chat, ChatResult, OutputMode
+    from secondlook.models.chat import Chat, ChatResult, OutputMode
     from secondlook.models.specs import ModelSpec
 
 _JSON_TOKENS = 160
@@ -145,8 +155,8 @@ class Prober:
 
     async def _call(self, request: ChatRequest) -> ChatResult:
         tokens = await self.chat.count(request.messages)
-        stream = bounded.Stream(longest_reply(request.max_tokens), None)
-        result = await bounded.complete(self.chat, request, stream, tokens_in=tokens)
+        stream = replies.Stream(longest_reply(request.max_tokens), None)
+        result = await replies.complete(self.chat, request, stream, tokens_in=tokens)
         self._results.append(result)
         return result
 
@@ -176,3 +186,227 @@ def best_mode(rates: dict[OutputMode, float | None]) -> OutputMode:
 async def _has_logprobs(chat: Chat) -> bool:
     ask = getattr(chat, "has_logprobs", None)
     return bool(await ask()) if ask is not None else False
+
+
+# How much of a prompt a model really sees: a code word is put at the start of ever longer ones.
+
+SHORTEST = 256
+_REPLY = 24
+_IN_PROPORTION = 0.75
+_WORDS = ("amber", "birch", "coral", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty")
+_SUBJECTS = ("The harbour", "A lighthouse", "The north quay", "An old ferry", "The tide table")
+_VERBS = ("was painted", "was measured", "stood empty", "was repaired", "was described")
+_TIMES = ("in the spring", "before the storm", "twice a year", "after the war", "last week")
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    seen: int | None
+    """Tokens of the longest prompt whose beginning was given back."""
+    limit: int | None
+    """Tokens beyond which the beginning was cut off; None where that was not met."""
+
+
+async def look(
+    chat: Chat,
+    complete: Callable[[ChatRequest], Awaitable[ChatResult]],
+    *,
+    longest: int,
+    seconds: float,
+    on_size: Callable[[int], None],
+) -> Sight:
+    """Double the prompt until the word is lost, the longest is reached or the time is over."""
+    ends = time.monotonic() + seconds
+    canary = _Canary(chat, complete, ends)
+    seen: int | None = None
+    for size in _sizes(longest):
+        on_size(size)
+        if await canary.sings(size, at_start=True):
+            seen = size
+            continue
+        # Too weak to tell, out of time, or it read everything and just did not remember.
+        if seen is None or canary.read_all(size, seen):
+            break
+        if await canary.sings(size, at_start=False):
+            return Sight(seen, await canary.narrowed(seen, size))
+        break
+    return Sight(seen, None)
+
+
+def _sizes(longest: int) -> list[int]:
+    sizes = [SHORTEST]
+    while sizes[-1] * 2 <= longest:
+        sizes.append(sizes[-1] * 2)
+    return sizes if longest - sizes[-1] < SHORTEST else [*sizes, longest]
+
+
+@dataclass(slots=True)
+class _Canary:
+    chat: Chat
+    complete: Callable[[ChatRequest], Awaitable[ChatResult]]
+    ends: float
+    _read: dict[int, int | None] = field(default_factory=dict)
+    """Tokens that the server says it read, by size of the prompt; None where it does not say."""
+
+    def read_all(self, size: int, before: int) -> bool:
+        """Whether the server reports to have read as much more as it was sent."""
+        now, then = self._read.get(size), self._read.get(before)
+        if not now or not then:
+            return False
+        return now / then > _IN_PROPORTION * size / before
+
+    async def sings(self, size: int, *, at_start: bool) -> bool:
+        """Whether a code word comes back out of a prompt of about so many tokens."""
+        chance = random.Random(size * 2 + at_start)  # noqa: S311  # the same prompts every time
+        word = f"{chance.choice(_WORDS)}-{chance.randrange(100, 1000)}"
+        left = self.ends - time.monotonic()
+        if left <= 0:
+            return False
+        prompt = await self._prompt(size, word, chance, at_start=at_start)
+        request = ChatRequest((Message("user", prompt),), _REPLY, timeout=left)
+        try:
+            result = await self.complete(request)
+        except ModelError:  # refused or out of time: not seen
+            return False
+        reported = result.tokens_in != approximate_prompt(request.messages)
+        self._read[size] = result.tokens_in if reported else None
+        return word in result.text.casefold()
+
+    async def narrowed(self, seen: int, lost: int) -> int:
+        """The limit lies between; one more look halves the doubt."""
+        middle = (seen + lost) // 2
+        return middle if await self.sings(middle, at_start=True) else seen
+
+    async def _prompt(self, size: int, word: str, chance: random.Random, *, at_start: bool) -> str:
+        secret = f"The code word is {word}."
+        asked = "What is the code word? Reply with the code word alone."
+        one = await self.chat.count([Message("user", _sentence(chance))])
+        none = await self.chat.count([Message("user", f"{secret} {asked}")])
+        each = max(1, one - await self.chat.count([Message("user", "")]))
+        filler = [_sentence(chance) for _ in range(max(0, (size - none - _REPLY) // each))]
+        parts = [secret, *filler] if at_start else [*filler, secret]
+        return f"{' '.join(parts)}\n\n{asked}"
+
+
+def _sentence(chance: random.Random) -> str:
+    return f"{chance.choice(_SUBJECTS)} {chance.choice(_VERBS)} {chance.choice(_TIMES)}."
+
+
+# What was measured of a model, kept for the calls that follow.
+
+_FORMAT = 1
+_FIGURES = ("grading", "answer_grading")
+
+
+@dataclass(frozen=True, slots=True)
+class GradingFigures:
+    """How well a model tells right from wrong, on the labelled pairs that are shipped."""
+
+    pairs: int
+    precision: float | None
+    """Of what it accepted, the share that is right; None = it accepted nothing."""
+    recall: float
+    """Of what is right, the share that it accepted: the rest it rejected falsely."""
+    ungraded: int
+    """Pairs of which it said nothing that can be used."""
+    few_shot: bool
+    """Whether it was shown examples, and is from then on."""
+    fit: bool
+    """Whether it may be asked."""
+    made_with: str
+    """Which prompt and which pairs: of others these figures say nothing."""
+    measured: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One model as it was measured."""
+
+    spec: str
+    mode: OutputMode
+    """How to ask it for objects."""
+    json_rates: dict[str, float | None]
+    """Share of valid replies by output mode; None = the server does not do that mode."""
+    context_tokens: int | None
+    """Beyond it the beginning of a prompt was not seen any more; None = no such limit was met."""
+    seen_tokens: int | None
+    """The longest prompt whose beginning it gave back; None = of none, so nothing is known."""
+    declared_tokens: int | None
+    """As its server or file says."""
+    logprobs: bool
+    prefill_rate: float | None
+    """Tokens per second of reading."""
+    decode_rate: float | None
+    """Tokens per second of writing."""
+    first_token_seconds: float | None
+    """Of a short prompt."""
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    measured: str
+    """When (ISO 8601, UTC)."""
+    grading: GradingFigures | None = None
+    """Of passages; None = not measured, as by older versions."""
+    answer_grading: GradingFigures | None = None
+    """Of answers."""
+
+
+def probes_folder() -> Path:
+    return Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)) / "probes"
+
+
+def stored_probe(spec: ModelSpec) -> Probe | None:
+    """None where it was never measured, or not by a version that measured the same."""
+    try:
+        content: dict[str, Any] = json.loads(_file(spec).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
+        return None
+    if content.pop("identity", None) != identity(spec):
+        return None
+    try:
+        return Probe(**{**content, **{name: _figures(content.get(name)) for name in _FIGURES}})
+    except TypeError:
+        return None
+
+
+def _figures(content: Any) -> GradingFigures | None:
+    """What another version measured otherwise is as if it were not measured."""
+    try:
+        return GradingFigures(**content)
+    except TypeError:
+        return None
+
+
+def store_probe(spec: ModelSpec, probe: Probe) -> Path:
+    file = _file(spec)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    content = {"format": _FORMAT, "identity": identity(spec), **asdict(probe)}
+    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as writing:
+            json.dump(content, writing, indent=2)
+        Path(name).replace(file)  # never half written
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+    return file
+
+
+def identity(spec: ModelSpec) -> str:
+    """What must be the same for a measurement to hold."""
+    if spec.provider != "gguf":
+        return f"{spec.provider}:{spec.model}@{spec.base_url or ''}"
+    try:
+        found = spec.path.stat()
+    except OSError:
+        return f"gguf:{spec.path}"
+    return f"gguf:{spec.path.absolute()}:{found.st_size}:{found.st_mtime_ns}"
+
+
+def _file(spec: ModelSpec) -> Path:
+    place = str(spec.path.absolute()) if spec.provider == "gguf" else identity(spec)
+    return probes_folder() / f"{hashlib.sha256(place.encode()).hexdigest()[:16]}.json"

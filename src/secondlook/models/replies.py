@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic
+import math
+import re
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from secondlook.models.jsonlike import objects, whole_characters
-from secondlook.models.port import T
+from secondlook.errors import ModelError, ModelTimeout, SecondlookError
+from secondlook.models.chat import Message, T, approximate_tokens, longest_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from secondlook.models.chat import Chat, ChatRequest, ChatResult
 
 _MOST_PROBLEMS = 3
 _SCHEMA_WORDS = frozenset({"properties", "$defs", "$schema", "$ref", "additionalProperties"})
@@ -105,3 +111,416 @@ def _in_words(error: ValidationError) -> str:
     ]
     more = len(problems) - len(told)
     return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+
+
+# Objects in what a model said: JSON, and what models write when they mean JSON.
+
+_DEEPEST = 40
+_MOST_STARTS = 20
+"""Places where an object may begin that are tried: a page of braces must not take minutes."""
+_MOST_QUOTES = 20_000
+"""Single quotes that are weighed whether they end something, over all places."""
+_LONGEST = 200_000
+_SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
+_BARE = re.compile(r"[A-Za-z_$][\w$-]*")
+_NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_WORDS: dict[str, Any] = {
+    "true": True,
+    "True": True,
+    "false": False,
+    "False": False,
+    "null": None,
+    "None": None,
+    "undefined": None,
+}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_CLOSING = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019"}
+_SPECIAL = {mark: re.compile(rf"[\\{mark}]") for mark in _CLOSING.values()}
+
+
+def objects(text: str) -> Iterator[dict[str, Any]]:
+    """Every outermost object in the text, in order."""
+    text = text[:_LONGEST]
+    whole = _strict(text)
+    if isinstance(whole, dict):
+        yield whole
+        return
+    at = 0
+    reader = _Reader(text)
+    for _ in range(_MOST_STARTS):
+        at = text.find("{", at)
+        if at < 0:
+            return
+        try:
+            found, at = _object(reader, text, at)
+        except _NotJson:
+            at += 1
+        else:
+            yield found
+
+
+def whole_characters(text: str) -> str:
+    """Joins halves of characters (surrogates) that belong together; other halves become `?`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return joined.encode("utf-8", "replace").decode()
+    return text
+
+
+class _NotJson(Exception):
+    pass
+
+
+def _object(reader: _Reader, text: str, at: int) -> tuple[dict[str, Any], int]:
+    """As JSON where it is JSON, else as what was meant."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return reader.object(at, 0)
+
+
+def _strict(text: str) -> Any:
+    try:
+        return _DECODER.decode(text.strip())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)  # NaN and the infinities are not JSON
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+class _Reader:
+    """Recursive descent; each method takes a place and returns a value and the place after it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._patience = _MOST_QUOTES
+
+    def object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+        found: dict[str, Any] = {}
+        at = self._skip(at + 1)
+        while not self._at("}", at):
+            key, at = self._key(at)
+            at = self._skip(at)
+            if not self._at(":", at):
+                raise _NotJson
+            found[key], at = self._value(self._skip(at + 1), depth + 1)
+            at = self._next(at, "}")
+        return found, at + 1
+
+    def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
+        found: list[Any] = []
+        at = self._skip(at + 1)
+        while not self._at("]", at):
+            value, at = self._value(at, depth + 1)
+            found.append(value)
+            at = self._next(at, "]")
+        return found, at + 1
+
+    def _next(self, at: int, closing: str) -> int:
+        """Past the comma after an item, if there is one; else there must be the end."""
+        at = self._skip(at)
+        if self._at(",", at):
+            return self._skip(at + 1)
+        if not self._at(closing, at):
+            raise _NotJson
+        return at
+
+    def _key(self, at: int) -> tuple[str, int]:
+        if self._text[at : at + 1] in _CLOSING:
+            return self._string(at)
+        if name := _BARE.match(self._text, at):
+            return name[0], name.end()
+        raise _NotJson
+
+    def _value(self, at: int, depth: int) -> tuple[Any, int]:
+        if depth > _DEEPEST:
+            raise _NotJson
+        first = self._text[at : at + 1]
+        if first == "{":
+            return self.object(at, depth)
+        if first == "[":
+            return self._array(at, depth)
+        if first in _CLOSING:
+            return self._string(at)
+        return self._scalar(at)
+
+    def _scalar(self, at: int) -> tuple[Any, int]:
+        if (word := _BARE.match(self._text, at)) and word[0] in _WORDS:
+            return _WORDS[word[0]], word.end()
+        if number := _NUMBER.match(self._text, at):
+            return _number(number[0]), number.end()
+        raise _NotJson
+
+    def _string(self, at: int) -> tuple[str, int]:
+        closing = _CLOSING[self._text[at]]
+        pieces: list[str] = []
+        at += 1
+        while special := _SPECIAL[closing].search(self._text, at):
+            pieces.append(self._text[at : special.start()])
+            at = special.end()
+            if special[0] == "\\":
+                piece, at = self._escape(at)
+                pieces.append(piece)
+            elif self._ends(at, closing):
+                return whole_characters("".join(pieces)), at
+            else:
+                pieces.append(closing)
+        raise _NotJson
+
+    def _ends(self, after: int, closing: str) -> bool:
+        """An apostrophe within single quotes ends nothing: what ends is followed by `, : } ]`."""
+        if closing == '"':
+            return True
+        self._patience -= 1
+        if self._patience < 0:
+            raise _NotJson
+        following = self._skip(after)
+        return self._text[following : following + 1] in {",", ":", "}", "]"}
+
+    def _escape(self, at: int) -> tuple[str, int]:
+        kind = self._text[at : at + 1]
+        if kind != "u":
+            return _ESCAPES.get(kind, kind), at + 1
+        digits = self._text[at + 1 : at + 5]
+        try:
+            return chr(int(digits, 16)), at + 5
+        except ValueError:
+            raise _NotJson from None
+
+    def _skip(self, at: int) -> int:
+        blank = _SPACE.match(self._text, at)
+        return blank.end() if blank else at
+
+    def _at(self, character: str, at: int) -> bool:
+        if at >= len(self._text):
+            raise _NotJson  # cut off
+        return self._text[at] == character
+
+
+def _number(text: str) -> int | float:
+    plain = text.replace("_", "")
+    try:
+        return int(plain)
+    except ValueError:
+        pass
+    value = float(plain)
+    if math.isinf(value):
+        raise _NotJson
+    return value
+
+
+# Models that think aloud put their thoughts first, in marks; they are no part of the reply.
+
+_OPEN = "<think>"
+_CLOSE = "</think>"
+_THOUGHTS = re.compile(r"^\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
+_LEFT_OPEN = re.compile(r"^(?:(?!<think>).)*</think>\s*", re.DOTALL)
+"""Some chat templates open the mark themselves, so that only its end is in the reply."""
+
+
+def without_thoughts(text: str) -> str:
+    if _CLOSE not in text and _OPEN not in text:
+        return text
+    return _LEFT_OPEN.sub("", _THOUGHTS.sub("", text))
+
+
+class SpokenOnly:
+    """Passes on a stream without the thoughts at its start."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self._on_text = on_text
+        self._held = ""
+        self._speaking = False
+
+    def __call__(self, piece: str) -> None:
+        if self._speaking:
+            self._on_text(piece)
+            return
+        self._held += piece
+        begun = self._held.lstrip()
+        if begun.startswith(_OPEN):
+            _, closed, said = begun.partition(_CLOSE)
+            said = said.lstrip()
+            self._speaking = bool(closed and said)
+            if self._speaking:
+                self._on_text(said)
+        elif begun and not _OPEN.startswith(begun):
+            self._speaking = True
+            self._on_text(self._held)
+
+    def finish(self) -> None:
+        """The stream ended: what might have become a mark is text after all."""
+        if not self._speaking and not self._held.lstrip().startswith(_OPEN) and self._held:
+            self._on_text(self._held)
+            self._held = ""
+
+
+# What Secondlook itself says to a model about the form of its reply.
+
+_IN_WORDS = (
+    "Reply with one JSON object and nothing else: no explanation, no code fence. "
+    "It must be an instance of this JSON schema, not the schema itself:\n{schema}"
+)
+_AGAIN = (
+    "Your last reply could not be used: {problem}. "
+    "Reply again with one JSON object and nothing else. It must follow this JSON schema:\n{schema}"
+)
+_AGAIN_TEXT = "Your last reply could not be used: {problem}. Reply again, in plain text."
+_SHORTER = " Keep it short: the last reply was cut off."
+_QUOTED = 1000
+
+
+def with_schema(messages: Sequence[Message], schema: str) -> tuple[Message, ...]:
+    """The schema in words, where it does not change from call to call: in the first message."""
+    told = _IN_WORDS.format(schema=schema)
+    first, *rest = messages
+    if first.role == "system":
+        return (Message("system", f"{first.content}\n\n{told}"), *rest)
+    return (Message("system", told), first, *rest)
+
+
+def corrected(
+    messages: Sequence[Message], said: str, problem: str, schema: str | None, *, cut_off: bool
+) -> tuple[Message, ...]:
+    """The same question again, with what was wrong with the reply."""
+    form = _AGAIN if schema else _AGAIN_TEXT
+    wanted = form.format(problem=problem, schema=schema) + (_SHORTER if cut_off else "")
+    quoted = said.strip()[:_QUOTED] or "(nothing)"
+    return (*messages, Message("assistant", quoted), Message("user", wanted))
+
+
+# One call to a backend, bounded in time and length whatever the backend does.
+
+_GRACE_SHARE = 0.1
+"""Backends keep the time themselves and clean up; only one that does not is cut here, this much
+later: a run that has a deadline must not pass it for the sake of one call."""
+_PATIENCE = 2.0
+"""Seconds that a call may take to end once it is cancelled."""
+
+
+class Stream:
+    """What has been said so far; says so when it has become too long to be a reply."""
+
+    def __init__(self, limit: int, on_text: Callable[[str], None] | None) -> None:
+        self._limit = limit
+        self._on_text = on_text
+        self._pieces: list[str] = []
+        self._length = 0
+        self.began: float | None = None
+        self.overflowed = asyncio.Event()
+
+    def __call__(self, piece: str) -> None:
+        if not piece or self.overflowed.is_set():
+            return
+        if self.began is None:
+            self.began = time.monotonic()
+        piece = piece[: self._limit - self._length]
+        self._length += len(piece)
+        self._pieces.append(piece)
+        if self._on_text is not None:
+            self._on_text(piece)
+        if self._length >= self._limit:
+            self.overflowed.set()
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+
+async def complete(
+    chat: Chat, request: ChatRequest, stream: Stream, *, tokens_in: int
+) -> ChatResult:
+    """The backend's reply, or a typed error. A stream that does not end is cut, not waited for."""
+    started = time.monotonic()
+    answering = asyncio.ensure_future(chat.complete(request, stream))
+    overflowing = asyncio.ensure_future(stream.overflowed.wait())
+    limit = None if request.timeout is None else request.timeout * (1 + _GRACE_SHARE)
+    try:
+        await asyncio.wait(
+            {answering, overflowing}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
+        )
+        if answering.done():
+            result = _within(_result(chat, answering), request)
+        elif stream.overflowed.is_set():
+            result = _cut_off(stream, tokens_in)
+        else:
+            raise ModelTimeout(f"{chat.spec!r} did not answer within {request.timeout:g} s")
+    finally:
+        await _stop(answering, overflowing, patience=_patience(request.timeout))
+    first = result.first_token_seconds
+    if first is None and stream.began is not None:
+        first = stream.began - started
+    seconds = result.seconds or time.monotonic() - started
+    return replace(result, seconds=seconds, first_token_seconds=first)
+
+
+async def counted(chat: Chat, messages: Sequence[Message], timeout: float) -> int:  # noqa: ASYNC109
+    """Tokens of a prompt. A backend may have to load its model for that, or wait in line."""
+    try:
+        async with asyncio.timeout(timeout):
+            return await chat.count(messages)
+    except SecondlookError:
+        raise
+    except TimeoutError as late:
+        raise ModelTimeout(f"{chat.spec!r} was not ready within {timeout:g} s") from late
+    except Exception as unexpected:
+        raise _failed(chat, unexpected) from unexpected
+
+
+def _result(chat: Chat, answering: asyncio.Future[ChatResult]) -> ChatResult:
+    try:
+        result = answering.result()
+        if not isinstance(result.text, str):
+            raise TypeError(f"its text is {result.text!r}")  # noqa: TRY301  # told as its failure
+        return replace(
+            result,
+            tokens_in=max(0, int(result.tokens_in)),
+            tokens_out=max(0, int(result.tokens_out)),
+            tokens_cached=max(0, int(result.tokens_cached)),
+        )
+    except (SecondlookError, KeyboardInterrupt, SystemExit):
+        raise
+    # Also what is no Exception: it cancelled itself, for nobody here did.
+    except BaseException as unexpected:
+        raise _failed(chat, unexpected) from unexpected
+
+
+def _failed(chat: Chat, unexpected: BaseException) -> ModelError:
+    return ModelError(f"{chat.spec!r} failed: {type(unexpected).__name__}: {unexpected}")
+
+
+def _within(result: ChatResult, request: ChatRequest) -> ChatResult:
+    limit = longest_reply(request.max_tokens)
+    text = whole_characters(result.text)
+    if len(text) <= limit:
+        return replace(result, text=text)
+    return replace(result, text=text[:limit], finish="length")
+
+
+def _cut_off(stream: Stream, tokens_in: int) -> ChatResult:
+    from secondlook.models.chat import ChatResult
+
+    text = whole_characters(stream.text)
+    return ChatResult(text, "length", tokens_in, approximate_tokens(text))
+
+
+def _patience(timeout: float | None) -> float:
+    """Who has little time to answer has little to end: a run may be waiting for its last step."""
+    return _PATIENCE if timeout is None else min(_PATIENCE, _GRACE_SHARE * timeout)
+
+
+async def _stop(*tasks: asyncio.Future[Any], patience: float) -> None:
+    """Cancel what still runs and let it clean up, but do not wait for one that refuses to."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks, timeout=patience)
+    for task in tasks:
+        if task.done() and not task.cancelled():
+            task.exception()  # seen, so that nobody is told it was never looked at

@@ -10,25 +10,30 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from secondlook.nodes import ranking
-from secondlook.nodes.places import PARAGRAPH, Kind, Line, lines_of, sentence_around, whole_numbers
-from secondlook.nodes.revalidating import Place, guard_of
-from secondlook.nodes.risk import dial
+from secondlook.nodes.limits import dial
+from secondlook.nodes.revalidate import Place, guard_of
+from secondlook.nodes.state import Cited, DraftData, Found, Sentence
 from secondlook.reading.languages import foreign, other_language
 from secondlook.reading.support import ONE_SIDED_NOT, denies
-from secondlook.retrieval.analyse import query_terms, terms
-from secondlook.retrieval.stopwords import STOP_WORDS
-from secondlook.state import Cited, DraftData, Found, Sentence
+from secondlook.retrieval.terms import STOP_WORDS, query_terms, terms
+from secondlook.roles.sentences import (
+    PARAGRAPH,
+    Kind,
+    Line,
+    lines_of,
+    sentence_around,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from secondlook.answer import StopReason
-    from secondlook.context import Context
-    from secondlook.nodes.revalidating import Guard
+    from secondlook.nodes.context import Context
+    from secondlook.nodes.revalidate import Guard
     from secondlook.passage import Passage
     from secondlook.reading.calibration import Calibration
     from secondlook.reading.port import Reading
-
 
 _WORD = re.compile(r"\w+")
 _MOSTLY = 0.6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
-from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.answer import (
     Answer,
@@ -18,19 +18,31 @@ from secondlook.answer import (
     StopReason,
     Trouble,
 )
-from secondlook.context import Context  # noqa: TC001
 from secondlook.nodes import ranking
-from secondlook.nodes.citing import cite
-from secondlook.nodes.claims import cut_note
+from secondlook.nodes.cite import cite, cut_note
+from secondlook.nodes.combine import answer_parts
+from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.quarantine import is_quarantined
-from secondlook.nodes.screening import is_stopped, look
-from secondlook.state import Finishing, Found, Grade, Outcome, Trace, step
+from secondlook.nodes.limits import rewrites
+from secondlook.nodes.screen import is_quarantined
+from secondlook.nodes.state import (
+    Drafts,
+    Finishing,
+    Found,
+    Grade,
+    Outcome,
+    Parts,
+    Readings,
+    Settled,
+    Trace,
+    step,
+)
+from secondlook.roles.screen import is_stopped, look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.state import DraftData
+    from secondlook.nodes.state import DraftData, JudgedDraft
 
 FAILED: frozenset[StopReason] = frozenset(
     {"budget", "deadline", "cancelled", "cannot_proceed", "model_unavailable", "error"}
@@ -259,3 +271,34 @@ def _said(answer: Answer) -> str:
         "failed": "No answer: the run could not be completed.",
     }
     return said[answer.status]
+
+
+# Puts the answer of a run that corrected itself together, with all that it tells of the tries.
+
+
+class Corrected(Finishing, Drafts, Settled, Parts, Readings):
+    """All that goes into such an answer."""
+
+
+async def finish_corrected(state: Corrected, runtime: Runtime[Context]) -> Finished:
+    plain = await assembled(state, runtime.context)
+    judged = state.get("settled") if plain.claims else None
+    return finished(
+        plain.model_copy(
+            update={
+                "useful": _useful(judged),
+                "attempts": 1 + rewrites(state["queries"], state.get("assumed")),
+                "regenerations": state.get("regenerations", 0),
+                "needs_review": state.get("needs_review", False),
+                "parts": answer_parts(state.get("parts", []), plain.citations),
+                "assumed": state.get("assumed"),
+                "asks_back": state.get("asks_back"),
+            }
+        )
+    )
+
+
+def _useful(judged: JudgedDraft | None) -> Check:
+    if judged is None or judged["is_useful"] is None:
+        return Check()
+    return Check(value="yes" if judged["is_useful"] else "no", score=judged["useful"])

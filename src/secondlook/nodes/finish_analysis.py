@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.answer import (
     Analysis,
@@ -17,20 +17,18 @@ from secondlook.answer import (
     Requirements,
     ResolvedColumn,
 )
-from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import SandboxError
-from secondlook.nodes.analysing.answering import named_values
-from secondlook.nodes.analysing.at_hand import meant, tables_of
-from secondlook.nodes.analysing.outcomes import last_outcome
-from secondlook.nodes.analysing.presenting import as_json, figures_of, result_table
-from secondlook.nodes.explain_concept import GENERAL
+from secondlook.nodes.compute import as_json, figures_of, named_values, result_table
+from secondlook.nodes.context import Context  # noqa: TC001
+from secondlook.nodes.desk import last_outcome, meant, tables_of
+from secondlook.nodes.explain import GENERAL
 from secondlook.nodes.finish import Finished, assembled, finished
-from secondlook.state import Analysed, Finishing, Readings
-from secondlook.tables.asking import wanted_of
+from secondlook.nodes.state import Analysed, Finishing, Readings
+from secondlook.tables.understand.readings import wanted_of
 
 if TYPE_CHECKING:
     from secondlook.answer import AnalysisKind, Status, StopReason
-    from secondlook.sandbox import Outcome
+    from secondlook.sandbox.port import Outcome
 
 _WHY: dict[StopReason, str] = {
     "no_evidence": "The tables do not answer this.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.answer import (
     Answer,
@@ -16,28 +16,19 @@ from secondlook.answer import (
     Screening,
     StepEvidence,
 )
-from secondlook.context import Context  # noqa: TC001
-from secondlook.nodes.choosing.telling import choice_of, choice_text, step_heading
+from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.finish import Finished, assembled, finished, marked, note_of
-from secondlook.nodes.quarantine import QUARANTINED
-from secondlook.nodes.remember import Remembered
-from secondlook.nodes.researching.shown import standing
-from secondlook.state import (
-    Choices,
-    Chosen,
-    Cycles,
-    Finishing,
-    Kind,
-    Plan,
-    Recall,
-    Screened,
-)
+from secondlook.nodes.memory import Remembered
+from secondlook.nodes.options import choice_of, choice_text, step_heading
+from secondlook.nodes.research import standing
+from secondlook.nodes.screen import QUARANTINED
+from secondlook.nodes.state import Choices, Chosen, Cycles, Finishing, Kind, Plan, Recall, Screened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import Choice, Claim, Status
-    from secondlook.state import DraftData, StepData
+    from secondlook.nodes.state import DraftData, StepData
 
 
 class Reported(Finishing, Plan, Kind, Cycles, Choices, Chosen, Screened, Recall, Remembered):

@@ -5,28 +5,42 @@ A rewrite serves the search alone. Who grades, answers and checks sees the user'
 
 from __future__ import annotations
 
+import asyncio
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.context import Context  # noqa: TC001
-from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.answer import Step, Trouble
+from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.nodes import ranking
-from secondlook.nodes.rewriting.cache import Said, key_of, rewrites_of
-from secondlook.nodes.rewriting.drift import subject
-from secondlook.nodes.rewriting.expansion import expanded
-from secondlook.nodes.rewriting.guard import Verdict, accepted
-from secondlook.nodes.rewriting.wording import most_words, word_count
-from secondlook.prompts import load
-from secondlook.state import RELEVANT, Asked, Found, Searches, Trace, step, trouble
+from secondlook.nodes.context import Context  # noqa: TC001
+from secondlook.nodes.state import RELEVANT, Asked, Found, Searches, Trace, step, trouble
+from secondlook.retrieval.terms import query_terms, terms
+from secondlook.roles.ambiguity import reading
+from secondlook.roles.follow_up import StandAlone, Turn, leans, stand_alone
+from secondlook.roles.prompts import load
+from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
+from secondlook.roles.rewrite import (
+    Said,
+    Verdict,
+    accepted,
+    expanded,
+    key_of,
+    most_words,
+    rewrites_of,
+    subject,
+    word_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.models import Message
+    from secondlook.models.calls import Asker
+    from secondlook.models.chat import Message
 
-NODE = "rewrite"
+REWRITE = "rewrite"
 AGAIN = "search_again"
 NOTHING = "none"
 """Where it leads: to a search, or on without one."""
@@ -66,7 +80,7 @@ class _Tried:
 async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
     """One more query where one can be had that is worth a search, else none."""
     context = runtime.context
-    if context.ledger.must_end(NODE):
+    if context.ledger.must_end(REWRITE):
         return _ended(state)
     tried = await _by_model(context, state) if context.models.serves("rewrite") else _Tried()
     query = tried.verdict.query if tried.verdict else None
@@ -88,7 +102,7 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
 def _ended(state: Retried) -> Rewritten:
     """There is no budget or no time for another search: on with what is there."""
     told = step(
-        NODE,
+        REWRITE,
         "The budget or the time ran out: what was found has to do.",
         route=(NOTHING, "nothing more may be asked"),
         attempt=len(state["queries"]),
@@ -103,7 +117,7 @@ async def _by_model(context: Context, state: Retried) -> _Tried:
     try:
         said, is_cached = await _said(context, messages_for(state), most_words(state["question"]))
     except (ModelError, BudgetExceeded) as error:
-        told = trouble(NODE, error, "the query was made of the passages' own words")
+        told = trouble(REWRITE, error, "the query was made of the passages' own words")
         return _Tried(warnings=(told,))
     if said.finish == "length":
         return _Tried(Verdict(None, "too long", word_count(said.text)), is_cached)
@@ -119,12 +133,12 @@ async def _by_model(context: Context, state: Retried) -> _Tried:
 
 async def _said(context: Context, messages: Sequence[Message], words: int) -> tuple[Said, bool]:
     """What the model replies, and whether that was known already."""
-    models, longest = context.models, max(load(NODE).max_tokens, _TOKENS_PER_WORD * words)
+    models, longest = context.models, max(load(REWRITE).max_tokens, _TOKENS_PER_WORD * words)
     known = rewrites_of(models.models)
     key = key_of(models, "rewrite", messages, max_tokens=longest)
     if (said := known.get(key)) is not None:
         return said, True
-    reply = await models.ask("rewrite", messages, node=NODE, max_tokens=longest)
+    reply = await models.ask("rewrite", messages, node=REWRITE, max_tokens=longest)
     said = Said(reply.text, reply.finish)
     known.put(key, said)
     return said, False
@@ -133,7 +147,7 @@ async def _said(context: Context, messages: Sequence[Message], words: int) -> tu
 def messages_for(state: Retried) -> Sequence[Message]:
     """What a model is told: the question, what came of the searches, and what was searched with."""
     found, relevant = _counted(state)
-    return load(NODE).render(
+    return load(REWRITE).render(
         found=str(found),
         relevant=str(relevant),
         titles="; ".join(_titles(state["found"])) or "nothing",
@@ -175,7 +189,7 @@ async def _by_code(context: Context, state: Retried) -> tuple[str | None, list[d
     try:
         held = await ranking.texts(context, [item["id"] for item in (*best, *others)])
     except Exception as error:  # noqa: BLE001 - a library that is gone costs this query, no more
-        return None, [trouble(NODE, error, "no other query was made")]
+        return None, [trouble(REWRITE, error, "no other query was made")]
     there = [item for item in best if item["id"] in held]
     query = expanded(
         state["question"],
@@ -214,7 +228,7 @@ def _told(
     if refused:
         why += f"; the model's was refused ({refused})"
     return step(
-        NODE,
+        REWRITE,
         said,
         route=(AGAIN if query else NOTHING, why),
         attempt=len(state["queries"]),
@@ -225,3 +239,104 @@ def _told(
         kept=subject(state["question"], language).kept_by(query, language) if query else None,
         cached=tried.is_cached,
     )
+
+
+# Makes a follow-up question stand-alone: by a model where there is one, else by rules.
+
+CONDENSE = "condense"
+REMEMBERED = 6
+"""Turns that a model is shown."""
+_LONGEST_ANSWER = 300
+"""Characters of an earlier answer that a model is shown."""
+_LONGEST_ADDITION = 240
+"""Characters by which a question may grow."""
+_LABEL = re.compile(
+    r"\A(?:the )?(?:rewritten|stand-?alone|last|final|new|condensed)?\s*question\s*(?:is\s*)?:\s*",
+    re.IGNORECASE,
+)
+_QUOTES = "\"'“”‘’`"  # noqa: RUF001
+_SECOND_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+[^\W\d_a-z]")  # noqa: RUF001
+
+
+async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> StandAlone:
+    """The question as it reads without the turns before it. A model that fails costs nothing but
+    the time that the run may take."""
+    if turns and (asked := reading(question, turns[-1])):  # what was asked back for is certain
+        return StandAlone(asked, (_condense_told(question, asked, "the reply"),))
+    if not turns or not leans(question):
+        return StandAlone(question)
+    warnings: tuple[Trouble, ...] = ()
+    by = "rules"
+    try:
+        if models.serves("condense"):
+            async with asyncio.timeout(models.ledger.remaining_seconds(final=False)):
+                asked, by = await _rewritten(models, question, turns), "a model"
+        else:
+            asked = stand_alone(question, turns)
+    except (ModelError, BudgetExceeded, TimeoutError) as error:
+        told = trouble(CONDENSE, error, "the question was made stand-alone by rules")
+        asked, warnings = stand_alone(question, turns), (Trouble.model_validate(told),)
+    return StandAlone(
+        asked, (_condense_told(question, asked, by),), warnings, models.ledger.usage()
+    )
+
+
+def _condense_told(question: str, asked: str, by: str) -> Step:
+    changed = asked != question
+    said = f"Took it as: {asked}" if changed else "The question was left as it is."
+    return Step(node=CONDENSE, said=said, numbers={"by": by, "changed": changed})
+
+
+async def _rewritten(models: Asker, question: str, turns: Sequence[Turn]) -> str:
+    prompt = load(CONDENSE)
+    history = "\n".join(_shown(turn) for turn in turns[-REMEMBERED:])
+    reply = await models.ask(
+        "condense",
+        prompt.render(history=history, question=_condense_flat(question)),
+        node=CONDENSE,
+        max_tokens=prompt.max_tokens,
+    )
+    asked = usable(reply.text, question, turns)
+    if asked is None or reply.finish == "length":
+        raise UnusableReply(f"{models.name('condense')} gave no question: {reply.text[:80]!r}")
+    return asked
+
+
+def _shown(turn: Turn) -> str:
+    said = turn.short if turn.short and turn.short in turn.text else ""
+    text = _condense_flat(turn.text)
+    cut = text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]}..."
+    return f"Q: {_condense_flat(turn.asked)}\nA: {said or cut or '(no answer)'}"
+
+
+def usable(reply: str, question: str, turns: Sequence[Turn]) -> str | None:
+    """The reply as a question to work on; None where it is not one, or says what nobody asked."""
+    lines = [line.strip() for line in reply.strip().splitlines() if line.strip()]
+    if len(lines) != 1 or CONTROL_MARK.search(reply) or EVIDENCE_MARK.search(reply):
+        return None
+    asked = _LABEL.sub("", lines[0]).strip(_QUOTES + " ")
+    if not asked or len(asked) > len(question) + _LONGEST_ADDITION:
+        return None
+    if question.rstrip().endswith("?") and not asked.endswith("?"):
+        return None  # an answer, or an apology
+    if _SECOND_SENTENCE.search(asked) and not _SECOND_SENTENCE.search(question):
+        return None
+    return asked if _adds_only_what_was_said(asked, question, turns) else None
+
+
+def _adds_only_what_was_said(asked: str, question: str, turns: Sequence[Turn]) -> bool:
+    """A rewrite fills in; it neither brings new words nor loses the question's own."""
+    own = set(query_terms(question))
+    said = " ".join(
+        f"{turn.asked} {turn.short} {turn.text} {' '.join(turn.titles)}" for turn in turns
+    )
+    known = own | set(terms(question)) | set(terms(said))
+    told = set(query_terms(asked))
+    # A word or two may be inflected anew or make the grammar whole.
+    new = len(told - known)
+    kept = len(own & set(terms(asked)))
+    return new <= 1 + len(told) // 6 and 2 * kept >= len(own)
+
+
+def _condense_flat(text: str) -> str:
+    return " ".join(text.split())

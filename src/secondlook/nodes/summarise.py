@@ -4,41 +4,33 @@ checked against the passages, whoever wrote it."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
+from secondlook.models.chat import approximate_prompt, approximate_tokens
 from secondlook.nodes import ranking
-from secondlook.nodes.claims import Checker
+from secondlook.nodes.cite import Checker
+from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.quarantine import without_orders
-from secondlook.nodes.revalidating import guard_of
-from secondlook.nodes.sentences import Sentence, Sentences
-from secondlook.nodes.summarise_check import check
-from secondlook.nodes.summarise_choose import whole_document
-from secondlook.nodes.summarise_outline import Layout, Overview
-from secondlook.nodes.summarise_parts import (
-    PART,
-    ROLE,
-    WHOLE,
-    Parts,
-    in_parts,
-    part_tokens,
-    shown,
-)
-from secondlook.prompts import evidence_marks, load
-from secondlook.retrieval.analyse import terms
-from secondlook.state import Draft, DraftData, Evidence, Trace, step, trouble, unread
-from secondlook.state import Sentence as Claimed
+from secondlook.nodes.outline import Layout, Overview, whole_document
+from secondlook.nodes.revalidate import guard_of
+from secondlook.nodes.screen import without_orders
+from secondlook.nodes.state import Draft, DraftData, Evidence, Trace, step, trouble, unread
+from secondlook.nodes.state import Sentence as Claimed
+from secondlook.reading.support import DEFAULT_MIN_SUPPORT, joined_evidence, sieve_of
+from secondlook.retrieval.terms import terms
+from secondlook.roles.prompts import load
+from secondlook.roles.prompts.marks import evidence_marks
+from secondlook.roles.sentences import Sentence, Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from secondlook.nodes.state import Cited, Found
     from secondlook.passage import Passage
-    from secondlook.state import Found
 
 NODE = "summarise"
 AT_ONCE = 4
@@ -321,3 +313,153 @@ def _note(work: _Work, parts: Parts, *, joined: bool) -> str | None:
         word = "sentence was" if work.cut == 1 else "sentences were"
         said.append(f"{work.cut} {word} cut, which the text did not support.")
     return f"({' '.join(said)})" if said else None
+
+
+# Checks a sentence that sums up: it may rest on many places, and a model names one or none.
+
+MOST_CITED = 6
+"""Places that one sentence may rest on."""
+_WORTH_IT = 0.02
+"""A further place must carry the sentence by so much more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    cited: Cited
+    title: str
+    text: str
+
+
+def check(checker: Checker, sentence: Sentence) -> Claimed:
+    """By what the sentence cites, or by the passage that carries it, or by several together."""
+    claim = checker.check(sentence)
+    if claim["supported"] is not False or "objection" in claim:
+        return claim
+    together = _together(checker, sentence.text)
+    return claim if together is None else checker.revalidated(together)
+
+
+def _together(checker: Checker, text: str) -> Claimed | None:
+    sieve = _sieve(checker)
+    places = _places(sieve, text)
+    chosen = _gathered(sieve, text, places)
+    best = _supports(checker, text, places, [chosen])[0]
+    if best < checker.min_support:
+        return None
+    for at in list(chosen):  # what was needed on the way may not be in the end
+        rest = [other for other in chosen if other != at]
+        value = _supports(checker, text, places, [rest])[0]
+        if rest and value > best - _WORTH_IT and value >= checker.min_support:
+            best, chosen = value, rest
+    cited = [places[at].cited for at in chosen]
+    return Claimed(text=text, cited=cited, support=round(best, 4), supported=True)
+
+
+def _sieve(checker: Checker) -> Checker:
+    """Who gathers places: a judge that costs more than counting words is asked only about what was
+    gathered."""
+    sieve = sieve_of(checker.support)
+    if sieve is checker.support:
+        return checker
+    return replace(checker, support=sieve, min_support=DEFAULT_MIN_SUPPORT)
+
+
+def _gathered(checker: Checker, text: str, places: Sequence[_Place]) -> list[int]:
+    """Place after place, the one that helps most first. That none helps by itself is no end: of
+    three numbers, two are not enough."""
+    chosen: list[int] = []
+    best = 0.0
+    while len(chosen) < min(MOST_CITED, len(places)):
+        left = [at for at in range(len(places)) if at not in chosen]
+        values = _supports(checker, text, places, [sorted([*chosen, at]) for at in left])
+        value, at = max(zip(values, left, strict=True), key=lambda pair: pair[0])
+        if value < best + _WORTH_IT and best >= checker.min_support:
+            break
+        best, chosen = max(best, value), sorted([*chosen, at])
+    return chosen
+
+
+def _supports(
+    checker: Checker, text: str, places: Sequence[_Place], groups: Sequence[Sequence[int]]
+) -> list[float]:
+    def evidence(group: Sequence[int]) -> str:
+        return joined_evidence((places[at].title, places[at].text) for at in group)
+
+    return checker.support.support([(text, evidence(group)) for group in groups])
+
+
+def _places(checker: Checker, text: str) -> list[_Place]:
+    """Of each passage what carries most of the sentence."""
+    plain = replace(checker, enabled=False, guard=None)
+    made = []
+    for number, passage in enumerate(checker.passages, 1):
+        for cited in plain.check(Sentence(text, (number,)))["cited"]:
+            quote = passage.text[cited["start"] - passage.start : cited["end"] - passage.start]
+            made.append(_Place(cited, passage.title, quote))
+    return made
+
+
+# A long text in parts that a model can see: as many as may be asked about, evenly spread.
+
+ROLE: Final = "summarise"
+PART = "summarise_part"
+WHOLE = "summarise_whole"
+MOST_PARTS = 8
+PART_TOKENS = 3000
+LOCAL_PART_TOKENS = 900
+"""A local model's prefill is what a person waits for."""
+SMALLEST_PART = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    chosen: tuple[tuple[Passage, ...], ...]
+    of: int
+    """How many there would have been."""
+
+
+async def part_tokens(context: Context, question: str) -> int:
+    """Tokens of evidence that one call may have."""
+    wanted = LOCAL_PART_TOKENS if context.models.local(ROLE) else PART_TOKENS
+    chosen = context.settings.answer.evidence_tokens or wanted
+    prompt = load(PART)
+    room = await context.models.room(ROLE, max_tokens=prompt.max_tokens)
+    if room is None:
+        return chosen
+    # Marks and numbers of the passages take some of it.
+    bare = approximate_prompt(prompt.render(question=question, evidence=_NO_EVIDENCE))
+    return max(SMALLEST_PART, min(chosen, (room - bare) * 3 // 4))
+
+
+def in_parts(texts: Sequence[Sequence[Passage]], tokens: int) -> Parts:
+    """Passages in a row, packed until a part is full. A part is of one text."""
+    made: list[tuple[Passage, ...]] = []
+    for passages in texts:
+        held: list[Passage] = []
+        size = 0
+        for passage in passages:
+            cost = approximate_tokens(shown(passage))
+            if held and size + cost > tokens:
+                made.append(tuple(held))
+                held, size = [], 0
+            held.append(passage)
+            size += cost
+        if held:
+            made.append(tuple(held))
+    return Parts(tuple(_evenly(made)), of=len(made))
+
+
+def _evenly(parts: Sequence[tuple[Passage, ...]]) -> list[tuple[Passage, ...]]:
+    if len(parts) <= MOST_PARTS:
+        return list(parts)
+    step = (len(parts) - 1) / (MOST_PARTS - 1)
+    return [parts[round(at * step)] for at in range(MOST_PARTS)]
+
+
+def shown(passage: Passage) -> str:
+    """A passage as a model sees it: under its headings."""
+    heading = " / ".join((passage.title, *passage.heading))
+    return f"({heading}) {passage.text}"
+
+
+_NO_EVIDENCE = "<<evidence-00000000 1>> \n<<end-00000000>>"

@@ -3,22 +3,24 @@ names; a model is asked only where those are silent."""
 
 from __future__ import annotations
 
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from langgraph.runtime import Runtime  # noqa: TC002  # langgraph reads a node's annotations
+from langgraph.runtime import Runtime  # noqa: TC002
 from pydantic import BaseModel, Field
 
-from secondlook.context import Context  # noqa: TC001
 from secondlook.errors import BudgetExceeded, ModelError, TableError
-from secondlook.nodes.analysing.at_hand import asked_tables, resolver
-from secondlook.nodes.analysing.requiring import RULES
-from secondlook.nodes.analysing.showing import shared
-from secondlook.nodes.concepts import asks_for_concept, asks_for_data
-from secondlook.prompts import load
-from secondlook.state import Question, Trace, Understood, Work, step, trouble
+from secondlook.nodes.context import Context  # noqa: TC001
+from secondlook.nodes.desk import RULES, asked_tables, resolver, shared
+from secondlook.nodes.state import Question, Trace, Understood, Work, step, trouble
+from secondlook.roles.prompts import load
 
 if TYPE_CHECKING:
-    from secondlook.tables.resolving import AskedTable
+    from secondlook.tables.resolver import AskedTable
 
 _SAID: dict[Work, str] = {
     "data": "The question is about the data.",
@@ -88,3 +90,113 @@ async def _asked(
         return unsure, RULES, "the signs are unclear", [trouble("understand", error, "rules told")]
     work: Work = reply.value.work if reply.value else unsure
     return work, context.models.name("understand"), "a model says so", []
+
+
+# Whether a question asks for a meaning or for a measure, by its words.
+
+_CONCEPT = re.compile(
+    r"^\W*(?:please\s+|can you\s+|could you\s+)?(?:"
+    r"what(?:'s|\u2019s| is| are| does| do)?\s+(?:is\s+|are\s+)?(?:meant by\s+|an?\s+)"
+    r"|what\s+(?:does|do)\s+.{1,60}?\s+mean\b"
+    r"|(?:explain|define|describe)\s+(?:what\s+|how\s+|why\s+|the (?:term|concept|idea|notion|"
+    r"difference|meaning)|an?\s+)"
+    r"|explain\s+\w+(?:\s+\w+)?\W*$"
+    r"|what(?:'s|\u2019s| is) the (?:meaning|definition|purpose|point)\b"
+    r"|(?:how|why|when)\s+(?:does|do|is|are|should|would)\s+.{0,40}?\b(?:work|used|useful|use|"
+    r"matter|interpreted?)\b"
+    r")",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"^\W*what(?:'s|\u2019s| is| are)\s+(?P<term>[a-z][\w -]{2,40}?)\W*$", re.IGNORECASE
+)
+_DIFFERENCE = re.compile(r"\bdifference between\b", re.IGNORECASE)
+_TERM = re.compile(
+    r"^\W*(?:please\s+|can you\s+|could you\s+)?(?:what(?:'s|\u2019s| is| are| does| do)?|explain|"
+    r"define|describe)\s+(?:what\s+|is\s+|are\s+|meant by\s+|the (?:term|concept|idea|notion|"
+    r"meaning|definition) (?:of\s+)?|an?\s+|the\s+)*(?P<term>.+?)(?:\s+means?)?"
+    r"(?:\s+(?:is|are))?\W*$",
+    re.IGNORECASE,
+)
+_DATA = re.compile(
+    r"\b(?:average|mean of|the mean \w+|mean \w+ (?:of|by|for|per|in|at|over)|median|total|"
+    r"sum of|count|how many|how much|number of|"
+    r"percentage of|share of|proportion of|top \d+|highest|lowest|largest|smallest|most|least|"
+    r"maximum|minimum|correlation between|distribution of|trend|outliers|missing values|"
+    r"calculate|compute|plot|show|list|per|for each|group(?:ed)? by|compare|forecast|predict|"
+    r"find|determine|test whether|check (?:if|whether))\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_concept(question: str) -> bool:
+    """It is worded as one asks what something means."""
+    one_line = " ".join(question.split())
+    if _CONCEPT.match(one_line):
+        return True
+    if _DIFFERENCE.search(one_line):
+        return len(entries_in(one_line)) > 1
+    bare = _BARE.match(one_line)
+    return bare is not None and entry_for(bare["term"]) is not None
+
+
+def asks_for_data(question: str) -> bool:
+    """It asks for a measure of something."""
+    return _DATA.search(question) is not None
+
+
+def term_of(question: str) -> str:
+    """What is asked about: the p-value of "What is a p-value?"."""
+    found = _TERM.match(" ".join(question.split()))
+    return (found["term"] if found else question).strip(" ?.!\"'")
+
+
+# Common terms of statistics, explained in our own words: `glossary.toml` beside this file.
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    names: tuple[str, ...]
+    sentences: tuple[str, ...]
+    example: str = ""
+    """A sentence, with room for a {column} of the person's own."""
+
+
+def entry_for(term: str) -> Entry | None:
+    """The entry of a term, however it is written."""
+    return _by_name().get(_plain(term))
+
+
+def entries_in(text: str) -> list[Entry]:
+    """Those whose terms a text names, in its order; of two that overlap, the longer term."""
+    found = {match["name"]: None for match in _names().finditer(_spaced(text))}
+    return list(dict.fromkeys(_by_name()[_plain(name)] for name in found))
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    names = sorted((_spaced(name) for one in entries() for name in one.names), key=len)
+    return re.compile(rf"\b(?P<name>{'|'.join(map(re.escape, reversed(names)))})s?\b")
+
+
+def _spaced(text: str) -> str:
+    return " ".join(re.findall(r"[a-z0-9]+", text.casefold()))
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    held = tomllib.loads(files(__package__).joinpath("glossary.toml").read_text("utf-8"))
+    return tuple(
+        Entry(tuple(one["names"]), tuple(one["sentences"]), one.get("example", ""))
+        for one in held["entry"]
+    )
+
+
+@cache
+def _by_name() -> dict[str, Entry]:
+    return {_plain(name): entry for entry in entries() for name in entry.names}
+
+
+def _plain(term: str) -> str:
+    kept = "".join(char for char in term.casefold() if char.isalnum())
+    return kept.removesuffix("s")

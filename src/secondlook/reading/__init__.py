@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from secondlook.reading.port import Embedder, Reader
     from secondlook.reading.reader import OnnxReader
 
-__all__ = ["load_embedded_reader", "load_embedder", "load_reader", "reader_parts", "warm_up"]
-
 EMBEDDER_FORMS = (
     '"embedded", "ollama:MODEL", "openai:MODEL", "openai:MODEL@http://HOST:PORT/v1" '
     'or "sentence-transformers:NAME_OR_PATH"'
@@ -93,15 +91,15 @@ def _new_embedder(
 ) -> Embedder:
     provider, _, model = spec.partition(":")
     if spec == "embedded":
-        from secondlook.reading.embedder import OnnxEmbedder
+        from secondlook.reading.embedders import OnnxEmbedder
 
         return OnnxEmbedder(threads=threads)
     if provider in {"ollama", "openai"} and model:
-        from secondlook.reading.remote import open_remote
+        from secondlook.reading.embedders import open_remote
 
         return open_remote(provider, model, base_url=base_url, api_key=api_key)
     if provider == "sentence-transformers" and model:
-        from secondlook.reading.transformer import TransformerEmbedder
+        from secondlook.reading.embedders import TransformerEmbedder
 
         return TransformerEmbedder(model)
     raise UsageError(f"unknown embedder {spec!r}", hint=f"use {EMBEDDER_FORMS}")

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secondlook.errors import ModelError, ModelUnavailable
-from secondlook.reading.approximate import approximate_starts
+from secondlook.reading.embedders import approximate_starts, load_transformer
 from secondlook.reading.languages import trained_for
 from secondlook.reading.port import glimpse
-from secondlook.reading.reader import QUESTION_TOKENS, REMEMBERED, WINDOW_OVERLAP
-from secondlook.reading.recent import Recent, key_of
-from secondlook.reading.transformer import load_transformer
-from secondlook.reading.wordpieces import printable
+from secondlook.reading.reader import QUESTION_TOKENS, REMEMBERED, WINDOW_OVERLAP, Recent, key_of
+from secondlook.reading.session import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 Choose: TypeAlias = "Callable[[Sequence[float]], Sequence[int]]"

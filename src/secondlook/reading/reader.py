@@ -3,28 +3,28 @@ whether there is an answer at all; claim and evidence, whether the one follows f
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from secondlook.errors import ModelUnavailable
-from secondlook.reading.passes import open_passes
 from secondlook.reading.port import Reading, glimpse
-from secondlook.reading.recent import Recent, key_of
-from secondlook.reading.session import Workers
+from secondlook.reading.session import CLS, SEP, OnnxModel, Wordpieces, Workers
 from secondlook.reading.weights import INSTALL_HINT, Weights, find_weights
-from secondlook.reading.wordpieces import CLS, SEP, Wordpieces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from secondlook.reading.passes import Logits, State
     from secondlook.reading.port import Choose
     from secondlook.reading.session import Feed
 
+if TYPE_CHECKING:
     Texts = Mapping[bytes, str]
     """Passages by what they are remembered under."""
 
@@ -253,3 +253,121 @@ def _best(readings: list[Reading]) -> Reading:
     best = max(readings, key=lambda reading: (reading.relevance, -reading.start))
     glances = [reading.glance for reading in readings if reading.glance is not None]
     return replace(best, windows=len(readings), glance=max(glances, default=None))
+
+
+# The reader's graph, run whole or in two stages.
+
+if TYPE_CHECKING:
+    State = NDArray[np.float32]
+    Logits = dict[str, NDArray[np.float32]]
+
+
+class Passes(Protocol):
+    glances: bool
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of what a look yields."""
+
+    def glance(self, feed: Feed) -> tuple[float, State]:
+        """The first relevance, and the state from which to look on."""
+
+    def look(self, feed: Feed, state: State | None = None) -> Logits:
+        """By name; the glance is among them where there is one and no state is given."""
+
+
+class WholePass:
+    """One graph that looks at once."""
+
+    glances = False
+
+    def __init__(self, model: OnnxModel) -> None:
+        self._model = model
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self._model.outputs
+
+    def glance(self, feed: Feed) -> tuple[float, State]:
+        raise NotImplementedError("a whole graph cannot be left half way")
+
+    def look(self, feed: Feed, state: State | None = None) -> Logits:  # noqa: ARG002
+        return dict(zip(self.outputs, self._model.run(feed), strict=True))
+
+
+class TwoPasses:
+    """Two graphs, the second of which continues the first."""
+
+    glances = True
+
+    def __init__(self, glance: OnnxModel, look: OnnxModel) -> None:
+        self._glance = glance
+        self._look = look
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self._look.outputs
+
+    def glance(self, feed: Feed) -> tuple[float, State]:
+        made = dict(zip(self._glance.outputs, self._glance.run(feed), strict=True))
+        return float(made["glance"][0]), made["state"]
+
+    def look(self, feed: Feed, state: State | None = None) -> Logits:
+        if state is None:
+            made = dict(zip(self._glance.outputs, self._glance.run(feed), strict=True))
+            return {"glance": made["glance"], **self.look(feed, made["state"])}
+        looked = self._look.run({"state": state, "types": feed["types"]})
+        return dict(zip(self.outputs, looked, strict=True))
+
+
+def open_passes(weights: Weights, workers: Workers) -> Passes:
+    if not weights.parted:
+        return WholePass(OnnxModel(weights.model, workers=workers))
+    return TwoPasses(
+        OnnxModel(weights.glance, workers=workers), OnnxModel(weights.look, workers=workers)
+    )
+
+
+# What the reader found lately, so that a second search of the same run reads nothing twice.
+
+_KEY_BYTES = 16
+
+
+def key_of(question: str, passage: str) -> bytes:
+    """Short for any text: long passages are not kept alive by what was found in them."""
+    digest = hashlib.blake2b(digest_size=_KEY_BYTES)
+    for part in (question, passage):
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.digest()
+
+
+class Recent:
+    """At most `limit` readings, the latest used. Safe to call from several threads."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept: OrderedDict[tuple[bool, bytes], Reading] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, keys: Iterable[bytes], *, looked: bool) -> dict[bytes, Reading]:
+        """Those looked at, or those glanced at: the one does not stand for the other."""
+        found: dict[bytes, Reading] = {}
+        with self._lock:
+            for key in keys:
+                if (looked, key) in self._kept:
+                    self._kept.move_to_end((looked, key))
+                    found[key] = self._kept[looked, key]
+        return found
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+
+    def put(self, readings: Mapping[bytes, Reading]) -> None:
+        with self._lock:
+            for key, reading in readings.items():
+                self._kept[reading.looked, key] = reading
+                self._kept.move_to_end((reading.looked, key))
+            while len(self._kept) > self._limit:
+                self._kept.popitem(last=False)

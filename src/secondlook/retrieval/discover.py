@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
-from secondlook.retrieval.parse import ocr, suffixes
-from secondlook.retrieval.parse.limits import DEFAULT_LIMITS
+from secondlook.retrieval.parse import pdf, source
+from secondlook.retrieval.parse.source import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -225,7 +225,7 @@ class _Walk:
                 return f"it is {what}, not a file"
         if not stat.S_ISREG(status.st_mode):
             return "it is not a file"
-        is_table = path.suffix.lower() in suffixes.TABLES
+        is_table = path.suffix.lower() in source.TABLES
         most = self.max_table_bytes if is_table else self.max_bytes
         if status.st_size > most:
             return f"it has {status.st_size:,} bytes, the limit is {most:,}"
@@ -235,10 +235,10 @@ class _Walk:
 
 
 def _unsupported(suffix: str) -> str:
-    if suffix in suffixes.UNSUPPORTED:
-        return f"not supported: it is {suffixes.UNSUPPORTED[suffix]}"
-    if suffix in suffixes.IMAGES and not ocr.usable():
-        return f"it is an image, which only OCR can read: {ocr.HINT}"
+    if suffix in source.UNSUPPORTED:
+        return f"not supported: it is {source.UNSUPPORTED[suffix]}"
+    if suffix in source.IMAGES and not pdf.usable():
+        return f"it is an image, which only OCR can read: {pdf.HINT}"
     return ""
 
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from secondlook.errors import UsageError
-from secondlook.retrieval.analyse import query_terms
 from secondlook.retrieval.chunk import with_context
-from secondlook.retrieval.fuse import Fused, fuse
+from secondlook.retrieval.fusion import Fused, best_looks, distinct, fuse, rerank
 from secondlook.retrieval.index.port import EVERYTHING
-from secondlook.retrieval.rerank import best_looks, distinct, rerank
+from secondlook.retrieval.terms import query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -2,35 +2,73 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.limits import limits_for
-from secondlook.sandbox.opening import available, open_sandbox
-from secondlook.sandbox.port import (
-    Failure,
-    Figure,
-    Frame,
-    Limits,
-    Outcome,
-    Plain,
-    Sandbox,
-    Supplied,
-    Variation,
-    Verdict,
-)
-from secondlook.sandbox.stored import outcome_from
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-__all__ = [
-    "Failure",
-    "Figure",
-    "Frame",
-    "Limits",
-    "Outcome",
-    "Plain",
-    "Sandbox",
-    "Supplied",
-    "Variation",
-    "Verdict",
-    "available",
-    "limits_for",
-    "open_sandbox",
-    "outcome_from",
-]
+from secondlook.errors import SandboxError
+from secondlook.sandbox.port import Limits, Sandbox, Verdict  # noqa: TC001
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# Chooses a backend. There is no way to run code unconfined: where none works, none is opened.
+
+Choice: TypeAlias = Literal["auto", "namespaces", "plain", "bubblewrap"]
+
+_OPTIONS = (
+    "Run it on Linux 5.13 or later with Landlock or user namespaces (a container or WSL 2 will "
+    "do), or install bubblewrap. `secondlook sandbox check` says what is missing. Questions that "
+    "need no generated code are answered without it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A module with `verdict() -> Verdict` and `start(limits: Limits) -> Sandbox`."""
+
+    name: str
+    module: str
+
+    def verdict(self) -> Verdict:
+        return cast("Verdict", self._load().verdict())
+
+    def start(self, limits: Limits) -> Sandbox:
+        return cast("Sandbox", self._load().start(limits))
+
+    def _load(self) -> ModuleType:
+        return import_module(self.module)
+
+
+BACKENDS = (
+    Backend("namespaces", "secondlook.sandbox.namespaces"),
+    Backend("plain", "secondlook.sandbox.plain"),
+    Backend("bubblewrap", "secondlook.sandbox.bubblewrap"),
+)
+"""Best first: `auto` takes the first that is usable."""
+
+
+def available() -> tuple[Verdict, ...]:
+    """What each backend would say on this machine; starts none of them."""
+    return tuple(backend.verdict() for backend in BACKENDS)
+
+
+def open_sandbox(backend: Choice = "auto", *, limits: Limits | None = None) -> Sandbox:
+    """A sandbox for many jobs; close it when done. `limits` hold for jobs that name none."""
+    from secondlook.sandbox.port import Limits
+    from secondlook.sandbox.probe import missing_packages
+
+    candidates = [each for each in BACKENDS if backend in ("auto", each.name)]
+    if not candidates:
+        raise SandboxError(f"There is no sandbox backend {backend!r}.", hint=_OPTIONS)
+    if lacking := missing_packages():
+        raise SandboxError(f"Generated code cannot be run: {lacking}.")
+    refusals = []
+    for candidate in candidates:
+        verdict = candidate.verdict()
+        if verdict.usable:
+            return candidate.start(limits or Limits())
+        refusals.append(f"{verdict.name}: {verdict.why}")
+    raise SandboxError(
+        f"Generated code cannot be confined here ({'; '.join(refusals)}).", hint=_OPTIONS
+    )

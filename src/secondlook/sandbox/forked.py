@@ -8,18 +8,15 @@ import weakref
 from typing import TYPE_CHECKING
 
 from secondlook.errors import SandboxError, UsageError
-from secondlook.sandbox.outcomes import outcome_of
-from secondlook.sandbox.requesting import new_request, opened, request_file
-from secondlook.sandbox.serving import ServerGone, ServerProcess
-from secondlook.sandbox.watching import watch
+from secondlook.sandbox.outcomes import new_request, opened, outcome_of, request_file, watch
+from secondlook.sandbox.server import ServerGone, ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox.confining.confinement import Kind
-    from secondlook.sandbox.port import Limits, Outcome, Supplied, Variation
-    from secondlook.sandbox.protocol import Request
-    from secondlook.sandbox.serving import StartedJob
+    from secondlook.sandbox.port import Limits, Outcome, Request, Supplied, Variation
+    from secondlook.sandbox.seccomp import Kind
+    from secondlook.sandbox.server import StartedJob
 
 
 class ForkingSandbox:

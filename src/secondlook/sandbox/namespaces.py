@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.sandbox.probing import probed
+from secondlook.sandbox.probe import probed
 
 if TYPE_CHECKING:
     from secondlook.sandbox.port import Limits, Sandbox, Verdict

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import os
+import secrets
+import select
 import signal
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from secondlook.sandbox.port import Failure, Outcome
-from secondlook.sandbox.replies import TooMuch, Unreadable, read_reply
+from secondlook.errors import SandboxError, UsageError
+from secondlook.sandbox.port import LENGTH, MOST_FIGURES, Failure, Figure, Frame, Outcome, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
-    from secondlook.sandbox.port import Limits, Status
-    from secondlook.sandbox.watching import Witnessed
+    from secondlook.sandbox.port import Limits, Plain, Status, Supplied, Variation
 
 
 def outcome_of(
@@ -68,3 +74,319 @@ def _crashed(code: int | None) -> Failure:
     except ValueError:
         name = f"signal {-code}"
     return Failure("Crashed", f"It was ended by {name}.")
+
+
+# Reads what a job replied. Its bytes may be anything; what comes out is plain data, or a
+# refusal.
+
+_MOST_DEPTH = 40
+_MOST_CONTAINERS = 1_500_000
+_MOST_VALUES = 6_000_000
+"""A list costs the reader thirty times its two brackets: so many fit into memory at any time."""
+_WIDEST_INTEGER = 2**63
+_PNG = b"\x89PNG\r\n\x1a\n"
+_STATUSES = ("ok", "error", "memory", "output", "crashed")
+
+
+class Unreadable(Exception):
+    """The reply is not one of ours."""
+
+
+class TooMuch(Unreadable):
+    """It may be one, but of more values than are read."""
+
+
+def read_reply(data: bytes, *, token: str, limits: Limits) -> Outcome:
+    """The outcome without what only the watcher knows: output, seconds. Raises Unreadable."""
+    try:
+        document, *attachments = _parts(data)
+        fields = _object(_parsed(document))
+        if fields.get("token") != token:
+            raise Unreadable("The reply does not bear the job's token.")
+        return _outcome(fields, attachments, limits)
+    except (ValueError, TypeError, KeyError, RecursionError, MemoryError, OverflowError) as error:
+        raise Unreadable(f"The reply cannot be read ({type(error).__name__}).") from error
+
+
+def _parts(data: bytes) -> list[bytes]:
+    parts: list[bytes] = []
+    position = 0
+    while position < len(data):
+        if len(parts) > MOST_FIGURES:
+            raise ValueError("too many parts")
+        start = position + LENGTH.size
+        (length,) = LENGTH.unpack(data[position:start].ljust(LENGTH.size, b"\xff"))
+        position = start + length
+        if position > len(data):
+            raise ValueError("cut short")
+        parts.append(data[start:position])
+    return parts or [b""]
+
+
+def _parsed(data: bytes, *, no_constants: bool = False) -> Any:
+    """JSON, if it is small enough to be worth reading."""
+    if data.count(b"[") + data.count(b"{") > _MOST_CONTAINERS or data.count(b",") > _MOST_VALUES:
+        raise TooMuch("The reply holds more values than are read.")
+    text = data.decode("utf-8")
+    return json.loads(text, parse_constant=lambda _: None) if no_constants else json.loads(text)
+
+
+def _outcome(fields: dict[str, Any], attachments: list[bytes], limits: Limits) -> Outcome:
+    status = fields.get("status")
+    if status not in _STATUSES:
+        raise ValueError("no status")
+    frame = fields.get("frame")
+    frames = _object(fields.get("frames") or {})
+    return Outcome(
+        status=cast("Status", status),
+        result=_plain(fields.get("result")),
+        has_result=fields.get("has_result") is True,
+        frame=None if frame is None else _frame(frame, limits),
+        figures=_figures(fields.get("figures"), attachments),
+        failure=None if status == "ok" else _failure(fields.get("failure")),
+        memory=_count(fields.get("memory")),
+        frames={_text(name): _frame(each, limits) for name, each in frames.items()},
+    )
+
+
+def _plain(value: Any, depth: int = 0) -> Plain:
+    if depth > _MOST_DEPTH:
+        raise ValueError("too deep")
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return [_plain(each, depth + 1) for each in value]
+    if isinstance(value, dict):
+        return {_text(key): _plain(each, depth + 1) for key, each in value.items()}
+    if type(value) is int and not -_WIDEST_INTEGER <= value < _WIDEST_INTEGER:
+        return str(value)
+    return cast("Plain", value)
+
+
+def _frame(value: Any, limits: Limits) -> Frame:
+    fields = _object(value)
+    columns = tuple(_text(name) for name in _list(fields["columns"]))
+    kept = _list(fields["rows"])[: limits.frame_rows]
+    rows = tuple(tuple(_plain(cell) for cell in _list(row)) for row in kept)
+    if any(len(row) != len(columns) for row in rows):
+        raise ValueError("a row of another width")
+    return Frame(columns, rows, max(_count(fields["total_rows"]), len(rows)))
+
+
+def _figures(kinds: Any, attachments: list[bytes]) -> tuple[Figure, ...]:
+    listed = _list(kinds)
+    if len(listed) != len(attachments):
+        raise ValueError("other figures than announced")
+    return tuple(_figure(kind, data) for kind, data in zip(listed, attachments, strict=True))
+
+
+def _figure(kind: Any, data: bytes) -> Figure:
+    if kind == "png" and data.startswith(_PNG):
+        return Figure("png", base64.b64encode(data).decode("ascii"))
+    if kind != "plotly":
+        raise ValueError("an unknown kind of figure")
+    figure = _plain(_object(_parsed(data, no_constants=True)))
+    # Written anew, so that it is JSON for certain; escaped, so that no page mistakes it for markup.
+    written = json.dumps(figure, separators=(",", ":"))
+    for sign in "<>&":
+        written = written.replace(sign, f"\\u{ord(sign):04x}")
+    return Figure("plotly", written)
+
+
+def _failure(value: Any) -> Failure:
+    fields = _object(value)
+    line, code = fields.get("line"), fields.get("code")
+    return Failure(
+        kind=_text(fields["kind"]),
+        message=_text(fields["message"]),
+        line=line if type(line) is int and 0 < line < _WIDEST_INTEGER else None,
+        code=None if code is None else _text(code),
+    )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("not an object")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _WIDEST_INTEGER:
+        raise TypeError("not a count")
+    return value
+
+
+def _text(value: Any) -> str:
+    """Text that can be written: JSON may hold halves of characters, which UTF-8 cannot."""
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    if value.isascii():
+        return value
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+# A job's request, and its tables as open files: what every backend hands over.
+
+MOST_TABLES = 200
+_MOST_CODE = 10_000_000
+
+
+def new_request(
+    code: str,
+    tables: Sequence[Supplied],
+    *,
+    limits: Limits,
+    vary: Variation | None,
+    seed: int,
+) -> Request:
+    names = tuple(table.name for table in tables)
+    if len(names) > MOST_TABLES:
+        raise UsageError(
+            f"{len(names)} tables are more than the {MOST_TABLES} that a job can hold."
+        )
+    if len(set(names)) < len(names):
+        raise UsageError(f"Two tables have the same name: {sorted(names)!r}.")
+    if len(code) > _MOST_CODE:
+        raise UsageError(f"Code of {len(code)} characters is longer than {_MOST_CODE}.")
+    return Request(code, names, limits, vary, seed, token=secrets.token_hex(16))
+
+
+@contextmanager
+def opened(tables: Sequence[Supplied]) -> Iterator[list[int]]:
+    """Descriptors that can be read and nothing else, in the order of the tables."""
+    descriptors: list[int] = []
+    try:
+        descriptors.extend(_open(table) for table in tables)  # as far as it gets: all are closed
+        yield descriptors
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def request_file(request: Request) -> int:
+    """The request in memory, as a descriptor to be read from its start."""
+    descriptor = os.memfd_create("request", os.MFD_CLOEXEC)
+    view = memoryview(request.encoded())
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _open(table: Supplied) -> int:
+    try:
+        return os.open(table.file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise SandboxError(
+            f"The table {table.name!r} cannot be opened ({error.strerror}: {str(table.file)!r})."
+        ) from error
+
+
+# Watches a job from outside: takes what it says within bounds, ends it when it goes beyond.
+
+_LOOK_EVERY = 0.02
+"""Seconds between two looks at the memory."""
+_AT_ONCE = 1 << 18
+_FRAMING = 4096
+"""Bytes of a reply besides its content."""
+_OUTPUT_READ_FOR_EACH_KEPT = 256
+"""What is printed beyond what is kept is read and thrown away; so much more ends the job."""
+_LEAST_KEPT = 4096
+
+
+class Watched(Protocol):
+    """A job that runs. The watcher owns neither of the two descriptors."""
+
+    @property
+    def reply(self) -> int: ...
+    @property
+    def output(self) -> int: ...
+    def memory(self) -> int:
+        """Bytes that it uses now beyond what it began with; 0 where nobody can tell."""
+        ...
+
+
+@dataclass(slots=True)
+class Witnessed:
+    """What was seen of a job until it closed both descriptors, or had to be ended."""
+
+    reply: bytearray = field(default_factory=bytearray)
+    output: bytearray = field(default_factory=bytearray)
+    output_cut: bool = False
+    stopped: Status | None = None
+    """Why it had to be ended."""
+    memory: int = 0
+    seconds: float = 0.0
+
+
+def watch(job: Watched, limits: Limits) -> Witnessed:
+    """Returns when there is no more to come, or at a limit; ending the job is the caller's part."""
+    watcher = _Watcher(job, limits)
+    while watcher.listening and watcher.seen.stopped is None:
+        watcher.step()
+    return watcher.seen
+
+
+class _Watcher:
+    def __init__(self, job: Watched, limits: Limits) -> None:
+        self.seen = Witnessed()
+        self.listening = {job.reply, job.output}
+        self._job = job
+        self._limits = limits
+        self._started = time.monotonic()
+        self._looked = 0.0
+        self._printed = 0
+        self._poll = select.poll()
+        for descriptor in self.listening:
+            self._poll.register(descriptor, select.POLLIN)
+
+    def step(self) -> None:
+        left = self._limits.seconds - self.seen.seconds
+        for descriptor, _ in self._poll.poll(1000 * min(left, _LOOK_EVERY)):
+            self._take(descriptor)
+        self.seen.seconds = time.monotonic() - self._started
+        if self.listening:
+            self._look_at_memory()
+            if self.seen.seconds >= self._limits.seconds:
+                self._stop("timeout")
+
+    def _take(self, descriptor: int) -> None:
+        part = os.read(descriptor, _AT_ONCE)
+        if not part:
+            self._poll.unregister(descriptor)
+            self.listening.discard(descriptor)
+        elif descriptor == self._job.reply:
+            self._keep_reply(part)
+        else:
+            self._keep_output(part)
+
+    def _keep_reply(self, part: bytes) -> None:
+        self.seen.reply += part
+        if len(self.seen.reply) > self._limits.reply_bytes + _FRAMING:
+            self._stop("output")
+
+    def _keep_output(self, part: bytes) -> None:
+        kept = self._limits.stdout_bytes
+        room = kept - len(self.seen.output)
+        self.seen.output += part[:room]
+        self.seen.output_cut = self.seen.output_cut or len(part) > room
+        self._printed += len(part)
+        if self._printed > max(kept, _LEAST_KEPT) * _OUTPUT_READ_FOR_EACH_KEPT:
+            self._stop("output")
+
+    def _look_at_memory(self) -> None:
+        if self.seen.seconds - self._looked < _LOOK_EVERY:
+            return
+        self._looked = self.seen.seconds
+        self.seen.memory = max(self.seen.memory, self._job.memory())
+        if self.seen.memory > self._limits.resident:
+            self._stop("memory")
+
+    def _stop(self, why: Status) -> None:
+        self.seen.stopped = self.seen.stopped or why

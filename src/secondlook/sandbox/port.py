@@ -7,11 +7,13 @@ unpickled: it is JSON that we read within bounds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+import json
+import struct
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
@@ -129,3 +131,78 @@ class Sandbox(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+# Limits from the two figures that a person chooses.
+
+_BYTES_IN_MEGABYTE = 1 << 20
+_ADDRESSES_BESIDE_MEMORY = 1_610_612_736
+"""What the libraries map without using it: half a gigabyte before a job begins, and room."""
+
+
+def limits_for(*, seconds: float, megabytes: int) -> Limits:
+    """`megabytes` is what the job may use beyond the libraries that it begins with."""
+    resident = megabytes * _BYTES_IN_MEGABYTE
+    return Limits(
+        seconds=seconds, resident=resident, address_space=resident + _ADDRESSES_BESIDE_MEMORY
+    )
+
+
+# An outcome as plain data and back: `asdict` writes it, this reads it.
+
+
+def outcome_from(data: Mapping[str, Any]) -> Outcome:
+    failure = data["failure"]
+    return replace(
+        Outcome(**{**data, "frame": None, "figures": (), "failure": None, "frames": {}}),
+        frame=_frame(data["frame"]),
+        figures=tuple(Figure(**figure) for figure in data["figures"]),
+        failure=None if failure is None else Failure(**failure),
+        frames={name: frame for name, one in data["frames"].items() if (frame := _frame(one))},
+    )
+
+
+def _frame(data: Mapping[str, Any] | None) -> Frame | None:
+    if data is None:
+        return None
+    return Frame(
+        columns=tuple(data["columns"]),
+        rows=tuple(tuple(row) for row in data["rows"]),
+        total_rows=data["total_rows"],
+    )
+
+
+# What passes between the program and a job: a request in, one reply out, both plain data.
+
+LENGTH = struct.Struct(">Q")
+CODE_NAME = "<analysis>"
+"""The file that tracebacks name for the code."""
+MOST_FIGURES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    code: str
+    tables: tuple[str, ...]
+    """Their names; the descriptors come beside the request, in this order."""
+    limits: Limits
+    vary: Variation | None
+    seed: int
+    token: str
+    """A reply without it was not made by us."""
+
+    def encoded(self) -> bytes:
+        return json.dumps(asdict(self)).encode("ascii")
+
+    @classmethod
+    def decoded(cls, data: bytes) -> Request:
+        fields: dict[str, Any] = json.loads(data)
+        limits = Limits(**fields.pop("limits"))
+        return cls(tables=tuple(fields.pop("tables")), limits=limits, **fields)
+
+
+def encode_reply(document: dict[str, Any], attachments: Sequence[bytes]) -> bytes:
+    """Each part after its length: first the document, then the figures in its order."""
+    # Digits enough to give the same float again; NaN and infinities under their own names.
+    first = json.dumps(document, ensure_ascii=True, allow_nan=True).encode("ascii")
+    return b"".join(LENGTH.pack(len(part)) + part for part in (first, *attachments))

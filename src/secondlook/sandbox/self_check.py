@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import sys
+import tempfile
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.errors import SandboxError
-from secondlook.sandbox.attacks import ATTACKS, Attack, Evidence, achieved, how_blocked
-from secondlook.sandbox.opening import Choice, available, open_sandbox
+from secondlook.sandbox import Choice, available, open_sandbox
+from secondlook.sandbox.attacks import Attack, Evidence, achieved, how_blocked
 from secondlook.sandbox.port import Supplied
+from tests.support.attacks import ATTACKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secondlook.sandbox.attacks.world import World
+    from secondlook.sandbox.attacks import World
     from secondlook.sandbox.port import Sandbox
 
 Which = Literal["all", "quick"]
@@ -55,7 +64,7 @@ def self_check(
     if not any(each.usable and backend in ("auto", each.name) for each in available()):
         # Nothing is planted where nothing can be attacked: this says why.
         open_sandbox(backend).close()
-    from secondlook.sandbox.attacks.world import World
+    from secondlook.sandbox.attacks import World
 
     with World() as world:
         sandbox = open_sandbox(backend)
@@ -67,15 +76,14 @@ def self_check(
 
 def quick_check(backend: Choice = "auto", *, when_made: Callable[[], None] | None = None) -> Report:
     """The short check, made once in each run of the machine and remembered."""
-    from secondlook.sandbox.attacks import remembered
 
     name = f"sandbox-{backend}"
-    report = _read(remembered.recall(name))
+    report = _read(recall(name))
     if report is None:
         if when_made is not None:
             when_made()
         report = self_check(backend, which="quick")
-        remembered.remember(name, asdict(report))
+        remember(name, asdict(report))
     return report
 
 
@@ -120,3 +128,57 @@ def _must_work(sandbox: Sandbox, world: World) -> None:
             f"The sandbox {sandbox.name!r} does not run honest code: {outcome!r}",
             hint="Install what it needs: pip install 'secondlook[analyst]'",
         )
+
+
+# A verdict holds until the machine starts anew or our code changes: so long it is kept.
+
+_PACKAGE = Path(__file__).parents[1]
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def state_of_machine() -> str:
+    """Changes whenever a sandbox might hold that did not, or no longer does."""
+    boot = _BOOT.read_text("ascii") if _BOOT.exists() else ""
+    sources = sorted(_PACKAGE.rglob("*.py"))
+    ours = [(str(file), file.stat().st_mtime_ns) for file in sources]
+    facts = (boot, os.getuid(), sys.executable, sys.version, ours)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def recall(name: str) -> object:
+    """What was kept under that name in this state; None where nothing was."""
+    folder = _folder()
+    if folder is None:
+        return None
+    try:
+        kept = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(kept, dict) or kept.get("state") != state_of_machine():
+        return None
+    return kept.get("value")
+
+
+def remember(name: str, value: object) -> None:
+    folder = _folder()
+    if folder is None:
+        return
+    with (
+        contextlib.suppress(OSError),
+        tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as file,
+    ):
+        json.dump({"state": state_of_machine(), "value": value}, file)
+        Path(file.name).replace(folder / f"{name}.json")
+
+
+def _folder() -> Path | None:
+    """One that nobody else can write to, and that does not outlive the machine's run."""
+    base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    folder = base / f"secondlook-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+    return folder if private and found.st_uid == os.getuid() else None

@@ -15,72 +15,23 @@ Six places, each overriding the ones before it:
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
-from secondlook.settings import preset_files
 from secondlook.settings.mistakes import in_plain_words, nearest, where_to_look
-from secondlook.settings.sections import (
-    APP_NAME,
-    SECTIONS,
-    AnswerSettings,
-    BudgetSettings,
-    ChunkingSettings,
-    EmbeddingSettings,
-    IngestSettings,
-    LibrarySettings,
-    ModelSettings,
-    ReaderSettings,
-    RunSettings,
-    SearchSettings,
-    Settings,
-    WebSettings,
-    default_library_path,
-)
-from secondlook.settings.serving import ServeSettings
-from secondlook.settings.store_address import StoreAddress
-from secondlook.settings.untrusted import why_refused
-from secondlook.settings.workflows import AdaptiveSettings, SandboxSettings
+from secondlook.settings.sections import APP_NAME, SECTIONS, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-__all__ = [
-    "APP_NAME",
-    "KEYS",
-    "SECTIONS",
-    "AdaptiveSettings",
-    "AnswerSettings",
-    "BudgetSettings",
-    "ChunkingSettings",
-    "EmbeddingSettings",
-    "IngestSettings",
-    "LibrarySettings",
-    "Loaded",
-    "ModelSettings",
-    "ReaderSettings",
-    "RunSettings",
-    "SandboxSettings",
-    "SearchSettings",
-    "ServeSettings",
-    "Settings",
-    "StoreAddress",
-    "WebSettings",
-    "default_library_path",
-    "find_project_file",
-    "load",
-    "nearest_key",
-    "preset_place",
-    "presets",
-    "user_file",
-]
 
 PROJECT_FILE = "secondlook.toml"
 PROFILES = "profiles"
@@ -200,12 +151,12 @@ def _everywhere(files: list[Path], variables: Mapping[str, str], here: Path) -> 
 
 def presets() -> tuple[str, ...]:
     """Names of the presets that are shipped, and of the person's own."""
-    return preset_files.names(_own_presets())
+    return preset_names(_own_presets())
 
 
 def preset_place(given: str, *, cwd: Path | None = None) -> Path:
     """The file in which a new preset of that name, or at that path, belongs."""
-    return preset_files.place(given, own=_own_presets(), cwd=Path.cwd() if cwd is None else cwd)
+    return place_of_preset(given, own=_own_presets(), cwd=Path.cwd() if cwd is None else cwd)
 
 
 def _own_presets() -> Path:
@@ -215,7 +166,7 @@ def _own_presets() -> Path:
 def _from_preset(given: str | None, here: Path) -> Iterator[_Given]:
     if given is None:
         return
-    preset = preset_files.find(given, own=_own_presets(), cwd=here)
+    preset = find_preset(given, own=_own_presets(), cwd=here)
     for one in _from_file(preset.file, trusted=preset.trusted):
         yield replace(one, place=f"preset {preset.name}", origin=f"preset {preset.name}")
 
@@ -392,3 +343,115 @@ def _unknown_variable(name: str) -> SettingsError:
     meant = nearest(name.removeprefix(ENV_PREFIX), known)
     hint = where_to_look(known[meant] if meant else None)
     return SettingsError(f"unknown environment variable {name}", hint=hint)
+
+
+# Sets of values that belong together: shipped with Secondlook, a person's own, or any file.
+
+SHIPPED = Path(__file__).parent / "profiles"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    name: str
+    """As it was asked for."""
+    file: Path
+    trusted: bool
+    """Shipped, or put among the person's own settings; else it may have come with a folder."""
+
+
+def preset_names(own: Path) -> tuple[str, ...]:
+    """Of the shipped presets and of those in the folder `own`."""
+    return tuple(sorted({*_names(SHIPPED), *_names(own)}))
+
+
+def find_preset(given: str, *, own: Path, cwd: Path) -> Preset:
+    """By its name, or by the path of a TOML file: `./fast.toml`."""
+    if _is_path(given):
+        file = cwd / Path(given).expanduser()
+        return Preset(given, file, trusted=_same_folder(file.parent, own))
+    places = [folder / f"{given}.toml" for folder in (SHIPPED, own) if given in _names(folder)]
+    if len(places) > 1:
+        raise SettingsError(
+            f"{places[1]} has the name of a preset that is shipped: {given!r}",
+            hint=f"Rename the file, or give it as --preset {places[1]}.",
+        )
+    if not places:
+        raise _preset_files_unknown(given, preset_names(own))
+    return Preset(given, places[0], trusted=True)
+
+
+def place_of_preset(given: str, *, own: Path, cwd: Path) -> Path:
+    """Where a preset of that name, or path, belongs if it is to be made."""
+    if _is_path(given):
+        return cwd / Path(given).expanduser()
+    if not _NAME.fullmatch(given):
+        raise SettingsError(
+            f"{given!r} is no name for a preset",
+            hint="Use letters, digits, - and _; or give a path that ends with .toml.",
+        )
+    if given in _names(SHIPPED):
+        raise SettingsError(f"{given!r} is a preset that is shipped", hint="Take another name.")
+    return own / f"{given}.toml"
+
+
+def _is_path(given: str) -> bool:
+    return given.endswith(".toml") or "/" in given or "\\" in given
+
+
+def _names(folder: Path) -> list[str]:
+    files = folder.glob("*.toml") if folder.is_dir() else ()
+    return [file.stem for file in files if _NAME.fullmatch(file.stem)]
+
+
+def _same_folder(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
+
+
+def _preset_files_unknown(given: str, known: tuple[str, ...]) -> SettingsError:
+    meant = nearest(given, known)
+    guess = f"Did you mean {meant!r}? " if meant else ""
+    return SettingsError(
+        f"there is no preset {given!r}",
+        hint=f"{guess}There are {', '.join(known)}; a file is given by its path, ./NAME.toml.",
+    )
+
+
+# What a settings file that came with a folder may not say: who opens the folder did not write
+# it.
+
+_ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
+_SENDING = frozenset({"embedding", "library", "models", "web"})
+"""Sections that say where a person's text may be sent."""
+_OPENING = frozenset({"web.enable_web_search", "web.allow_private"})
+_SERVING = {
+    "serve": "may not say how this machine is served",
+    "telemetry": "may not say who is told of what this machine does",
+}
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def why_refused(key: str, value: object) -> str | None:
+    """None = it may be said."""
+    section = key.partition(".")[0]
+    if section in _SENDING and _names_foreign_service(value):
+        return "may name only a service on this machine"
+    if key in _OPENING and value is True:
+        return "may not open the way to the network"
+    if key == "library.path" and str(value).startswith("s3:"):
+        return "may not name a library that is not on this machine"
+    if key == "runs.store":
+        return "may not say where your questions are recorded"
+    return _SERVING.get(section)
+
+
+def _names_foreign_service(value: object) -> bool:
+    # Also within a model's name: openai:MODEL@http://HOST/v1
+    return any(_host(address) not in _LOOPBACK for address in _ADDRESS.findall(str(value)))
+
+
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:  # not an address at all
+        return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 _ALIKE = 0.6
 """Names less alike than that were not meant: naming one would mislead."""
@@ -41,3 +42,14 @@ def where_to_look(meant: str | None) -> str:
     # Not `secondlook config`: it stops at the same mistake.
     listed = "docs/settings.md lists all settings."
     return f"Did you mean {meant}? {listed}" if meant else listed
+
+
+# How a person is told where something is.
+
+_ADDRESS = "s3:/"
+
+
+def place_of(path: Path) -> str:
+    """A folder or file, or an address in object storage, of which a `Path` makes `s3:/...`."""
+    told = str(path)
+    return f"s3://{told.removeprefix(_ADDRESS)}" if told.startswith(_ADDRESS) else told

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
+from urllib.parse import parse_qsl, urlencode
 
 import platformdirs
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, Secret, model_validator
 
-from secondlook.settings.languages import Language  # noqa: TC001  # pydantic reads it
-from secondlook.settings.section import Section
-from secondlook.settings.serving import ServeSettings
-from secondlook.settings.store_address import StoreAddress, checked_address
-from secondlook.settings.telemetry import TelemetrySettings
+from secondlook.settings.mistakes import nearest
 from secondlook.settings.workflows import (
     AdaptiveSettings,
     AnalystSettings,
@@ -20,7 +18,128 @@ from secondlook.settings.workflows import (
     CorrectiveSettings,
     ResearchSettings,
     SandboxSettings,
+    Section,
 )
+
+# How the server is reached, and how much it takes on. A folder's own file sets none of it.
+
+DEFAULT_LIBRARY = "default"
+"""What the library that the server was started with is called in addresses."""
+_LIBRARY_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_ORIGIN = re.compile(r"https?://[^\s/]+")
+
+
+class ServeSettings(Section):
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="Address that the server listens on; any but this machine's own needs a token.",
+    )
+    port: int = Field(
+        default=8765, ge=0, le=65535, description="Port that it listens on; 0 = one that is free."
+    )
+    token_env: str = Field(
+        default="SECONDLOOK_TOKEN",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Name of the environment variable that holds the token; never the token.",
+    )
+    libraries: tuple[str, ...] = Field(
+        default=(),
+        strict=False,
+        description="Further libraries to serve, `name=path`; paths are absolute or begin with ~.",
+    )
+    roots: tuple[str, ...] = Field(
+        default=(),
+        strict=False,
+        description="Folders whose files a client may have added by path; none = uploads alone.",
+    )
+    hosts: tuple[str, ...] = Field(
+        default=(),
+        strict=False,
+        description="Further names that the server may be called by, such as those of a proxy.",
+    )
+    origins: tuple[str, ...] = Field(
+        default=(),
+        strict=False,
+        description="Further origins whose requests are taken, such as `https://papers.example`.",
+    )
+    concurrency: int = Field(
+        default=0, ge=0, description="Questions worked on at once; 0 = as many as cores."
+    )
+    queue: int = Field(
+        default=100, ge=0, description="Questions that may wait; one more is refused (429)."
+    )
+    drain_seconds: float = Field(
+        default=20.0,
+        ge=0,
+        description="Told to end (SIGTERM), seconds for each question to finish the step it is at.",
+    )
+    max_upload_mb: int = Field(
+        default=200, ge=1, le=100_000, description="Megabytes that one upload may have in all."
+    )
+    files_per_upload: int = Field(default=50, ge=1, description="Files that one upload may have.")
+    question_characters: int = Field(
+        default=4000, ge=1, description="Characters that a question may have."
+    )
+    metrics: bool = Field(
+        default=False, description="Serve /metrics for Prometheus; needs the extra `telemetry`."
+    )
+
+    @model_validator(mode="after")
+    def _are_of_the_right_form(self) -> Self:
+        for given in self.libraries:
+            name, equals, path = given.partition("=")
+            if not equals or not _LIBRARY_NAME.fullmatch(name) or name == DEFAULT_LIBRARY:
+                raise ValueError(
+                    f"serve.libraries has {given!r}, which is not of the form name=path with a "
+                    f"name of small letters, digits, - and _ (and not {DEFAULT_LIBRARY!r})"
+                )
+            _absolute("serve.libraries", path)
+        for given in self.roots:
+            _absolute("serve.roots", given)
+        for given in self.origins:
+            if not _ORIGIN.fullmatch(given):
+                raise ValueError(
+                    f"serve.origins has {given!r}, which is no origin such as https://papers.example"
+                )
+        return self
+
+    @property
+    def library_paths(self) -> dict[str, Path]:
+        """The further libraries by name."""
+        pairs = (given.partition("=") for given in self.libraries)
+        return {name: Path(path).expanduser() for name, _, path in pairs}
+
+    @property
+    def root_paths(self) -> tuple[Path, ...]:
+        return tuple(Path(given).expanduser() for given in self.roots)
+
+
+def _absolute(key: str, path: str) -> None:
+    # A server's working folder is an accident: nothing may depend on it.
+    if not (path.startswith(("~", "s3://")) or Path(path).is_absolute()):
+        raise ValueError(f"{key} has {path!r}, which is neither absolute nor begins with ~")
+
+
+# Whether runs are told to OpenTelemetry, and where. A folder's own file sets none of it.
+
+
+class TelemetrySettings(Section):
+    enable: bool = Field(
+        default=False,
+        description="Tell runs, nodes and model calls to OpenTelemetry; needs the extra "
+        "`telemetry`.",
+    )
+    endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/]+",
+        description="Collector that takes OTLP over HTTP; none = the providers that the program "
+        "has set up itself.",
+    )
+    service_name: str = Field(
+        default="secondlook", min_length=1, description="What this program is called there."
+    )
+
 
 APP_NAME = "secondlook"
 
@@ -339,3 +458,71 @@ SECTIONS: dict[str, type[Section]] = {
     "serve": ServeSettings,
     "telemetry": TelemetrySettings,
 }
+
+
+# Where runs are recorded by a server: an address that may hold a password, which nobody sees.
+
+SCHEMES: Final = ("postgresql://", "postgres://")
+_SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "sslmode"})
+"""Parameters that hold no secret."""
+
+
+class StoreAddress(Secret[str]):
+    """Written anywhere, also with the settings of a run, it is without its password."""
+
+    def __bool__(self) -> bool:
+        return bool(self.get_secret_value())
+
+    def _display(self) -> str:
+        return without_password(self.get_secret_value())
+
+
+def checked_address(address: StoreAddress) -> StoreAddress:
+    """The driver says what it cannot read in its errors: a password must not be part of that."""
+    text = address.get_secret_value()
+    if not text:
+        return address
+    scheme = next((one for one in SCHEMES if text.startswith(one)), None)
+    if scheme is None:
+        raise ValueError("Input should be postgresql://USER@HOST/DATABASE, or empty")
+    place = text[len(scheme) :].split("?")[0].split("/")[0]
+    if text.count("@") > ("@" in place):
+        raise ValueError("Input should have %40, %2F and %3F for @, / and ? in a name or password")
+    return address
+
+
+def without_password(text: str) -> str:
+    rest, mark, query = text.partition("?")
+    scheme, separator, place = rest.partition("://")
+    user, at, host = place.rpartition("@")
+    shown = [(name, value) for name, value in parse_qsl(query) if name in _SHOWN]
+    asked = f"{mark}{urlencode(shown, safe='/')}" if shown else ""
+    return f"{scheme}{separator}{user.partition(':')[0]}{at}{host}{asked}"
+
+
+# The languages a library can be in, as a setting names them.
+
+LANGUAGES = frozenset(
+    # Names and ISO 639-1 codes. A test holds them equal to what retrieval, which lies above the
+    # settings and cannot be imported here, knows how to analyse.
+    """
+    none ar ca cs da de el en eo es et eu fa fi fr ga hi hu hy id it ja ko lt ne nl no pl pt ro ru
+    sr sv ta th tr vi yi zh arabic armenian basque catalan chinese czech danish dutch english
+    esperanto estonian finnish french german greek hindi hungarian indonesian irish italian japanese
+    korean lithuanian nepali norwegian persian polish portuguese romanian russian serbian spanish
+    swedish tamil thai turkish vietnamese yiddish
+    """.split()  # noqa: SIM905  # eighty quoted words are harder to read
+)
+
+
+def known_language(language: str) -> str:
+    """The language in lower case, or a ValueError that names the nearest known one."""
+    asked = language.strip().lower()
+    if asked not in LANGUAGES:
+        meant = nearest(asked, sorted(LANGUAGES))
+        like = f" (did you mean {meant!r}?)" if meant else ", such as 'german' or 'de'"
+        raise ValueError(f"must be a known language{like}")
+    return asked
+
+
+Language = Annotated[str, AfterValidator(known_language)]

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import threading
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from pydantic import ValidationError
 
 from secondlook.errors import TableError
-from secondlook.tables.naming import named_apart
+from secondlook.tables.examine import examine
+from secondlook.tables.joins import find_joins
+from secondlook.tables.query import Computed
+from secondlook.tables.table import Table, TableProfile, named_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from secondlook.tables.query import Computed, Query
-    from secondlook.tables.table import Examination, Join, Table, TableProfile
+    from secondlook.tables.query import Query
+    from secondlook.tables.table import Examination, Join
     from secondlook.tables.worker import Worker
 
 
@@ -51,7 +61,6 @@ class Desk:
         return self._files[self.table(table).id]
 
     def profile(self, table: str) -> TableProfile:
-        from secondlook.tables.profiling import cached_profile
 
         meant = self.table(table)
         with self._lock:
@@ -64,7 +73,6 @@ class Desk:
 
     def joins(self, tables: Sequence[str]) -> tuple[Join, ...]:
         """Likely joins between these tables; each set of them is looked at once."""
-        from secondlook.tables.profiling import find_joins
 
         meant = [self.table(name) for name in tables]
         key = tuple(sorted({table.id for table in meant}))
@@ -79,7 +87,6 @@ class Desk:
 
     def examine(self, table: str, columns: Sequence[str]) -> tuple[Examination, ...]:
         """A second look at single columns; empty where nothing new can be said of them."""
-        from secondlook.tables.profiling import examine
 
         meant = self.table(table)
         others = [
@@ -91,7 +98,6 @@ class Desk:
         return examine(self._worker, meant, profile, file, columns, others=others)
 
     def compute(self, query: Query) -> Computed:
-        from secondlook.tables.computing import compute
 
         meant = self.table(query.table)
         return compute(self._worker, query, meant, self._files[meant.id])
@@ -104,3 +110,100 @@ class Desk:
         added = [(table, file) for table, (_, file) in zip(named, new, strict=True)]
         both = [(table, self._files[table.id]) for table in self._tables]
         return Desk([*both, *added], folder=self._folder, worker=self._worker)
+
+
+# Profiles are kept beside the tables' files: computed once for the same contents.
+
+PROFILE_VERSION = 1
+"""Raised with every change of what a profile says: older ones are computed anew."""
+SECONDS = 1_800.0
+
+
+def profile_table(
+    worker: Worker,
+    table: Table,
+    file: Path,
+    *,
+    on_progress: Callable[[float], None] | None = None,
+) -> TableProfile:
+    """What is in the table, computed from its Parquet file."""
+    found = worker.call(
+        "profiling.tasks:profile",
+        seconds=SECONDS,
+        on_progress=on_progress,
+        file=file,
+        table=table.model_dump(mode="json", exclude={"path"}),
+        today=datetime.now(UTC).date().isoformat(),
+    )
+    return TableProfile.model_validate(found)
+
+
+def cached_profile(
+    folder: Path,
+    worker: Worker,
+    table: Table,
+    file: Path,
+    *,
+    on_progress: Callable[[float], None] | None = None,
+) -> TableProfile:
+    """The profile kept in `folder`, or a new one that is kept there then."""
+    kept = profile_file(folder, table)
+    known = _kept_profile(kept, table)
+    if known is not None:
+        return known
+    profile = profile_table(worker, table, file, on_progress=on_progress)
+    # A library that cannot be written to, or a full disk, costs the time of the next question.
+    with contextlib.suppress(OSError):
+        _keep(kept, profile)
+    return profile
+
+
+def profile_file(folder: Path, table: Table) -> Path:
+    return folder / f"{table.id}.profile.json"
+
+
+def _kept_profile(file: Path, table: Table) -> TableProfile | None:
+    """None where there is none, or it is of another version, another table, or damaged."""
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        if kept["version"] != PROFILE_VERSION:
+            return None
+        profile = TableProfile.model_validate(kept["profile"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
+        return None
+    names = tuple(column.name for column in table.columns)
+    same = profile.table == table.id and tuple(one.name for one in profile.columns) == names
+    return profile if same else None
+
+
+def _keep(file: Path, profile: TableProfile) -> None:
+    partial = file.with_name(f".{file.name}.{uuid4().hex}.partial")
+    kept = {"version": PROFILE_VERSION, "profile": profile.model_dump(mode="json")}
+    try:
+        with partial.open("w", encoding="utf-8") as stream:
+            json.dump(kept, stream, ensure_ascii=False, sort_keys=True)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+# Queries computed by DuckDB in the limited worker.
+
+TASK = "computing.running:compute_task"
+MOST_SECONDS = 60.0
+
+
+def compute(
+    worker: Worker, query: Query, table: Table, file: Path, *, seconds: float | None = MOST_SECONDS
+) -> Computed:
+    """What a query over the table in the Parquet file `file` comes to."""
+    said = worker.call(
+        TASK,
+        seconds=seconds,
+        query=query.model_dump(mode="json"),
+        table=table.model_dump(mode="json"),
+        file=file,
+    )
+    return Computed.model_validate(said)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from secondlook import errors
 from secondlook.errors import SecondlookError, TableError
 from secondlook.processes import APART
-from secondlook.tables.worker_messages import receive, send
+from secondlook.tables.worker_process import receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,23 +7,91 @@ main script again. A task's database can open the files that it was given and no
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import queue
 import shutil
 import signal
+import struct
 import sys
 import threading
 import time
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.errors import SecondlookError
-from secondlook.tables.worker_messages import receive, send
-from secondlook.tables.worker_tasks import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import duckdb
+
+# What the worker process may be asked to run: functions under `secondlook.tables`, by name.
+
+TASKS: frozenset[str] = frozenset(
+    {
+        "computing.running:compute_task",
+        "profiling.examining:look_closer",
+        "profiling.joins:overlaps",
+        "profiling.tasks:profile",
+        "reading.task:read",
+        "reading.task:read_rows",
+        "worker_tasks:select",
+    }
+)
+"""As `module:function`; the module is under `secondlook.tables`."""
+
+
+def find(task: str) -> Callable[..., Any]:
+    if task not in TASKS:
+        raise LookupError(f"{task!r} is no task of the worker for tables")
+    module, function = task.split(":")
+    found: Callable[..., Any] = getattr(import_module(f"secondlook.tables.{module}"), function)
+    return found
+
+
+def select(connection: Any, *, sql: str, parameters: list[Any] | None = None) -> dict[str, Any]:
+    """One statement as it stands, for tests and for looking around: names and rows as text."""
+    result = connection.execute(sql, parameters or [])
+    names = [column[0] for column in result.description or ()]
+    rows = [[None if cell is None else str(cell) for cell in row] for row in result.fetchall()]
+    return {"columns": names, "rows": rows}
+
+
+# How the worker process and its parent talk: JSON with its length in front, nothing to
+# unpickle.
+
+_LENGTH = struct.Struct("<Q")
+_LONGEST = 1 << 30
+
+
+def send(stream: IO[bytes], message: dict[str, Any]) -> None:
+    body = json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode()
+    stream.write(_LENGTH.pack(len(body)))
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> dict[str, Any]:
+    """The next message. Raises EOFError when the other side is gone or speaks something else."""
+    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
+    if length > _LONGEST:
+        raise EOFError(f"a message of {length:,} bytes")
+    try:
+        message = json.loads(_exactly(stream, length))
+    except (ValueError, RecursionError) as error:
+        raise EOFError("a message that is no JSON") from error
+    if not isinstance(message, dict):
+        raise EOFError("a message that is no object")  # noqa: TRY004 - as if it were gone
+    return message
+
+
+def _exactly(stream: IO[bytes], count: int) -> bytes:
+    data = stream.read(count)
+    if len(data) < count:
+        raise EOFError
+    return data
+
 
 _PROGRESS_SECONDS = 0.2
 

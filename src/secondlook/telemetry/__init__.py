@@ -1,7 +1,154 @@
 """What runs take, told to OpenTelemetry and Prometheus. Off unless it is set, and then numbers
 and names alone: no question, passage or answer leaves through here."""
 
-from secondlook.telemetry.opening import observer_for
-from secondlook.telemetry.port import SILENT, Observer
+from __future__ import annotations
 
-__all__ = ["SILENT", "Observer", "observer_for"]
+import functools
+from typing import TYPE_CHECKING, Any, Protocol
+
+from secondlook.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prometheus_client import CollectorRegistry
+
+    from secondlook.answer import CallUsage
+    from secondlook.events import Event
+    from secondlook.settings.sections import Settings, TelemetrySettings
+
+# Who watches runs. An observer never fails and never waits: answering goes on whatever it does.
+
+
+class Observer(Protocol):
+    def see(self, event: Event) -> None:
+        """Every event of every run, `Answered` included."""
+
+    def left(self, run: str) -> None:
+        """The run stopped without an answer."""
+
+    def called(self, run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
+        """A model was asked, just now and for so long; `error` is the class of what went wrong."""
+
+
+class Silent:
+    """Nobody watches."""
+
+    def see(self, event: Event) -> None:
+        pass
+
+    def left(self, run: str) -> None:
+        pass
+
+    def called(self, run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
+        pass
+
+
+SILENT = Silent()
+
+
+# The observer that the settings ask for: one for a process, whoever asks. Its providers write
+# what waits when the process ends.
+
+INSTALL = 'pip install "secondlook[telemetry]"'
+_SCOPE = "secondlook"
+_PATIENCE = 5.0
+"""Seconds that a collector may take for one report: a program must be able to end."""
+
+
+def observer_for(settings: Settings) -> Observer:
+    """Silent unless telemetry is switched on, or metrics are served."""
+    telemetry = settings.telemetry
+    if not telemetry.enable and not settings.serve.metrics:
+        return SILENT
+    return _observer(telemetry, settings.serve.metrics)
+
+
+def scraped(settings: Settings) -> bytes:
+    """The metrics of this process in Prometheus's text form."""
+    from prometheus_client import generate_latest
+
+    _observer(settings.telemetry, True)  # noqa: FBT003  # counted from the first look on
+    return generate_latest(_registry(settings.telemetry))
+
+
+def watch_queue(settings: Settings, counts: Callable[[], tuple[int, int]]) -> None:
+    """Tell how many questions are worked on, and how many wait."""
+    if observer_for(settings) is SILENT:
+        return
+    from opentelemetry.metrics import Observation
+
+    meter = _providers(settings.telemetry, settings.serve.metrics)[1].get_meter(_SCOPE)
+    for place, name in enumerate(("secondlook.runs.running", "secondlook.runs.waiting")):
+        meter.create_observable_gauge(
+            name,
+            callbacks=[lambda _, place=place: [Observation(counts()[place])]],
+            unit="{run}",
+            description="Of the server, now.",
+        )
+
+
+@functools.cache
+def _observer(telemetry: TelemetrySettings, served: bool) -> Observer:  # noqa: FBT001  # a key
+    traces, metrics = _providers(telemetry, served)
+    from secondlook.telemetry.opentelemetry import Meters, Spans, Telemetry
+
+    spans = Spans(traces.get_tracer(_SCOPE)) if telemetry.enable else None
+    return Telemetry(spans, Meters(metrics.get_meter(_SCOPE)))
+
+
+@functools.cache
+def _providers(telemetry: TelemetrySettings, served: bool) -> tuple[Any, Any]:  # noqa: FBT001
+    """Tracer and meter provider. Without a collector they are the program's own, which Secondlook
+    never sets; metrics to be fetched need one of ours."""
+    try:
+        from opentelemetry import metrics, trace
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+    except ImportError as error:
+        key = "telemetry.enable" if telemetry.enable else "serve.metrics"
+        raise SettingsError(
+            f"{key} is set, and OpenTelemetry is not installed", hint=INSTALL
+        ) from error
+    resource = Resource.create({"service.name": telemetry.service_name})
+    readers: list[Any] = [_prometheus(telemetry)] if served else []
+    traces: Any = trace.get_tracer_provider()
+    if telemetry.enable and telemetry.endpoint:
+        traces = TracerProvider(resource=resource)
+        traces.add_span_processor(_span_processor(telemetry.endpoint))
+        readers.append(_metric_reader(telemetry.endpoint))
+    own = MeterProvider(readers, resource=resource) if readers else metrics.get_meter_provider()
+    return traces, own
+
+
+def _span_processor(endpoint: str) -> Any:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    return BatchSpanProcessor(
+        OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=_PATIENCE)
+    )
+
+
+def _metric_reader(endpoint: str) -> Any:
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+
+    return PeriodicExportingMetricReader(
+        OTLPMetricExporter(endpoint=f"{endpoint.rstrip('/')}/v1/metrics", timeout=_PATIENCE)
+    )
+
+
+def _prometheus(telemetry: TelemetrySettings) -> Any:
+    from opentelemetry.exporter.prometheus import PrometheusMetricReader
+
+    return PrometheusMetricReader(registry=_registry(telemetry))
+
+
+@functools.cache
+def _registry(_: TelemetrySettings) -> CollectorRegistry:
+    """Of our own: a program that embeds us has its own metrics."""
+    from prometheus_client import CollectorRegistry
+
+    return CollectorRegistry()

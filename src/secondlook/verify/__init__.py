@@ -7,37 +7,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from secondlook.reading.support import DEFAULT_MIN_SUPPORT, load_support, stands_in
-from secondlook.verify.analysis import check_analysis, needs_tables
-from secondlook.verify.choice import check_choice
-from secondlook.verify.computed import check_computed
-from secondlook.verify.evidence import check_evidence, evidence_of
-from secondlook.verify.kinds import apart
-from secondlook.verify.loading import load_answer, parse_answer, read_answer
-from secondlook.verify.places import check_places, needs_library
-from secondlook.verify.report import Kind, Problem, Report
-from secondlook.verify.research import check_research
-from secondlook.verify.standing import rests_on
-from secondlook.verify.wording import check_wording
+from secondlook.verify.analysis import check_analysis
+from secondlook.verify.citations import check_evidence, check_places
+from secondlook.verify.report import Problem, Report, rests_on
+from secondlook.verify.wording import (
+    apart,
+    check_choice,
+    check_computed,
+    check_research,
+    check_wording,
+)
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.library import Library
+    from secondlook.library.library import Library
     from secondlook.reading.support import Support
-    from secondlook.settings import Settings
-
-__all__ = [
-    "Kind",
-    "Problem",
-    "Report",
-    "evidence_of",
-    "examine",
-    "load_answer",
-    "needs_library",
-    "needs_tables",
-    "parse_answer",
-    "read_answer",
-    "verify",
-]
+    from secondlook.settings.sections import Settings
 
 
 def verify(

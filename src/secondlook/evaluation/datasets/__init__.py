@@ -3,8 +3,173 @@
 Each form has a file of its own; docs/data.md describes them all.
 """
 
-from secondlook.evaluation.datasets.evalset import EvalSet, Form, describe
-from secondlook.evaluation.datasets.recognise import has_tables, load
-from secondlook.evaluation.datasets.sampling import sample
+from __future__ import annotations
 
-__all__ = ["EvalSet", "Form", "describe", "has_tables", "load", "sample"]
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secondlook.errors import UsageError
+from secondlook.evaluation.datasets.evalset import EvalSet, first_object, unreadable
+from secondlook.evaluation.datasets.own import QUESTIONS, read_own
+from secondlook.evaluation.datasets.public import BEIR_ID_FIELD as BEIR_ID
+from secondlook.evaluation.datasets.public import (
+    JUDGEMENTS,
+    has_choices,
+    looks_like_squad,
+    read_beir,
+    read_choices,
+    read_dabench,
+    read_lines,
+    read_squad,
+    read_wikitables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Which form a path holds, told by the names of its files and, where these agree, by a row.
+
+FORMS = """an evaluation set is one of these (docs/data.md says more):
+- your own documents in a folder, and in it questions.csv with the columns question and answer
+- a SQuAD file (.json), or a folder that holds one
+- a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
+- the same without corpus.jsonl, where every question has choices
+- a folder of the BEIR collection: corpus.jsonl, queries.jsonl (with _id) and qrels/test.tsv
+- questions over tables: questions.jsonl, and beside it a folder `tables` or tables.jsonl"""
+_FIRST_PROBLEMS = 3
+
+
+def load(path: Path, *, split: str | None = None, leave_out: Sequence[Path] = ()) -> EvalSet:
+    """Read a set in any of the forms.
+
+    `split` chooses the judgements of a BEIR set. `leave_out` names files and folders that are no
+    documents although they lie among a person's own, such as the results of an earlier run.
+    """
+    # As `discover` makes paths absolute: documents must be found below the set's path.
+    place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - resolve() would follow links
+    if not place.exists():
+        raise UsageError(f"there is nothing at {str(place)!r}", hint=FORMS)
+    try:
+        data = _read(place, split, leave_out)
+    except OSError as error:
+        raise unreadable(place, error) from error
+    if split is not None and data.form != "beir":
+        raise UsageError(
+            f"{str(place)!r} has no split {split!r}: only sets of the BEIR form have splits"
+        )
+    _check_usable(data)
+    return data
+
+
+def _read(place: Path, split: str | None, leave_out: Sequence[Path]) -> EvalSet:
+    if place.is_file():
+        return _read_file(place, leave_out)
+    files = {entry.name.casefold(): entry for entry in place.iterdir()}
+    corpus, queries = _one(files, "corpus.jsonl"), _one(files, "queries.jsonl")
+    if corpus and queries:
+        if _is_beir(place, queries):
+            return read_beir(place, corpus=corpus, queries=queries, split=split)
+        return read_lines(place, corpus=corpus, queries=queries)
+    if questions := files.get(QUESTIONS):
+        return read_own(place, questions=questions, leave_out=leave_out)
+    if queries and has_choices(queries):
+        return read_choices(place, queries=queries)
+    _refuse_half(place, corpus, queries)
+    return _read_tables(place, files) or _read_only_json(place, files)
+
+
+def _read_file(file: Path, leave_out: Sequence[Path]) -> EvalSet:
+    if file.name.casefold() == QUESTIONS:
+        return read_own(file.parent, questions=file, leave_out=leave_out)
+    if file.name.casefold().endswith((".json", ".json.gz")):
+        return read_squad(file, path=file)
+    raise UsageError(f"{str(file)!r} is a file of no form that is known here", hint=FORMS)
+
+
+def _one(files: dict[str, Path], name: str) -> Path | None:
+    plain, packed = files.get(name), files.get(f"{name}.gz")
+    if plain and packed:
+        raise UsageError(
+            f"there are both {str(plain)!r} and {packed.name!r}: which one counts is not clear",
+            hint="keep one of them",
+        )
+    return plain or packed
+
+
+def _is_beir(folder: Path, queries: Path) -> bool:
+    row = first_object(queries)
+    if "question" in row:
+        return False
+    return BEIR_ID in row or (folder / JUDGEMENTS).is_dir()
+
+
+def _refuse_half(folder: Path, corpus: Path | None, queries: Path | None) -> None:
+    if queries:
+        raise UsageError(
+            f"{str(folder)!r} holds questions ({queries.name}) but no corpus to search",
+            hint="a corpus.jsonl with id, title and text belongs beside it; only questions of "
+            "multiple choice can do without",
+        )
+    if corpus:
+        raise UsageError(
+            f"{str(folder)!r} holds a corpus ({corpus.name}) but no questions",
+            hint="a queries.jsonl with id, question, answers and gold belongs beside it",
+        )
+
+
+def _read_tables(folder: Path, files: dict[str, Path]) -> EvalSet | None:
+    """Questions over tables; None where there are none."""
+    questions = _one(files, "questions.jsonl")
+    if questions is None:
+        return None
+    tables = files.get("tables")
+    if tables is not None and tables.is_dir():
+        return read_dabench(folder, questions=questions, tables=tables)
+    lines = _one(files, "tables.jsonl")
+    return read_wikitables(folder, questions=questions, tables=lines) if lines else None
+
+
+def has_tables(path: Path) -> bool:
+    """Whether the questions there are over tables, told by the names of files alone."""
+    if not path.is_dir():
+        return False
+    names = {entry.name.casefold().removesuffix(".gz") for entry in path.iterdir()}
+    return "questions.jsonl" in names and bool(names & {"tables", "tables.jsonl"})
+
+
+def _read_only_json(folder: Path, files: dict[str, Path]) -> EvalSet:
+    found = [
+        file
+        for name, file in sorted(files.items())
+        if name.endswith((".json", ".json.gz")) and file.is_file() and looks_like_squad(file)
+    ]
+    if len(found) == 1:
+        return read_squad(found[0], path=folder)
+    if found:
+        names = ", ".join(file.name for file in found)
+        raise UsageError(f"{str(folder)!r} holds several SQuAD files: {names}", hint="name one")
+    what = "holds none of the forms that are known here" if files else "is empty"
+    raise UsageError(f"{str(folder)!r} {what}", hint=FORMS)
+
+
+def _check_usable(data: EvalSet) -> None:
+    searched = data.document_count or not data.has_corpus
+    lacking = "no question" if not data.cases else None if searched else "no passage"
+    if lacking is None:
+        return
+    told = [
+        f"{problem.file}{f', line {problem.line}' if problem.line else ''}: {problem.reason}"
+        for problem in data.problems[:_FIRST_PROBLEMS]
+    ]
+    more = len(data.problems) - len(told)
+    raise UsageError(
+        "; ".join(
+            [
+                f"{str(data.path)!r} holds {lacking} that can be used",
+                *told,
+                *([f"and {more:,} more problems"] if more else []),
+            ]
+        ),
+        hint=FORMS,
+    )

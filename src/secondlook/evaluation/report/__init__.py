@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.evaluation.records import Results
-    from secondlook.evaluation.report.plots.canvas import Plot
-
-__all__ = ["write"]
+    from secondlook.evaluation.report.canvas import Plot
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -23,20 +21,23 @@ def write(results: Results, folder: Path) -> list[Path]:
 
     Without matplotlib (the extra `eval`) there are no plots, and the page says how to get them.
     """
-    from secondlook.evaluation.report import page, plots, review, sheet
+    from secondlook.evaluation.report import page, plots, sheets
 
     drawn = plots.draw(results) if plots.can_draw() else ()
-    files = {"results.csv": sheet.as_csv(results.rows), "report.html": page.as_html(results, drawn)}
-    needed = review.to_review(results.rows)
+    files = {
+        "results.csv": sheets.results_csv(results.rows),
+        "report.html": page.as_html(results, drawn),
+    }
+    needed = sheets.to_review(results.rows)
     if needed:
-        files[review.FILE] = review.as_csv(needed)
+        files[sheets.FILE] = sheets.review_csv(needed)
     for plot in drawn:
         if plot.svg:
             files |= {f"plots/{plot.name}.svg": plot.svg, f"plots/{plot.name}.png": plot.png}
     try:
         _clear(folder / "plots", drawn)
         if not needed:  # that of an earlier run would tell of other answers
-            (folder / review.FILE).unlink(missing_ok=True)
+            (folder / sheets.FILE).unlink(missing_ok=True)
         return [_written(folder / name, content) for name, content in files.items()]
     except OSError as error:
         raise UsageError(

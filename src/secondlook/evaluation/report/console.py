@@ -5,11 +5,11 @@ from __future__ import annotations
 from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
-from secondlook.evaluation.metrics.catalogue import METRICS
-from secondlook.evaluation.report import numbers, picking
+from secondlook.evaluation.metrics import METRICS
+from secondlook.evaluation.report import numbers
+from secondlook.evaluation.report import tables as figures
 from secondlook.evaluation.report.numbers import DASH
-from secondlook.evaluation.report.tables import figures, run, studies
-from secondlook.evaluation.report.tables.cells import Table, short_difference, value
+from secondlook.evaluation.report.tables import Table, short_difference, value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def tables(results: Results) -> list[RenderableType]:
         sweep(results),
         hypotheses(results),
         criteria(results),
-        studies.caps(results),
+        figures.caps(results),
         failed(results),
         ablation(results),
     ]
@@ -103,7 +103,7 @@ def summary(results: Results) -> list[Table]:
 def _side_by_side(results: Results, names: Sequence[str]) -> Table:
     """One configuration leaves room to say what each metric is."""
     silent = _all_zero(results)
-    metrics = [name for name in picking.metric_names(results) if name not in silent]
+    metrics = [name for name in numbers.metric_names(results) if name not in silent]
     alone = len(names) == 1
     rows = tuple(
         (
@@ -154,7 +154,7 @@ def _all_zero(results: Results) -> list[str]:
     """What never happened in any configuration: one line is enough for all of it."""
     return [
         name
-        for name in picking.metric_names(results)
+        for name in numbers.metric_names(results)
         if name in METRICS
         and METRICS[name].group in _SILENT_AT_ZERO
         and METRICS[name].better != "higher"  # no success at all is worth its line
@@ -181,7 +181,7 @@ def _narrow(item: Estimate | None, metric: str) -> str:
 
 def _overview(results: Results) -> Table:
     silent = _all_zero(results)
-    there = set(picking.metric_names(results)) - set(silent)
+    there = set(numbers.metric_names(results)) - set(silent)
     shown = [name for name in (_deciding(results), *_OVERVIEW) if name in there]
     rows = tuple(
         (name, *(value(item.metrics, metric) for metric in shown))
@@ -226,7 +226,7 @@ def _corrected(item: Difference | None) -> tuple[str, str, str]:
 
 def failed(results: Results) -> Table:
     """The first few, each in a line: the page has all of them, and all of what they say."""
-    found = run.failed(results)
+    found = figures.failed(results)
     more = len(found.rows) - _FAILED
     rows = tuple(
         (name, case, shorten(numbers.one_line(why), _WHY, placeholder=" ..."))
@@ -256,7 +256,7 @@ def ablation(results: Results) -> Table:
         ("configuration", "verdict", "change", "95 % interval", "p (Holm)", "calls", "time"),
         rows,
         texts=2,
-        note="\n".join([*_undecided(results), *_elsewhere(results), studies.cheapest(results)]),
+        note="\n".join([*_undecided(results), *_elsewhere(results), figures.cheapest(results)]),
     )
 
 
@@ -317,6 +317,6 @@ def hypotheses(results: Results) -> Table:
 
 
 def criteria(results: Results) -> Table:
-    found = studies.criteria(results)
+    found = figures.criteria(results)
     rows = tuple((name, bar, met, value) for name, bar, met, value, *_ in found.rows)
     return Table(found.title, ("", "bar", "verdict", "is"), rows, texts=3, note=found.note)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from secondlook.errors import UsageError
 from secondlook.retrieval.index.port import Scored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from secondlook.retrieval.index.port import Filter
+    from secondlook.retrieval.index.port import Entry, Filter, Vectors
 
 _SPARE = 16
 """How many more hits than asked are read, to settle ties at the cut by id."""
@@ -36,3 +39,25 @@ def best(search: Callable[[int], list[Scored]], k: int, where: Filter) -> list[S
         if settled or len(found) < limit or (len(kept) >= k and limit >= _MOST_READ):
             return kept[:k]
         limit *= 4
+
+
+# What every engine refuses before anything changes.
+
+_UNIT_TOLERANCE = 1e-3
+
+
+def checked_vectors(vectors: Vectors, count: int, dimensions: int) -> Vectors:
+    rows = np.ascontiguousarray(vectors, dtype=np.float32)
+    if rows.shape != (count, dimensions):
+        raise UsageError(f"Expected {count} vectors of {dimensions} dimensions, got {rows.shape!r}")
+    lengths = np.linalg.norm(rows, axis=1)
+    if not np.all(np.abs(lengths - 1) <= _UNIT_TOLERANCE):  # also false for NaN
+        raise UsageError("Vectors must have unit length")
+    return rows
+
+
+def distinct_ids(entries: Sequence[Entry]) -> set[str]:
+    ids = {entry.id for entry in entries}
+    if len(ids) != len(entries):
+        raise UsageError("Two entries of one commit have the same id")
+    return ids

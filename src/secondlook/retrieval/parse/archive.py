@@ -12,9 +12,8 @@ import zlib
 from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded
-from secondlook.retrieval.parse.packed import BROKEN_ZIP, check_expansion, read_member
-from secondlook.retrieval.parse.registry import Carried
-from secondlook.retrieval.parse.suffixes import UNSUPPORTED
+from secondlook.retrieval.parse.extract import Carried
+from secondlook.retrieval.parse.source import BROKEN_ZIP, UNSUPPORTED, check_expansion, read_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

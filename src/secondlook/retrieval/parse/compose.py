@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 from secondlook.document import Extracted, Heading, Page
+from secondlook.errors import NoText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -159,3 +163,141 @@ class Composer:
         self._length += len(text)
         self._budget.spend_chars(len(text))
         return start
+
+
+# The last touch on every document: a title worth showing, an ISO date, the language.
+
+LONGEST_TITLE = 300
+LONGEST_AUTHOR = 300
+
+_NO_TITLE = re.compile(
+    r"(untitled|unbenannt|sans titre|no title|title|document|document ?\d*|slide ?\d*|"
+    r"presentation ?\d*|powerpoint[- ]pr\w+|book ?\d+|sheet ?\d+|new document|temp\w*|unknown|"
+    r"\(?anonymous\)?|\(?unspecified\)?|none|null|index|\W*|\d+)",
+    re.IGNORECASE,
+)
+_SECTION = re.compile(
+    r"(\d+|[IVX]+)(\.\d+)*[.)]?\s|(introduction|abstract|contents|table of contents|preface|"
+    r"summary|references|acknowledge?ments)$",
+    re.IGNORECASE,
+)
+"""Headings of a part, which say nothing about the whole."""
+_OFFICE_TITLE = re.compile(r"^microsoft (word|powerpoint|excel) - ", re.IGNORECASE)
+_FILE_NAME = re.compile(
+    r"^.*\.(docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|html?|ps|eps|fm|pmd)$", re.IGNORECASE
+)
+_NO_AUTHOR = re.compile(
+    r"(\(?anonymous\)?|unknown|user|admin\w*|owner|author|python-(docx|pptx)|\W*)", re.IGNORECASE
+)
+_ISO = re.compile(r"^\s*(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?=\D|$)")
+_PDF_DATE = re.compile(r"^\s*(?:D:)?(\d{4})(\d{2})?(\d{2})?")
+_WORDY_DATES = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%d.%m.%Y", "%B %Y", "%Y/%m/%d")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_FEWEST_WORDS = 20
+_SURE = 0.8
+_SAMPLE_CHARS = 600
+EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
+
+
+def finish(extracted: Extracted, name: str) -> Extracted:
+    """Refuses empty texts; fills in what the parser left open."""
+    if not extracted.text.strip():
+        raise NoText("it holds no text")
+    return replace(
+        extracted,
+        title=title_of(extracted, name),
+        author=_author(extracted.author),
+        date=iso_date(extracted.date),
+        language=None if extracted.kind == "code" else language_of(extracted.text),
+    )
+
+
+def title_of(extracted: Extracted, name: str) -> str:
+    return (sane_title(extracted.title) or _first_heading(extracted) or readable_stem(name))[
+        :LONGEST_TITLE
+    ]
+
+
+def sane_title(title: str | None) -> str | None:
+    """The title, unless it is a placeholder or the name of a file."""
+    words = _OFFICE_TITLE.sub("", one_line(title or ""))
+    if not words or _NO_TITLE.fullmatch(words) or _FILE_NAME.match(words):
+        return None
+    return words
+
+
+def _first_heading(extracted: Extracted) -> str | None:
+    outermost = min((heading.level for heading in extracted.headings[:5]), default=0)
+    for heading in extracted.headings[:5]:
+        if heading.level == outermost:
+            words = sane_title(extracted.text[heading.start : heading.end])
+            return None if words is None or _SECTION.match(words) else words
+    return None
+
+
+def readable_stem(name: str) -> str:
+    """`annual_report-2023.pdf` reads "annual report 2023"."""
+    stem = PurePath(name.replace("\\", "/")).name
+    stem = re.sub(r"(\.tar)?\.\w{1,8}$", "", stem) or stem
+    return one_line(re.sub(r"[_\s]+|(?<=\w)-(?=\w)", " ", stem)) or "untitled"
+
+
+def _author(author: str | None) -> str | None:
+    words = one_line(author or "")[:LONGEST_AUTHOR]
+    return None if not words or _NO_AUTHOR.fullmatch(words) else words
+
+
+def iso_date(value: str | None) -> str | None:
+    """As exact as the file says: 2024, 2024-05 or 2024-05-17; None for what is no date."""
+    if not value:
+        return None
+    match = _ISO.match(value) or _PDF_DATE.match(value)
+    if match:
+        return _checked(*(int(part) if part else None for part in match.groups()))
+    for form in _WORDY_DATES:
+        try:
+            day = datetime.strptime(value.strip(), form)  # noqa: DTZ007 - a day, no moment
+        except ValueError:
+            continue
+        return day.strftime("%Y-%m" if form == "%B %Y" else "%Y-%m-%d")
+    return None
+
+
+def _checked(year: int | None, month: int | None, day: int | None) -> str | None:
+    if year is None or not EARLIEST_YEAR <= year <= LATEST_YEAR:
+        return None
+    if month is None or not 1 <= month <= 12:  # noqa: PLR2004 - months
+        return f"{year:04}"
+    if day is None:
+        return f"{year:04}-{month:02}"
+    try:
+        return datetime(year, month, day).strftime("%Y-%m-%d")  # noqa: DTZ001 - a day, no moment
+    except ValueError:
+        return f"{year:04}-{month:02}"
+
+
+def language_of(text: str) -> str | None:
+    """ISO 639-1 code; None when there is too little text, or several languages compete."""
+    sample = _sample(text)
+    words = len(_WORD.findall(sample)) + len(_CJK.findall(sample)) // 2
+    if words < _FEWEST_WORDS:
+        return None
+    code, probability = _identifier().classify(sample)
+    return str(code) if probability >= _SURE else None
+
+
+def _sample(text: str) -> str:
+    """Beginning, middle and end: a front page is often in another language than the rest."""
+    if len(text) <= 3 * _SAMPLE_CHARS:
+        return text
+    middle = len(text) // 2
+    parts = (text[:_SAMPLE_CHARS], text[middle : middle + _SAMPLE_CHARS], text[-_SAMPLE_CHARS:])
+    return "\n".join(parts)
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

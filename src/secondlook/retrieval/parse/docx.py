@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged
 from secondlook.retrieval.parse.compose import Composer
-from secondlook.retrieval.parse.packed import Package, attribute, child_text, local, package
+from secondlook.retrieval.parse.source import Package, attribute, child_text, local, package
 
 if TYPE_CHECKING:
     from secondlook.document import Extracted

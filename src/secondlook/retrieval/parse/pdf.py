@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import ctypes
+import io
+import os
 import re
+import shutil
+import subprocess
 from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from secondlook.errors import Damaged, Encrypted, NoText
-from secondlook.retrieval.parse import ocr
-from secondlook.retrieval.parse.compose import Composer
-from secondlook.retrieval.parse.flow import Line, flow
-from secondlook.retrieval.parse.outline import outline_headings
+from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText, Unsupported
+from secondlook.retrieval.parse.compose import Composer, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from secondlook.document import Extracted
-    from secondlook.retrieval.parse.source import Source
+    from secondlook.retrieval.parse.source import Budget, ParseLimits, Source
 
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-"}
@@ -155,7 +162,7 @@ def _read_scans(document: Any, pages: list[list[Line]], source: Source, composer
     if not empty:
         return
     scans = [index for index in empty if _has_picture(document, index)]
-    reader = ocr.reader(source.budget.limits) if scans else None
+    reader = ocr_reader(source.budget.limits) if scans else None
     if reader is not None:
         for index in scans:
             pages[index] = reader.read_page(document, index, source.budget)
@@ -194,7 +201,7 @@ def _no_text(*, scanned: bool, tried: bool) -> NoText:
         return NoText("no page holds any text")
     if tried:
         return NoText("its pages are pictures in which OCR found no text")
-    return NoText("its pages are pictures without text (a scan)", hint=ocr.HINT)
+    return NoText("its pages are pictures without text (a scan)", hint=HINT)
 
 
 def _name_pages(indexes: list[int]) -> str:
@@ -212,3 +219,412 @@ def _describe(document: Any, composer: Composer) -> None:
     composer.about.title = found.get("Title")
     composer.about.author = found.get("Author")
     composer.about.date = found.get("CreationDate") or found.get("ModDate")
+
+
+# Lines on pages flowed into paragraphs: sentences read whole, headings stand alone.
+
+_ENDS_SENTENCE = re.compile(r"[.!?:;。!?][\"'”’)\]]*$")  # noqa: RUF001 - full width is meant
+_STARTS_ITEM = re.compile(r"^([•◦▪‣●○■□·*\u2013\u2014-]\s|\(?[0-9]{1,3}[.)]\s|\(?[a-zA-Z][.)]\s)")
+_BROKEN_WORD = re.compile(r"[^\W\d_][-\u2010]$")
+_LOWER_START = re.compile(r"^[^\W\d_A-Z]")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_DOT_LEADERS = re.compile(r"(?:\.\s?){4}")
+_DIGITS = re.compile(r"\d+")
+_ONLY_NUMBER = re.compile(r"\W*(page|seite|p\.)?\W*#(\W*(/|of|von)\W*#)?\W*", re.IGNORECASE)
+_WIDE_GAP = 1.45
+"""Times the usual distance of lines: beyond it a new paragraph begins."""
+_OTHER_SIZE = 0.13
+_HEADING_SIZE = 1.15
+_LONGEST_HEADING = 160
+_MOST_HEADING_LINES = 3
+_RUNNING_PAGES = 3
+_RUNNING_SHARE = 0.3
+_SHORT_LINE = 0.85
+_INDENT = 0.7
+
+
+@dataclass(slots=True)
+class Line:
+    text: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+    soft_break: bool = False
+    """It ends in a hyphen that only the line's end made necessary."""
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+
+@dataclass(slots=True)
+class _Style:
+    """What is usual in this document."""
+
+    height: float
+    pitches: dict[float, float]
+    """Height of a line -> usual distance between two lines of that height."""
+    sizes: list[float]
+    """Heights of headings, largest first."""
+    words: frozenset[str]
+
+
+def flow(
+    pages: Sequence[list[Line]],
+    composer: Composer,
+    *,
+    outline: dict[int, dict[str, int]],
+    beat: Callable[[], None],
+) -> None:
+    kept = drop_running_lines(pages)
+    style = _style(kept)
+    writer = _Writer(composer, style)
+    for index, lines in enumerate(kept):
+        beat()
+        composer.start_page(index + 1)
+        bookmarks = outline.get(index, {})
+        for block in _blocks(lines, style, bookmarks):
+            level = _heading_level(block, style, bookmarks)
+            writer.write(block, level)
+        composer.end_page()
+
+
+def drop_running_lines(pages: Sequence[list[Line]]) -> list[list[Line]]:
+    """Without page numbers, and without headers and footers after their first appearance."""
+    seen = Counter(mask for lines in pages for mask in _edges(lines))
+    enough = max(_RUNNING_PAGES, _RUNNING_SHARE * len(pages))
+    running = {mask for mask, count in seen.items() if count >= enough}
+    shown: set[str] = set()
+    return [_without(lines, running, shown) for lines in pages] if running else list(pages)
+
+
+def _edges(lines: list[Line]) -> set[str]:
+    return {_mask(line) for line in (*lines[:2], *lines[-2:])} if len(lines) > 2 else set()  # noqa: PLR2004
+
+
+def _mask(line: Line) -> str:
+    return _DIGITS.sub("#", line.text)
+
+
+def _without(lines: list[Line], running: set[str], shown: set[str]) -> list[Line]:
+    kept: list[Line] = []
+    for position, line in enumerate(lines):
+        is_edge = position < 2 or position >= len(lines) - 2  # noqa: PLR2004 - as in `_edges`
+        mask = _mask(line) if is_edge else ""
+        if mask in running and (mask in shown or _ONLY_NUMBER.fullmatch(mask)):
+            continue
+        shown.add(mask)
+        kept.append(line)
+    return kept
+
+
+def _style(pages: Sequence[list[Line]]) -> _Style:
+    weights: Counter[float] = Counter()
+    gaps: dict[float, list[float]] = {}
+    words: set[str] = set()
+    for lines in pages:
+        for line in lines:
+            weights[round(line.height, 1)] += len(line.text)
+            words.update(word.lower() for word in _WORD.findall(line.text.rstrip("-")))
+        for first, second in pairwise(lines):
+            gap = first.bottom - second.bottom
+            if 0 < gap < 3 * second.height and not _differ(first.height, second.height):
+                gaps.setdefault(round(second.height), []).append(gap)
+    height = weights.most_common(1)[0][0] if weights else 0.0
+    larger = sorted((size for size in weights if size >= height * _HEADING_SIZE), reverse=True)
+    pitches = {size: median(found) for size, found in gaps.items()}
+    return _Style(height, pitches, larger, frozenset(words))
+
+
+def _blocks(lines: list[Line], style: _Style, outline: dict[str, int]) -> list[list[Line]]:
+    """Runs of lines that belong to one paragraph. A line that is a bookmark stands alone."""
+    blocks: list[list[Line]] = []
+    is_after_heading = False
+    for line in lines:
+        is_heading = bool(outline) and _bookmark_level(line.text, outline) is not None
+        is_apart = is_heading or is_after_heading
+        if blocks and not is_apart and _continues(blocks[-1], line, style):
+            blocks[-1].append(line)
+        else:
+            blocks.append([line])
+        is_after_heading = is_heading
+    return blocks
+
+
+def _bookmark_level(text: str, outline: dict[str, int]) -> int | None:
+    return outline.get(heading_key(text)) or outline.get(heading_key(_unnumbered(text)))
+
+
+def _continues(block: list[Line], line: Line, style: _Style) -> bool:
+    before = block[-1]
+    if before.soft_break:
+        return True
+    if _STARTS_ITEM.match(line.text) or _differ(before.height, line.height):
+        return False
+    drop = before.bottom - line.bottom
+    if drop < -before.height:  # the next column, or a jump back up
+        return not _ENDS_SENTENCE.search(before.text)
+    pitch = style.pitches.get(round(line.height), line.height)
+    if drop > _WIDE_GAP * max(pitch, line.height):
+        return False
+    return not _closes(block, before, line)
+
+
+def _closes(block: list[Line], before: Line, line: Line) -> bool:
+    """A full stop on a short line, or a first line indented more than the one above."""
+    if not _ENDS_SENTENCE.search(before.text):
+        return False
+    widest = max(item.right for item in block) - min(item.left for item in block)
+    is_short = len(block) > 1 and before.right - block[0].left < _SHORT_LINE * widest
+    is_indented = line.left - before.left > _INDENT * line.height
+    reaches_less = before.right + line.height < line.right
+    return is_indented or is_short or (len(block) == 1 and reaches_less)
+
+
+def _differ(first: float, second: float) -> bool:
+    return abs(first - second) > _OTHER_SIZE * max(first, second)
+
+
+def _heading_level(block: list[Line], style: _Style, outline: dict[str, int]) -> int | None:
+    text = " ".join(line.text for line in block)
+    if len(text) > _LONGEST_HEADING or len(block) > _MOST_HEADING_LINES:
+        return None
+    level = _bookmark_level(text, outline)
+    if level is not None:
+        return level
+    if outline or not any(char.isalpha() for char in text) or text.endswith((".", ",", ";")):
+        return None
+    if _DOT_LEADERS.search(text):  # a table of contents
+        return None
+    size = round(block[0].height, 1)
+    return _rank(size, style) if size in style.sizes else None
+
+
+def _rank(size: float, style: _Style) -> int:
+    """1 for the largest; sizes that differ by less than a twentieth count as one."""
+    level, last = 0, 0.0
+    for other in style.sizes:
+        if not last or last - other > last * 0.05:
+            level, last = level + 1, other
+        if other <= size:
+            break
+    return level
+
+
+def _unnumbered(text: str) -> str:
+    return re.sub(r"^[\dIVXA-Z]+(\.\d+)*\.?\s+", "", text)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Puts paragraphs down, and goes on with the last one where it was left unfinished."""
+
+    composer: Composer
+    style: _Style
+    open_end: str = ""
+    """Last line of the paragraph so far, if that may go on."""
+
+    def write(self, block: list[Line], level: int | None) -> None:
+        if level is not None:
+            self.composer.heading(level, " ".join(line.text for line in block))
+            self.open_end = ""
+            return
+        text = self._joined(block)
+        if self.open_end and _LOWER_START.match(text) and not _STARTS_ITEM.match(text):
+            self.composer.join(text, " ")
+        else:
+            self.composer.paragraph(text)
+        is_open = len(block) > 1 and not _ENDS_SENTENCE.search(text)
+        self.open_end = block[-1].text if is_open else ""
+
+    def _joined(self, block: list[Line]) -> str:
+        text = block[0].text
+        for before, line in pairwise(block):
+            text = self._glued(text, before, line.text)
+        return text
+
+    def _glued(self, text: str, before: Line, following: str) -> str:
+        if not _BROKEN_WORD.search(text):
+            return f"{text} {following}"
+        head = _WORD.findall(text)[-1]
+        is_shouted = head.isupper() and len(head) > 1 and following[:2].isupper()
+        if not is_shouted and not _LOWER_START.match(following):
+            return f"{text} {following}"
+        tail = _WORD.match(following)
+        rest = tail.group() if tail else ""
+        keeps_hyphen = (
+            f"{head}-{rest}".lower() in self.style.words
+            and f"{head}{rest}".lower() not in self.style.words
+        )
+        is_compound = "-" in head and not before.soft_break
+        return text + following if keeps_hyphen or is_compound else text[:-1] + following
+
+
+# The bookmarks of a PDF, as headings to look for on its pages.
+
+_MOST_BOOKMARKS = 20_000
+_DEEPEST = 8
+
+
+def outline_headings(document: Any) -> dict[int, dict[str, int]]:
+    """Page index -> words of the heading in lower case without blanks -> its level."""
+    found: dict[int, dict[str, int]] = {}
+    try:
+        for number, bookmark in enumerate(document.get_toc(max_depth=_DEEPEST)):
+            if number >= _MOST_BOOKMARKS:
+                break
+            _note(bookmark, found)
+    except (RuntimeError, ValueError):  # a broken outline costs the headings, not the text
+        return found
+    return found
+
+
+def _note(bookmark: Any, found: dict[int, dict[str, int]]) -> None:
+    destination = bookmark.get_dest()
+    index = destination.get_index() if destination is not None else None
+    key = heading_key(bookmark.get_title())
+    if index is not None and index >= 0 and key:
+        found.setdefault(index, {}).setdefault(key, bookmark.level + 1)
+
+
+def heading_key(words: str) -> str:
+    return one_line(words).lower().replace(" ", "")
+
+
+# Scanned pages and pictures through the `tesseract` program, where it is installed.
+
+HINT = (
+    "install the extra (pip install 'secondlook[ocr]') and tesseract "
+    "(Debian: apt-get install tesseract-ocr) to have scans read"
+)
+_DPI = 300
+_MOST_PIXELS = 40_000_000
+_PAGE_SECONDS = 50.0
+_COLUMNS = 12
+_WORD_LEVEL = "5"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    program: str
+    language: str
+    page_seconds: float = _PAGE_SECONDS
+
+    def read_page(self, document: Any, index: int, budget: Budget) -> list[Line]:
+        """The lines of one PDF page, rendered and read."""
+        budget.beat()
+        page = document[index]
+        try:
+            width, height = page.get_size()
+            scale = min(_DPI / 72, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
+            picture = page.render(scale=scale, grayscale=True).to_pil()
+        finally:
+            page.close()
+        return self.read_picture(picture)
+
+    def read_picture(self, picture: Any) -> list[Line]:
+        stored = io.BytesIO()
+        picture.convert("L").save(stored, "PNG", dpi=(_DPI, _DPI))
+        return _ocr_lines(self._run(stored.getvalue()))
+
+    def _run(self, png: bytes) -> str:
+        command = [self.program, "-", "-", "-l", self.language, "--dpi", str(_DPI), "tsv"]
+        # One thread each: the pool already keeps every core busy.
+        environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
+        try:
+            done = subprocess.run(  # noqa: S603 - a fixed program, no shell, data on stdin
+                command, input=png, capture_output=True, check=False,
+                timeout=self.page_seconds, env=environment,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise LimitExceeded(f"OCR of a page took over {self.page_seconds:.0f} s") from error
+        if done.returncode != 0:
+            reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise Damaged(
+                f"OCR failed: {reason[-1] if reason else done.returncode}",
+                hint=f"is the language {self.language!r} installed? see: tesseract --list-langs",
+            )
+        return done.stdout.decode("utf-8", "replace")
+
+
+def usable() -> bool:
+    """Whether scans can be read here: the program and the picture library are both there."""
+    return _program() is not None
+
+
+@cache
+def _program() -> str | None:
+    try:
+        import PIL.Image  # noqa: F401 - only asked whether it is there
+    except ImportError:
+        return None
+    return shutil.which("tesseract")
+
+
+def ocr_reader(limits: ParseLimits) -> Reader | None:
+    program = _program()
+    if limits.ocr == "off" or program is None:
+        return None
+    return Reader(program, limits.ocr_language, min(_PAGE_SECONDS, limits.idle_seconds * 0.9))
+
+
+def parse_image(source: Source) -> Extracted:
+    """A picture, or every frame of a TIFF."""
+    tool = ocr_reader(source.budget.limits)
+    if tool is None:
+        raise Unsupported("it is an image, which only OCR can read", hint=HINT)
+    composer = Composer(source.budget)
+    flow(_frames(source, tool), composer, outline={}, beat=source.budget.beat)
+    if not composer.length:
+        raise NoText("OCR found no text in the image")
+    composer.about.notes.append("read by OCR")
+    return composer.finish("image")
+
+
+def _frames(source: Source, tool: Reader) -> list[list[Line]]:
+    import PIL.Image
+    import PIL.ImageSequence
+
+    pages: list[list[Line]] = []
+    try:
+        with source.open() as stream, PIL.Image.open(stream) as picture:
+            if picture.width * picture.height > _MOST_PIXELS * 4:
+                raise LimitExceeded(f"the image has {picture.width} x {picture.height} pixels")
+            for frame in PIL.ImageSequence.Iterator(picture):
+                source.budget.spend_pages(len(pages) + 1)
+                pages.append(tool.read_picture(frame))
+    except PIL.Image.DecompressionBombError as error:
+        raise LimitExceeded("the image has far more pixels than a scan has") from error
+    except (OSError, ValueError, SyntaxError, EOFError) as error:
+        raise Damaged(f"the image cannot be opened: {_said(error)}") from error
+    return pages
+
+
+def _said(error: Exception) -> str:
+    """PIL names the stream that it read from, by its place in memory, which tells nobody anything
+    and is another one each time."""
+    import PIL
+
+    unknown = isinstance(error, PIL.UnidentifiedImageError)
+    return "it is damaged, or of a kind that is not known" if unknown else str(error)
+
+
+def _ocr_lines(tsv: str) -> list[Line]:
+    """Words of tesseract's table, put back into lines with their boxes."""
+    grouped: dict[tuple[str, ...], list[tuple[str, float, float, float, float]]] = {}
+    for row in tsv.splitlines()[1:]:
+        cells = row.split("\t")
+        if len(cells) == _COLUMNS and cells[0] == _WORD_LEVEL and cells[11].strip():
+            left, top, width, height = (float(cell) for cell in cells[6:10])
+            word = (cells[11].strip(), left, left + width, top, top + height)
+            grouped.setdefault(tuple(cells[1:5]), []).append(word)
+    return [_ocr_line(words) for words in grouped.values()]
+
+
+def _ocr_line(words: list[tuple[str, float, float, float, float]]) -> Line:
+    text = " ".join(word for word, *_ in words)
+    left, right = min(word[1] for word in words), max(word[2] for word in words)
+    top, bottom = min(word[3] for word in words), max(word[4] for word in words)
+    # Pictures count downward, pages upward.
+    return Line(text, left, right, -bottom, -top)

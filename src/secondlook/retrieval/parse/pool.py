@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded
 from secondlook.processes import APART
-from secondlook.retrieval.parse.limits import DEFAULT_LIMITS, Parsed, ParseLimits
+from secondlook.retrieval.parse.source import DEFAULT_LIMITS, Parsed, ParseLimits
 from secondlook.retrieval.parse.worker import receive, send
 
 if TYPE_CHECKING:

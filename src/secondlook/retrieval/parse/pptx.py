@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from secondlook.errors import Damaged
 from secondlook.retrieval.parse.compose import Composer
 from secondlook.retrieval.parse.docx import describe_office
-from secondlook.retrieval.parse.packed import Package, attribute, local, package
+from secondlook.retrieval.parse.source import Package, attribute, local, package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,19 +2,161 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io
 import os
+import re
 import stat
+import zipfile
+import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from secondlook.errors import Damaged, ExtractionError, LimitExceeded, NoText, Unsupported
-from secondlook.retrieval.parse.limits import DEFAULT_LIMITS, ParseLimits
+from secondlook.errors import (
+    Damaged,
+    Encrypted,
+    ExtractionError,
+    LimitExceeded,
+    NoText,
+    Unsupported,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from secondlook.document import Extracted
+
+# What a parser may cost, and what it gives back. Both travel between processes.
+
+PARSER_VERSION = "1"
+"""Goes up whenever the same bytes would give another text, so that stored texts are renewed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseLimits:
+    """Bounds on one file. What breaks one is reported as `LimitExceeded`."""
+
+    idle_seconds: float = 60
+    """A worker that shows no sign of life (a page, a member) for this long is killed."""
+    total_seconds: float = 900
+    file_bytes: int = 1 << 30
+    """Larger files are refused before they are read."""
+    table_bytes: int = 64 << 30
+    """The same for tables, of which only the beginning is read here."""
+    text_chars: int = 50_000_000
+    """Of one file, the members of an archive together."""
+    members: int = 10_000
+    """Of one archive, the archives inside it included."""
+    expanded_bytes: int = 2 << 30
+    """Of everything that is decompressed out of one file."""
+    pages: int = 50_000
+    memory_bytes: int = 3 << 30
+    """Address space of one worker, where the system can bound it."""
+    ocr: Literal["auto", "off"] = "auto"
+    """auto: pages without text go through tesseract where it is installed."""
+    ocr_language: str = "eng"
+
+    def most_bytes(self, suffix: str) -> int:
+        """How large a file with such a name may be."""
+        return self.table_bytes if suffix in TABLES else self.file_bytes
+
+
+DEFAULT_LIMITS = ParseLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One document that came out of a file, or the reason why none did."""
+
+    member: str
+    """"" for the file itself, "inner/path.txt" for what an archive or a mail carries."""
+    sha256: str
+    """Of the file's or member's bytes; "" when they were never read to the end."""
+    bytes: int
+    extracted: Extracted | None = None
+    error: ExtractionError | None = None
+    """Exactly one of both is set."""
+
+
+# File name extensions: how text is read by name, and what is not worth opening.
+
+
+def as_set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+def _each(names: str, what: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), what)
+
+
+_CODE = (
+    "py pyi pyx c h cc cpp cxx hpp hxx cs java kt kts scala groovy go rs swift m mm js mjs cjs jsx "
+    "ts tsx vue svelte rb php pl pm lua r jl hs lhs ml mli fs fsx clj cljs ex exs erl hrl dart sh "
+    "bash zsh fish ps1 psm1 bat cmd sql graphql proto thrift css scss sass less asm s v sv vhd "
+    "vhdl f f90 f95 for pas d nim zig cu cl glsl hlsl tf hcl nix cmake mk gradle bzl el lisp "
+    "scm rkt tcl vb vbs coffee elm sol vim awk sed"
+)
+_TEXT = (
+    "txt text log cfg conf ini toml env properties yaml yml nfo me rest asc adoc asciidoc org "
+    "wiki textile po bib ris diff patch"
+)
+TEXT_KINDS: dict[str, str] = {
+    **{f".{name}": "code" for name in _CODE.split()},
+    **{f".{name}": "text" for name in _TEXT.split()},
+    ".md": "markdown", ".markdown": "markdown", ".mdown": "markdown", ".mkd": "markdown",
+    ".mdx": "markdown", ".qmd": "markdown", ".rmd": "markdown",
+    ".rst": "rst", ".tex": "latex", ".latex": "latex", ".ltx": "latex", ".sty": "code",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".mhtml": "mail",
+    ".mht": "mail", ".eml": "mail", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".geojson": "json", ".ipynb": "notebook", ".xml": "xml", ".rss": "xml", ".atom": "xml",
+    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".srt": "subtitles", ".vtt": "subtitles",
+}  # fmt: skip
+NAMES: dict[str, str] = {
+    "makefile": "code", "dockerfile": "code", "rakefile": "code", "gemfile": "code",
+    "jenkinsfile": "code", "readme": "text", "license": "text", "copying": "text",
+    "changelog": "text", "authors": "text", "notice": "text",
+}  # fmt: skip
+
+BINARY_DOCUMENTS = as_set(
+    ".pdf .docx .docm .dotx .pptx .pptm .potx .ppsx .xlsx .xlsm .xlsb .xls .ods .odt .odp .ott "
+    ".otp .epub .msg .rtf .doc .ppt .zip .tar .gz .tgz .bz2 .xz .png "
+    ".jpg .jpeg .tif .tiff .gif .bmp .parquet .pq .sqlite .sqlite3"
+)
+TABLES = as_set(".csv .tsv .tab .jsonl .ndjson .parquet .pq .sqlite .sqlite3 .db")
+"""Read row by row: however large, they need little memory."""
+IMAGES = as_set(".png .jpg .jpeg .tif .tiff .bmp .gif .webp")
+DOCUMENTS = BINARY_DOCUMENTS | frozenset(TEXT_KINDS)
+
+UNSUPPORTED: dict[str, str] = {
+    **_each(".webp .heic .heif .avif .ico .svg .psd .raw .cr2 .nef .xcf .ai .eps", "an image"),
+    **_each(".mp4 .mkv .avi .mov .webm .wmv .flv .mpg .mpeg .m4v .3gp", "video"),
+    **_each(".mp3 .wav .flac .ogg .oga .opus .m4a .aac .wma .aiff .mid .midi", "audio"),
+    **_each(
+        ".exe .dll .so .dylib .a .o .obj .lib .bin .class .jar .war .pyc .pyo .pyd .wasm .whl .egg "
+        ".deb .rpm .apk .dmg .iso .img .msi .com",
+        "a program or a package",
+    ),
+    **_each(".ttf .otf .woff .woff2 .eot", "a font"),
+    **_each(".7z .rar .zst .lz4 .lzma .cab .arj .z", "an archive of a kind that is not read"),
+    **_each(".mdb .accdb .dbf", "a database"),
+    **_each(
+        ".feather .arrow .h5 .hdf5 .npy .npz .pkl .pickle .mat .rds .rdata .dta .sav "
+        ".safetensors .onnx .pt .pth .gguf .joblib",
+        "binary data",
+    ),
+    **_each(".map", "generated"),
+    ".pages": "an Apple Pages document: export it as PDF or .docx",
+    ".key": "an Apple Keynote document: export it as PDF",
+    ".numbers": "an Apple Numbers document: export it as .xlsx",
+    ".djvu": "a DjVu document: convert it to PDF",
+    ".ps": "PostScript: convert it to PDF",
+    ".mobi": "a Kindle book: convert it to EPUB",
+    ".azw3": "a Kindle book: convert it to EPUB",
+}
+
 
 IN_MEMORY_BYTES = 64 << 20
 HEAD_BYTES = 64 << 10
@@ -167,3 +309,238 @@ def _load_large(path: Path, stream: BinaryIO, size: int, budget: Budget) -> Sour
         left -= len(block)
         budget.beat()
     return Source(path.name, size, digest.hexdigest(), head, budget, path=path)
+
+
+# Bytes to text, whatever the encoding; bytes that are no text are refused.
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like UTF-16's mark, so it is asked first
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 64 << 10
+_TOLERATED_DAMAGE = 0.002
+"""Share of bytes that may be broken in what is otherwise UTF-8."""
+_LEGACY = (
+    "cp1252", "cp932", "gb18030", "big5", "euc_jp", "cp949", "koi8_r",
+    "cp1251", "cp866", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256",
+)  # fmt: skip
+_CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_BINARY_SHARE = 0.01
+_LATIN_WORD_HIGH = re.compile(rb"[A-Za-z][\xc0-\xff]|[\xc0-\xff][A-Za-z]")
+_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
+_HIGH_RUN = re.compile(rb"[\x80-\xff]{3,}")
+
+
+def decode(data: bytes, *, declared: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """The text, and notes about what was lost. Raises `Unsupported` for binary data."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return _decode_as(data[len(mark) :], encoding)
+    if wide := _wide_encoding(data):
+        return _decode_as(data, wide)
+    if looks_binary(data):
+        raise Unsupported("it holds binary data, not text")
+    if declared and (text := _strictly(data, declared)) is not None:
+        return text, ()
+    if (text := _strictly(data, "utf-8")) is not None:
+        return text, ()
+    return _decode_legacy(data)
+
+
+def looks_binary(data: bytes) -> bool:
+    sample = data[:_SAMPLE]
+    return len(_CONTROL.findall(sample)) > _BINARY_SHARE * len(sample)
+
+
+def is_text(data: bytes) -> bool:
+    """Whether the beginning of a file looks like text in some encoding."""
+    if any(data.startswith(mark) for mark, _ in _BOMS):
+        return True
+    return bool(_wide_encoding(data)) or not looks_binary(data)
+
+
+def _strictly(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except (UnicodeError, LookupError):
+        return None
+
+
+def _decode_as(data: bytes, encoding: str) -> tuple[str, tuple[str, ...]]:
+    text = data.decode(encoding, "replace")
+    return text, _damage_note(text.count("\ufffd"))
+
+
+def _damage_note(lost: int) -> tuple[str, ...]:
+    return (f"{lost:,} characters could not be decoded",) if lost else ()
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    """UTF-16 or UTF-32 without a mark: bytes no other text has, and sense when read so."""
+    sample = data[:_SAMPLE]
+    if not sample or (0 not in sample and not looks_binary(sample)):
+        return None
+    for encoding, width in (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2)):
+        whole = sample[: len(sample) - len(sample) % width]
+        if len(data) % width == 0 and _reads_well(whole, encoding):
+            return encoding
+    return None
+
+
+def _reads_well(sample: bytes, encoding: str) -> bool:
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeError:
+        return False
+    if not text:
+        return False
+    # Real text has blanks, and hardly any control or unassigned character.
+    odd = sum(not (char.isprintable() or char in "\r\n\t\f") for char in text)
+    blanks = sum(char in " \n\r\t\u3000" or char in ".,\u3002\u3001" for char in text)
+    return odd <= len(text) * _BINARY_SHARE and blanks * 60 >= len(text)
+
+
+def _decode_legacy(data: bytes) -> tuple[str, tuple[str, ...]]:
+    text = data.decode("utf-8", "replace")
+    lost = text.count("\ufffd")
+    if lost <= max(1, len(data) * _TOLERATED_DAMAGE) and _mostly_utf8(text, lost):
+        return text, _damage_note(lost)
+    encoding = _guess(data[: _SAMPLE * 4])
+    return _decode_as(data, encoding)
+
+
+def _mostly_utf8(text: str, lost: int) -> bool:
+    """Broken UTF-8 still shows more whole multi-byte characters than broken ones."""
+    whole = sum(ord(char) > 0x7F for char in text) - lost  # noqa: PLR2004 - end of ASCII
+    return whole > lost
+
+
+def _guess(sample: bytes) -> str:
+    if _is_western(sample):
+        return "cp1252"
+    import charset_normalizer
+
+    matches = charset_normalizer.from_bytes(sample, cp_isolation=list(_LEGACY))
+    best = matches.best()
+    return best.encoding if best is not None else "cp1252"
+
+
+def _is_western(sample: bytes) -> bool:
+    """Accents between ASCII letters, never in long runs: detectors confuse these pages."""
+    high = len(_HIGH_BYTE.findall(sample))
+    in_words = len(_LATIN_WORD_HIGH.findall(sample))
+    return not _HIGH_RUN.search(sample) and in_words * 2 >= high
+
+
+# Zip files that are read without trusting what they claim, and XML without entities.
+
+_ENCRYPTED_FLAG = 0x1
+_BLOCK = 1 << 20
+_MOST_TAGS = 5_000_000
+"""Of one part: several thousand pages of an office document. Empty tags cost memory, not text."""
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError)
+
+
+class Package:
+    """An office file or book: parts by name, each checked against the budget as it is read."""
+
+    def __init__(self, archive: zipfile.ZipFile, budget: Budget) -> None:
+        self._archive = archive
+        self._budget = budget
+        self.names = frozenset(archive.namelist())
+
+    def read(self, name: str) -> bytes:
+        return read_member(self._archive, self._archive.getinfo(name), self._budget)
+
+    def xml(self, name: str) -> Any:
+        """The root element of a part; None when there is no such part."""
+        return parse_xml(self.read(name)) if name in self.names else None
+
+
+@contextmanager
+def package(source: Source) -> Iterator[Package]:
+    """Opens a zip-based document after checking what it would expand to."""
+    with source.open() as stream:
+        try:
+            archive = zipfile.ZipFile(stream)
+        except BROKEN_ZIP as error:
+            raise Damaged(f"its zip container cannot be opened: {error}") from error
+        with archive:
+            check_expansion(archive, source.budget)
+            yield Package(archive, source.budget)
+
+
+def check_expansion(archive: zipfile.ZipFile, budget: Budget) -> None:
+    """Refuses by the declared sizes, before anything is decompressed. Spends nothing."""
+    declared = sum(info.file_size for info in archive.infolist())
+    spent = budget.expanded
+    budget.spend_expanded(declared)
+    budget.expanded = spent
+
+
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget) -> bytes:
+    """The bytes of a member, counted while they come: declared sizes may lie."""
+    if info.flag_bits & _ENCRYPTED_FLAG:
+        raise Encrypted("it is protected by a password")
+    blocks: list[bytes] = []
+    try:
+        with archive.open(info) as stream:
+            while block := stream.read(_BLOCK):
+                budget.spend_expanded(len(block))
+                budget.beat()
+                blocks.append(block)
+    except BROKEN_ZIP as error:
+        raise Damaged(f"{info.filename!r} inside it is damaged: {error}") from error
+    return b"".join(blocks)
+
+
+def parse_xml(data: bytes) -> Any:
+    """The root element. Entities stay unresolved, nothing outside is ever loaded."""
+    from lxml import etree
+
+    if data.count(b"<") > _MOST_TAGS:
+        raise LimitExceeded(f"one of its parts has more than {_MOST_TAGS:,} XML tags")
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
+        huge_tree=len(data) > _BLOCK, remove_comments=True, remove_pis=True, recover=False,
+    )  # fmt: skip
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise _refused(str(error)) from error
+
+
+def _refused(said: str) -> ExtractionError:
+    """The XML library's verdict in words that mean something to the owner of the file."""
+    if "Amplification" in said or "entity loop" in said:
+        return LimitExceeded("its XML declares entities that expand beyond all measure")
+    if "depth" in said:
+        return LimitExceeded("its XML is nested too deeply")
+    return Damaged(f"its XML is damaged: {said}")
+
+
+def local(element: Any) -> str:
+    """The tag without its namespace; "" for what is no element."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def attribute(element: Any, name: str) -> str | None:
+    """The value of an attribute, whatever namespace it is written in."""
+    for key, value in element.attrib.items():
+        if key.rpartition("}")[2] == name:
+            return str(value)
+    return None
+
+
+def child_text(root: Any, name: str) -> str | None:
+    """The text of the first element of that name."""
+    if root is None:
+        return None
+    for element in root.iter():
+        if local(element) == name:
+            return "".join(element.itertext()).strip() or None
+    return None

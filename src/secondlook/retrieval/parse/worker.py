@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.processes import die_with_parent
 from secondlook.retrieval.parse.extract import as_extraction_error, extract
-from secondlook.retrieval.parse.limits import Parsed, ParseLimits
+from secondlook.retrieval.parse.source import Parsed, ParseLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

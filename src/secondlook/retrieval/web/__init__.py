@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.retrieval.web.port import SearchEngine, WebPassage, WebResult, WebSearch
+from secondlook.retrieval.web.port import WebSearch  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from secondlook.retrieval.chunk import ChunkOptions
-    from secondlook.settings import WebSettings
-
-__all__ = ["SearchEngine", "WebPassage", "WebResult", "WebSearch", "open_web"]
+    from secondlook.settings.sections import WebSettings
 
 
 def open_web(
@@ -31,6 +29,6 @@ def open_web(
     Pages are cut like the documents of a library: give its `token_starts`, `chunking` and
     `language`. Raises `SettingsError` where the settings do not say enough.
     """
-    from secondlook.retrieval.web.opening import open_service
+    from secondlook.retrieval.web.service import open_service
 
     return open_service(settings, token_starts=token_starts, chunking=chunking, language=language)

@@ -7,21 +7,25 @@ names may share an address, and what was agreed with one must not serve the othe
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
+import re
+import socket
 import ssl
+import threading
+import zlib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Literal, Self
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
 
 import httpx
 
 from secondlook.errors import WebSearchError
-from secondlook.retrieval.web.body import read_body
-from secondlook.retrieval.web.guard import Guard, Target, parse_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 
 USER_AGENT = f"secondlook/{version('secondlook')}"
 _MOST_REDIRECTS = 5
@@ -167,3 +171,309 @@ def _shown(url: str) -> str:
 
 def _reason(error: Exception | None) -> str:
     return " ".join(str(error).split()) or type(error).__name__
+
+
+# The bytes of a response as they arrive: unpacked, and cut where they become too many.
+
+# Other codecs of Python are slow on hostile input (idna, punycode) or no charsets at all.
+_CHARSET = re.compile(
+    r"(utf|iso|windows|cp|koi8|gb|big5|euc|shift|latin|mac|us-ascii|ascii|tis|x-sjis)[\w.-]{0,24}",
+    re.IGNORECASE,
+)
+_AS_BROWSERS_DO = dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "us-ascii"), "cp1252")
+_BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class Unpacker:
+    """Undoes gzip or deflate and never makes more than `limit` bytes of what it is given."""
+
+    def __init__(self, encoding: str, *, limit: int) -> None:
+        self._limit = limit
+        self._out = bytearray()
+        self._encoding = encoding.strip().lower()
+        self._inflate = None if self._encoding in {"", "identity"} else _inflater(self._encoding)
+        self.is_cut = False
+
+    def feed(self, data: bytes) -> None:
+        room = self._limit - len(self._out)
+        # One byte more than fits tells a body that ends at the limit from one that goes on.
+        plain = data[: room + 1] if self._inflate is None else self._inflated(data, room + 1)
+        self.is_cut = len(plain) > room
+        self._out += plain[:room]
+
+    def _inflated(self, data: bytes, most: int) -> bytes:
+        inflate = self._inflate
+        if inflate is None or inflate.eof:
+            return b""
+        try:
+            return inflate.decompress(data, most)
+        except zlib.error:
+            if self._encoding != "deflate" or self._out:
+                raise
+        # Some servers send deflate without its header.
+        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        return self._inflate.decompress(data, most)
+
+    @property
+    def body(self) -> bytes:
+        return bytes(self._out)
+
+
+def _inflater(encoding: str) -> zlib._Decompress:
+    if encoding in {"gzip", "x-gzip"}:
+        return zlib.decompressobj(16 + zlib.MAX_WBITS)
+    if encoding == "deflate":
+        return zlib.decompressobj()
+    raise WebSearchError(f"the page is packed as {encoding!r}, which was not asked for")
+
+
+async def read_body(
+    chunks: AsyncIterable[bytes], encoding: str, *, limit: int
+) -> tuple[bytes, bool]:
+    """The first `limit` bytes, and whether there was more. Stops reading there."""
+    unpacker = Unpacker(encoding, limit=limit)
+    received = 0
+    try:
+        async for chunk in chunks:
+            received += len(chunk)
+            unpacker.feed(chunk)
+            if unpacker.is_cut or received > 2 * limit:
+                return unpacker.body, True
+    except zlib.error as error:
+        raise WebSearchError(f"the page is packed and damaged: {error}") from error
+    return unpacker.body, False
+
+
+def as_utf8(body: bytes, charset: str) -> bytes:
+    """The text in UTF-8 with its mark, where that is certain; else as it came.
+
+    What is valid UTF-8 with letters beyond ASCII is UTF-8, whatever the server says. Otherwise
+    the server's charset holds if the bytes agree; if not, the parser looks at the page itself.
+    """
+    if body.startswith(_BOMS) or body.isascii():
+        return body
+    for name in ("utf-8", _AS_BROWSERS_DO.get(charset.lower(), charset)):
+        if (text := _decoded(body, name)) is not None:
+            return codecs.BOM_UTF8 + text.encode("utf-8", "replace")
+    return body
+
+
+def _decoded(body: bytes, charset: str) -> str | None:
+    if not _CHARSET.fullmatch(charset):
+        return None
+    try:
+        # Incremental: a page that was cut may end within a letter.
+        return codecs.getincrementaldecoder(charset)().decode(body)
+    except (LookupError, UnicodeError):
+        return None
+
+
+# Decides where a request may go before any connection is made.
+
+if TYPE_CHECKING:
+    Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+_PORTS = {"http": 80, "https": 443}
+_LONGEST_URL = 4096
+_MOST_ADDRESSES = 3
+"""Tried one after the other where the first does not answer."""
+_HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
+_NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
+
+
+class Refused(WebSearchError):
+    """The address is not one that may be asked."""
+
+    retryable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that passed, and the addresses it was checked for."""
+
+    url: httpx.URL
+    addresses: tuple[str, ...]
+
+    @property
+    def host(self) -> str:
+        return self.url.raw_host.decode("ascii")
+
+    @property
+    def host_header(self) -> str:
+        return self.url.netloc.decode("ascii")
+
+    def at(self, address: str) -> httpx.URL:
+        """The same request, addressed by number."""
+        return self.url.copy_with(host=address)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`resolve` is asked for the addresses of a name; only tests give their own."""
+
+    allow_private: bool = False
+    resolve: Resolve | None = None
+
+    async def admit(self, url: httpx.URL, *, trust: Literal["page", "server"] = "page") -> Target:
+        """A `server` was named by the user, who may have it on this machine and on any port."""
+        self._check_form(url, any_port=self.allow_private or trust == "server")
+        host = url.raw_host.decode("ascii")
+        addresses = await self._addresses(host, url.port or _PORTS[url.scheme])
+        for address in addresses:
+            self._check_address(host, address, is_private_fine=trust == "server")
+        return Target(url, tuple(addresses[:_MOST_ADDRESSES]))
+
+    def _check_form(self, url: httpx.URL, *, any_port: bool) -> None:
+        if url.scheme not in _PORTS:
+            raise Refused(f"{str(url)!r} is not read: only http and https are")
+        if url.userinfo:
+            raise Refused("an address that carries a user name or password is not read")
+        if not url.host:
+            raise Refused(f"{str(url)!r} names no host")
+        if not any_port and url.port not in {None, *_PORTS.values()}:
+            raise Refused(f"port {url.port} of {url.host!r} is not read: only 80 and 443 are")
+        _check_host(url.raw_host.decode("ascii"))
+
+    def _check_address(self, host: str, address: str, *, is_private_fine: bool) -> None:
+        what = objection(address, allow_private=self.allow_private or is_private_fine)
+        if what is not None:
+            raise Refused(
+                f"{host!r} is not read: its address {address} is {what}",
+                hint="web.allow_private = true allows pages on private addresses",
+            )
+
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        if _is_address(host):
+            return [host]
+        try:
+            found = await (self.resolve or _resolve)(host, port)
+        except (OSError, UnicodeError) as error:
+            raise WebSearchError(f"the name {host!r} could not be resolved: {error}") from error
+        if not found:
+            raise WebSearchError(f"the name {host!r} has no address")
+        return list(dict.fromkeys(found))
+
+
+def parse_url(text: str, *, base: httpx.URL | None = None) -> httpx.URL:
+    """One parser for the check and for the request: they cannot disagree about the host."""
+    if len(text) > _LONGEST_URL:
+        raise Refused(f"an address of {len(text):,} characters is not read")
+    try:
+        url = base.join(text) if base is not None else httpx.URL(text)
+        return url.copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError, TypeError) as error:
+        raise Refused(f"{text[:200]!r} is not a web address: {error}") from error
+
+
+def _check_host(host: str) -> None:
+    if _is_address(host):
+        return
+    if not _HOST_NAME.fullmatch(host):
+        raise Refused(f"{host!r} is not the name of a host")
+    # 2130706433, 0x7f.1 and 0177.0.0.1 are addresses to some systems and names to others.
+    if _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
+        raise Refused(f"{host!r} is an address in a form that is not read")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    found = await aside(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+    return [str(address[0]) for *_, address in found]
+
+
+# Which addresses a page of the open web may lie on, and which it may not.
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Networks: TypeAlias = tuple[tuple[IPv4Network | IPv6Network, str], ...]
+
+
+def _networks(**described: str) -> Networks:
+    return tuple(
+        (ip_network(network), what.replace("_", " "))
+        for what, many in described.items()
+        for network in many.split()
+    )
+
+
+_METADATA = _networks(
+    # The services of cloud providers that hand out credentials to whoever asks from within.
+    a_metadata_service="169.254.169.254 169.254.170.2 100.100.100.200 168.63.129.16 192.0.0.192 "
+    "fd00:ec2::254"
+)
+_PRIVATE = _networks(
+    loopback="127.0.0.0/8 ::1/128",
+    private="10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 198.18.0.0/15 fc00::/7 fec0::/10",
+    link_local="169.254.0.0/16 fe80::/10",
+    shared_by_a_carrier="100.64.0.0/10",
+)
+_NEVER = _networks(
+    unspecified="0.0.0.0/8 ::/128",
+    multicast="224.0.0.0/4 ff00::/8",
+    reserved="240.0.0.0/4 192.0.0.0/24 192.88.99.0/24 100::/64 2001::/23 5f00::/16",
+    for_documentation="192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
+    IPv4_within_IPv6="::/96 ::ffff:0:0/96 ::ffff:0:0:0/96 2002::/16 64:ff9b:1::/48",
+)
+_NAT64 = IPv6Network("64:ff9b::/96")
+"""Networks without IPv4 reach it through these: the last 32 bits are the address that is meant."""
+_ASSIGNED = IPv6Network("2000::/3")
+
+
+def objection(address: str, *, allow_private: bool = False) -> str | None:
+    """What kind of address it is, where no page is read from that kind; None for public ones."""
+    try:
+        meant = _meant(ip_address(address))
+    except ValueError:
+        return "no address"
+    if metadata := _named(meant, _METADATA):
+        return metadata
+    if private := _named(meant, _PRIVATE):
+        return None if allow_private else private
+    if never := _named(meant, _NEVER):
+        return never
+    is_assigned = isinstance(meant, IPv4Address) or meant in _ASSIGNED
+    return None if is_assigned else "not assigned"
+
+
+def _meant(address: Address) -> Address:
+    if isinstance(address, IPv6Address) and address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address
+
+
+def _named(address: Address, networks: Networks) -> str | None:
+    return next((what for network, what in networks if address in network), None)
+
+
+# Blocking calls beside the event loop, in threads that nobody has to wait for.
+
+Value = TypeVar("Value")
+
+
+async def aside(call: Callable[[], Value]) -> Value:
+    """What `call` returns or raises. Cancelling stops the waiting, not the call."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Value] = loop.create_future()
+
+    def tell(settle: Callable[[], None]) -> None:
+        # The loop may be closed by now: then nobody waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(lambda: None if outcome.done() else settle())
+
+    def work() -> None:
+        try:
+            value = call()
+        except BaseException as error:  # noqa: BLE001 - raised where it is awaited
+            caught = error
+            tell(lambda: outcome.set_exception(caught))
+        else:
+            tell(lambda: outcome.set_result(value))
+
+    threading.Thread(target=work, name="secondlook-web", daemon=True).start()
+    return await outcome

@@ -4,23 +4,87 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
 
-from secondlook.errors import SecondlookError, WebSearchError
-from secondlook.retrieval.web.aside import aside
-from secondlook.retrieval.web.cut import Cutter, snippet
-from secondlook.retrieval.web.guard import parse_url
-from secondlook.retrieval.web.rank import best_first
-from secondlook.retrieval.web.read import ACCEPT, PageReader, check_readable
+from secondlook.errors import SecondlookError, SettingsError, WebSearchError
+from secondlook.reading.embedders import approximate_starts
+from secondlook.retrieval.chunk import DEFAULT_OPTIONS
+from secondlook.retrieval.web.fetch import Fetcher, Guard, Limits, aside, parse_url
+from secondlook.retrieval.web.pages import (
+    ACCEPT,
+    Cutter,
+    PageReader,
+    best_first,
+    check_readable,
+    snippet,
+)
+from secondlook.retrieval.web.port import WebResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secondlook.retrieval.web.fetch import Fetcher, Limits
-    from secondlook.retrieval.web.port import SearchEngine, WebPassage, WebResult
+    from secondlook.retrieval.chunk import ChunkOptions
+    from secondlook.retrieval.web.fetch import Fetched
+    from secondlook.retrieval.web.port import SearchEngine, WebPassage
+    from secondlook.settings.sections import WebSettings
+
+# Wires the parts together as the settings say.
+
+_KB = 1024
+
+
+def open_service(
+    settings: WebSettings,
+    *,
+    token_starts: Callable[[str], list[int]] | None = None,
+    chunking: ChunkOptions | None = None,
+    language: str = "english",
+) -> WebService:
+    guard = Guard(allow_private=settings.allow_private)
+
+    def open_fetcher(limits: Limits) -> Fetcher:
+        return Fetcher(guard, limits)
+
+    return WebService(
+        _engine(settings, open_fetcher),
+        Bounds(settings.results, Limits(settings.timeout, settings.max_kb * _KB)),
+        open_fetcher=open_fetcher,
+        cutter=Cutter(token_starts or approximate_starts, chunking or DEFAULT_OPTIONS),
+        language=language,
+    )
+
+
+def _engine(settings: WebSettings, open_fetcher: Callable[[Limits], Fetcher]) -> SearchEngine:
+    if settings.backend == "searxng":
+        return SearxngEngine(_server(settings.url), settings.timeout, open_fetcher)
+    if find_spec("ddgs") is None:
+        raise SettingsError(
+            "searching the web with DuckDuckGo needs the package ddgs",
+            hint="pip install 'secondlook[web]', or use a SearXNG server with web.backend",
+        )
+    return DuckDuckGoEngine(settings.timeout)
+
+
+def _server(url: str | None) -> str:
+    if not url:
+        raise SettingsError(
+            "web.backend is 'searxng', but web.url does not say where the server is",
+            hint="set web.url, such as http://127.0.0.1:8888, or use web.backend = 'duckduckgo'",
+        )
+    parts = urlsplit(url)
+    if parts.username is not None or parts.query or parts.fragment:
+        raise SettingsError(
+            f"web.url must be a plain address, not {parts._replace(netloc='…').geturl()!r}",
+            hint="leave out user names, passwords and everything from ? on",
+        )
+    return url
+
 
 _LONGEST_QUERY = 400
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\s]+")
@@ -159,3 +223,133 @@ async def _cancel(tasks: Sequence[asyncio.Task[_Page]]) -> None:
         task.cancel()
     if tasks:
         await asyncio.wait(tasks)
+
+
+# DuckDuckGo, through the package `ddgs`: there is no official interface.
+
+_GRACE_SECONDS = 1.0
+"""The package has its own limit and a better reason to tell; ours is for when it hangs."""
+_LONGEST_REASON = 100
+_DUMPED = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\(|error sending request|\w+ \{ ")
+"""An error of another one's printed with its fields; the first group is its class."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDuckGoEngine:
+    """`client` makes the package's DDGS object, given the seconds; None is the real one."""
+
+    seconds: float
+    client: Callable[[float], Any] | None = None
+
+    async def search(self, query: str, *, results: int) -> list[WebResult]:
+        try:
+            async with asyncio.timeout(self.seconds + _GRACE_SECONDS):
+                found = await aside(lambda: self._ask(query, results))
+        except TimeoutError as error:
+            raise WebSearchError(f"DuckDuckGo did not answer within {self.seconds:g} s") from error
+        usable = (_result(item) for item in found)
+        return [result for result in usable if result is not None][:results]
+
+    def _ask(self, query: str, results: int) -> list[Any]:
+        client = (self.client or _real_client)(self.seconds)
+        try:
+            return list(client.text(query, max_results=results, backend="duckduckgo"))
+        except Exception as error:  # the package and its HTTP client raise what they like
+            raise WebSearchError(
+                f"the search with DuckDuckGo failed: {_reason(error)}",
+                # The package says "No results found." for this as well.
+                hint="it may be limiting this address; try later, or use a SearXNG server",
+            ) from error
+
+
+def _reason(error: Exception) -> str:
+    """In a few words; the package passes on what its HTTP client prints of its own insides."""
+    said = " ".join(str(error).split())
+    dumped = _DUMPED.search(said)
+    if dumped or len(said) > _LONGEST_REASON:
+        name = dumped[1] if dumped and dumped[1] else type(error).__name__
+        return f"the search engine could not be reached ({name})"
+    return f"{said} ({type(error).__name__})" if said else type(error).__name__
+
+
+def _real_client(seconds: float) -> Any:
+    try:
+        from ddgs import DDGS
+    except ImportError as error:
+        raise WebSearchError(
+            "searching with DuckDuckGo needs the package ddgs",
+            hint="pip install 'secondlook[web]'",
+        ) from error
+    return DDGS(timeout=max(1, round(seconds)))
+
+
+def _result(item: Any) -> WebResult | None:
+    if not isinstance(item, dict) or not isinstance(item.get("href"), str):
+        return None
+    return WebResult(
+        url=item["href"], title=str(item.get("title") or ""), snippet=str(item.get("body") or "")
+    )
+
+
+# SearXNG's JSON interface: https://docs.searxng.org/dev/search_api.html.
+
+ANSWER_BYTES = 4 << 20
+_OK = 200
+_FORBIDDEN = 403
+_TOO_MANY = 429
+
+
+@dataclass(frozen=True, slots=True)
+class SearxngEngine:
+    """Asks the server that the user named, and nobody else."""
+
+    url: str
+    seconds: float
+    open_fetcher: Callable[[Limits], Fetcher]
+
+    async def search(self, query: str, *, results: int) -> list[WebResult]:
+        async with self.open_fetcher(Limits(self.seconds, ANSWER_BYTES)) as fetcher:
+            address = f"{self.url.rstrip('/')}/search?{urlencode({'q': query, 'format': 'json'})}"
+            answer = await fetcher.get(address, accept="application/json", trust="server")
+        return self._results(self._json(answer))[:results]
+
+    def _json(self, answer: Fetched) -> Any:
+        if answer.status != _OK:
+            raise WebSearchError(
+                f"the SearXNG server at {self.url} answered with status {answer.status}",
+                hint=_ADVICE.get(answer.status),
+            )
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError) as error:
+            raise self._nonsense("no JSON") from error
+
+    def _results(self, answer: Any) -> list[WebResult]:
+        found = answer.get("results") if isinstance(answer, dict) else None
+        if not isinstance(found, list):
+            raise self._nonsense("JSON without results")
+        usable = (_searxng_result(item) for item in found)
+        return [result for result in usable if result is not None]
+
+    def _nonsense(self, what: str) -> WebSearchError:
+        return WebSearchError(
+            f"the SearXNG server at {self.url} answered with {what}",
+            hint="is web.url the address of a SearXNG server, without /search?",
+        )
+
+
+_ADVICE = {
+    _FORBIDDEN: "allow the format in the server's settings.yml: search.formats: [html, json]",
+    _TOO_MANY: "the server limits how often it is asked; wait, or use another one",
+}
+
+
+def _searxng_result(item: Any) -> WebResult | None:
+    if not isinstance(item, dict) or not isinstance(item.get("url"), str):
+        return None
+    title, snippet = (item.get(name) for name in ("title", "content"))
+    return WebResult(
+        url=item["url"],
+        title=title if isinstance(title, str) else "",
+        snippet=snippet if isinstance(snippet, str) else "",
+    )

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import io
+import math
+import mmap
 import os
 import random
 import sys
 import traceback
 import types
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from secondlook.sandbox.inside.collecting import collect
-from secondlook.sandbox.inside.figures import drawn
-from secondlook.sandbox.inside.loading import load
 from secondlook.sandbox.inside.preload import bindings
-from secondlook.sandbox.inside.varying import varied
-from secondlook.sandbox.protocol import CODE_NAME, Request, encode_reply
+from secondlook.sandbox.port import CODE_NAME, MOST_FIGURES, Request, encode_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secondlook.sandbox.port import Limits
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    from secondlook.sandbox.port import Limits, Variation
 
 _MOST_MESSAGE = 4_000
 _ENVIRONMENT = ("PATH", "LANG", "TZ", "MPLBACKEND", "JOBLIB_MULTIPROCESSING")
@@ -206,3 +214,375 @@ def _send(file: int, reply: bytes) -> None:
     while view:
         view = view[os.write(file, view) :]
     os.close(file)
+
+
+# Tables as the code finds them: frames of pandas, read from open files.
+
+
+def load(descriptor: int) -> pd.DataFrame:
+    """One Parquet file. Reads on this thread alone: a job can make no other."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    size = os.fstat(descriptor).st_size
+    content = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
+    try:
+        reader = pq.ParquetFile(pa.BufferReader(pa.py_buffer(content)), pre_buffer=False)
+        table = reader.read(use_threads=False)
+    finally:
+        os.close(descriptor)
+    return _plain_types(table).to_pandas(
+        use_threads=False, date_as_object=False, ignore_metadata=True, split_blocks=True
+    )
+
+
+def _plain_types(table: pa.Table) -> pa.Table:
+    """Decimals as floats and categories as text, so that the usual operations work on them."""
+    import pyarrow as pa
+
+    for position, column in enumerate(table.schema):
+        wanted = None
+        if pa.types.is_decimal(column.type):
+            wanted = pa.float64()
+        elif pa.types.is_dictionary(column.type):
+            wanted = column.type.value_type
+        if wanted is not None:
+            changed = table.column(position).cast(wanted)
+            table = table.set_column(position, pa.field(column.name, wanted), changed)
+    return table
+
+
+# The same table with other rows, to see whether a result follows from its data.
+
+_FEW = 12
+"""A column of whole numbers with at most so many different ones is likely a code or a flag."""
+_LEAST, _MOST = 0.01, 0.05
+"""How far a number moves, as a share of it."""
+
+
+def varied(frame: pd.DataFrame, how: Variation, seed: int) -> pd.DataFrame:
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    if how == "perturbed":
+        return _perturbed(frame, random)
+    with_replacement = how == "resampled"
+    chosen = random.choice(len(frame), size=len(frame), replace=with_replacement)
+    return frame.iloc[chosen].reset_index(drop=True)
+
+
+def _perturbed(frame: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:
+    changed = frame.copy()
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        changed.isetitem(position, _perturbed_column(column, random))
+    return changed
+
+
+def _perturbed_column(column: pd.Series, random: np.random.Generator) -> pd.Series:
+    from pandas.api import types
+
+    if types.is_bool_dtype(column) or not types.is_numeric_dtype(column):
+        return _swapped(column, random)
+    whole = types.is_integer_dtype(column) or _holds_whole_numbers(column)
+    if whole and column.nunique() <= _FEW:
+        return _drawn(column, random)
+    return _moved(column, random, whole=whole)
+
+
+def _swapped(column: pd.Series, random: np.random.Generator) -> pd.Series:
+    if column.dtype == bool:
+        return _drawn(column, random)
+    mixed = column.iloc[random.permutation(len(column))]
+    mixed.index = column.index
+    return mixed
+
+
+def _drawn(column: pd.Series, random: np.random.Generator) -> pd.Series:
+    """Other values of the same column: a flag stays a flag, but its share changes."""
+    known = column.dropna()
+    if known.empty:
+        return column
+    drawn = known.iloc[random.integers(len(known), size=len(known))]
+    drawn.index = known.index
+    return drawn.reindex(column.index).astype(column.dtype)
+
+
+def _moved(column: pd.Series, random: np.random.Generator, *, whole: bool) -> pd.Series:
+    import numpy as np
+    import pandas as pd
+
+    values = column.to_numpy(dtype="float64", na_value=np.nan)
+    share = random.uniform(_LEAST, _MOST, len(values)) * random.choice((-1.0, 1.0), len(values))
+    steps = values * share
+    if whole:  # by one at least; only nothing stays nothing
+        steps = np.sign(steps) * np.maximum(1.0, np.round(np.abs(steps)))
+    return _as_before(pd.Series(values + steps, index=column.index), column.dtype)
+
+
+def _as_before(moved: pd.Series, dtype: Any) -> pd.Series:
+    import numpy as np
+
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+        bounds = np.iinfo(dtype)
+        # The largest numbers of 64 bits have no float of their own; the next below has.
+        most = (
+            float(bounds.max) if int(float(bounds.max)) == bounds.max else float(bounds.max - 2047)
+        )
+        moved = moved.clip(float(bounds.min), most)
+    return moved.astype(dtype)
+
+
+def _holds_whole_numbers(column: pd.Series) -> bool:
+    """Whole numbers with gaps come as floats."""
+    known = column.dropna()
+    return bool(len(known)) and bool((known % 1 == 0).all())
+
+
+# What the code leaves in `result`, as plain data that JSON can carry.
+
+MOST_DEPTH = 12
+MOST_ITEMS = 100_000
+MOST_TEXT = 100_000
+_MOST_CELLS = 1_000_000
+_WIDEST_INTEGER = 2**63
+_SEQUENCES = (list, tuple, AbstractSet, range)
+
+
+def collect(result: Any, most_rows: int) -> dict[str, Any]:
+    """The fields `result`, `frame` and `frames` of a reply."""
+    result = _without_style(result)
+    if _is_frame(result):
+        return {"result": None, "frame": frame(result, most_rows), "frames": {}}
+    if not isinstance(result, Mapping):
+        return {"result": plain(result, most_rows), "frame": None, "frames": {}}
+    frames: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    for key, value in islice(result.items(), MOST_ITEMS):
+        name = _text(_key(key))
+        if _is_frame(value):
+            frames[name] = frame(value, most_rows)
+        else:
+            values[name] = plain(value, most_rows)
+    return {"result": values, "frame": None, "frames": frames}
+
+
+def frame(value: Any, most_rows: int) -> dict[str, Any]:
+    """A frame or a series: its index becomes columns where it says something."""
+    named = _columns(value)
+    total = len(value)
+    rows = min(total, most_rows, max(1, _MOST_CELLS // max(1, len(named))))
+    cells = [[plain(cell, most_rows) for cell in islice(column, rows)] for _, column in named]
+    return {
+        "columns": [name for name, _ in named],
+        "rows": [list(row) for row in zip(*cells, strict=True)] if named else [],
+        "total_rows": total,
+    }
+
+
+def plain(value: Any, most_rows: int, depth: int = 0) -> Any:
+    """Booleans, numbers, text, lists, mappings; dates as ISO text."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value) if -_WIDEST_INTEGER <= value < _WIDEST_INTEGER else _text(int(value))
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, str):
+        return _text(str(value))
+    if depth >= MOST_DEPTH:
+        return _text(value)
+    return _other(value, most_rows, depth)
+
+
+def _other(value: Any, most_rows: int, depth: int) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    if value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, np.generic):
+        return _numpy_scalar(value, most_rows, depth)
+    if isinstance(value, (dt.date, dt.time)):  # a timestamp of pandas is a date too
+        return value.isoformat()
+    if isinstance(value, (Decimal, Fraction)):
+        return float(value)
+    if _is_frame(value):
+        return _records(value, most_rows, depth)
+    return _container(value, most_rows, depth)
+
+
+def _numpy_scalar(value: Any, most_rows: int, depth: int) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, np.datetime64):
+        return plain(pd.Timestamp(value), most_rows, depth)
+    if isinstance(value, np.timedelta64):
+        return _text(pd.Timedelta(value))
+    if isinstance(value, np.floating):
+        return float(value)
+    bare = value.item()
+    return plain(bare, most_rows, depth) if type(bare) is not type(value) else _text(value)
+
+
+def _container(value: Any, most_rows: int, depth: int) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, Mapping):
+        return {
+            _text(_key(key)): plain(each, most_rows, depth + 1)
+            for key, each in islice(value.items(), MOST_ITEMS)
+        }
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return plain(value.item(), most_rows, depth + 1)
+    arrays = (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)
+    if isinstance(value, (*_SEQUENCES, *arrays)) or _is_view(value):
+        return [plain(each, most_rows, depth + 1) for each in islice(iter(value), MOST_ITEMS)]
+    return _text(value)
+
+
+def _records(value: Any, most_rows: int, depth: int) -> list[dict[str, Any]]:
+    """A frame within a list or deeper in a mapping."""
+    named = _columns(value)
+    rows = islice(zip(*(column for _, column in named), strict=True), most_rows)
+    return [
+        {
+            name: plain(cell, most_rows, depth + 2)
+            for (name, _), cell in zip(named, row, strict=True)
+        }
+        for row in rows
+    ]
+
+
+def _columns(value: Any) -> list[tuple[str, Iterable[Any]]]:
+    import pandas as pd
+
+    named: list[tuple[str, Any]] = []
+    if _says_something(value.index):
+        for level in range(value.index.nlevels):
+            name = value.index.names[level]
+            alone = "index" if value.index.nlevels == 1 else f"level_{level}"
+            named.append(
+                (alone if name is None else _key(name), value.index.get_level_values(level))
+            )
+    if isinstance(value, pd.Series):
+        named.append(("value" if value.name is None else _key(value.name), value))
+    else:
+        for position, label in enumerate(value.columns):
+            named.append((_key(label), value.iloc[:, position]))
+    return [(_text(name), _cells(column)) for name, column in named]
+
+
+def _cells(column: Any) -> Iterable[Any]:
+    """What is missing among texts and dates is no number, though pandas says so."""
+    if column.dtype.kind in "biufc":
+        return column  # type: ignore[no-any-return]
+    return (None if _is_nan(each) else each for each in column)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _says_something(index: pd.Index) -> bool:
+    """Not so the numbering of rows, which remains where rows were left out or sorted."""
+    import pandas as pd
+
+    return not (isinstance(index, pd.RangeIndex) and index.name is None)
+
+
+def _key(label: Any) -> str:
+    if isinstance(label, tuple):  # a column below another, as `agg` with two measures gives
+        return "_".join(str(part) for part in label if str(part))
+    if isinstance(label, float) and math.isfinite(label) and label.is_integer():
+        return str(int(label))
+    if isinstance(label, (dt.date, dt.time)):
+        return label.isoformat()
+    return str(label)
+
+
+def _is_frame(value: Any) -> bool:
+    import pandas as pd
+
+    return isinstance(value, (pd.DataFrame, pd.Series))
+
+
+def _is_view(value: Any) -> bool:
+    return isinstance(value, (type({}.values()), type({}.items())))
+
+
+def _without_style(value: Any) -> Any:
+    """`df.style` is a frame in its best clothes."""
+    if type(value).__name__ == "Styler" and _is_frame(getattr(value, "data", None)):
+        return value.data
+    return value
+
+
+def _text(value: Any) -> str:
+    try:
+        written = value if isinstance(value, str) else str(value)
+    except Exception:  # noqa: BLE001 - a class of the code's own may do anything here
+        written = f"<{type(value).__name__}>"
+    return written if len(written) <= MOST_TEXT else written[:MOST_TEXT] + "…"
+
+
+# The charts that the code leaves: Plotly's as its JSON, matplotlib's as a picture.
+
+
+def drawn(bound: dict[str, Any]) -> list[tuple[str, bytes]]:
+    """Kind and content of each figure in `fig`; where there is none, of the figure in `result` or
+    of the one that matplotlib is working on."""
+    left = bound.get("fig")
+    if left is None:
+        left = bound.get("result") if _is_figure(bound.get("result")) else _current()
+    each = list(left) if isinstance(left, (list, tuple)) else [left]
+    return [_content(figure) for figure in each[:MOST_FIGURES] if figure is not None]
+
+
+def _is_figure(value: Any) -> bool:
+    return _is_plotly(value) or _of_matplotlib(value) is not None
+
+
+def _content(figure: Any) -> tuple[str, bytes]:
+    if isinstance(figure, dict) and "data" in figure:
+        import plotly.graph_objects as go
+
+        figure = go.Figure(figure)
+    if _is_plotly(figure):
+        return "plotly", figure.to_json().encode("utf-8", "replace")
+    picture = _of_matplotlib(figure)
+    if picture is None:
+        raise TypeError(
+            f"`fig` must be a figure of plotly or matplotlib, not {type(figure).__name__!r}"
+        )
+    return "png", _as_png(picture)
+
+
+def _is_plotly(value: Any) -> bool:
+    module = sys.modules.get("plotly.basedatatypes")  # without it, nobody has made a figure
+    return module is not None and isinstance(value, module.BaseFigure)
+
+
+def _of_matplotlib(value: Any) -> Any:
+    """A figure, or the figure that axes, or a grid of them, belong to."""
+    module = sys.modules.get("matplotlib.figure")
+    if value is None or module is None:
+        return None
+    if isinstance(value, module.FigureBase):
+        return value
+    owner = getattr(value, "figure", None)
+    return owner if isinstance(owner, module.FigureBase) else None
+
+
+def _current() -> Any:
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    active = helpers.Gcf.get_active() if helpers else None
+    return active.canvas.figure if active and active.canvas.figure.axes else None
+
+
+def _as_png(figure: Any) -> bytes:
+    written = io.BytesIO()
+    figure.savefig(written, format="png", dpi=110, bbox_inches="tight")
+    return written.getvalue()

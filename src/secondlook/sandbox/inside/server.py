@@ -17,10 +17,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from secondlook.sandbox.confining import namespaces, system
-from secondlook.sandbox.confining.confinement import Confinement, Kind, confine, plan
+from secondlook.sandbox import kernel
 from secondlook.sandbox.inside.job import clean_environment, prepare_streams, serve
 from secondlook.sandbox.inside.preload import preload, readable, readable_to_others
+from secondlook.sandbox.seccomp import Confinement, Kind, confine, plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ class _Server:
     def _fork(self) -> int:
         if self._home is None:
             return os.fork()
-        return namespaces.fork_into_new_process_space(self._home)
+        return kernel.fork_into_new_process_space(self._home)
 
     def _abandoned(self, job: _Job) -> None:
         """Its handle will tell when it is dead."""
@@ -169,17 +169,17 @@ def main(kind: Kind, control_file: int) -> None:
 
 
 def _settle(kind: Kind, control: socket.socket) -> tuple[Confinement, int | None]:
-    may_be_another = system.may_change_user()
+    may_be_another = kernel.may_change_user()
     if kind == "plain":
         preload()
         folders = readable()
         return plan(kind, folders, nobody=may_be_another and readable_to_others(folders)), None
-    within_user_namespace = namespaces.leave_the_machine()
+    within_user_namespace = kernel.leave_the_machine()
     _continue_as_first_process(control)
     preload()
-    home = namespaces.process_space()
+    home = kernel.process_space()
     folders = readable()
-    namespaces.move_into(folders)
+    kernel.move_into(folders)
     return plan(kind, folders, nobody=may_be_another and not within_user_namespace), home
 
 
@@ -187,7 +187,7 @@ def _continue_as_first_process(control: socket.socket) -> None:
     """The new process space begins with a child. This process waits for it and ends with it."""
     pid = os.fork()
     if pid == 0:
-        system.die_with_parent(signal.SIGKILL)
+        kernel.die_with_parent(signal.SIGKILL)
         return
     control.close()
     _, status = os.waitpid(pid, 0)

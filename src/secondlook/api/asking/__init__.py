@@ -1,1 +1,0 @@
-"""Questions over HTTP: runs that wait, go on, are watched, stopped and resumed."""

@@ -1,1 +1,0 @@
-"""A library over HTTP: its documents, tables, passages, and how files get in."""

@@ -1,1 +1,0 @@
-"""The Model Context Protocol: the engine as tools and resources for assistants."""

@@ -1,1 +1,0 @@
-"""OpenAI's chat completions over the same engine: for clients that know no other way to ask."""

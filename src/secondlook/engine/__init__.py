@@ -1,0 +1,1 @@
+"""The composition root: settings become services, a question becomes a run."""

@@ -1,0 +1,424 @@
+"""LangGraph's checkpoints: a file for each run, in a folder beside the record of runs, or in the
+database that holds that record.
+
+Runs with files of their own never wait for each other, and a run is forgotten by deleting its file:
+in one file for all, a run that ends and one that writes lock each other out of it.
+State holds references and plain data, never passages, so a checkpoint stays small. Only types that
+LangGraph holds to be safe are read back: whoever can write the file cannot have code run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from secondlook.errors import RunError
+from secondlook.store.database import (
+    BUSY_SECONDS,
+    SET_UP_LOCK,
+    connecting,
+    explanation,
+    is_busy,
+    make_private,
+    make_schema,
+    require,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    import aiosqlite
+    from psycopg import AsyncConnection
+    from psycopg_pool import AsyncConnectionPool
+
+    from secondlook.settings.sections import StoreAddress
+    from secondlook.store.database import Place
+
+T = TypeVar("T")
+_PARTS = ("", "-wal", "-shm", "-journal")
+"""What SQLite may leave of a database beside it."""
+_RETRY_SECONDS = 0.05
+
+
+def run_checkpoints(place: Place, run: str) -> AbstractAsyncContextManager[Any]:
+    """A checkpointer for a run, with the methods of `WholeWrites`."""
+    if place.store is None:
+        return sqlite_checkpoints(checkpoints_file(place.path, run))
+
+    return postgres_checkpoints(place.store)
+
+
+def forget_checkpoints(place: Place, *runs: str) -> None:
+    """Delete the checkpoints of runs that are finished or removed."""
+    if place.store is None:
+        forget_files(place.path, *runs)
+        return
+
+    forget_in_postgres(place.store, *runs)
+
+
+def checkpoints_file(runs: Path, run: str) -> Path:
+    """`runs-checkpoints/RUN.db` beside `runs.db`."""
+    return runs.with_name(f"{runs.stem}-checkpoints") / f"{run}.db"
+
+
+@asynccontextmanager
+async def sqlite_checkpoints(path: Path) -> AsyncIterator[Any]:
+    """A checkpointer on that file, which is made where there is none."""
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
+    strict = JsonPlusSerializer(allowed_msgpack_modules=None)
+    connection = await _connected(_opened(path))
+    saver = _saver_class()(connection, serde=strict)
+    try:
+        try:
+            await saver.insisted(saver.setup)
+        except sqlite3.Error as error:
+            raise _unusable(path, error) from error
+        yield saver
+    finally:
+        await asyncio.shield(saver.aclose())
+
+
+async def _connected(opened: sqlite3.Connection) -> aiosqlite.Connection:
+    """Opened before, not by aiosqlite: where that fails to open a file it leaves a thread behind.
+
+    It does so too where it is cancelled, and that thread then speaks to a loop which has ended."""
+    import aiosqlite
+
+    async def connect() -> aiosqlite.Connection:
+        return await aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
+
+    connecting = asyncio.ensure_future(connect())
+    try:
+        return await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        await (await connecting).close()
+        raise
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        make_private(path)
+        opened = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    except (OSError, sqlite3.Error) as error:
+        raise _unusable(path, error) from error
+    try:
+        # A lost last step is done again on resume, and its model calls are in the journal.
+        opened.execute("PRAGMA synchronous=NORMAL")
+    except sqlite3.Error as error:
+        opened.close()
+        raise _unusable(path, error) from error
+    return opened
+
+
+async def begin_step_again(saver: WholeWrites, run: str) -> None:
+    """Forget what the step in which a run stopped had written.
+
+    A node that is cancelled may leave its values and not where they lead, and the graph would then
+    take the run for finished. The whole step is done again; replies of models are in the journal.
+    """
+    await saver.begin_step_again(run)
+
+
+@cache
+def _saver_class() -> type[Any]:
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    class SqliteCheckpoints(WholeWrites, AsyncSqliteSaver):
+        """SQLite keeps a closed connection, its transaction and its lock alive for as long as
+        anyone holds a cursor."""
+
+        failures = (sqlite3.Error,)
+
+        async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+            return await _insisted(work, self.conn.rollback)
+
+        async def begin_step_again(self, run: str) -> None:
+            # A graph that is called by another keeps checkpoints under a namespace of its own.
+            statement = (
+                "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id IN "
+                "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? "
+                "GROUP BY checkpoint_ns)"
+            )
+            async with self.conn.execute(statement, (run, run)):
+                await self.conn.commit()
+
+        async def aclose(self) -> None:
+            await self.written()
+            await self.conn.close()
+
+    return SqliteCheckpoints
+
+
+async def _insisted(
+    work: Callable[[], Coroutine[Any, Any, T]], undo: Callable[[], Coroutine[Any, Any, None]]
+) -> T:
+    """SQLite does not wait for others where this connection has read before they wrote, nor where
+    the last of them is just closing the file: then it must begin anew. What is written twice is
+    written once."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return await work()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+        await undo()
+        await asyncio.sleep(_RETRY_SECONDS)
+
+
+def forget_files(runs: Path, *forgotten: str) -> None:
+    """Delete the checkpoints of runs that are finished or removed."""
+    for run in forgotten:
+        file = checkpoints_file(runs, run)
+        try:
+            for part in _PARTS:
+                file.with_name(file.name + part).unlink(missing_ok=True)
+        except OSError as error:
+            raise _unusable(file, error) from error
+
+
+def _unusable(path: Path, error: Exception) -> RunError:
+    return RunError(
+        f"the checkpoints {str(path)!r} cannot be used: {error}",
+        hint="check that you may write there; a damaged file can be deleted, "
+        "which costs only what interrupted runs could resume from",
+    )
+
+
+# LangGraph's checkpoints in PostgreSQL, beside the record of runs.
+
+MOST_CONNECTIONS = 8
+"""Of one event loop, for any number of runs: each is used for a few milliseconds at a time."""
+_TABLES = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
+_RESTART_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class _Shared:
+    pool: AsyncConnectionPool[AsyncConnection[Any]]
+    ready: asyncio.Task[None]
+    runs: int = 0
+
+
+_POOLS: dict[tuple[asyncio.AbstractEventLoop, str], _Shared] = {}
+
+
+@asynccontextmanager
+async def postgres_checkpoints(address: StoreAddress) -> AsyncIterator[Any]:
+    """A checkpointer in that database, whose tables are made where there are none."""
+    import psycopg
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    try:
+        async with _pool(address) as pool:
+            # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
+            saver = _checkpoints_postgres_saver_class()(
+                pool, serde=JsonPlusSerializer(allowed_msgpack_modules=None)
+            )
+            try:
+                yield saver
+            finally:
+                await asyncio.shield(saver.written())
+    except psycopg.Error as error:
+        raise explanation(error, f"the checkpoints {str(address)!r}") from error
+
+
+def forget_in_postgres(address: StoreAddress, *runs: str) -> None:
+    """Delete the checkpoints of runs that are finished or removed."""
+    import psycopg
+
+    require()
+    try:
+        with psycopg.connect(**connecting(address)) as connection:
+            there = connection.execute("SELECT to_regclass('checkpoint_writes') AS found")
+            if not (there.fetchone() or {}).get("found"):
+                return
+            for table in _TABLES:
+                statement = f"DELETE FROM {table} WHERE thread_id = ANY(%s)"  # noqa: S608
+                connection.execute(statement.encode(), (list(runs),))
+    except psycopg.Error as error:
+        raise explanation(error, f"the checkpoints {str(address)!r}") from error
+
+
+@asynccontextmanager
+async def _pool(address: StoreAddress) -> AsyncIterator[AsyncConnectionPool[AsyncConnection[Any]]]:
+    key = (asyncio.get_running_loop(), address.get_secret_value())
+    shared = _POOLS.get(key)
+    if shared is None:
+        shared = _POOLS[key] = _checkpoints_postgres_opened(address)
+    shared.runs += 1
+    try:
+        await asyncio.shield(shared.ready)
+        yield shared.pool
+    finally:
+        shared.runs -= 1
+        if not shared.runs:
+            _POOLS.pop(key, None)
+            await asyncio.shield(_closed(shared))
+
+
+def _checkpoints_postgres_opened(address: StoreAddress) -> _Shared:
+    require()
+    from psycopg_pool import AsyncConnectionPool
+
+    told = connecting(address)
+    pool = AsyncConnectionPool(
+        told.pop("conninfo"),
+        kwargs=told,
+        min_size=1,
+        max_size=MOST_CONNECTIONS,
+        timeout=BUSY_SECONDS,
+        open=False,
+        check=AsyncConnectionPool.check_connection,
+        name="secondlook-checkpoints",
+    )
+    return _Shared(pool, asyncio.ensure_future(_ready(address, pool)))
+
+
+async def _ready(address: StoreAddress, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
+    # Tried by ourselves first: the pool would try for long and then not say what is wrong.
+    await asyncio.to_thread(_set_up, address)
+    await pool.open(wait=True, timeout=BUSY_SECONDS)
+
+
+async def _closed(shared: _Shared) -> None:
+    await asyncio.wait([shared.ready])
+    await shared.pool.close()
+
+
+def _set_up(address: StoreAddress) -> None:
+    """One process makes the tables. It is asked for the lock again and again, not waited for: who
+    waits holds a snapshot, and to make an index beside others means to wait for all snapshots."""
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    with psycopg.connect(**connecting(address)) as connection:
+        if _is_set_up(connection):
+            return
+        deadline = time.monotonic() + BUSY_SECONDS
+        while not _first(connection, "SELECT pg_try_advisory_lock(%s) AS it", SET_UP_LOCK + 1):
+            if time.monotonic() > deadline:
+                raise RunError("the checkpoints are in use by another process", hint="try again")
+            time.sleep(_RETRY_SECONDS)
+        make_schema(connection)
+        PostgresSaver(connection).setup()  # closing the connection frees the lock
+
+
+def _is_set_up(connection: Any) -> bool:
+    from langgraph.checkpoint.postgres.base import MIGRATIONS
+
+    if not _first(connection, "SELECT to_regclass('checkpoint_migrations') AS it"):
+        return False
+    done = _first(connection, "SELECT max(v) AS it FROM checkpoint_migrations")
+    return done is not None and done >= len(MIGRATIONS) - 1
+
+
+def _first(connection: Any, statement: str, *values: Any) -> Any:
+    return connection.execute(statement, values).fetchone()["it"]
+
+
+@cache
+def _checkpoints_postgres_saver_class() -> type[Any]:
+    import psycopg
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+    class PostgresCheckpoints(WholeWrites, AsyncPostgresSaver):
+        failures = (psycopg.Error,)
+
+        async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+            """What is written twice is written once, so a server may restart meanwhile."""
+            deadline = time.monotonic() + _RESTART_SECONDS
+            while True:
+                try:
+                    return await work()
+                except psycopg.OperationalError:
+                    if time.monotonic() > deadline:
+                        raise
+                await asyncio.sleep(_RETRY_SECONDS)
+
+        async def begin_step_again(self, run: str) -> None:
+            async with self._cursor() as cursor:
+                await cursor.execute(
+                    "DELETE FROM checkpoint_writes WHERE thread_id = %s AND checkpoint_id IN "
+                    "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %s "
+                    "GROUP BY checkpoint_ns)",
+                    (run, run),
+                )
+
+    return PostgresCheckpoints
+
+
+# What checkpointers of every engine have in common here.
+
+_NAMESPACE = "checkpoint_ns"
+
+
+class WholeWrites:
+    """Put before one of LangGraph's checkpointers; what that begins to write it writes.
+
+    LangGraph neither waits for its writes when a run is cancelled nor lets them end. A write that
+    stops half-way leaves a cursor or a transaction behind, and with it a lock.
+
+    What cannot be written (a full disk, a server that stays away) does not end the run: an answer
+    matters more. From then on nothing of it is written, because a checkpoint without the one before
+    it is not whole; it can be taken up from the last that is.
+    """
+
+    failures: tuple[type[Exception], ...] = ()
+    """What the engine raises where it cannot write."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.writing: set[asyncio.Task[Any]] = set()
+        self.given_up = False
+
+    async def aput(self, config: Any, checkpoint: Any, *others: Any) -> Any:
+        put = super().aput  # type: ignore[misc]
+        await self._tried(lambda: put(config, checkpoint, *others))
+        place = {name: config["configurable"].get(name, "") for name in ("thread_id", _NAMESPACE)}
+        return {"configurable": {**place, "checkpoint_id": checkpoint["id"]}}
+
+    async def aput_writes(self, *arguments: Any, **options: Any) -> None:
+        put = super().aput_writes  # type: ignore[misc]
+        await self._tried(lambda: put(*arguments, **options))
+
+    async def aget_tuple(self, *arguments: Any, **options: Any) -> Any:
+        get = super().aget_tuple  # type: ignore[misc]
+        return await self.insisted(lambda: get(*arguments, **options))
+
+    async def written(self) -> None:
+        """Wait for what is being written."""
+        while self.writing:
+            await asyncio.wait(self.writing)
+
+    async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do it, again where the engine says that it must be begun anew."""
+        raise NotImplementedError
+
+    async def begin_step_again(self, run: str) -> None:
+        """Forget what the step in which a run stopped had written."""
+        raise NotImplementedError
+
+    async def _tried(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        if self.given_up:
+            return
+        try:
+            await self._whole(work)
+        except self.failures:
+            self.given_up = True
+
+    async def _whole(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        task = asyncio.ensure_future(self.insisted(work))
+        self.writing.add(task)
+        task.add_done_callback(self.writing.discard)
+        return await asyncio.shield(task)

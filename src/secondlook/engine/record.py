@@ -1,0 +1,681 @@
+"""The record of runs: question, events, replies and answer of each, in one database.
+
+Events are gathered and written in batches, one transaction each: when a node ends, when there is
+a warning, when enough have come together, and with the answer. `Token` events that follow each
+other are merged within a batch, so a run keeps all text that was streamed, not its rhythm.
+A run that is removed while it goes on stays removed: what it still writes is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import threading
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pydantic import ValidationError
+
+from secondlook.answer import Answer, Status, StopReason, Trouble, Usage
+from secondlook.engine.checkpoints import forget_checkpoints
+from secondlook.engine.ownership import NOBODY, Heartbeat, Process, Stops, hear, lives, take_up
+from secondlook.errors import RunError, RunMissing, RunTaken
+from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, Token, Warned
+from secondlook.models.budget import Earlier, earlier_of
+from secondlook.models.journal import Journal, JournalEntry, MemoryJournal
+from secondlook.store.answers import forget_runs
+from secondlook.store.database import ALL, RUNS, Place, Safety, drop_runs, select_in, storable
+from secondlook.store.tables import forget_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from secondlook.settings.sections import RunSettings
+    from secondlook.store.database import Database, Row, Statements
+
+Events = list[Event]
+RunStatus = Status | Literal["running", "interrupted"]
+LAST = "last"
+"""Names the latest run wherever a run is asked for."""
+_BATCH = 64
+_FLUSHED_AT_ONCE = (RunStarted, NodeFinished, Warned)
+_SUMMARY = "id, created, workflow, status, stop_reason, question, process, heard"
+_NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    run: str
+    created: str
+    workflow: str
+    status: RunStatus
+    stop_reason: StopReason | None
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun(RunSummary):
+    request: dict[str, Any]
+    answer: Answer | None
+    """None while it is running, and for good when it was interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun(RunSummary):
+    short: str | None
+    request: dict[str, Any]
+
+
+ListedRuns = list[ListedRun]
+Kept = list[dict[str, Any]]
+
+
+class RunStore:
+    """Every method may raise `RunError`; `memory.recorder` is the door that never does."""
+
+    def __init__(self, database: Database, place: Place) -> None:
+        self.place = place
+        self._database = database
+        self._process = Process.current().to_json()
+        self._lock = threading.Lock()
+        self._waiting: dict[str, list[Event]] = {}
+        self._heartbeat = Heartbeat(self._hear)
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True) -> RunStore:
+        """The one in that file."""
+        return cls.at(Place(path), create=create)
+
+    @classmethod
+    def of(cls, runs: RunSettings, *, create: bool = True) -> RunStore:
+        """The one that the settings name, in a file or on a server."""
+        return cls.at(Place.of(runs), create=create)
+
+    @classmethod
+    def at(cls, place: Place, *, create: bool = True) -> RunStore:
+        return cls(place.open(RUNS, create=create), place)
+
+    @property
+    def path(self) -> Path:
+        return self.place.path
+
+    def close(self) -> None:
+        """Write what waits, then let go of the file."""
+        self._heartbeat.close()
+        try:
+            for run in list(self._waiting):
+                self.flush(run)
+        finally:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Writing
+
+    def start(
+        self,
+        run: str,
+        *,
+        question: str,
+        workflow: str,
+        created: str,
+        request: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin a run, or take up one that was interrupted. Of several that reach for one run, one
+        gets it; the others are told by `RunTaken`."""
+        asked = storable(question)
+        row = (run, asked, workflow, created, json.dumps(request or {}, default=str))
+        about = {"question": asked, "workflow": workflow, "request": request or {}}
+        with self._database.transaction("NORMAL") as db:
+            now = self._database.now()
+            begun = db.execute(
+                "INSERT INTO runs (id, question, workflow, created, request, process, heard) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (*row, self._process, now),
+            )
+            if not begun.rowcount:
+                take_up(db, run, about, process=self._process, now=now)
+        self._heartbeat.add(run)
+
+    def append(self, event: Event) -> None:
+        """Take in an event. `Answered` finishes the run."""
+        if isinstance(event, Answered):
+            self.finish(event.answer, at=event.at)
+            return
+        with self._lock:
+            waiting = self._waiting.setdefault(event.run, [])
+            _merge(waiting, event)
+            full = len(waiting) >= _BATCH
+        if full or isinstance(event, _FLUSHED_AT_ONCE):
+            self.flush(event.run)
+
+    def flush(self, run: str) -> None:
+        """Write the events of a run that wait."""
+        if self._waiting.get(run):
+            with self._writing(run, "NORMAL"):
+                pass
+
+    def leave(self, run: str) -> None:
+        """The run stops here without an answer: nobody works on it, though this process lives."""
+        with self._writing(run, "NORMAL") as db:
+            db.execute("UPDATE runs SET process = ? WHERE id = ?", (NOBODY, run))
+        self._heartbeat.discard(run)
+
+    def discard(self, run: str) -> None:
+        """Let go of the events of a run that wait."""
+        self._take(run)
+
+    def finish(self, answer: Answer, *, at: float | None = None) -> None:
+        """Store the answer; `at` is when it was there, in seconds since the run began."""
+        row = (answer.status, answer.stop_reason, answer.model_dump_json(), at)
+        with self._writing(answer.run, "FULL") as db:
+            db.execute(
+                "UPDATE runs SET status = ?, stop_reason = ?, answer = ?, "
+                "answered_at = coalesce(?, answered_at) WHERE id = ?",
+                (*row, answer.run),
+            )
+        self._heartbeat.discard(answer.run)
+
+    def journal(self, run: str) -> RunJournal:
+        return RunJournal(self._database, run, self._process)
+
+    def stops(self) -> Stops:
+        return Stops(self._database)
+
+    def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
+        """Keep passages that no library holds (web pages); each has an `id`."""
+        rows = [(run, str(item["id"]), json.dumps(item), run) for item in passages]
+        with self._database.transaction("NORMAL") as db:
+            db.executemany(
+                "INSERT INTO passages (run, id, passage) SELECT ?, ?, ? "
+                "WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?) "
+                "ON CONFLICT (run, id) DO UPDATE SET passage = excluded.passage",
+                rows,
+            )
+
+    def remove(self, run: str) -> None:
+        """Delete a run and every trace of it: its checkpoints, and what was remembered of it."""
+        found = self._row(run, "id")["id"]
+        forget_runs(self.place, [found])
+        self._drop([found])
+
+    def prune(self, keep: int, *, before: str | None = None) -> list[str]:
+        """Delete the oldest runs beyond `keep` and those begun before that time (ISO 8601), never
+        one that is running; returns their ids."""
+        old = self.prunable(keep, before=before)
+        if old:
+            self._drop(old)
+        return old
+
+    def prunable(self, keep: int, *, before: str | None = None) -> list[str]:
+        """What `prune` would delete."""
+        many = f"SELECT {_SUMMARY} FROM runs {_NEWEST_FIRST} LIMIT ? OFFSET ?"  # noqa: S608
+        rows = self._database.select(many, ALL, keep)
+        if before is not None:
+            late = f"SELECT {_SUMMARY} FROM runs WHERE created < ? {_NEWEST_FIRST}"  # noqa: S608
+            rows = [*rows, *self._database.select(late, before)]
+        now = self._database.now()
+        found = (row["id"] for row in rows if _status(row, now) != "running")
+        return list(dict.fromkeys(found))
+
+    # Reading
+
+    def get(self, run: str) -> StoredRun:
+        """By id, by a start of it that no other run shares, or `last`."""
+        row = self._row(run, "*")
+        answer = _answer(row)
+        return StoredRun(**self._summary(row), request=json.loads(row["request"]), answer=answer)
+
+    def list(self, limit: int | None = 20) -> list[RunSummary]:
+        """Newest first; no limit = all."""
+        rows = self._database.select(
+            f"SELECT {_SUMMARY} FROM runs {_NEWEST_FIRST} LIMIT ?",  # noqa: S608
+            ALL if limit is None else limit,
+        )
+        return [RunSummary(**self._summary(row)) for row in rows]
+
+    def page(self, limit: int, offset: int = 0) -> ListedRuns:
+        """Newest first, with what a person knows them by. No answer is read as a whole."""
+        rows = self._database.select(
+            f"SELECT {_SUMMARY}, request, answer FROM runs {_NEWEST_FIRST} LIMIT ? OFFSET ?",  # noqa: S608
+            limit,
+            offset,
+        )
+        return [
+            ListedRun(
+                **self._summary(row),
+                short=json.loads(row["answer"] or "{}").get("short"),
+                request=json.loads(row["request"]),
+            )
+            for row in rows
+        ]
+
+    def events(self, run: str, *, after: int = 0) -> Events:
+        """In order, without the first so many, ending in `Answered` if the run was finished."""
+        row = self._row(run, "id, answer, answered_at")
+        statement = "SELECT event FROM events WHERE run = ? ORDER BY number LIMIT ? OFFSET ?"
+        try:
+            found = [
+                EVENT.validate_json(item["event"])
+                for item in self._database.select(statement, row["id"], ALL, after)
+            ]
+        except ValidationError as error:
+            raise unreadable(row["id"], "events", error) from error
+        answer = _answer(row)
+        if answer is not None:
+            found.append(Answered(run=row["id"], at=row["answered_at"] or 0.0, answer=answer))
+        return found
+
+    def passages(self, run: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Those of `ids` that were kept, by id."""
+        statement = "SELECT id, passage FROM passages WHERE run = ? AND id IN"
+        rows = select_in(self._database, statement, ids, run)
+        return {row["id"]: json.loads(row["passage"]) for row in rows}
+
+    def kept(self, run: str) -> Kept:
+        """All that was kept of passages that no library holds."""
+        statement = "SELECT passage FROM passages WHERE run = ? ORDER BY id"
+        return [json.loads(row["passage"]) for row in self._database.select(statement, run)]
+
+    def spent(self, run: str) -> Usage:
+        """What the run took so far, by its journal and events."""
+        return self.earlier(run).usage
+
+    def earlier(self, run: str) -> Earlier:
+        """What the run leaves to its account so far, for `Ledger.take_up`."""
+        last = self._database.select("SELECT max(at) AS at FROM events WHERE run = ?", run)
+        return earlier_of(self.journal(run).entries(), seconds=last[0]["at"] or 0.0)
+
+    @contextlib.contextmanager
+    def _writing(self, run: str, safety: Safety) -> Iterator[Statements]:
+        """A transaction that begins with the events that wait; they wait on if it fails."""
+        taken: Events = []
+        try:
+            with self._database.transaction(safety) as db:
+                taken = self._take(run)
+                hear(db, run, process=self._process, now=self._database.now())
+                db.executemany(
+                    "INSERT INTO events (run, at, event) SELECT ?, ?, ? "
+                    "WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)",
+                    [(run, event.at, event.model_dump_json(), run) for event in taken],
+                )
+                yield db
+        except BaseException:
+            with self._lock:
+                self._waiting[run] = taken + self._waiting.get(run, [])
+            raise
+
+    def _take(self, run: str) -> Events:
+        with self._lock:
+            return self._waiting.pop(run, [])
+
+    def _hear(self, runs: Sequence[str]) -> None:
+        """Nobody waits for it: what is wrong is told when there is something to write."""
+        for run in runs:
+            with contextlib.suppress(RunError), self._database.transaction("NORMAL") as db:
+                hear(db, run, process=self._process, now=self._database.now())
+
+    def _summary(self, row: Row) -> dict[str, Any]:
+        told = {name: row[name] for name in ("created", "workflow", "question")}
+        reason = row["stop_reason"] if row["status"] else None  # until then it may be a wish
+        status = _status(row, self._database.now())
+        return {"run": row["id"], "status": status, "stop_reason": reason, **told}
+
+    def _row(self, run: str, columns: str) -> Row:
+        if run == LAST:
+            rows = self._database.select(f"SELECT {columns} FROM runs {_NEWEST_FIRST} LIMIT 1")  # noqa: S608
+        else:
+            rows = self._database.select(
+                f"SELECT {columns}, id FROM runs WHERE substr(id, 1, ?) = ? {_NEWEST_FIRST}",  # noqa: S608
+                len(run),
+                run,
+            )
+        return _only(rows, run)
+
+    def _drop(self, runs: Sequence[str]) -> None:
+        for run in runs:
+            self.discard(run)
+            self._heartbeat.discard(run)
+        drop_runs(self._database, runs)
+        forget_checkpoints(self.place, *runs)
+        forget_tables(self.path, *runs)
+
+
+def _merge(waiting: list[Event], event: Event) -> None:
+    last = waiting[-1] if waiting else None
+    if isinstance(event, Token) and isinstance(last, Token):
+        waiting[-1] = Token(run=last.run, at=last.at, text=last.text + event.text)
+    else:
+        waiting.append(event)
+
+
+def _only(rows: list[Row], wanted: str) -> Row:
+    exact = [row for row in rows if row["id"] == wanted]
+    found = exact or rows
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise RunMissing(
+            "no run has been recorded" if wanted == LAST else f"there is no run {wanted!r}",
+            hint="secondlook runs lists them",
+        )
+    named = ", ".join(row["id"] for row in found[:_NAMED])
+    raise RunMissing(
+        f"{len(found)} runs begin with {wanted!r}: {named}" + (", ..." * (len(found) > _NAMED)),
+        hint="give more of the id",
+    )
+
+
+def _status(row: Row, now: float) -> str:
+    return str(row["status"] or ("running" if lives(row, now=now) else "interrupted"))
+
+
+def _answer(row: Row) -> Answer | None:
+    if row["answer"] is None:
+        return None
+    try:
+        return Answer.model_validate_json(row["answer"])
+    except ValidationError as error:
+        raise unreadable(row["id"], "answer", error) from error
+
+
+# The record of runs as answering sees it: it never fails, because an answer matters more.
+
+T = TypeVar("T")
+_FAILURES = (RunError, OSError, ValueError)
+"""ValueError: text that no JSON can hold."""
+_NODE = "record"
+_CONSEQUENCE = "the run is not recorded, or not all of it"
+
+
+@dataclass(slots=True)
+class _Active:
+    """What a run needs of its own record while it goes on, whatever becomes of the file."""
+
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    pages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    trouble: Trouble | None = None
+
+
+class Recorder:
+    """One for a process, for any number of runs at once. `runs.keep = 0` stores none."""
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._store: RunStore | None = None
+        self._active: dict[str, _Active] = {}
+
+    def start(
+        self,
+        run: str,
+        *,
+        question: str,
+        workflow: str,
+        created: str,
+        request: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin a run, or take up one that was interrupted. The one error is `RunTaken`: another
+        process works on it, and two would pay twice."""
+        self._active[run] = _Active()
+        if not self._settings.keep:
+            return
+
+        def begin(store: RunStore) -> None:
+            store.start(run, question=question, workflow=workflow, created=created, request=request)
+            store.prune(self._settings.keep, before=oldest_kept(self._settings))
+
+        try:
+            self._guarded(run, lambda: begin(self._opened()), None, raising=RunTaken)
+        except RunTaken:
+            del self._active[run]
+            raise
+
+    def append(self, event: Event) -> None:
+        """Take in an event. `Answered` says nothing that `finish` does not."""
+        if not isinstance(event, Answered):
+            self._written(event.run, lambda store: store.append(event), None)
+
+    def finish(self, answer: Answer, *, at: float | None = None) -> Answer:
+        """Store the answer, and return it with what went wrong with its record, if anything."""
+        answer = _with(answer, self.trouble(answer.run))
+        known = answer.warnings
+        self._written(answer.run, lambda store: store.finish(answer, at=at), None)
+        late = self.trouble(answer.run)
+        self._let_go(answer.run)
+        return answer if late in known else _with(answer, late)
+
+    def leave(self, run: str) -> None:
+        """The run stops here without an answer, and may be taken up again."""
+        self._written(run, lambda store: store.leave(run), None)
+        self._let_go(run)
+
+    def discard(self, run: str) -> None:
+        """Forget a run that turned out not to be one."""
+        self._written(run, lambda store: store.remove(run), None)
+        self._active.pop(run, None)
+
+    def journal(self, run: str) -> Journal:
+        return _BoundJournal(self, run)
+
+    def reply(self, run: str, key: str) -> JournalEntry | None:
+        """What the journal of a run holds under a key."""
+        return self._of(run).journal.get(key) or self._written(
+            run, lambda store: store.journal(run).get(key), None
+        )
+
+    def keep_reply(self, run: str, key: str, entry: JournalEntry) -> None:
+        self._of(run).journal.put(key, entry)
+        self._written(run, lambda store: store.journal(run).put(key, entry), None)
+
+    def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
+        kept = [dict(item) for item in passages]
+        self._of(run).pages.update((item["id"], item) for item in kept)
+        self._written(run, lambda store: store.put_passages(run, kept), None)
+
+    def passages(self, run: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        here = self._of(run).pages
+        found = {item: here[item] for item in ids if item in here}
+        missing = [item for item in ids if item not in here]
+        nothing: dict[str, dict[str, Any]] = {}
+        if missing:
+            return found | self._written(run, lambda store: store.passages(run, missing), nothing)
+        return found
+
+    def earlier(self, run: str) -> Earlier:
+        """What earlier parts of a run leave to its account, for `Ledger.take_up`."""
+        return self._written(run, lambda store: store.earlier(run), Earlier())
+
+    def trouble(self, run: str) -> Trouble | None:
+        """Why a run is not recorded; None = it is, or is not meant to be."""
+        active = self._active.get(run)
+        return active.trouble if active else None
+
+    def close(self) -> None:
+        with self._lock:
+            store, self._store = self._store, None
+        if store is None:
+            return
+        try:
+            store.close()
+        except _FAILURES:  # the answers are out: there is nobody left to tell
+            return
+
+    def _let_go(self, run: str) -> None:
+        """A run that could not be recorded to its end is left: it must not seem to go on."""
+        active = self._active.pop(run, None)
+        if active is not None and active.trouble is not None and self._store is not None:
+            with contextlib.suppress(*_FAILURES):
+                self._store.leave(run)
+
+    def _of(self, run: str) -> _Active:
+        return self._active.setdefault(run, _Active())
+
+    def _opened(self) -> RunStore:
+        with self._lock:
+            if self._store is None:
+                self._store = RunStore.of(self._settings)
+            return self._store
+
+    def _written(self, run: str, work: Callable[[RunStore], T], otherwise: T) -> T:
+        store = self._store
+        if store is None or self.trouble(run):
+            return otherwise
+        return self._guarded(run, lambda: work(store), otherwise)
+
+    def _guarded(
+        self,
+        run: str,
+        work: Callable[[], T],
+        otherwise: T,
+        *,
+        raising: type[RunError] | tuple[()] = (),
+    ) -> T:
+        try:
+            return work()
+        except raising:
+            raise
+        except _FAILURES as error:
+            if self._store is not None:
+                self._store.discard(run)
+            self._of(run).trouble = Trouble(
+                node=_NODE, error=type(error).__name__, message=str(error), consequence=_CONSEQUENCE
+            )
+            return otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundJournal:
+    recorder: Recorder
+    run: str
+
+    def get(self, key: str) -> JournalEntry | None:
+        return self.recorder.reply(self.run, key)
+
+    def put(self, key: str, entry: JournalEntry) -> None:
+        self.recorder.keep_reply(self.run, key, entry)
+
+
+def oldest_kept(settings: RunSettings) -> str | None:
+    """When the oldest run began that `runs.keep_days` keeps; None = it says nothing."""
+    if not settings.keep_days:
+        return None
+    return (datetime.now(UTC) - timedelta(days=settings.keep_days)).isoformat(timespec="seconds")
+
+
+def _with(answer: Answer, trouble: Trouble | None) -> Answer:
+    if trouble is None:
+        return answer
+    return answer.model_copy(update={"warnings": (*answer.warnings, trouble)})
+
+
+# The journal of a run as its record holds it.
+
+Entries = list[tuple[str, JournalEntry]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunJournal:
+    """A reply is on the disk when `put` returns. One that comes after all, when its run was left,
+    is kept; one of a process from which another has taken the run over is not."""
+
+    database: Database
+    run: str
+    process: str
+
+    def get(self, key: str) -> JournalEntry | None:
+        statement = "SELECT entry FROM journal WHERE run = ? AND key = ?"
+        rows = self.database.select(statement, self.run, key)
+        return _entry(self.run, rows[0]["entry"]) if rows else None
+
+    def put(self, key: str, entry: JournalEntry) -> None:
+        with self.database.transaction("FULL") as db:
+            db.execute(
+                "INSERT INTO journal (run, key, entry) SELECT ?, ?, ? WHERE EXISTS "
+                "(SELECT 1 FROM runs WHERE id = ? AND process IN (?, '')) ON CONFLICT DO NOTHING",
+                (self.run, key, json.dumps(asdict(entry)), self.run, self.process),
+            )
+
+    def entries(self) -> Entries:
+        """All of them, in the order they came."""
+        rows = self.database.select(
+            "SELECT key, entry FROM journal WHERE run = ? ORDER BY rowid", self.run
+        )
+        return [(row["key"], _entry(self.run, row["entry"])) for row in rows]
+
+
+def _entry(run: str, text: str) -> JournalEntry:
+    try:
+        return JournalEntry(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise unreadable(run, "journal", error) from error
+
+
+def unreadable(run: str, what: str, error: Exception) -> RunError:
+    return RunError(
+        f"the {what} of run {run!r} cannot be read: {' '.join(str(error).split()[:40])}",
+        hint="another version of Secondlook wrote it, or it is damaged; "
+        f"secondlook runs remove {run} removes it",
+    )
+
+
+# A run as one piece of plain data, to be kept or looked into elsewhere (docs/runs.md).
+
+FORMAT = "secondlook-run"
+VERSION = 1
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def summary_form(run: RunSummary) -> dict[str, Any]:
+    """What other programs know a run by."""
+    return {
+        "id": run.run,
+        "question": run.question,
+        "workflow": run.workflow,
+        "status": run.status,
+        "started": run.created,
+        "stop_reason": run.stop_reason,
+    }
+
+
+def exported(store: RunStore, run: str) -> dict[str, Any]:
+    """All that the record knows of a run, and no secret: settings are recorded without their
+    passwords, and an address is given without the name and password before its host."""
+    found = store.get(run)
+    events = [one for one in store.events(found.run) if not isinstance(one, Answered)]
+    journal = store.journal(found.run).entries()
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **summary_form(found),
+        "request": _without_credentials(found.request),
+        "events": [event.model_dump(mode="json") for event in events],
+        "journal": [{"key": key, **asdict(entry)} for key, entry in journal],
+        "passages": store.kept(found.run),
+        "answer": None if found.answer is None else found.answer.model_dump(mode="json"),
+    }
+
+
+def _without_credentials(value: Any) -> Any:
+    if isinstance(value, str):
+        return _CREDENTIALS.sub("", value)
+    if isinstance(value, dict):
+        return {name: _without_credentials(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_credentials(one) for one in value]
+    return value

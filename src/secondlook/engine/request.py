@@ -1,0 +1,345 @@
+"""What a person asks for, before a run begins: the workflow that is meant, the question made
+stand-alone, and how often answers may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from secondlook.errors import ModelError, SecondlookError, UsageError
+from secondlook.models.budget import Ledger
+from secondlook.models.prices import Caps, SetAside
+from secondlook.nodes.choices import MOST_CHOICES, by_letter, in_order, parsed, rendered
+from secondlook.reading.calibration import CALIBRATION_FILE, load_calibration
+from secondlook.reading.risk import check_share
+from secondlook.roles.follow_up import StandAlone
+from secondlook.settings.sections import BudgetSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from secondlook.library.library import Library
+    from secondlook.models.calls import Models
+    from secondlook.models.chat import Role
+    from secondlook.models.journal import Journal
+    from secondlook.models.prices import Price
+    from secondlook.models.specs import Part
+    from secondlook.nodes.context import Titled
+    from secondlook.nodes.state import Scope
+    from secondlook.roles.follow_up import Turn
+    from secondlook.settings.sections import Settings
+
+SUMMARY = "summary"
+CHOOSING: Final = "research"
+"""The workflow that chooses among given answers."""
+AUTO: Final = "auto"
+"""The workflow that picks another one."""
+
+
+def chosen_settings(
+    library: str | Path | None = None,
+    *,
+    model: str | None = None,
+    web: bool | None = None,
+    k: int | None = None,
+    timeout: float | None = None,
+    max_risk: float | None = None,
+    settings: Settings | None = None,
+) -> Settings:
+    """The settings given, or those of the machine with what is given here in their place."""
+    from secondlook.settings import load
+
+    chosen = (
+        settings
+        or load(
+            {
+                "library.path": str(library) if library is not None else None,
+                "models.default": model,
+                "web.enable_web_search": web,
+                "answer.k": k,
+                "budget.seconds": timeout,
+            }
+        ).settings
+    )
+    return with_risk(chosen, max_risk)
+
+
+def usual_workflow(settings: Settings) -> str:
+    """Where none is named. The web is no part of `linear`: who allows it means another."""
+    configured = settings.answer.workflow
+    return "adaptive" if settings.web.enable_web_search and configured == "linear" else configured
+
+
+def with_choices(
+    question: str,
+    choices: Mapping[str, str] | Sequence[str] | None,
+    workflow: str | None,
+    settings: Settings,
+) -> tuple[str, str | None]:
+    """The question as it is typed with its choices, so that it is recorded and asked again with
+    them, and the workflow that can choose."""
+    question = _unicode(question)
+    if not question.strip():
+        raise UsageError("the question is empty", hint="say what you want to know")
+    if choices is None:
+        return question, workflow
+    meant, texts = _choosing(workflow, settings), _checked(choices)
+    if parsed(question).choices:
+        raise UsageError(
+            "the question itself holds choices already", hint="give them there or apart, not both"
+        )
+    return _unicode(rendered(question.strip(), by_letter(texts))), meant
+
+
+def _unicode(text: str) -> str:
+    """What no encoding can write down, such as bytes that a shell passed on, cannot be recorded."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _choosing(workflow: str | None, settings: Settings) -> str:
+    """Who gives choices and names no workflow means the one that can choose."""
+    configured = settings.answer.workflow
+    meant = workflow or (CHOOSING if configured == "linear" else configured)
+    if meant not in {CHOOSING, AUTO}:
+        raise UsageError(
+            f"the workflow {meant!r} cannot choose among answers",
+            hint=f"ask with the workflow {CHOOSING!r}, or without choices",
+        )
+    return meant
+
+
+def _checked(choices: Mapping[str, str] | Sequence[str]) -> list[str]:
+    """The texts in order. What comes from outside may be of any type."""
+    named = isinstance(choices, Mapping)
+    texts = in_order(choices) if isinstance(choices, Mapping) else choices
+    if texts is None:
+        raise UsageError(
+            f"choices are not named by letters from A on: {', '.join(map(repr, choices))}",
+            hint="give a list, and the letters are set",
+        )
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        kind = "a mapping of letters to texts" if named else "a list of texts"
+        raise UsageError(f"choices are not {kind}: {choices!r}", hint='such as ["yes", "no"]')
+    if not 1 < len(texts) <= MOST_CHOICES:
+        raise UsageError(
+            f"there are {len(texts)} choices", hint=f"give from 2 to {MOST_CHOICES}, or ask without"
+        )
+    if not all(text.strip() for text in texts):
+        raise UsageError(f"a choice is empty: {choices!r}", hint="say what there is to choose")
+    return list(texts)
+
+
+async def made_stand_alone(
+    models: Models,
+    ledger: Ledger,
+    workflow: str,
+    question: str,
+    earlier: Sequence[Turn],
+    *,
+    run: str = "",
+    journal: Journal | None = None,
+) -> StandAlone:
+    """The question as it reads without the turns before it. What that takes counts as the run's,
+    and leaves room for the answer."""
+    if not earlier:
+        return StandAlone(question)
+    apart = parsed(question)
+    if apart.choices:  # they are no part of what leans on earlier turns
+        made = await made_stand_alone(
+            models, ledger, workflow, apart.stem, earlier, run=run, journal=journal
+        )
+        return replace(made, asked=rendered(made.asked, apart.choices))
+    from secondlook.models.journal import MemoryJournal
+    from secondlook.nodes.rewrite import condense
+
+    asker = models.asker(
+        run=run, workflow=workflow, ledger=ledger, journal=journal or MemoryJournal()
+    )
+    return await condense(asker, question, earlier)
+
+
+def titles_within(library: Library) -> Callable[[Scope], Sequence[Titled]]:
+    """Who tells the documents of a scope by their names."""
+
+    def titles(scope: Scope) -> Sequence[Titled]:
+        there = scope["documents"]
+        # A label is KEY=VALUE, and no key holds the sign.
+        filters = dict(label.split("=", 1) for label in scope["labels"])
+        return [
+            document
+            for document in library.documents(filters=filters)
+            if there is None or document.id in there
+        ]
+
+    return titles
+
+
+def calibration_file(library: Library) -> Path:
+    """Where the library's own calibration lies if it has one."""
+    return library.path / CALIBRATION_FILE
+
+
+def with_risk(settings: Settings, max_risk: float | None) -> Settings:
+    """The settings, with another risk allowed if one is given."""
+    if max_risk is None:
+        return settings
+    check_share("max_risk", max_risk)
+    answer = settings.answer.model_copy(update={"max_risk": float(max_risk)})
+    return settings.model_copy(update={"answer": answer})
+
+
+def check_risk(library: Library, max_risk: float | None) -> None:
+    """Whether any promise can be made: somebody must have counted wrong answers of this reader."""
+    if max_risk is None:
+        return
+    try:
+        reader = library.shelf().reader_name
+    except ModelError:  # the run tells what is wrong with it
+        return
+    calibration = load_calibration(reader, calibration_file(library))
+    if calibration.label == "calibrated" and calibration.risk is not None:
+        return
+    why = (
+        f"the reader {reader!r} has not been calibrated"
+        if calibration.label == "uncalibrated"
+        else f"nobody has counted how often the reader {reader!r} is wrong"
+    )
+    raise UsageError(
+        f"max_risk {max_risk:g} cannot be promised: {calibration.warning or why}",
+        hint="run secondlook calibrate, or ask without a limit on the risk",
+    )
+
+
+# What one question may take: its budget, and what of it is kept for the call that answers.
+
+Budget = Mapping[str, float] | BudgetSettings
+"""`calls`, `tokens`, `money` (US dollars) and `seconds`; what is left out is not capped."""
+
+_FRAME_TOKENS: Final = 600
+"""What a prompt tells beside its evidence and the question, marks included."""
+_SHARE_OF_TIME: Final = 0.25
+"""Of the time for models: what the others leave to the last call."""
+_LATEST: Final = 1.0
+"""Seconds before the deadline after which no model is waited for, or a fifth of a short one: what
+models do not answer, the reader still can."""
+
+
+def with_budget(settings: Settings, asked: Budget | None) -> Settings:
+    """The settings, with the budget of one question. It may lower the caps, never raise them."""
+    if asked is None:
+        return settings
+    given, own = _affording_checked(asked), settings.budget
+    lowest = {
+        name: min(filter(None, (getattr(own, name), getattr(given, name))), default=0)
+        for name in BudgetSettings.model_fields
+    }
+    return settings.model_copy(update={"budget": BudgetSettings(**lowest)})
+
+
+def _affording_checked(asked: Budget) -> BudgetSettings:
+    if isinstance(asked, BudgetSettings):
+        return asked
+    try:
+        return BudgetSettings.model_validate(dict(asked))
+    except (ValidationError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"this is no budget: {asked!r}",
+            hint="give any of calls, tokens, money and seconds, such as {'calls': 5}",
+        ) from error
+
+
+def ledger_for(settings: Settings, models: Models, workflow: str, question: str) -> Ledger:
+    """The account of a run."""
+    caps = Caps.of(settings.budget)
+    caps = replace(caps, seconds=max(0.8 * caps.seconds, caps.seconds - _LATEST))
+    return Ledger(caps, set_aside=last_call(settings, models, workflow, question, caps))
+
+
+def last_call(
+    settings: Settings, models: Models, workflow: str, question: str, caps: Caps
+) -> SetAside | None:
+    """What the call takes that a workflow cannot answer without; None where there is none."""
+    if caps == Caps():
+        return None
+    seconds = _SHARE_OF_TIME * caps.seconds
+    if not (caps.tokens or caps.money):  # a call is a call, however long
+        return SetAside(0, 0, seconds=seconds)
+    sizes = [_Size.of(settings, models, *one) for one in _last_of(workflow, question, models)]
+    if not sizes:
+        return None
+    from secondlook.models.chat import approximate_tokens
+
+    return SetAside(
+        max(size.tokens_in for size in sizes) + approximate_tokens(question),
+        max(size.tokens_out for size in sizes),
+        price=_dearest(sizes),
+        seconds=seconds,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    tokens_in: int
+    tokens_out: int
+    price: Price | None
+
+    @classmethod
+    def of(cls, settings: Settings, models: Models, part: Part, prompt: str) -> _Size:
+        from secondlook.roles.prompts import load
+
+        longest = part.options.max_tokens or load(prompt).max_tokens
+        shown = _shown(settings, models, part)
+        return cls(shown + _FRAME_TOKENS, longest, models.price(part.spec))
+
+
+def _last_of(workflow: str, question: str, models: Models) -> Iterator[tuple[Part, str]]:
+    """Who makes the last call of a workflow, and with which prompt."""
+    from secondlook.nodes.choices import parsed
+
+    calls: list[tuple[str, Role, str]] = [
+        *((name, "answer", "answer") for name in ("linear", "adaptive", "corrective")),
+        ("research", "answer", "synthesise"),
+        ("analyst", "code", "analyst_code"),
+        ("summary", "summarise", "summarise_whole"),
+    ]
+    if parsed(question).choices:
+        calls.append(("research", "choose", "choose"))
+    for name, role, prompt in calls:
+        part = models.cast.part(role, name)
+        if workflow in {name, "auto"} and part.spec.named:
+            yield part, prompt
+
+
+def _shown(settings: Settings, models: Models, part: Part) -> int:
+    """Tokens of evidence, notes or tables that its prompt holds."""
+    from secondlook.nodes.evidence import PASSAGES_TOKENS, SENTENCES_TOKENS
+    from secondlook.nodes.summarise import MOST_PARTS, PART
+    from secondlook.roles.prompts import load
+
+    if part.role == "code":
+        return settings.analyst.profile_tokens
+    if part.role == "summarise":
+        return MOST_PARTS * load(PART).max_tokens
+    packing = settings.answer.packing
+    short = _is_local(models, part) if packing == "auto" else packing == "sentences"
+    return settings.answer.evidence_tokens or (SENTENCES_TOKENS if short else PASSAGES_TOKENS)
+
+
+def _is_local(models: Models, part: Part) -> bool:
+    try:
+        return models.chat(part.spec).local
+    except SecondlookError:  # it will be told by who asks it
+        return False
+
+
+def _dearest(sizes: list[_Size]) -> Price | None:
+    def worst(size: _Size) -> Any:
+        assert size.price is not None  # noqa: S101 - the others are left out
+        return size.price.worst(tokens_in=size.tokens_in, tokens_out=size.tokens_out)
+
+    priced = [size for size in sizes if size.price is not None]
+    return max(priced, key=worst).price if priced else None

@@ -1,0 +1,627 @@
+"""A library, models and a record of runs together: what a program embeds."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from contextlib import aclosing, closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from secondlook.engine.execution import Draining, Graphs, Work
+from secondlook.engine.record import Recorder
+from secondlook.engine.request import (
+    calibration_file,
+    chosen_settings,
+    titles_within,
+    usual_workflow,
+)
+from secondlook.engine.run import (
+    Ask,
+    Beginning,
+    Run,
+    ask_of,
+    desk_of,
+    interrupted,
+    now,
+    plain_ask,
+    run_name,
+    taken_up,
+)
+from secondlook.engine.services import (
+    JournaledSandbox,
+    JournaledWeb,
+    OneSandbox,
+    RunKept,
+    RunPages,
+    current_visit,
+    own_memory,
+)
+from secondlook.errors import SecondlookError
+from secondlook.events import Answered, Event
+from secondlook.models.budget import keep_refusal
+from secondlook.models.calls import Models, open_models
+from secondlook.models.journal import Calls
+from secondlook.nodes.context import Context
+from secondlook.reading.support import load_support
+from secondlook.roles.follow_up import Turn
+from secondlook.telemetry import observer_for
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Collection,
+        Coroutine,
+        Generator,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
+    from concurrent.futures import Future
+    from pathlib import Path
+    from types import TracebackType
+
+    from secondlook.answer import Answer
+    from secondlook.engine.record import StoredRun
+    from secondlook.engine.request import Budget
+    from secondlook.library.library import Library
+    from secondlook.models.budget import Earlier
+    from secondlook.retrieval.web.port import WebSearch
+    from secondlook.settings.sections import Settings
+    from secondlook.store.answers import AnswerMemory
+
+
+class Secondlook:
+    """Answers questions over one library. Use it in a `with` block, or close it.
+
+    Threads and tasks may share one. `ask` and `stream` are the same as `aask` and `astream`
+    for code that is not async; they also work where an event loop is already running.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        settings: Settings | None = None,
+        models: Models | None = None,
+        web: WebSearch | None = None,
+        memory: AnswerMemory | None = None,
+    ) -> None:
+        """Whoever is given closes with it. Without `memory` it is the one beside the record of
+        runs, and none where no run is stored."""
+        self.library = library
+        self.settings = settings or library.settings
+        self.memory = memory or own_memory(library, self.settings)
+        self._models = models or open_models(self.settings)
+        self._web = web
+        self._observer = observer_for(self.settings)
+        self._recorder = Recorder(self.settings.runs)
+        self._graphs = Graphs(self.settings)
+        self._draining = Draining()
+        self._sandbox = OneSandbox(self.settings.sandbox)
+        self._loop = LoopThread()
+        self._work = Work(
+            self.settings,
+            self._recorder,
+            self._observer,
+            self._graphs,
+            self._draining,
+            self._context,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        library: str | Path | None = None,
+        *,
+        model: str | None = None,
+        web: bool | None = None,
+        k: int | None = None,
+        timeout: float | None = None,
+        max_risk: float | None = None,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Open the library at that path (default: the configured one). What is left out comes
+        from the settings."""
+        from secondlook.library.library import Library
+
+        chosen = chosen_settings(
+            library,
+            model=model,
+            web=web,
+            k=k,
+            timeout=timeout,
+            max_risk=max_risk,
+            settings=settings,
+        )
+        return cls(Library.open(library, create=False, settings=chosen), settings=chosen)
+
+    def close(self) -> None:
+        """Let go of models, web search, memory, record and library."""
+        self._loop.run(self._let_go())
+        self._loop.close()
+        self._recorder.close()
+        self.library.close()
+
+    async def aclose(self) -> None:
+        await self.adetach()
+        self.library.close()
+
+    async def adetach(self) -> None:
+        """Let go of all but the library, for who goes on with it."""
+        await self._let_go()
+        await asyncio.to_thread(self._loop.close)
+        self._recorder.close()
+
+    async def _let_go(self) -> None:
+        await self._models.aclose()
+        if self._web is not None:
+            await self._web.aclose()
+        if self.memory is not None:
+            self.memory.close()
+        await asyncio.to_thread(self._sandbox.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Asking
+
+    def ask(self, question: str, **options: Any) -> Answer:
+        """The answer, with its evidence. Options are those of `astream`."""
+        return self._loop.run(self.aask(question, **options))
+
+    def stream(self, question: str, **options: Any) -> Generator[Event]:
+        """What happens on the way to the answer, which comes last. Options as of `astream`."""
+        return self._loop.iterate(self.astream(question, **options))
+
+    async def aask(self, question: str, **options: Any) -> Answer:
+        return await last_answer(self.astream(question, **options))
+
+    async def astream(
+        self,
+        question: str,
+        *,
+        choices: Mapping[str, str] | Sequence[str] | None = None,
+        workflow: str | None = None,
+        filters: Mapping[str, object] | None = None,
+        documents: Collection[str] | None = None,
+        tables: Mapping[str, object] | None = None,
+        earlier: Sequence[Turn] = (),
+        max_risk: float | None = None,
+        budget: Budget | None = None,
+        run: str | None = None,
+        caller: Mapping[str, Any] | None = None,
+    ) -> AsyncGenerator[Event]:
+        """Every event of the run, ending in `Answered`. Leaving early cancels the run.
+
+        `choices` to choose from, by letter or in their order, become part of the question, where
+        they may as well be typed. `filters` limits the search to documents with such metadata,
+        `documents` to those named by id, path, file name or title. `tables` are what the question
+        is about, by name: data frames, pyarrow tables, rows as dicts, or paths of files. `earlier`
+        turns of a conversation make a follow-up stand-alone. Without a `workflow` it is that of the
+        settings; `auto` looks at the question and picks one. `max_risk` is the share of answers
+        that may be wrong: one that is less sure is withheld. `budget` caps what this question may
+        take (`calls`, `tokens`, `money`, `seconds`), within what the settings allow. `run` is the
+        run's id where the same question must make the same prompts; nobody may guess it. `caller`
+        is recorded with the run's request, for whoever asks: nothing here reads it.
+        """
+        self._web_search()  # a setting that cannot work is told before a run begins
+        ask = Ask(
+            question=question,
+            choices=choices,
+            workflow=workflow,
+            filters=filters,
+            documents=documents,
+            tables=tables,
+            earlier=earlier,
+            max_risk=max_risk,
+            budget=budget,
+            run=run or run_name(),
+            caller=caller,
+            created=now(),
+        )
+        self._note(ask)
+        begun = await self._begun(ask)
+        try:
+            async with aclosing(self._run(begun)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            begun.let_go()
+
+    def resume(self, run: str) -> Answer:
+        """Take up a run that was interrupted; what it had done and paid for is not done again."""
+        return self._loop.run(self.aresume(run))
+
+    async def aresume(self, run: str) -> Answer:
+        return await last_answer(self.aresume_stream(run))
+
+    async def aresume_stream(self, run: str) -> AsyncGenerator[Event]:
+        """`aresume`, with what happens on the way."""
+        stored = await asyncio.to_thread(interrupted, self.settings.runs, run)
+        again = taken_up(stored, self.settings.runs) or await self._begun_again(stored)
+        async with aclosing(self._run(again)) as events:
+            async for event in events:
+                yield event
+
+    def note(self, question: str, *, run: str, **options: Any) -> None:
+        """Record a question that must wait for its turn, so that it can be resumed if its turn
+        never comes. Options are those of `astream`."""
+        ask = Ask(question=question, run=run, created=now(), **options)
+        self._note(ask)
+
+    def unnote(self, run: str) -> None:
+        """Nobody works on it, and nobody waits for it any more."""
+        self._recorder.leave(run)
+
+    def drain(self) -> None:
+        """Let each run finish the step that it is at, and leave it there: whoever waits for its
+        answer is told `RunStopped`, and it can be resumed. Signal handlers may call it."""
+        self._draining.ask()
+
+    # How it is done
+
+    def _note(self, ask: Ask) -> None:
+        self._recorder.start(
+            ask.run or "",
+            question=ask.question,
+            workflow=ask.workflow or usual_workflow(self.settings),
+            created=ask.created or "",
+            request={
+                "ask": plain_ask(ask),
+                "caller": dict(ask.caller or {}),
+                "settings": self.settings.model_dump(mode="json"),
+            },
+        )
+
+    async def _begun(self, ask: Ask, earlier: Earlier | None = None) -> Run:
+        beginning = Beginning(self.library, self.settings, self._models, self._recorder.journal)
+        try:
+            return await beginning.run_of(ask, earlier)
+        except BaseException as error:
+            if isinstance(error, SecondlookError) and earlier is None:
+                self._recorder.discard(ask.run or "")  # it is none that could be taken up
+            else:
+                self._recorder.leave(ask.run or "")
+            raise
+
+    async def _begun_again(self, stored: StoredRun) -> Run:
+        """A run that was stopped before it had begun."""
+        ask = ask_of(stored)
+        self._note(ask)
+        begun = await self._begun(ask, self._recorder.earlier(stored.run))
+        return replace(begun, resumed=True)
+
+    async def _run(self, run: Run) -> AsyncGenerator[Event]:
+        """The work goes on in a task of its own, so that a deadline can end it at any point."""
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        working = self._work.do(run, events.put_nowait)
+        work = asyncio.create_task(working, name=f"secondlook-{run.id}")
+        work.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await work
+        finally:
+            work.cancel()
+            await asyncio.wait([work])
+
+    def _context(self, run: Run) -> Context:
+        calls = Calls(run.id, self._recorder.journal(run.id), current_visit)
+        web = self._web_search()
+        settings = run.settings(self.settings)
+        ledger = run.account(settings, self._models, self._recorder.earlier)
+        ledger.on_refusal = partial(keep_refusal, calls.journal)
+        return Context(
+            run=run.id,
+            created=run.created,
+            workflow=run.workflow,
+            question=run.question,
+            settings=settings,
+            shelf=self.library.shelf(),
+            models=self._models.asker(
+                run=run.id,
+                workflow=run.workflow,
+                ledger=ledger,
+                journal=calls.journal,
+                observer=self._observer,
+                visit=current_visit,
+                counting=run.counting,
+            ),
+            ledger=ledger,
+            support=load_support(self.settings.answer.judge),
+            pages=RunPages(run.id, self._recorder),
+            web=None if web is None else JournaledWeb(web, calls),
+            desk=desk_of(self.library, run),
+            sandbox=JournaledSandbox(self._sandbox, calls),
+            kept=RunKept(run.id, self._recorder),
+            memory=self.memory,
+            calibration_file=calibration_file(self.library),
+            workflows=self._graphs.callable_ones(),
+            titles=titles_within(self.library),
+            tables_given=run.handed is not None,
+        )
+
+    def _web_search(self) -> WebSearch | None:
+        if self._web is None and self.settings.web.enable_web_search:
+            from secondlook.retrieval.chunk import ChunkOptions
+            from secondlook.retrieval.web import open_web
+
+            settings = self.settings.chunking
+            self._web = open_web(
+                self.settings.web,
+                token_starts=self.library.embedder().token_starts,
+                chunking=ChunkOptions(tokens=settings.tokens, overlap=settings.overlap),
+                language=self.library.language,
+            )
+        return self._web
+
+
+async def last_answer(events: AsyncIterator[Event]) -> Answer:
+    """What a stream of events ends in."""
+    async for event in events:
+        if isinstance(event, Answered):
+            answer = event.answer
+    return answer
+
+
+# One question, one answer: doors that open the library, ask and close again.
+
+
+def ask(
+    question: str,
+    *,
+    library: str | Path | None = None,
+    tables: Mapping[str, object] | None = None,
+    choices: Mapping[str, str] | Sequence[str] | None = None,
+    workflow: str | None = None,
+    model: str | None = None,
+    filters: Mapping[str, object] | None = None,
+    documents: Collection[str] | None = None,
+    budget: Budget | None = None,
+    **options: Any,
+) -> Answer:
+    """Answer a question over a library (default: the configured one).
+
+    `tables` are what a question is about, by name: data frames, pyarrow tables, rows as dicts, or
+    paths of files. The workflow `analyst` computes with them, and no library is needed for it.
+    `choices` are answers to choose from, by letter or in their order: the workflow `research`
+    chooses one. `budget` caps what the question may take: any of `calls`, `tokens`, `money` (US
+    dollars) and `seconds`. Further options are those of `Secondlook.open`: `web`, `k`, `timeout`,
+    `max_risk`, `settings`.
+    Works in plain scripts and in notebooks.
+    """
+    with _opened(library, over_tables=tables is not None, model=model, **options) as engine, engine:
+        return engine.ask(
+            question,
+            tables=tables,
+            choices=choices,
+            workflow=workflow,
+            filters=filters,
+            documents=documents,
+            budget=budget,
+        )
+
+
+async def aask(question: str, **options: Any) -> Answer:
+    """`ask` for async code."""
+    return await last_answer(astream(question, **options))
+
+
+async def astream(
+    question: str,
+    *,
+    library: str | Path | None = None,
+    tables: Mapping[str, object] | None = None,
+    choices: Mapping[str, str] | Sequence[str] | None = None,
+    workflow: str | None = None,
+    model: str | None = None,
+    filters: Mapping[str, object] | None = None,
+    documents: Collection[str] | None = None,
+    budget: Budget | None = None,
+    **options: Any,
+) -> AsyncIterator[Event]:
+    """What happens on the way to the answer, which comes last. Options as of `ask`."""
+    with _opened(library, over_tables=tables is not None, model=model, **options) as engine:
+        try:
+            async for event in engine.astream(
+                question,
+                tables=tables,
+                choices=choices,
+                workflow=workflow,
+                filters=filters,
+                documents=documents,
+                budget=budget,
+            ):
+                yield event
+        finally:
+            await engine.aclose()
+
+
+@contextmanager
+def _opened(
+    library: str | Path | None, *, over_tables: bool, **options: Any
+) -> Iterator[Secondlook]:
+    """An engine; who asks over tables of their own and has no library gets a passing one."""
+    from secondlook.library.library import library_or_passing
+
+    settings = chosen_settings(library, **options)
+    may_pass = over_tables and library is None
+    with library_or_passing(settings, library, may_pass=may_pass) as opened:
+        yield Secondlook(opened, settings=opened.settings)
+
+
+# Several questions in a row, where a later one may lean on those before it.
+
+MOST_TURNS = 20
+"""What was said longer ago than this is not leant on."""
+
+
+class Conversation:
+    """Asks an engine, and remembers. "And in 2023?" is worked on as the question it is short for:
+    `Answer.question` is what was typed, `Answer.asked` what was worked on.
+
+    Options given here hold for every question: those of `Secondlook.astream`.
+    """
+
+    def __init__(self, engine: Secondlook, **options: Any) -> None:
+        self.engine = engine
+        self._options = options
+        self._turns: list[Turn] = []
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return tuple(self._turns)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._turns.clear()
+
+    def ask(self, text: str, **options: Any) -> Answer:
+        """The answer to a question or a follow-up."""
+        return self._remembered(self.engine.ask(text, **self._with(options)))
+
+    def stream(self, text: str, **options: Any) -> Generator[Event]:
+        """What happens on the way to the answer. Left early, the question was never asked."""
+        with closing(self.engine.stream(text, **self._with(options))) as events:
+            for event in events:
+                self._see(event)
+                yield event
+
+    async def aask(self, text: str, **options: Any) -> Answer:
+        return self._remembered(await self.engine.aask(text, **self._with(options)))
+
+    async def astream(self, text: str, **options: Any) -> AsyncGenerator[Event]:
+        async with aclosing(self.engine.astream(text, **self._with(options))) as events:
+            async for event in events:
+                self._see(event)
+                yield event
+
+    def _with(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {**self._options, **options, "earlier": self.turns}
+
+    def _see(self, event: Event) -> None:
+        if event.type == "answered":
+            self._remembered(event.answer)
+
+    def _remembered(self, answer: Answer) -> Answer:
+        self._turns = [*self._turns, turn_of(answer)][-MOST_TURNS:]
+        return answer
+
+
+def turn_of(answer: Answer) -> Turn:
+    """What a later question may lean on; a withheld answer leaves its question alone."""
+    return Turn(
+        asked=answer.asked,
+        short=answer.short,
+        text=" ".join(claim.text for claim in answer.claims),
+        titles=tuple(dict.fromkeys(citation.title for citation in answer.citations)),
+        asks_back=answer.asks_back,
+        table=answer.analysis.table if answer.analysis else None,
+    )
+
+
+# The sync door: one event loop in a thread of its own.
+
+T = TypeVar("T")
+_END = object()
+_PATIENCE = 10.0
+"""Seconds that work may take to end once it is cancelled."""
+
+
+class LoopThread:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin `work`, and do not wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._started())
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`. Ctrl-C cancels it before it is raised."""
+        future = self.submit(work)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def iterate(self, items: AsyncGenerator[T]) -> Generator[T]:
+        """The items one by one; leaving early ends their source."""
+        waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        ended = threading.Event()
+
+        async def feed() -> None:
+            try:
+                async with aclosing(items):
+                    async for item in items:
+                        waiting.put(item)
+                waiting.put((_END, None))
+            except BaseException as error:
+                waiting.put((_END, error))
+                raise
+            finally:
+                ended.set()
+
+        future = asyncio.run_coroutine_threadsafe(feed(), self._started())
+        try:
+            while True:
+                item = waiting.get()
+                if isinstance(item, tuple) and item and item[0] is _END:
+                    break
+                yield item
+        finally:
+            future.cancel()
+            # Whoever leaves early finds everything put away when he has left.
+            ended.wait(_PATIENCE)
+        if item[1] is not None:
+            raise item[1]
+
+    def close(self) -> None:
+        with self._lock:
+            loop, self._loop = self._loop, None
+            thread, self._thread = self._thread, None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=_serve, args=(self._loop,), name="secondlook-loop", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        loop.run_until_complete(_ended(asyncio.all_tasks(loop)))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_PATIENCE)

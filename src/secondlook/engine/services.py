@@ -1,0 +1,187 @@
+"""The web and the sandbox as one run is given them: what they gave before, they are not asked
+again.
+
+A reply is in the journal before the node that asked sees it, under the visit to that node. Failures
+are not kept: a run that is taken up may find the web back again, or a sandbox that works.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secondlook.models.journal import JournalEntry
+from secondlook.sandbox.port import outcome_from
+from secondlook.store.answers import AnswerMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.engine.record import Recorder
+    from secondlook.library.library import Library
+    from secondlook.models.journal import Calls
+    from secondlook.retrieval.web.port import WebPassage, WebResult, WebSearch
+    from secondlook.sandbox.port import Limits, Outcome, Sandbox, Supplied, Variation
+    from secondlook.settings.sections import Settings
+    from secondlook.settings.workflows import SandboxSettings
+
+
+@dataclass(frozen=True, slots=True)
+class JournaledWeb:
+    """`WebSearch` for one run; closing it is left to who opened the web."""
+
+    web: WebSearch
+    calls: Calls
+
+    async def search(self, query: str, *, results: int) -> list[WebResult]:
+        return await self.web.search(query, results=results)
+
+    async def find(self, query: str) -> list[WebPassage]:
+        from secondlook.retrieval.web.port import WebPassage
+
+        key = self.calls.key("web", query)
+        if (known := self.calls.reply(key)) is not None:
+            return [WebPassage.from_dict(item) for item in json.loads(known.text)]
+        found = await self.web.find(query)
+        text = json.dumps([passage.as_dict() for passage in found])
+        self.calls.keep(key, JournalEntry.free(text, kind="web", node="search_web"))
+        return found
+
+    async def aclose(self) -> None:
+        """Nothing of its own is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournaledSandbox:
+    """`Sandbox` for one run; the one behind it is opened when code must really run."""
+
+    opened: Callable[[], Sandbox]
+    calls: Calls
+
+    def __call__(self) -> Sandbox:
+        return self
+
+    @property
+    def name(self) -> str:
+        return self.opened().name
+
+    def run(
+        self,
+        code: str,
+        tables: Sequence[Supplied] = (),
+        *,
+        limits: Limits | None = None,
+        vary: Variation | None = None,
+        seed: int = 0,
+    ) -> Outcome:
+        bounds = None if limits is None else asdict(limits)
+        key = self.calls.key("sandbox", code, _named(tables), bounds, vary, seed)
+        if (known := self.calls.reply(key)) is not None:
+            return outcome_from(json.loads(known.text))
+        outcome = self.opened().run(code, tables, limits=limits, vary=vary, seed=seed)
+        text = json.dumps(asdict(outcome))
+        self.calls.keep(key, JournalEntry.free(text, kind="sandbox", node="code"))
+        return outcome
+
+    def close(self) -> None:
+        """Left to who opened it."""
+
+
+def _named(tables: Sequence[Supplied]) -> list[list[Any]]:
+    """Tables of a run do not change while it lasts; their folder may be another one after it was
+    taken up."""
+    return [[table.name, table.file.name] for table in tables]
+
+
+# What a run keeps beside its state because it is long, with its record.
+
+
+@dataclass(frozen=True, slots=True)
+class RunKept:
+    run: str
+    recorder: Recorder
+
+    def put(self, name: str, text: str) -> None:
+        self.recorder.put_passages(self.run, [{"id": name, "text": text}])
+
+    def get(self, name: str) -> str | None:
+        held = self.recorder.passages(self.run, [name]).get(name)
+        return None if held is None else str(held["text"])
+
+
+# The web pages of one run, kept with its record.
+
+
+@dataclass(frozen=True, slots=True)
+class RunPages:
+    run: str
+    recorder: Recorder
+
+    def put(self, passages: Sequence[WebPassage]) -> None:
+        self.recorder.put_passages(self.run, [passage.as_dict() for passage in passages])
+
+    def get(self, ids: Sequence[str]) -> dict[str, WebPassage]:
+        wanted = [name for name in ids if name.startswith("web-")]
+        if not wanted:
+            return {}
+        from secondlook.retrieval.web.port import WebPassage
+
+        held = self.recorder.passages(self.run, wanted)
+        return {name: WebPassage.from_dict(item) for name, item in held.items()}
+
+
+# Where the research of a library is remembered.
+
+
+def own_memory(library: Library, settings: Settings) -> AnswerMemory | None:
+    """The one beside the record of runs; None where nothing may be stored (`runs.keep = 0`)."""
+    if not settings.runs.keep:
+        return None
+    place = Path(library.place)
+    return AnswerMemory.own(settings.runs, place, embedder=lambda: library.embedder().name)
+
+
+# The sandbox of an engine: opened when the first code is to run, and shared by all runs.
+
+
+class OneSandbox:
+    def __init__(self, settings: SandboxSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._open: Sandbox | None = None
+
+    def __call__(self) -> Sandbox:
+        """Raises SandboxError where none works here."""
+        with self._lock:
+            if self._open is None:
+                from secondlook.sandbox import open_sandbox
+
+                self._open = open_sandbox(self._settings.backend)
+            return self._open
+
+    def close(self) -> None:
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+                self._open = None
+
+
+# Which visit to a node is going on: what it calls is journaled under it.
+
+
+def current_visit() -> str:
+    """Nodes, from the outer graph to the inner, and step of the inner one, which are the same when
+    the step is done again; "" outside of a graph."""
+    from langgraph.config import get_config
+
+    try:
+        told = get_config().get("metadata", {})
+    except RuntimeError:  # nobody runs a graph here
+        return ""
+    within = str(told.get("langgraph_checkpoint_ns", "")).split("|")
+    # What stands behind the names is of one checkpoint, and a run may have lost them all.
+    nodes = ".".join(name.partition(":")[0] for name in within)
+    return f"{nodes} {told['langgraph_step']}" if "langgraph_step" in told else ""

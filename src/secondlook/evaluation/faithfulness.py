@@ -1,0 +1,237 @@
+"""Whether an answer keeps to its evidence, one question at a time; docs/metrics.md defines it."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from secondlook.evaluation.metrics import (
+    is_answered,
+    plain_words,
+    runs,
+    said,
+    split_sentences,
+    stands_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from secondlook.answer import Answer
+    from secondlook.evaluation.records import Case
+    from secondlook.reading.port import Embedder, Vectors
+
+
+class Truth:
+    """Keep one per run: it remembers the vectors of sentences that come again."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._faithfulness = Faithfulness(embedder)
+
+    def metrics(
+        self, case: Case, answer: Answer, *, evidence: Sequence[str], cited: Sequence[str]
+    ) -> dict[str, float]:
+        """`evidence`: texts of the passages it was made from; `cited`: the document of each of its
+        citations, by the names that `case.gold` uses."""
+        figures = _citations(case, answer, cited)
+        if not is_answered(answer):
+            return figures
+        told = split_sentences(said(answer))
+        figures["faithfulness"] = self._faithfulness.share(told, evidence)
+        figures["faithfulness_cosine"] = self._faithfulness.share(told, evidence, cosine=SIMILAR)
+        supports = [claim.support for claim in answer.claims if claim.support is not None]
+        if supports:
+            figures["support"] = sum(supports) / len(supports)
+        return figures | self.leaked(case, answer, evidence=evidence)
+
+    def leaked(
+        self, case: Case, answer: Answer, *, evidence: Sequence[str] = ()
+    ) -> dict[str, float]:
+        """`prompt_leak` alone, of an answer that was given."""
+        if not is_answered(answer):
+            return {}
+        told = "\n".join([answer.short or "", answer.text])
+        found = leaks(told, question=case.question, evidence=evidence)
+        return {"prompt_leak": float(bool(found))}
+
+
+def _citations(case: Case, answer: Answer, cited: Sequence[str]) -> dict[str, float]:
+    """Against the gold documents, where there are any and the question has an answer: those of an
+    unanswerable question are what it seems to be about, not what could be cited rightly."""
+    gold = {document for document, grade in case.gold.items() if grade > 0}
+    if not gold or not case.answerable:
+        return {}
+    given = cited if is_answered(answer) else ()
+    figures = {}
+    if case.scored:
+        figures["citation_recall"] = len(gold.intersection(given)) / len(gold)
+    if is_answered(answer):
+        right = sum(document in gold for document in given)
+        figures["citation_precision"] = right / len(given) if given else 0.0
+    return figures
+
+
+# Faithfulness: the share of an answer's sentences that are like some sentence of the evidence.
+
+SIMILAR: Final = 0.65
+_ROUND: Final = 8
+"""Sentences of the evidence that are embedded at a time, those that share most words first."""
+_REMEMBERED: Final = 20_000
+"""Vectors: about 30 MB at 384 dimensions."""
+
+_UNRELATED: Final = (
+    "The bakery on the corner sells rye bread until noon.",
+    "Photosynthesis turns carbon dioxide and water into sugar.",
+    "The treaty was signed by eleven states in 1648.",
+    "She scored twice in the last minutes of the match.",
+    "Interest rates rose by a quarter of a percent.",
+    "A violin has four strings tuned in fifths.",
+    "The glacier has retreated by two kilometres since 1900.",
+    "Restart the server after changing its configuration file.",
+    "The tenant must give three months' notice in writing.",
+    "Whales breathe air through a hole on top of their heads.",
+    "The cathedral's tower collapsed during the storm.",
+    "Take one tablet twice a day after meals.",
+    "The train to the coast leaves from platform nine.",
+    "Every prime number above two is odd.",
+    "His second novel is told by a retired lighthouse keeper.",
+    "Steel rusts where its coating of zinc is scratched.",
+)
+
+
+class Faithfulness:
+    def __init__(self, embedder: Embedder, *, least_cosine: float | None = None) -> None:
+        """`least_cosine`: in place of the one that stands for `SIMILAR` with this embedder."""
+        self._embedder = embedder
+        self._vectors: dict[str, Vectors] = {}
+        self._least = least_cosine
+
+    @property
+    def least_cosine(self) -> float:
+        """From which on two sentences are alike."""
+        if self._least is None:
+            import numpy as np
+
+            vectors = self._embedder.embed_passages(_UNRELATED)
+            above = np.triu_indices(len(_UNRELATED), 1)
+            unrelated = max(0.0, float((vectors @ vectors.T)[above].mean()))
+            self._least = unrelated + SIMILAR * (1 - unrelated)
+        return self._least
+
+    def share(
+        self, sentences: Sequence[str], evidence: Sequence[str], *, cosine: float | None = None
+    ) -> float:
+        """Of the sentences that have words; 0 where there are none. `cosine`: from which on two
+        sentences are alike, in place of `least_cosine`."""
+        said = [sentence for sentence in sentences if plain_words(sentence)]
+        if not said:
+            return 0.0
+        texts = [_padded(text) for text in evidence]
+        others = [one for one in said if not any(_padded(one) in text for text in texts)]
+        if not others:  # word for word: nothing needs to be embedded
+            return 1.0
+        known = list(
+            dict.fromkeys(sentence for text in evidence for sentence in split_sentences(text))
+        )
+        least = self.least_cosine if cosine is None else cosine
+        like = sum(self._is_like_one(sentence, known, least) for sentence in others)
+        return (len(said) - len(others) + like) / len(said)
+
+    def _is_like_one(self, sentence: str, known: Sequence[str], least: float) -> bool:
+        if not known:
+            return False
+        wanted = self._embedded([sentence])[0]
+        return any(
+            float((vectors @ wanted).max()) >= least
+            for vectors in map(self._embedded, _likeliest_first(sentence, known))
+        )
+
+    def _embedded(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        known = self._vectors
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if len(known) + len(new) > _REMEMBERED:
+            known, new = {}, list(dict.fromkeys(texts))
+        if new:
+            known.update(zip(new, self._embedder.embed_passages(new), strict=True))
+        self._vectors = known
+        return np.stack([known[text] for text in texts])
+
+
+def _padded(text: str) -> str:
+    return f" {' '.join(plain_words(text))} "
+
+
+def _likeliest_first(sentence: str, known: Sequence[str]) -> Iterator[Sequence[str]]:
+    """All of them, in rounds; where one of the first is like the sentence, the rest is not read."""
+    words = set(plain_words(sentence))
+    order = sorted(known, key=lambda other: -len(words.intersection(plain_words(other))))
+    for first in range(0, len(order), _ROUND):
+        yield order[first : first + _ROUND]
+
+
+# Instructions that ended up in an answer: a model repeats its prompt, or its training.
+
+RUN: Final = 6
+"""Words in a row that an answer must share with a prompt to be taken for a copy of it."""
+
+_KNOWN: Final = (
+    "you are an ai",
+    "you are a helpful assistant",
+    "as an ai language model",
+    "as an ai assistant",
+    "as a large language model",
+    "i am an ai",
+    "i'm an ai",
+    "i am a large language model",
+    "my knowledge cutoff",
+    "below is an instruction that describes a task",
+    "write a response that appropriately completes the request",
+    "use the following pieces of context",
+    "answer the question based on the context",
+    "answer the following question using only",
+    "if you don't know the answer, just say",
+    "don't try to make up an answer",
+    "do not follow instructions in the",
+)
+"""What models are commonly told, by us or by those who trained them."""
+
+
+def leaks(text: str, *, question: str, evidence: Sequence[str]) -> tuple[str, ...]:
+    """Each piece of an instruction in the text that neither the question nor the evidence has."""
+    return tuple(dict.fromkeys(_found(text, [question, *evidence])))
+
+
+def _found(text: str, allowed: Sequence[str]) -> Iterator[str]:
+    from secondlook.roles.prompts import NOT_FOUND
+    from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
+
+    for found in chain(CONTROL_MARK.finditer(text), EVIDENCE_MARK.finditer(text)):
+        if not any(found[0] in source for source in allowed):
+            yield found[0]
+    if NOT_FOUND in text and not any(NOT_FOUND in source for source in allowed):
+        yield NOT_FOUND
+    words = plain_words(text)
+    copied = [phrase for phrase in _known() if stands_in(phrase, words)]
+    copied += sorted(runs(words, RUN) & _prompt_runs())
+    # Taking the evidence apart costs more than all the rest, and is hardly ever needed.
+    sources = [plain_words(source) for source in allowed] if copied else []
+    for run in copied:
+        if not any(stands_in(run, source) for source in sources):
+            yield " ".join(run)
+
+
+@cache
+def _known() -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(plain_words(phrase)) for phrase in _KNOWN)
+
+
+@cache
+def _prompt_runs() -> frozenset[tuple[str, ...]]:
+    """Of every prompt that is shipped, line by line: between lines there may be a hole."""
+    from secondlook.roles.prompts import load, names
+
+    lines = chain.from_iterable(load(name).own_words.splitlines() for name in names())
+    return frozenset(chain.from_iterable(runs(plain_words(line), RUN) for line in lines))

@@ -1,0 +1,254 @@
+"""The documents of a set as a library: made once for its contents, used by every configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import platformdirs
+from filelock import FileLock
+from pydantic import ValidationError
+
+from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, UsageError
+from secondlook.evaluation.cache import RememberingEmbedder, RememberingReader
+from secondlook.library.library import Library
+from secondlook.library.survey import MEMBER_SEPARATOR
+from secondlook.settings.sections import APP_NAME
+from secondlook.tables.desk import Desk
+from secondlook.tables.read import READER_VERSION, read_tables
+from secondlook.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from secondlook.evaluation.cache import Memory
+    from secondlook.evaluation.datasets.evalset import EvalSet, TableFile
+    from secondlook.library.report import AddReport, Progress
+    from secondlook.reading.port import Embedder, Reader
+    from secondlook.settings.sections import Settings
+    from secondlook.tables.worker import Worker
+
+TEXT_PREFIX = "text:"
+"""Of the path under which the library knows a text that is in no file."""
+_COMPLETE = "complete.json"
+_FORM = 1
+"""Counted up when sets are indexed differently."""
+
+
+def cache_folder() -> Path:
+    """Where evaluations keep what can be computed again."""
+    chosen = os.environ.get("SECONDLOOK_CACHE")
+    folder = Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir(APP_NAME))
+    return folder.absolute() / "eval"
+
+
+class EvaluatedLibrary(Library):
+    """A library whose models remember what they said."""
+
+    memory: Memory | None = None
+
+    def embedder(self) -> Embedder:
+        embedder = super().embedder()
+        # Its passages are stored with it; only queries come again.
+        return (
+            RememberingEmbedder(embedder, self.memory, passages=False) if self.memory else embedder
+        )
+
+    def reader(self) -> Reader:
+        reader = super().reader()
+        return RememberingReader(reader, self.memory) if self.memory else reader
+
+    def desk(self, **scope: Any) -> Desk:
+        """The tables that the question was given; else those of the library."""
+        return GIVEN.get() or super().desk(**scope)
+
+
+def library_key(data: EvalSet, settings: Settings) -> str:
+    """Equal for equal documents, indexed alike."""
+    shaping = {
+        "form": _FORM,
+        "documents": data.fingerprint,
+        # A person's own files are known by their paths.
+        "place": str(data.path.absolute()) if data.form == "own" else "",
+        "chunking": settings.chunking.model_dump(),
+        "embedding": [settings.embedding.model, settings.embedding.base_url],
+        "language": settings.library.language,
+        "ingest": [settings.ingest.ocr, settings.ingest.ocr_language],
+    }
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def open_indexed(
+    data: EvalSet,
+    settings: Settings,
+    memory: Memory,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> EvaluatedLibrary:
+    """The set's documents, indexed now if they never were. Interrupted, it goes on next time."""
+    folder = _folder(data, settings)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.with_suffix(".lock")):
+            library = _opened(folder, settings)
+            library.memory = memory
+            if data.has_corpus and not (folder / _COMPLETE).exists():
+                report = _fill(library, data, progress)
+                (folder / _COMPLETE).write_text(json.dumps(_told(report)), encoding="utf-8")
+    except OSError as error:
+        raise LibraryError(
+            f"the documents of {data.name!r} cannot be indexed under {str(folder)!r}: {error}",
+            hint="make room there, or name another folder in SECONDLOOK_CACHE",
+        ) from error
+    return library
+
+
+def _opened(folder: Path, settings: Settings) -> EvaluatedLibrary:
+    try:
+        return EvaluatedLibrary.open(folder, settings=settings)
+    except (LibraryDamaged, LibraryFormat) as error:
+        raise LibraryError(
+            error.message, hint=f"delete the folder {str(folder)!r}: it is made again"
+        ) from error
+
+
+def not_indexed(data: EvalSet, settings: Settings) -> dict[str, str]:
+    """Documents of the set that could not be read when it was indexed, and why."""
+    try:
+        told = json.loads((_folder(data, settings) / _COMPLETE).read_text("utf-8"))
+    except FileNotFoundError:  # no configuration indexed it with these very settings
+        return {}
+    return {_name_in_set(path, data): reason for path, reason in told["failed"].items()}
+
+
+def names_by_document(library: EvaluatedLibrary, data: EvalSet) -> dict[str, tuple[str, ...]]:
+    """What the set calls each document of the library; equal texts share one document."""
+    ids = [document.id for document in library.documents()]
+    return {
+        document: tuple(_name_in_set(path, data) for path in paths)
+        for document, paths in library.paths(ids).items()
+    }
+
+
+def _folder(data: EvalSet, settings: Settings) -> Path:
+    return cache_folder() / "libraries" / library_key(data, settings)
+
+
+def _name_in_set(path: str, data: EvalSet) -> str:
+    if data.form != "own":
+        return path.removeprefix(TEXT_PREFIX)
+    file = path.partition(MEMBER_SEPARATOR)[0]  # what an archive holds is known by the archive
+    return Path(file).relative_to(data.path).as_posix()
+
+
+def _fill(
+    library: EvaluatedLibrary, data: EvalSet, progress: Callable[[Progress], None] | None
+) -> AddReport:
+    if data.form == "own":
+        report = library.add(data.documents, progress=progress)
+    else:
+        report = library.add_texts(data.texts(), progress=progress)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if not library.documents():
+        raise UsageError(f"none of the documents of {data.name!r} could be indexed")
+    return report
+
+
+def _told(report: AddReport) -> dict[str, Any]:
+    return {
+        "seconds": report.seconds,
+        "passages": report.passages,
+        "failed": {change.path: change.reason for change in report.failed},
+    }
+
+
+# The table of each question: read and profiled once for its contents, used by every
+# configuration. A question sees its own table alone.
+
+if TYPE_CHECKING:
+    Entry = tuple[Table, Path]
+
+_NAMES = "tables.json"
+_SUFFIX = ".parquet"
+
+GIVEN: ContextVar[Desk | None] = ContextVar("given", default=None)
+"""The tables of the question that is being answered; the nodes of its run inherit it."""
+
+
+@contextmanager
+def given(desk: Desk | None) -> Iterator[None]:
+    """Until it is left, questions are about these tables."""
+    token = GIVEN.set(desk)
+    try:
+        yield
+    finally:
+        GIVEN.reset(token)
+
+
+@dataclass(slots=True)
+class GivenTables:
+    """The tables of a set, by their names in it. Threads may share one."""
+
+    read_table: Callable[[str], TableFile]
+    folder: Path
+    worker: Callable[[], Worker]
+    _desks: dict[str, Desk] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def desk(self, name: str) -> Desk:
+        """With this table alone, read now if it never was."""
+        with self._lock:
+            if name not in self._desks:
+                self._desks[name] = self._opened(self.read_table(name))
+            return self._desks[name]
+
+    def _opened(self, table: TableFile) -> Desk:
+        digest = hashlib.sha256(table.file.encode() + b"\0" + table.content).hexdigest()
+        place = self.folder / digest[:32]
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with FileLock(place.with_suffix(".lock")):
+                entries = _held(place) or self._read(table, place)
+        except OSError as error:
+            raise LibraryError(
+                f"the table {table.file!r} cannot be kept under {str(place)!r}: {error}",
+                hint="make room there, or name another folder in SECONDLOOK_CACHE",
+            ) from error
+        desk = Desk(entries, folder=place, worker=self.worker())
+        for one, _ in entries:
+            desk.profile(one.id)  # no configuration pays for what the first one would
+        return desk
+
+    def _read(self, table: TableFile, place: Path) -> list[Entry]:
+        source = place / table.file
+        source.write_bytes(table.content)
+        read = read_tables(source, place, worker=self.worker())
+        said = {
+            "reader": READER_VERSION,
+            "tables": [one.table.model_dump(mode="json") for one in read],
+        }
+        partial = place / f".{_NAMES}.partial-{os.getpid()}"
+        partial.write_text(json.dumps(said), encoding="utf-8")
+        partial.replace(place / _NAMES)
+        return [(one.table, one.file) for one in read]
+
+
+def _held(place: Path) -> list[Entry]:
+    """As this version's reader read them; empty where it has not."""
+    try:
+        said = json.loads((place / _NAMES).read_text(encoding="utf-8"))
+        if said["reader"] != READER_VERSION:
+            return []
+        tables = [Table.model_validate(item) for item in said["tables"]]
+    except (OSError, ValueError, LookupError, TypeError, ValidationError):
+        return []
+    found = [(table, place / f"{table.id}{_SUFFIX}") for table in tables]
+    return found if all(file.is_file() for _, file in found) else []

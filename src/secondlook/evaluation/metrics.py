@@ -1,0 +1,760 @@
+"""Every metric by its stable name. docs/metrics.md defines each with an example; a test holds the
+two together."""
+
+from __future__ import annotations
+
+import ast
+import html
+import re
+import string
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from math import log2
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from secondlook.retrieval.outline import sentence_starts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from secondlook.answer import Answer
+    from secondlook.evaluation.records import Case
+
+Better = Literal["higher", "lower", "neither"]
+Over = Literal[
+    "gold",
+    "scored",
+    "answered",
+    "claims",
+    "choices",
+    "unanswerable",
+    "all",
+    "graded",
+    "researched",
+    "tables",
+]
+"""Which questions a metric is over: those with gold passages (and answerable), those with a right
+answer to compare with, those that were answered, those whose answer has checked claims, those of
+multiple choice, those without an answer, all, those where a grader judged something, those that
+were researched, and those over tables."""
+Group = Literal["retrieval", "answers", "truth", "knowing", "graders", "behaviour", "cost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    name: str
+    group: Group
+    over: Over
+    about: str
+    """In a few words, for tables."""
+    better: Better = "higher"
+    per_question: bool = True
+    """It is a figure of each question (`Row.metrics`) and their mean; else one of all rows."""
+    yes_no: bool = False
+    """Each question's figure is 0 or 1, so that McNemar's test applies."""
+
+
+def _of_all(name: str, group: Group, over: Over, about: str, better: Better) -> Metric:
+    return Metric(name, group, over, about, better, per_question=False)
+
+
+def _retrieval(suffix: str, when: str) -> list[Metric]:
+    return [
+        *(
+            Metric(f"recall@{k}{suffix}", "retrieval", "gold", f"gold among the best {k}, {when}")
+            for k in (1, 5, 20)
+        ),
+        Metric(f"mrr{suffix}", "retrieval", "gold", f"1 / rank of the first gold, {when}"),
+        Metric(f"ndcg@10{suffix}", "retrieval", "gold", f"order of the best 10, {when}"),
+    ]
+
+
+_METRICS = [
+    *_retrieval("", "as answered from"),
+    *_retrieval("_before", "before reranking"),
+    Metric("recall_shown", "retrieval", "gold", "gold among the passages shown"),
+    Metric("shown", "retrieval", "all", "passages shown", "neither"),
+    # Of `Answer.short`; `text_...` of `Answer.text`. Nothing answered counts 0.
+    Metric("em", "answers", "scored", "exact match", yes_no=True),
+    Metric("f1", "answers", "scored", "words shared"),
+    Metric("f1_overall", "answers", "all", "F1; withheld is right where there is no answer"),
+    Metric("f1_length_aware", "answers", "scored", "F1 of the text that forgives a sentence"),
+    Metric("rouge_l", "answers", "scored", "longest common run of words"),
+    Metric("contains", "answers", "scored", "holds a right answer", yes_no=True),
+    Metric("text_em", "answers", "scored", "exact match of the text", yes_no=True),
+    Metric("text_f1", "answers", "scored", "words shared with the text"),
+    Metric("text_rouge_l", "answers", "scored", "longest common run, of the text"),
+    Metric("text_contains", "answers", "scored", "the text holds a right answer", yes_no=True),
+    Metric("accuracy", "answers", "choices", "right letter", yes_no=True),
+    Metric("ungrounded", "answers", "choices", "letters without a source", "lower", yes_no=True),
+    # Of `Answer.values`, held against the values that are right.
+    Metric("values_accuracy", "answers", "tables", "all values right", yes_no=True),
+    Metric("values_proportional", "answers", "tables", "share of its values that is right"),
+    _of_all("values_by_part", "answers", "tables", "values right, of all wanted", "higher"),
+    Metric("faithfulness", "truth", "answered", "sentences like a sentence of the evidence"),
+    Metric("faithfulness_cosine", "truth", "answered", "the same by the cosine as it is"),
+    Metric("support", "truth", "claims", "support of the claims, as the answer was checked"),
+    Metric("citation_precision", "truth", "answered", "citations that are gold"),
+    Metric("citation_recall", "truth", "scored", "gold documents that are cited"),
+    Metric("prompt_leak", "truth", "answered", "instructions in the answer", "lower", yes_no=True),
+    Metric("answered", "knowing", "all", "share answered", "neither", yes_no=True),
+    Metric("answered_answerable", "knowing", "scored", "answered, of the answerable", yes_no=True),
+    _of_all("wrong_among_answered", "knowing", "answered", "wrong, of the answered", "lower"),
+    Metric("refused_unanswerable", "knowing", "unanswerable", "withheld rightly", yes_no=True),
+    _of_all("auroc", "knowing", "answered", "confidence tells right from wrong", "higher"),
+    _of_all("aurc", "knowing", "answered", "area under risk and coverage", "lower"),
+    _of_all("ece", "knowing", "answered", "calibration error of confidence", "lower"),
+    _of_all("false_rejection_gold", "graders", "graded", "gold rejected", "lower"),
+    _of_all("false_rejection_gold@1", "graders", "graded", "gold at rank 1 rejected", "lower"),
+    _of_all("false_acceptance", "graders", "graded", "not gold, yet accepted", "lower"),
+    _of_all("grading_precision", "graders", "graded", "gold, of the accepted", "higher"),
+    _of_all("grading_recall", "graders", "graded", "accepted, of the gold", "higher"),
+    _of_all("seconds_per_10_graded", "graders", "graded", "time per 10 passages", "lower"),
+    Metric("success", "behaviour", "all", "right, or rightly withheld", yes_no=True),
+    Metric("retry_rate", "behaviour", "all", "asked again at least once", "neither", yes_no=True),
+    Metric("mean_retries", "behaviour", "all", "retries", "lower"),
+    Metric("fallback_rate", "behaviour", "all", "searched again", "neither", yes_no=True),
+    Metric("web_rate", "behaviour", "all", "looked on the web", "neither", yes_no=True),
+    Metric("regenerations", "behaviour", "all", "times the answer was written anew", "lower"),
+    Metric("grounded", "behaviour", "answered", "found to rest on its evidence", yes_no=True),
+    Metric("useful", "behaviour", "answered", "found to address the question", yes_no=True),
+    Metric("needs_review", "behaviour", "all", "a person should look", "lower", yes_no=True),
+    Metric("failed", "behaviour", "all", "failed", "lower", yes_no=True),
+    # Of `Answer.research`, where there is one.
+    Metric("multi_hop", "behaviour", "researched", "taken for hard", "neither", yes_no=True),
+    Metric("escalated", "behaviour", "researched", "hard after all", "neither", yes_no=True),
+    Metric("cycles", "behaviour", "researched", "steps tried", "lower"),
+    Metric("steps_completed", "behaviour", "researched", "steps completed", "neither"),
+    Metric("steps_weak", "behaviour", "researched", "steps kept with a caveat", "neither"),
+    Metric("steps_failed", "behaviour", "researched", "steps that failed", "lower"),
+    Metric("steps_pending", "behaviour", "researched", "steps that were not made", "lower"),
+    Metric("screened_out", "behaviour", "researched", "refused", "neither", yes_no=True),
+    Metric("screen_unclear", "behaviour", "researched", "let through", "lower", yes_no=True),
+    Metric("quarantined", "behaviour", "researched", "passages kept out of prompts", "neither"),
+    Metric("memory_hit", "behaviour", "researched", "from memory", "neither", yes_no=True),
+    # Of `Answer.analysis`, where the question is over a table.
+    Metric("computed", "behaviour", "tables", "without written code", "neither", yes_no=True),
+    Metric("code_attempts", "behaviour", "tables", "times code was written", "lower"),
+    _of_all("code_error_rate", "behaviour", "tables", "attempts without a result", "lower"),
+    Metric("remediations", "behaviour", "tables", "remedies tried", "lower"),
+    Metric("llm_calls", "cost", "all", "model calls", "lower"),
+    Metric("tokens_in", "cost", "all", "tokens read by models", "lower"),
+    Metric("tokens_out", "cost", "all", "tokens written by models", "lower"),
+    Metric("tokens_cached", "cost", "all", "of those, cached by the provider", "neither"),
+    Metric("characters_in", "cost", "all", "characters read by models", "lower"),
+    Metric("characters_out", "cost", "all", "characters written by models", "lower"),
+    Metric("parse_failures", "cost", "all", "replies that could not be read", "lower"),
+    Metric("cost", "cost", "all", "US dollars", "lower"),
+    _of_all("latency_p50", "cost", "all", "seconds, median", "lower"),
+    _of_all("latency_p95", "cost", "all", "seconds, 95 of 100", "lower"),
+]
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
+
+
+# How texts are taken apart to be compared: SQuAD's rules, ROUGE's, and runs of words.
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_WORD = re.compile(r"\w+")
+_LETTERS_OR_DIGITS = re.compile(r"[^\W_]+")
+
+# Scripts without spaces between words: Thai to Myanmar, Khmer, kana, Han, and Han beyond the first
+# plane. There each character counts as a word, as evaluations of Chinese reading do.
+_WITHOUT_SPACES = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
+)
+_THEIR_PUNCTUATION = re.compile("[\u3000-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff65]")
+
+
+def tokens(text: str) -> list[str]:
+    """Words as SQuAD's evaluation sees them: small letters, no ASCII punctuation, no articles."""
+    return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
+
+
+def pieces(text: str) -> list[str]:
+    """The same, for what is looked up inside a longer text: where a script has no spaces between
+    words, each character is one, or nothing would ever be found inside a sentence."""
+    return tokens(_spaced(text))
+
+
+def rouge_tokens(text: str) -> list[str]:
+    """Runs of letters and digits, as ROUGE sees them; not of ASCII alone."""
+    return _LETTERS_OR_DIGITS.findall(_spaced(text).lower())
+
+
+def plain_words(text: str) -> list[str]:
+    """All words, articles too, whatever their case."""
+    return _WORD.findall(text.casefold())
+
+
+def shared(found: Sequence[str], right: Sequence[str]) -> float:
+    """F1 of two lists of words; nothing is like nothing and like nothing else."""
+    if not found or not right:
+        return float(list(found) == list(right))
+    common = (Counter(found) & Counter(right)).total()
+    return 2 * common / (len(found) + len(right))
+
+
+def runs(words: Sequence[str], size: int) -> set[tuple[str, ...]]:
+    """Every `size` words that stand in a row."""
+    return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}
+
+
+def stands_in(run: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether `run` stands among the words without a gap; nothing stands in nothing alone."""
+    if not run:
+        return not words
+    return f" {' '.join(run)} " in f" {' '.join(words)} "
+
+
+def _spaced(text: str) -> str:
+    if text.isascii():
+        return text
+    return _WITHOUT_SPACES.sub(r" \1 ", _THEIR_PUNCTUATION.sub(" ", text))
+
+
+# How near an answer comes to a right one: figures of one question. docs/metrics.md defines
+# each.
+
+LENIENT_WORDS: Final = 30
+"""A text of so many words is one correct sentence; beyond, its length costs."""
+RIGHT_F1: Final = 0.5
+"""A short answer that shares this much with a right one counts as right, as in the calibration."""
+RIGHT_WINDOW: Final = 0.7
+"""A text must hold nearly all of a right answer: a sentence offers many places to share half of
+its words by chance (docs/metrics.md has the figures)."""
+MOST_WORDS: Final = 60
+"""And it must not be a pasted page."""
+_LOOKED_AT: Final = 1000
+"""Words of a text in which a right answer is looked for; past them its length has decided."""
+
+
+def answer_metrics(case: Case, answer: Answer) -> dict[str, float]:
+    """Every figure of this group that the case allows."""
+    if case.table:
+        return value_metrics(parts_right(case, answer))
+    figures: dict[str, float] = {}
+    if case.scored:
+        short, text = _given(case, answer)
+        figures |= _compared(short, case.answers)
+        figures |= {f"text_{name}": value for name, value in _compared(text, case.answers).items()}
+        figures["f1_length_aware"] = length_aware_f1(text, case.answers)
+        figures["f1_overall"] = figures["f1"]
+    elif not case.answerable:
+        figures["f1_overall"] = float(answer.status in {"abstained", "refused"})
+    if case.choices and case.choice:
+        figures["accuracy"] = float(_chose_right(case, answer))
+    return figures
+
+
+def is_right(case: Case, answer: Answer) -> bool | None:
+    """Whether an answer that was given is right; None where none was given or none is known."""
+    if not is_answered(answer):
+        return None
+    if not case.answerable:
+        return False
+    if case.table:
+        return all(parts_right(case, answer).values())
+    if case.choices and case.choice:
+        return _chose_right(case, answer)
+    return _says_right(case, answer) if case.answers else None
+
+
+def _says_right(case: Case, answer: Answer) -> bool:
+    short, text = _given(case, answer)
+    if _compared(short, case.answers)["f1"] >= RIGHT_F1:
+        return True
+    # The sentence around an extracted span is evidence; the span alone is the answer.
+    spoken = answer.method != "extractive" or answer.short is None
+    return spoken and _stands_nearly_whole(text, case.answers)
+
+
+def exact_match(found: str, answers: Iterable[str]) -> float:
+    """1 where the words are those of a right answer, by SQuAD's rules."""
+    words = tokens(found)
+    return float(any(words == right for right in _to_compare(answers)))
+
+
+def f1(found: str, answers: Iterable[str]) -> float:
+    """Words shared with the most similar right answer, by SQuAD's rules."""
+    words = tokens(found)
+    return max((shared(words, right) for right in _to_compare(answers)), default=0.0)
+
+
+def rouge_l(found: str, answers: Iterable[str]) -> float:
+    """F-measure of the longest common subsequence, of the most similar right answer."""
+    words = rouge_tokens(found)
+    return max((_rouge_l(words, rouge_tokens(answer)) for answer in answers), default=0.0)
+
+
+def contains(found: str, answers: Iterable[str]) -> float:
+    """1 where a right answer stands in it, whole words in a row."""
+    words = pieces(found)
+    return float(any(stands_in(right, words) for right in _to_compare(answers, pieces)))
+
+
+def length_aware_f1(text: str, answers: Iterable[str]) -> float:
+    """F1 of the part of the text that is most like a right answer, less for a text that is long."""
+    words = pieces(text)
+    if not words:
+        return 0.0
+    return _best_part(words, answers) * min(1.0, LENIENT_WORDS / len(words))
+
+
+def _given(case: Case, answer: Answer) -> tuple[str, str]:
+    """The short answer and the text to compare, both empty where nothing was answered. A letter
+    alone stands for its option."""
+    if not is_answered(answer):
+        return "", ""
+    text = said(answer)
+    short = answer.short if answer.short and answer.short.strip() else text
+    letter = _named_by_choice(case, answer) or letter_alone(case.choices or {}, short)
+    return (case.choices[letter] if case.choices and letter else short), text
+
+
+def _compared(found: str, answers: Sequence[str]) -> dict[str, float]:
+    if not found.strip():
+        return dict.fromkeys(("em", "f1", "rouge_l", "contains"), 0.0)
+    return {
+        "em": exact_match(found, answers),
+        "f1": f1(found, answers),
+        "rouge_l": rouge_l(found, answers),
+        "contains": contains(found, answers),
+    }
+
+
+def _to_compare(
+    answers: Iterable[str], split: Callable[[str], list[str]] = tokens
+) -> list[list[str]]:
+    """The right answers by word; as in SQuAD's evaluation one without words ("The") is left out
+    where another has some, or every answer without words would be right."""
+    by_word = [split(answer) for answer in answers]
+    return [right for right in by_word if right] or by_word
+
+
+def _rouge_l(found: Sequence[str], right: Sequence[str]) -> float:
+    if not found or not right:
+        return 0.0
+    return 2 * _longest_common(found, right) / (len(found) + len(right))
+
+
+def _longest_common(found: Sequence[str], right: Sequence[str]) -> int:
+    """Length of the longest common subsequence, a whole row of the usual table at once: bit `i`
+    of `open_` is clear where the row grows at word `i` of `right` (Hyyrö 2004)."""
+    where: dict[str, int] = {}
+    for at, word in enumerate(right):
+        where[word] = where.get(word, 0) | 1 << at
+    every = (1 << len(right)) - 1
+    open_ = every
+    for word in found:
+        hits = open_ & where.get(word, 0)
+        open_ = ((open_ + hits) | (open_ - hits)) & every
+    return len(right) - open_.bit_count()
+
+
+def _best_part(words: Sequence[str], answers: Iterable[str]) -> float:
+    looked_at = words[:_LOOKED_AT]
+    return max((best_window(looked_at, pieces(answer)) for answer in answers), default=0.0)
+
+
+def best_window(words: Sequence[str], right: Sequence[str]) -> float:
+    """Best F1 of words in a row, at least as many as the right answer has: a shorter window could
+    pick a single "of" out of a sentence and share a third of "Duke of Normandy"."""
+    least = min(len(right), len(words))
+    of_right = set(right)
+    places = [at for at, word in enumerate(words) if word in of_right]
+    best = 0.0
+    for first, start in enumerate(places):
+        wanted, common = Counter(right), 0
+        for end in places[first:]:
+            size = max(end - start + 1, least)
+            if 2 * len(right) <= best * (size + len(right)):
+                break  # not even all of the right answer would do better in so long a window
+            if wanted[words[end]] > 0:
+                wanted[words[end]] -= 1
+                common += 1
+                best = max(best, 2 * common / (size + len(right)))
+    return best
+
+
+def _stands_nearly_whole(text: str, answers: Iterable[str]) -> bool:
+    words = pieces(text)
+    return 0 < len(words) <= MOST_WORDS and _best_part(words, answers) >= RIGHT_WINDOW
+
+
+def letter_of(case: Case, answer: Answer) -> str | None:
+    """The option that was chosen: as the answer says, or as can be told from its words."""
+    if not case.choices or not is_answered(answer):
+        return None
+    if answer.choice is not None:
+        return _named_by_choice(case, answer)
+    return chosen(case.choices, answer.short or "") or chosen(case.choices, said(answer))
+
+
+def _named_by_choice(case: Case, answer: Answer) -> str | None:
+    """By its place: whoever chooses letters the choices from A on, whatever a set calls them."""
+    letter = answer.choice.letter if answer.choice else None
+    at = ascii_uppercase.find(letter) if letter else -1
+    names = list(case.choices or {})
+    return names[at] if 0 <= at < len(names) else None
+
+
+def _chose_right(case: Case, answer: Answer) -> bool:
+    letter = letter_of(case, answer)
+    return letter is not None and letter.casefold() == (case.choice or "").casefold()
+
+
+# What an answer itself says, without what the code that prints it adds.
+
+_CITATION_MARK = re.compile(r"\s*\[\d{1,6}(?:\s?[,;]\s?\d{1,6})*\]")
+
+
+def is_answered(answer: Answer) -> bool:
+    """A letter that was guessed is an answer, whatever the research came to."""
+    return answer.status in {"answered", "partial"} or is_guess(answer)
+
+
+def is_guess(answer: Answer) -> bool:
+    """Whether an option was chosen from a model's own knowledge."""
+    choice = answer.choice
+    return choice is not None and choice.letter is not None and not choice.grounded
+
+
+def said(answer: Answer) -> str:
+    """Its claims in a row, without citation marks and remarks; where there are none, its text
+    without the marks."""
+    if answer.claims:
+        return " ".join(claim.text for claim in answer.claims).strip()
+    return _CITATION_MARK.sub("", answer.text).strip()
+
+
+def split_sentences(text: str) -> list[str]:
+    """The text by sentence, each with single spaces."""
+    bounds = pairwise([0, *sentence_starts(text), len(text)])
+    found = (" ".join(text[start:end].split()) for start, end in bounds)
+    return [sentence for sentence in found if sentence]
+
+
+# Which option of a multiple-choice question an answer names.
+
+_LEAST_F1: Final = 0.5
+# Such as B or (b) or B.
+_ALONE = re.compile(r"[\W_]*(?P<letter>[^\W_]{1,2})[\W_]*\Z")
+# Such as B) Paris or (B) Paris or **B**: Paris
+_LEADING = re.compile(
+    r"\s*(?:\((?P<in_brackets>[^\W_]{1,2})\)|\*{0,2}(?P<letter>[^\W_]{1,2})\*{0,2}[).:,\]])"
+)
+# Such as Answer: B or The correct answer is B because; a small letter there may be an article.
+_NAMED = re.compile(
+    r"\s*(?:the )?(?:(?:correct|right|best|final) )?(?:answer|option|choice) ?(?:is|:)? ?"
+    r"(?:option )?[(*]{0,3}(?P<letter>(?-i:[A-Z0-9]))\b",
+    re.IGNORECASE,
+)
+
+
+def chosen(choices: Mapping[str, str], said: str) -> str | None:
+    """The letter of the option, or None where it cannot be told: the letter alone, the option's
+    own text, a letter that leads, the one option that stands in it, or that shares most words."""
+    return (
+        letter_alone(choices, said)
+        or _of_its_text(choices, said)
+        or _leading(choices, said)
+        or _only_one_named(choices, said)
+        or _of_shared_words(choices, said)
+    )
+
+
+def letter_alone(choices: Mapping[str, str], said: str) -> str | None:
+    """The letter, where the answer is nothing else."""
+    found = _ALONE.match(said)
+    return _letter(choices, found["letter"]) if found else None
+
+
+def _of_its_text(choices: Mapping[str, str], said: str) -> str | None:
+    words = tokens(said)
+    same = [letter for letter, text in choices.items() if words and tokens(text) == words]
+    return same[0] if len(same) == 1 else None
+
+
+def _leading(choices: Mapping[str, str], said: str) -> str | None:
+    if found := _NAMED.match(said):
+        return _letter(choices, found["letter"])
+    found = _LEADING.match(said)
+    return _letter(choices, found["in_brackets"] or found["letter"]) if found else None
+
+
+def _only_one_named(choices: Mapping[str, str], said: str) -> str | None:
+    words = tokens(said)
+    held = [
+        letter
+        for letter, text in choices.items()
+        if (option := tokens(text)) and stands_in(option, words)
+    ]
+    return held[0] if len(held) == 1 else None
+
+
+def _letter(choices: Mapping[str, str], written: str) -> str | None:
+    return next((letter for letter in choices if letter.casefold() == written.casefold()), None)
+
+
+def _of_shared_words(choices: Mapping[str, str], said: str) -> str | None:
+    words = tokens(said)
+    shares = {letter: shared(words, tokens(text)) for letter, text in choices.items() if words}
+    most = max(shares.values(), default=0.0)
+    best = [letter for letter, share in shares.items() if share == most]
+    return best[0] if most > _LEAST_F1 and len(best) == 1 else None
+
+
+# How near an answer over tables comes to the values that are right: figures of one question.
+# docs/metrics.md defines each. What was withheld, and what failed, is wrong.
+
+DENOTATION = "answer"
+"""What the one part of a question is called that does not name its values."""
+
+
+def parts_right(case: Case, answer: Answer) -> dict[str, bool]:
+    """Of each value that the question wants, whether it is right."""
+    if not is_answered(answer):
+        return dict.fromkeys(parts_of(case), False)
+    if case.values:
+        return values_right(case.values, answer.values)
+    return {DENOTATION: right(denoted(answer.values), case.answers)}
+
+
+def parts_of(case: Case) -> tuple[str, ...]:
+    """The names of the values that the question wants; one where it names none."""
+    return tuple(dict(case.values)) or (DENOTATION,)
+
+
+def value_metrics(parts: dict[str, bool]) -> dict[str, float]:
+    """Of a question, given which of its parts are right."""
+    return {
+        "values_accuracy": float(all(parts.values())),
+        "values_proportional": sum(parts.values()) / len(parts),
+    }
+
+
+# Named values of an analysis held against those that are right.
+
+_NEAR = 1e-6
+
+
+def values_right(
+    expected: Sequence[tuple[str, str]], values: Mapping[str, object]
+) -> dict[str, bool]:
+    """By name, whether the value is right. Of a name that comes twice the later one counts."""
+    return {
+        name: name in values and value_right(wanted, values[name])
+        for name, wanted in dict(expected).items()
+    }
+
+
+def value_right(expected: str, value: object) -> bool:
+    number, found = _number(expected), _number(value)
+    if number is not None and found is not None:
+        return abs(number - found) < _NEAR
+    held = _structure(expected)
+    if held is not None and not isinstance(value, str):
+        return _same(held, value)
+    return _said(value) == expected.strip()
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]  # what it cannot take raises
+    except (TypeError, ValueError):
+        return None
+
+
+def _structure(expected: str) -> Any:
+    """A list or mapping written as Python writes them; None where it is neither."""
+    try:
+        held = ast.literal_eval(expected.strip())
+    except (ValueError, SyntaxError):
+        return None
+    return held if isinstance(held, list | tuple | dict) else None
+
+
+def _same(expected: Any, value: Any) -> bool:
+    if isinstance(expected, dict):
+        return (
+            isinstance(value, dict)
+            and {str(key) for key in expected} == {str(key) for key in value}
+            and all(
+                _same(one, {str(key): held for key, held in value.items()}[str(name)])
+                for name, one in expected.items()
+            )
+        )
+    if isinstance(expected, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(expected) == len(value)
+            and all(_same(one, other) for one, other in zip(expected, value, strict=True))
+        )
+    return value_right(str(expected), value)
+
+
+def _said(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_said, value))
+    return str(value).strip()
+
+
+# Whether an answer is right, as the evaluator of WikiTableQuestions (Pasupat and Liang, 2015)
+# has it: both sides are sets; texts are compared in lower case without accents, notes and
+# brackets at the end; numbers as numbers; dates as dates.
+
+_QUOTES = str.maketrans(
+    {
+        **dict.fromkeys((0x2018, 0x2019, 0xB4, 0x60), "'"),
+        **dict.fromkeys((0x201C, 0x201D), '"'),
+        **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212), "-"),
+    }
+)
+_ENDINGS = (
+    re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[\u2022\u2666\u2020\u2021*#+])*$"),
+    re.compile(r"(?<!^)( \([^)]*\))*$"),
+)
+_QUOTED = re.compile(r'^"([^"]*)"$')
+_NAMES = (
+    "january february march april may june july august september october november december".split()  # noqa: SIM905
+)
+_MONTHS = {name: at for at, name in enumerate(_NAMES, 1)} | {
+    name[:3]: at for at, name in enumerate(_NAMES, 1)
+}
+_ISO = re.compile(r"^(\d{4})-(\d\d?)-(\d\d?)(?: 00:00:00)?$")
+_MONTH_FIRST = re.compile(r"^([a-z]+)\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?$")
+_DAY_FIRST = re.compile(r"^(\d{1,2})(?:st|nd|rd|th)? ([a-z]+)\.?(?:,? (\d{4}))?$")
+SAME = 1e-6
+
+
+@lru_cache(maxsize=100_000)
+def normal(text: str) -> str:
+    text = html.unescape(text).translate(_QUOTES)
+    decomposed = unicodedata.normalize("NFKD", text)
+    text = "".join(one for one in decomposed if not unicodedata.combining(one))
+    text = " ".join(text.split())
+    before = None
+    while text != before:
+        before = text
+        for ending in _ENDINGS:
+            text = ending.sub("", text.strip())
+        text = _QUOTED.sub(r"\1", text.strip())
+    return text.removesuffix(".").lower().strip()
+
+
+@lru_cache(maxsize=100_000)
+def as_number(text: str) -> float | None:
+    try:
+        return float(normal(text).replace(",", ""))
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=100_000)
+def as_date(text: str) -> tuple[int, int, int] | None:
+    """Year, month and day; the year 0 where it is not said."""
+    text = normal(text)
+    if found := _ISO.match(text):
+        return int(found[1]), int(found[2]), int(found[3])
+    if (found := _MONTH_FIRST.match(text)) and found[1] in _MONTHS:
+        return int(found[3] or 0), _MONTHS[found[1]], int(found[2])
+    if (found := _DAY_FIRST.match(text)) and found[2] in _MONTHS:
+        return int(found[3] or 0), _MONTHS[found[2]], int(found[1])
+    return None
+
+
+def same(one: str, other: str) -> bool:
+    if normal(one) == normal(other):
+        return True
+    numbers = as_number(one), as_number(other)
+    if numbers[0] is not None and numbers[1] is not None:
+        return abs(numbers[0] - numbers[1]) < SAME
+    date = as_date(one)
+    return date is not None and date == as_date(other)
+
+
+def right(answers: Sequence[str], expected: Sequence[str]) -> bool:
+    found, wanted = _different(answers[: 4 * len(expected) + 4]), _different(expected)
+    if len(answers) > 4 * len(expected) + 4 or len(found) != len(wanted):
+        return False
+    return all(any(same(one, other) for other in found) for one in wanted)
+
+
+def _different(texts: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    for text in texts:
+        if not any(same(text, other) for other in kept):
+            kept.append(text)
+    return kept
+
+
+def denoted(values: Mapping[str, object]) -> list[str]:
+    """Every cell of an answer, by whatever names it came, as the set writes answers."""
+    return [denotations_said(cell) for value in values.values() for cell in cells(value)]
+
+
+def cells(value: object) -> list[object]:
+    """What a value holds. A mapping stands for its names, unless those only count rows."""
+    if isinstance(value, list | tuple):
+        return [cell for one in value for cell in cells(one)]
+    if isinstance(value, dict):
+        counts_rows = all(str(name).isdecimal() for name in value)
+        return [cell for one in value.values() for cell in cells(one)] if counts_rows else [*value]
+    return [] if value is None else [value]
+
+
+def denotations_said(value: object) -> str:
+    """A value as an answer of the set is written."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return str(value)
+
+
+# Where the gold documents stand in a ranked list, by the definitions of trec_eval.
+
+RECALL_DEPTHS = (1, 5, 20)
+NDCG_DEPTH = 10
+
+
+def retrieval_metrics(
+    gold: Mapping[str, int], ranked: Sequence[str], *, suffix: str = ""
+) -> dict[str, float]:
+    """recall@1, @5 and @20, mrr and ndcg@10, each name with `suffix`; nothing without gold.
+
+    `ranked` is documents, best first; one that comes again counts where it comes first.
+    """
+    relevant = {document: grade for document, grade in gold.items() if grade > 0}
+    if not relevant:
+        return {}
+    grades = [relevant.get(document, 0) for document in dict.fromkeys(ranked)]
+    first = next((place for place, grade in enumerate(grades, start=1) if grade), None)
+    ideal = _gain(sorted(relevant.values(), reverse=True))
+    figures = {
+        **{f"recall@{k}": sum(map(bool, grades[:k])) / len(relevant) for k in RECALL_DEPTHS},
+        "mrr": 1 / first if first else 0.0,
+        f"ndcg@{NDCG_DEPTH}": _gain(grades) / ideal,
+    }
+    return {f"{name}{suffix}": value for name, value in figures.items()}
+
+
+def recall(gold: Mapping[str, int], found: Iterable[str]) -> float:
+    """The share of the gold that was found, in whatever order."""
+    relevant = {document for document, grade in gold.items() if grade > 0}
+    return len(relevant & set(found)) / len(relevant) if relevant else 0.0
+
+
+def _gain(grades: Sequence[int]) -> float:
+    """Discounted cumulative gain: what stands lower counts less, by the logarithm of its place."""
+    best = enumerate(grades[:NDCG_DEPTH], start=1)
+    return sum(grade / log2(place + 1) for place, grade in best)

@@ -1,1 +1,0 @@
-"""The tables of a report as text in cells, whoever draws them."""

@@ -1,0 +1,383 @@
+"""The whole of an evaluation: read the set, answer, sum up, compare, and write it down."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from secondlook import __version__
+from secondlook.engine.request import AUTO
+from secondlook.engine.run import ANALYST
+from secondlook.errors import UsageError
+from secondlook.evaluation import datasets
+from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan, workflow_evaluated
+from secondlook.evaluation.cache import Memory
+from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
+from secondlook.evaluation.datasets.evalset import describe, sample
+from secondlook.evaluation.datasets.own import RESULTS_FOLDER
+from secondlook.evaluation.hypotheses import caps, criteria, hypothesis_plan, judge, recommended
+from secondlook.evaluation.library import cache_folder, not_indexed
+from secondlook.evaluation.questions import by_configuration
+from secondlook.evaluation.records import Ablation, Configuration, Passes, Results, Row
+from secondlook.evaluation.report import plots
+from secondlook.evaluation.runner import Plan, planned_of, run
+from secondlook.evaluation.summary import summarise
+from secondlook.evaluation.thresholds import PARAM, VALUES, sweep, sweep_plan, values_seen
+from secondlook.settings import Loaded, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from secondlook.evaluation.datasets.evalset import EvalSet
+    from secondlook.evaluation.records import Case
+    from secondlook.evaluation.runner import Progress
+    from secondlook.settings.sections import Settings
+
+MEMORY_FILE = "memory.db"
+_NOT_TOLD = {"library", "runs", "ingest"}
+"""Sections that say where things lie on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be evaluated, and how."""
+
+    path: Path
+    flags: Mapping[str, object] = field(default_factory=dict)
+    """Dotted settings that all configurations share."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Likewise, their values as they were typed."""
+    preset: str | None = None
+    limit: int | None = None
+    seed: int = 0
+    repeat: int = 1
+    jobs: int = 1
+    out: Path | None = None
+    metric: str | None = None
+    fresh: bool = False
+    split: str | None = None
+    only: str | None = None
+    """`answerable` or `unanswerable` questions alone."""
+    study: str = ""
+    command: str = ""
+
+    @property
+    def folder(self) -> Path:
+        name = self.path.absolute().name.partition(".")[0] or "set"
+        return self.out or Path(RESULTS_FOLDER) / (f"{name}-{self.study}" if self.study else name)
+
+    def load(self, changes: Mapping[str, Any] | None = None) -> Loaded:
+        return load({**self.flags, **(changes or {})}, texts=self.texts, preset=self.preset)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Rows by configuration, and what they were made with: what studies start from."""
+
+    request: Request
+    data: EvalSet
+    cases: tuple[Case, ...]
+    configurations: tuple[Configuration, ...]
+    rows: Mapping[str, Sequence[Row]]
+    metric: str
+    passes: Passes
+    settings: Settings
+    versions: Mapping[str, str]
+
+    def results(self, **more: Any) -> Results:
+        """Everything that goes into `results.json`; `more` is what a study found."""
+        named = {item.name: item for item in self.configurations}
+        return Results(
+            command=self.request.command,
+            data={
+                **describe(self.data),
+                "notes": [*self.data.notes, *_left_out()],
+                "not_indexed": not_indexed(self.data, self.settings),
+                "asked": len(self.cases),
+                "limit": self.request.limit,
+                "seed": self.request.seed,
+                "repeat": self.request.repeat,
+            },
+            settings=self.settings.model_dump(mode="json", exclude=_NOT_TOLD),
+            versions=dict(self.versions),
+            summaries={
+                name: summarise(rows, configuration=named[name], seed=self.request.seed)
+                for name, rows in self.rows.items()
+            },
+            passes=self.passes,
+            rows=tuple(row for rows in self.rows.values() for row in rows),
+            **more,
+        )
+
+
+def workflows_as_configurations(workflows: Sequence[str]) -> list[Configuration]:
+    return [Configuration(name, name) for name in dict.fromkeys(workflows)]
+
+
+def answer_all(
+    request: Request,
+    configurations: Sequence[Configuration],
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> Evaluated:
+    """Every question of the set under every configuration."""
+    began = time.perf_counter()
+    loaded = request.load()
+    planned = planned_of(configurations, lambda changes: request.load(changes).settings)
+    data = datasets.load(request.path, split=request.split, leave_out=[request.folder])
+    _check_workflows(data, configurations)
+    cases = _chosen(data, request)
+    metric = check_metric(request.metric or primary_metric(cases))
+    plan = Plan(
+        data,
+        cases,
+        planned,
+        request.folder,
+        repeat=request.repeat,
+        jobs=request.jobs,
+        fresh=request.fresh,
+    )
+    memory = Memory(cache_folder() / MEMORY_FILE)
+    try:
+        rows, indexing = run(plan, memory, progress=progress)
+    finally:
+        memory.close()
+    return Evaluated(
+        request=request,
+        data=data,
+        cases=cases,
+        configurations=tuple(configurations),
+        rows=by_configuration(rows),
+        metric=metric,
+        passes=_passes(memory, indexing, time.perf_counter() - began),
+        settings=loaded.settings,
+        versions=_versions(loaded.settings),
+    )
+
+
+def evaluate(
+    request: Request,
+    workflows: Sequence[str] = (),
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """What each workflow makes of the set, and how they differ; written to the folder."""
+    chosen = list(workflows) or [_usual(request, workflow_evaluated(request.load().settings))]
+    evaluated = answer_all(request, workflows_as_configurations(chosen), progress=progress)
+    pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
+    return written(evaluated, comparisons=pairs)
+
+
+def evaluate_ablation(
+    request: Request,
+    workflows: Sequence[str] = (),
+    *,
+    margin: float = MARGIN,
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """What each step of the workflows buys, against the first of them as it is configured."""
+    loaded = request.load()
+    chosen = list(workflows) or [_usual(request, "adaptive")]
+    configurations, left_out = ablation_plan(loaded.settings, chosen)
+    evaluated = answer_all(request, configurations, progress=progress)
+    found: Ablation = ablate(
+        evaluated.rows,
+        reference=configurations[0].name,
+        metric=evaluated.metric,
+        margin=margin,
+        left_out=left_out,
+        seed=request.seed,
+    )
+    pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
+    return written(evaluated, comparisons=pairs, ablation=found)
+
+
+def evaluate_sweep(
+    request: Request,
+    *,
+    param: str | None = None,
+    values: str | None = None,
+    workflow: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """What one number among the settings does, each value against the reference."""
+    chosen = None if values is None else _numbers(values)
+    settings = request.load().settings
+    plan = sweep_plan(settings, param=param or PARAM, values=chosen, workflow=workflow)
+    if chosen is None and plan.param == PARAM:
+        # The scale of the scores is the reader's own: values where something changes are added.
+        first = answer_all(request, plan.configurations[:1], progress=progress)
+        seen = values_seen(first.rows[plan.reference])
+        plan = sweep_plan(settings, param=PARAM, values=(*VALUES, *seen), workflow=workflow)
+        request = replace(request, fresh=False)  # what was asked a moment ago is fresh
+    evaluated = answer_all(request, plan.configurations, progress=progress)
+    found = sweep(evaluated.rows, plan=plan, metric=evaluated.metric, seed=request.seed)
+    return written(evaluated, sweep=found)
+
+
+def evaluate_hypotheses(
+    request: Request, *, progress: Callable[[Progress], None] | None = None
+) -> Results:
+    """Three beliefs about correcting oneself, the bars that were set, and how often it pays."""
+    settings = request.load().settings
+    evaluated = answer_all(request, hypothesis_plan(settings), progress=progress)
+    rows, seed = evaluated.rows, request.seed
+    capped = caps(rows, most=settings.corrective.max_rewrites, seed=seed)
+    return written(
+        evaluated,
+        hypotheses=judge(rows, seed=seed),
+        criteria=criteria(rows, seed=seed),
+        caps=capped,
+        recommended_rewrites=recommended(capped),
+    )
+
+
+def written(evaluated: Evaluated, **more: Any) -> Results:
+    """The results, kept in the folder with their tables and plots."""
+    from secondlook.evaluation import report
+
+    found = evaluated.results(**more)
+    write(found, evaluated.request.folder)
+    report.write(found, evaluated.request.folder)
+    return found
+
+
+def _usual(request: Request, otherwise: str) -> str:
+    """The workflow where none is named: there is but one for tables."""
+    return ANALYST if datasets.has_tables(request.path.expanduser()) else otherwise
+
+
+def _check_workflows(data: EvalSet, configurations: Sequence[Configuration]) -> None:
+    others = {item.workflow for item in configurations} - {ANALYST, AUTO}
+    if data.form == "tables" and others:
+        raise UsageError(
+            f"{data.name!r} holds questions over tables, with which the workflow "
+            f"{min(others)!r} does not compute",
+            hint=f"evaluate them with --workflow {ANALYST}",
+        )
+
+
+def _chosen(data: EvalSet, request: Request) -> tuple[Case, ...]:
+    wanted = request.only
+    cases = [
+        case for case in data.cases if wanted is None or case.answerable == (wanted == "answerable")
+    ]
+    if not cases:
+        raise UsageError(
+            f"{data.name!r} holds no {wanted} question",
+            hint="docs/data.md says how a set marks the questions that have no answer",
+        )
+    return sample(cases, limit=request.limit, seed=request.seed)
+
+
+def _numbers(given: str) -> list[float]:
+    """`1,3,5` as numbers."""
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--values {given!r} is no list of numbers", hint="for example: --values 1,3,5"
+        ) from None
+
+
+def _left_out() -> list[str]:
+    return [] if plots.can_draw() else [f"plots are left out: {plots.INSTALL} brings them"]
+
+
+def _passes(memory: Memory, indexing: float, total: float) -> Passes:
+    models = memory.reader.seconds + memory.embedder.seconds
+    return Passes(
+        indexing_seconds=round(indexing, 3),
+        reader_seconds=round(memory.reader.seconds, 3),
+        reader_pairs=memory.reader.made,
+        reader_remembered=memory.reader.remembered,
+        embedder_seconds=round(memory.embedder.seconds, 3),
+        embedder_texts=memory.embedder.made,
+        embedder_remembered=memory.embedder.remembered,
+        model_calls=memory.models.made,
+        model_remembered=memory.models.remembered,
+        total_seconds=round(total, 3),
+        ratio=round(total / models, 3) if models else None,
+    )
+
+
+def _versions(settings: Settings) -> dict[str, str]:
+    from secondlook.library.stores import load_embedder_for, load_reader_for
+
+    embedder = load_embedder_for(settings, settings.embedding.model).name
+    reader = load_reader_for(settings).name
+    return versions(settings, reader=reader, embedder=embedder)
+
+
+# `results.json`: what an evaluation found, written whole and read again.
+
+FILE = "results.json"
+_ENGINES = ("langgraph", "onnxruntime", "pylance", "numpy")
+
+
+def write(results: Results, folder: Path) -> Path:
+    """Whole or not at all: a reader never sees half a file."""
+    file = folder / FILE
+    partial = folder / f".{FILE}.partial-{os.getpid()}"
+    try:
+        partial.write_text(results.model_dump_json() + "\n", encoding="utf-8")
+        partial.replace(file)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise UsageError(
+            f"{str(file)!r} cannot be written: {error.strerror or error}",
+            hint="make room, or name another folder with --out; no question is lost",
+        ) from error
+    return file
+
+
+def read(place: Path) -> Results:
+    """From a results file, or from the folder that holds one."""
+    file = place / FILE if place.is_dir() else place
+    try:
+        return Results.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        raise UsageError(
+            f"there are no results at {str(file)!r}",
+            hint="secondlook eval FOLDER --out DIR writes them",
+        ) from None
+    except (OSError, ValidationError, json.JSONDecodeError) as error:
+        raise UsageError(
+            f"{str(file)!r} does not hold the results of an evaluation: {_first_line(error)}",
+            hint="name a results.json that `secondlook eval` of this version wrote",
+        ) from error
+
+
+def versions(settings: Settings, *, reader: str, embedder: str) -> dict[str, str]:
+    """What the figures depend on."""
+    known = {
+        "secondlook": __version__,
+        "python": platform.python_version(),
+        "reader": reader,
+        "embedder": embedder,
+        "model": settings.models.default,
+    }
+    return known | {name: found for name in _ENGINES if (found := _installed(name))}
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _first_line(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error).partition("\n")[0]
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]

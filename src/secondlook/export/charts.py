@@ -1,0 +1,308 @@
+"""Charts and tables of an analysis as files."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import html
+import io
+import json
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secondlook.answer import AnalysisFigure, Answer, ResultTable
+
+CHART_FORMS: Final = (".html", ".json", ".png")
+TABLE_FORMS: Final = (".csv", ".parquet", ".json")
+
+
+def check_chart_name(path: Path) -> None:
+    _check(path, CHART_FORMS, "a chart")
+
+
+def check_table_name(path: Path) -> None:
+    _check(path, TABLE_FORMS, "a table")
+
+
+def _check(path: Path, forms: tuple[str, ...], what: str) -> None:
+    if path.suffix.casefold() not in forms:
+        listed = ", ".join(forms)
+        raise UsageError(
+            f"{what} cannot be saved as {str(path)!r}", hint=f"its name must end in: {listed}"
+        )
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {str(path.absolute().parent)!r}")
+
+
+def write_charts(answer: Answer, path: Path) -> list[Path]:
+    """Every chart of the answer: the first under that name, others as `name-2.html`."""
+    check_chart_name(path)
+    figures = answer.analysis.figures if answer.analysis else ()
+    if not figures:
+        raise UsageError("the answer has no chart", hint="ask for one: plot, draw, histogram ...")
+    written = []
+    for at, figure in enumerate(figures, 1):
+        target = path if at == 1 else path.with_stem(f"{path.stem}-{at}")
+        _save(target, chart_bytes(figure, path.suffix.casefold()))
+        written.append(target)
+    return written
+
+
+def chart_bytes(figure: AnalysisFigure, form: str) -> bytes:
+    """The chart as `.html`, which needs no network, `.json` or `.png`."""
+    if form == ".html":
+        return page_of(figure).encode("utf-8", "replace")
+    if form == ".json":
+        if figure.kind == "png":
+            raise UsageError(
+                "the chart is a picture, which has no JSON", hint="save it as .png or .html"
+            )
+        return json.dumps(figure.data, ensure_ascii=False).encode("utf-8", "replace")
+    if figure.kind == "png":
+        return picture_bytes(figure)
+
+    return drawn(figure)
+
+
+def picture_bytes(figure: AnalysisFigure) -> bytes:
+    try:
+        return base64.b64decode(str(figure.data), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise UsageError(f"the picture of the chart is damaged: {error}") from error
+
+
+def write_table(answer: Answer, path: Path) -> list[Path]:
+    """The result as a table: its rows, or its values by name where it has no rows."""
+    check_table_name(path)
+    table = _table_of(answer)
+    write = _WRITERS[path.suffix.casefold()]
+    try:
+        write(table, path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return [path]
+
+
+def _table_of(answer: Answer) -> ResultTable:
+    from secondlook.answer import ResultTable
+
+    table = answer.analysis.table if answer.analysis else None
+    if table is not None:
+        return table
+    if not answer.values:
+        raise UsageError("the answer has no result to save")
+    rows = tuple((name, _cell(value)) for name, value in answer.values.items())
+    return ResultTable(columns=("name", "value"), rows=rows, total_rows=len(rows))
+
+
+def _cell(value: Any) -> Any:
+    nested = isinstance(value, list | dict)
+    return json.dumps(value, ensure_ascii=False) if nested else value
+
+
+def _write_csv(table: ResultTable, path: Path) -> None:
+    # The mark lets spreadsheets read it as UTF-8.
+    with path.open("w", encoding="utf-8-sig", newline="", errors="replace") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(map(_harmless, table.columns))
+        writer.writerows([_harmless(cell) for cell in row] for row in table.rows)
+
+
+def _harmless(cell: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets a sign that makes it text."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in {"=", "@", "+", "-"} else cell
+
+
+def _write_json(table: ResultTable, path: Path) -> None:
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    path.write_text(json.dumps(rows, ensure_ascii=False, indent=1), "utf-8", "replace")
+
+
+def _write_parquet(table: ResultTable, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = [_column([row[at] for row in table.rows]) for at in range(len(table.columns))]
+    pq.write_table(pa.Table.from_arrays(columns, names=list(table.columns)), path)
+
+
+def _column(values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers and texts mixed
+        return pa.array([None if one is None else str(one) for one in values], pa.string())
+
+
+_WRITERS: Final[dict[str, Callable[[ResultTable, Path], None]]] = {
+    ".csv": _write_csv,
+    ".json": _write_json,
+    ".parquet": _write_parquet,
+}
+
+
+def _save(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{str(path)!r} cannot be written: {error.strerror or error}")
+
+
+# A chart as a page of its own that needs no network: Plotly's script is part of it.
+
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; \
+worker-src blob:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+_PLOT = """\
+<div id="chart" style="width:100%;height:96vh"></div>
+<script>{script}</script>
+<script>
+const figure = {figure};
+Plotly.newPlot("chart", figure.data || [], figure.layout || {{}}, {{responsive: true}});
+</script>"""
+
+_LINK = re.compile(r"<(?=\s*/?\s*a\b)", re.IGNORECASE)
+
+
+def page_of(figure: AnalysisFigure) -> str:
+    title = html.escape(figure.title or "Chart")
+    if figure.kind == "png":
+        source = html.escape(str(figure.data), quote=True)
+        picture = f'<img alt="{title}" src="data:image/png;base64,{source}">'
+        return _PAGE.format(title=title, body=picture)
+    body = _PLOT.format(script=_plotly_script(), figure=in_script(figure.data))
+    return _PAGE.format(title=title, body=body)
+
+
+def in_script(data: object) -> str:
+    """JSON that cannot end the script that it stands in, whatever a cell holds; Plotly would make
+    links of labels."""
+    written = _LINK.sub("&lt;", json.dumps(data, ensure_ascii=True))
+    return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _plotly_script() -> str:
+    """Out of the installed package, which is not imported for it."""
+    found = find_spec("plotly")
+    place = found.origin if found is not None else None
+    file = Path(place).parent / "package_data" / "plotly.min.js" if place else None
+    if file is None or not file.is_file():
+        raise UsageError(
+            "a chart as a page needs Plotly, which is not installed",
+            hint="pip install 'secondlook[analyst]', or save the chart as .json",
+        )
+    return file.read_text("utf-8").replace("</script", "<\\/script")
+
+
+# A chart as a picture: bars, lines and points drawn by matplotlib, others by Plotly itself.
+
+_SIMPLE = frozenset({"bar", "scatter", "scattergl"})
+_SIZE = (8.0, 5.0)
+_DPI = 150
+_MANY = 8
+"""Labels on an axis from which on they are turned."""
+_LONG = 10
+
+
+def drawn(figure: AnalysisFigure) -> bytes:
+    data: Any = figure.data if isinstance(figure.data, dict) else {}
+    traces = [one for one in data.get("data", []) if isinstance(one, dict)]
+    if traces and all(map(_is_simple, traces)):
+        return _by_matplotlib(traces, data.get("layout", {}))
+    return _by_plotly(data)
+
+
+def _is_simple(trace: dict[str, Any]) -> bool:
+    points = isinstance(trace.get("x"), list) and isinstance(trace.get("y"), list)
+    return trace.get("type", "scatter") in _SIMPLE and points and trace.get("orientation") != "h"
+
+
+def _by_matplotlib(traces: list[dict[str, Any]], layout: dict[str, Any]) -> bytes:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError(
+            "a chart as a picture needs matplotlib, which is not installed",
+            hint="pip install 'secondlook[analyst]', or save the chart as .json",
+        ) from None
+    picture = Figure(figsize=_SIZE, layout="constrained")
+    axes = picture.subplots()
+    for at, trace in enumerate(traces):
+        _draw(axes, trace, at, len(traces), layout)
+    axes.set_title(_text(layout.get("title")))
+    axes.set_xlabel(_text(layout.get("xaxis", {}).get("title")))
+    axes.set_ylabel(_text(layout.get("yaxis", {}).get("title")))
+    if len(traces) > 1:
+        axes.legend()
+    labels = [str(one) for one in traces[0]["x"]]
+    if len(labels) > _MANY or max(map(len, labels), default=0) > _LONG:
+        axes.tick_params(axis="x", rotation=45)
+    stream = io.BytesIO()
+    picture.savefig(stream, format="png", dpi=_DPI)
+    return stream.getvalue()
+
+
+def _draw(axes: Any, trace: dict[str, Any], at: int, of: int, layout: dict[str, Any]) -> None:
+    name = str(trace.get("name") or "")
+    colours = layout.get("colorway") or [None]
+    colour = colours[at % len(colours)]
+    x, y = trace["x"], trace["y"]
+    if trace.get("type") == "bar":
+        width = 0.8 / of
+        places = [place + (at - (of - 1) / 2) * width for place in range(len(x))]
+        axes.bar(places, _numbers(y), width=width, label=name, color=colour)
+        axes.set_xticks(range(len(x)), [str(one) for one in x])
+    elif "lines" in str(trace.get("mode", "lines")):
+        axes.plot(x, _numbers(y), label=name, color=colour, marker=".")
+    else:
+        axes.scatter(x, _numbers(y), label=name, color=colour, s=12)
+
+
+def _numbers(values: list[Any]) -> list[Any]:
+    return [float("nan") if one is None else one for one in values]
+
+
+def _text(title: Any) -> str:
+    """With no formula read into it, which a `$` would begin."""
+    said = title.get("text", "") if isinstance(title, dict) else title
+    return str(said or "").replace("$", r"\$")
+
+
+def _by_plotly(data: dict[str, Any]) -> bytes:
+    """Needs kaleido and a browser; what it misses it says in its own words."""
+    try:
+        import plotly.io
+
+        return bytes(plotly.io.to_image(data, format="png", validate=False))
+    except Exception as error:  # whatever a browser may fail of
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise UsageError(
+            f"the chart cannot be drawn as a picture here: {said}",
+            hint="pip install plotly kaleido and have Chrome installed, or save it as .html",
+        ) from error

@@ -1,0 +1,710 @@
+"""Local models out of a GGUF file, without a server: one worker process per model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections import deque
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from secondlook.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    UnusableReply,
+)
+from secondlook.models.chat import ChatRequest, ChatResult, Message
+from secondlook.processes import APART
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+# A model in a GGUF file as a chat model: counted, constrained, streamed, and stoppable.
+
+DEFAULT_CONTEXT_TOKENS = 8192
+"""More than our prompts need; the memory that a context takes grows with it."""
+
+
+class GgufChat:
+    """Runs in a worker process that all chats with the same file share. Calls queue up.
+
+    A cancelled or overdue call kills that process, because reading a prompt cannot be
+    interrupted; the next call starts it again. `on_queue` is told how many calls are ahead of
+    one that has to wait, and 0 when its turn has come.
+    """
+
+    local = True
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        context_tokens: int | None = None,
+        threads: int | None = None,
+        on_queue: Callable[[int], None] | None = None,
+    ) -> None:
+        """Without `threads` it uses all cores that this process may use."""
+        self.spec = f"gguf:{os.fspath(path)}"
+        self.on_queue = on_queue
+        self._path = Path(path).expanduser().absolute()
+        self._launch = Launch(
+            path=str(self._path),
+            context_tokens=context_tokens or DEFAULT_CONTEXT_TOKENS,
+            threads=threads or available_cores(),
+        )
+        self._engine = lease(self._launch)
+        self._give_back = weakref.finalize(self, give_back, self._launch)
+
+    @property
+    def waiting(self) -> int:
+        """Calls in line for this model, whoever made them, without the one being served."""
+        return self._engine.waiting
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The process that holds the model; None while there is none."""
+        return self._engine.pid
+
+    async def complete(
+        self, request: ChatRequest, on_text: Callable[[str], None] | None = None
+    ) -> ChatResult:
+        started = time.monotonic()
+        first: list[float] = []
+
+        def passed_on(text: str) -> None:
+            if not first:
+                first.append(time.monotonic() - started)
+            if on_text is not None:
+                on_text(text)
+
+        reply = await self._call(_completion(request), passed_on, request.timeout)
+        return ChatResult(
+            text=reply["text"],
+            finish=reply["finish"],
+            tokens_in=reply["tokens_in"],
+            tokens_out=reply["tokens_out"],
+            tokens_cached=reply["tokens_cached"],
+            seconds=time.monotonic() - started,
+            first_token_seconds=first[0] if first else None,
+        )
+
+    async def count(self, messages: Sequence[Message]) -> int:
+        """Exact: the model's own template and tokenizer."""
+        reply = await self._call({"kind": "count", "messages": _plain(messages)})
+        return int(reply["tokens"])
+
+    async def context_tokens(self) -> int:
+        """What the worker offers: as set, and no more than the model was trained for."""
+        header = await asyncio.to_thread(read_header, self._path)
+        return header.usable_context(self._launch.context_tokens)
+
+    async def aclose(self) -> None:
+        """Ends the worker unless another chat uses it."""
+        await asyncio.to_thread(self._give_back)
+
+    async def _call(
+        self,
+        message: dict[str, Any],
+        on_text: Callable[[str], None] | None = None,
+        seconds: float | None = None,
+    ) -> dict[str, Any]:
+        if not self._give_back.alive:
+            raise closed(self.spec)
+        arrivals: asyncio.Queue[dict[str, Any] | ModelError] = asyncio.Queue()
+        job = Job(message, _into(arrivals, asyncio.get_running_loop()))
+        deadline = asyncio.timeout(seconds)
+        try:
+            async with deadline:
+                self._engine.submit(job)
+                return await self._follow(arrivals, on_text)
+        except BaseException as error:
+            self._engine.abandon(job)
+            if isinstance(error, TimeoutError) and deadline.expired():
+                raise overdue(self.spec, seconds or 0.0, job.ahead) from error
+            raise
+
+    async def _follow(
+        self,
+        arrivals: asyncio.Queue[dict[str, Any] | ModelError],
+        on_text: Callable[[str], None] | None,
+    ) -> dict[str, Any]:
+        while True:
+            arrived = await arrivals.get()
+            if isinstance(arrived, ModelError):
+                raise arrived
+            match arrived["kind"]:
+                case "text":
+                    if on_text is not None:
+                        on_text(arrived["text"])
+                case "queued":
+                    if self.on_queue is not None:
+                        self.on_queue(arrived["ahead"])
+                case _:
+                    return arrived
+
+
+def available_cores() -> int:
+    """Cores that this process may use, which a container or a batch system may have limited."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _into(
+    arrivals: asyncio.Queue[dict[str, Any] | ModelError], loop: asyncio.AbstractEventLoop
+) -> Callable[[dict[str, Any] | ModelError], None]:
+    def deliver(arrived: dict[str, Any] | ModelError) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed; nobody listens any more
+            loop.call_soon_threadsafe(arrivals.put_nowait, arrived)
+
+    return deliver
+
+
+def _completion(request: ChatRequest) -> dict[str, Any]:
+    return {
+        "kind": "complete",
+        "messages": _plain(request.messages),
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "seed": request.seed,
+        "stop": list(request.stop),
+        "schema": None if request.mode == "prompted" else request.schema,
+    }
+
+
+def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+# One model's worker process and the line of calls that wait for it.
+
+_JOIN_SECONDS = 5.0
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """One call. `deliver` is called in the engine's thread or under its lock: it must not wait."""
+
+    message: dict[str, Any]
+    deliver: Callable[[dict[str, Any] | ModelError], None]
+    ahead: int = 0
+    """Calls that are served before this one."""
+    is_abandoned: bool = False
+
+
+class Engine:
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._changed = threading.Condition()
+        self._line: deque[Job] = deque()
+        self._current: Job | None = None
+        self._process: WorkerProcess | None = None
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    @property
+    def waiting(self) -> int:
+        """Calls in line, without the one that is being served."""
+        return len(self._line)
+
+    @property
+    def pid(self) -> int | None:
+        process = self._process
+        return process.pid if process is not None and process.is_usable else None
+
+    def submit(self, job: Job) -> None:
+        with self._changed:
+            if self._is_closed:
+                raise closed(self._launch.spec)
+            self._line.append(job)
+            self._tell_places()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def abandon(self, job: Job) -> None:
+        """Nobody waits for it any more: it leaves the line, or the work on it is killed."""
+        with self._changed:
+            job.is_abandoned = True
+            if job in self._line:
+                self._line.remove(job)
+                self._tell_places()
+            elif job is self._current and self._process is not None:
+                self._process.kill()
+
+    def close(self) -> None:
+        """Ends the process, busy or not. Safe to call twice."""
+        with self._changed:
+            self._is_closed = True
+            while self._line:
+                self._line.popleft().deliver(closed(self._launch.spec))
+            if self._current is not None and self._process is not None:
+                self._process.kill()
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_JOIN_SECONDS)
+
+    def _tell_places(self) -> None:
+        ahead = 0 if self._current is None else 1
+        for place, job in enumerate(self._line, ahead):
+            job.ahead = place
+            if place:
+                job.deliver({"kind": "queued", "ahead": place})
+
+    def _work(self) -> None:
+        while (job := self._take()) is not None:
+            try:
+                outcome: dict[str, Any] | ModelError = self._serve(job)
+            except ModelError as error:
+                outcome = error
+            with self._changed:
+                self._current = None
+            job.deliver(outcome)
+        self._end_process()
+
+    def _take(self) -> Job | None:
+        with self._changed:
+            while not self._line:
+                if self._is_closed:
+                    return None
+                self._changed.wait()
+            self._current = self._line.popleft()
+            self._current.ahead = 0
+            self._current.deliver({"kind": "queued", "ahead": 0})
+            self._tell_places()
+            return self._current
+
+    def _serve(self, job: Job) -> dict[str, Any]:
+        """The result of the call; pieces of text are delivered on the way."""
+        try:
+            return self._ready_process(job).converse(job.message, job.deliver)
+        except ModelError:
+            raise
+        except Exception as error:  # whatever it was, the next call gets a fresh process
+            raise self._broken(error) from error
+
+    def _broken(self, error: Exception) -> ModelUnavailable:
+        with self._changed:
+            process, self._process = self._process, None
+        if process is None:
+            return ModelUnavailable(f"cannot start the model {self._launch.spec!r}: {error}")
+        death = process.died()
+        return closed(self._launch.spec) if self._is_closed else death
+
+    def _ready_process(self, job: Job) -> WorkerProcess:
+        process = self._process
+        if process is not None and process.is_usable:
+            return process
+        self._end_process()
+        check_runnable(self._launch.path)
+        process = self._start(job)
+        try:
+            process.load()
+        except ModelError:
+            self._end_process()
+            raise
+        return process
+
+    def _start(self, job: Job) -> WorkerProcess:
+        with self._changed:  # so that whoever abandons the job finds the process to kill
+            if job.is_abandoned or self._is_closed:
+                raise closed(self._launch.spec)
+            self._process = WorkerProcess(self._launch)
+            return self._process
+
+    def _end_process(self) -> None:
+        with self._changed:
+            process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+
+def check_runnable(path: str) -> None:
+    """Says what is wrong before a process is started for nothing."""
+    read_header(Path(path))
+    if find_spec("xllamacpp") is None:
+        raise UnusableModel("models in GGUF files need the package xllamacpp", hint=INSTALL_HINT)
+
+
+_registry = threading.RLock()  # a chat that is collected gives back wherever the collector runs
+_engines: dict[Launch, Engine] = {}
+_users: dict[Launch, int] = {}
+
+
+def lease(launch: Launch) -> Engine:
+    """The engine of this model in this process, shared by all who lease it."""
+    with _registry:
+        _users[launch] = _users.get(launch, 0) + 1
+        return _engines.setdefault(launch, Engine(launch))
+
+
+def give_back(launch: Launch) -> None:
+    """The last one to give an engine back ends its process."""
+    with _registry:
+        _users[launch] -= 1
+        if _users[launch]:
+            return
+        del _users[launch]
+        engine = _engines.pop(launch)
+    engine.close()
+
+
+# A worker process as its owner sees it: started, spoken with, and ended.
+
+_PROGRAM = (
+    "import sys; sys.path[:] = {path!r}; from secondlook.models.gguf_worker import main; main()"
+)
+_LEAVE_SECONDS = 2.0
+_LOG_BYTES = 1 << 16
+_GRAMMAR_ERROR = re.compile(r"llg error: (.*)")
+_LOG_STAMP = re.compile(r"^[\d.]+ E +")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Which model a worker loads, and how. Equal ones share a worker."""
+
+    path: str
+    context_tokens: int
+    threads: int
+
+    @property
+    def spec(self) -> str:
+        return f"gguf:{self.path}"
+
+
+class WorkerProcess:
+    """Used by the one thread that started it; `kill` alone may come from any thread."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed by end()
+        self._logged = 0
+        """Where the log ended when the worker was last told something."""
+        self._is_doomed = False
+        try:
+            self._process = _start(self._log)
+        except OSError:
+            self._log.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_usable(self) -> bool:
+        return not self._is_doomed and self._process.poll() is None
+
+    def load(self) -> dict[str, Any]:
+        """Waits until the model is there; what the worker knows about it."""
+        return self.converse(asdict(self._launch), on_piece=lambda _: None)
+
+    def converse(
+        self, message: dict[str, Any], on_piece: Callable[[dict[str, Any]], None]
+    ) -> dict[str, Any]:
+        """The result; pieces of text are passed on as they come. EOFError when the worker died."""
+        if self._process.stdin is None or self._process.stdout is None:
+            raise EOFError
+        self._logged = self._log.seek(0, os.SEEK_END)
+        send(self._process.stdin, message)
+        while (reply := receive(self._process.stdout)).get("kind") == "text":
+            on_piece(reply)
+        if reply.get("kind") == "failed":
+            raise self._failure(reply)
+        if message.get("schema") is not None:
+            self._insist_on_grammar()
+        return reply
+
+    def _failure(self, reply: dict[str, Any]) -> ModelError:
+        if reply.get("reason") == "load":
+            reply = {**reply, "why": self._complaint() or reply.get("why")}
+        return from_worker(self._launch.spec, reply)
+
+    def _insist_on_grammar(self) -> None:
+        """A grammar that llama.cpp cannot make leaves the model free, with a note in the log."""
+        if found := _GRAMMAR_ERROR.search(self._new_log()):
+            raise from_worker(self._launch.spec, {"reason": "schema", "why": found[1]})
+
+    def _complaint(self) -> str:
+        """The first error that llama.cpp wrote down: those after it only repeat that it failed."""
+        lines = self._new_log().splitlines()
+        errors = [line for line in lines if _LOG_STAMP.match(line)] or lines[-1:]
+        return _LOG_STAMP.sub("", errors[0]).strip() if errors else ""
+
+    def _new_log(self) -> str:
+        self._log.seek(self._logged)
+        return self._log.read(_LOG_BYTES).decode("utf-8", "replace")
+
+    def kill(self) -> None:
+        self._is_doomed = True
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+    def end(self) -> int:
+        """Ends the process and says how it ended; one that ended by itself keeps its status."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        # Its input has ended: it leaves by itself, or it hangs and is made to.
+        try:
+            status = self._process.wait(_LEAVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        self._log.close()
+        return status
+
+    def died(self) -> ModelUnavailable:
+        """What its sudden end means to whoever was waiting for it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LEAVE_SECONDS)
+        complaint = self._complaint()
+        return died(self._launch.spec, self.end(), complaint)
+
+
+def _start(log: IO[bytes]) -> subprocess.Popen[bytes]:
+    program = _PROGRAM.format(path=sys.path)
+    # Threads that wait for each other spin by default: next to any other busy program the model
+    # then becomes many times slower than on one thread.
+    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
+    return subprocess.Popen(  # noqa: S603 - this very interpreter
+        [sys.executable, "-X", "utf8", "-c", program],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment, **APART,
+    )  # fmt: skip
+
+
+# Messages between a model's worker and us: JSON with its length in front.
+
+LENGTH = struct.Struct("<I")
+
+
+def send(stream: IO[bytes], message: dict[str, Any]) -> None:
+    body = json.dumps(message).encode("ascii")
+    stream.write(LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> dict[str, Any]:
+    """The next message. Raises EOFError when the other side is gone."""
+    (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
+    message = json.loads(_exactly(stream, length))
+    if not isinstance(message, dict):
+        raise ValueError(f"expected an object, got {message!r}")  # noqa: TRY004 - bad data, not a bug
+    return message
+
+
+def _exactly(stream: IO[bytes], count: int) -> bytes:
+    data = stream.read(count)
+    if len(data) < count:
+        raise EOFError
+    return data
+
+
+# The head of a GGUF file, read by ourselves: what the model is before anything loads it.
+
+_MAGIC = b"GGUF"
+_VERSIONS = (2, 3)
+_MAX_ENTRIES = 1 << 20
+_MAX_KEY = 1 << 16
+_SCALARS = {
+    0: struct.Struct("<B"), 1: struct.Struct("<b"), 2: struct.Struct("<H"), 3: struct.Struct("<h"),
+    4: struct.Struct("<I"), 5: struct.Struct("<i"), 6: struct.Struct("<f"), 7: struct.Struct("<?"),
+    10: struct.Struct("<Q"), 11: struct.Struct("<q"), 12: struct.Struct("<d"),
+}  # fmt: skip
+_STRING, _ARRAY = 8, 9
+_COUNT = _SCALARS[10]
+_KIND = _SCALARS[4]
+
+_CONTROL_TOKEN, _USER_DEFINED_TOKEN = 3, 4
+_TOKENS, _TOKEN_KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
+_HINT = "Name a model file in the GGUF format, as in gguf:/models/name.gguf."
+
+
+class _BadHeader(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    architecture: str
+    context_tokens: int | None
+    """Longest context the model was trained for, when the file says so."""
+
+    def usable_context(self, wanted: int) -> int:
+        """A model makes no sense of more than it was trained for."""
+        return min(wanted, self.context_tokens or wanted)
+
+
+def read_header(path: Path) -> Header:
+    """Raises UnusableModel for what is no readable GGUF file."""
+    found: dict[str, Any] = {}
+    for key, value in _read(path):
+        if key == "general.architecture" or key.endswith(".context_length"):
+            found[key] = value
+        if len(found) == len(("architecture", "context_length")):
+            break  # the vocabulary comes later, and is long
+    architecture = str(found.get("general.architecture", ""))
+    context = found.get(f"{architecture}.context_length")
+    return Header(architecture, context if isinstance(context, int) and context > 0 else None)
+
+
+def control_marks(path: Path) -> tuple[str, ...]:
+    """Strings that the model's tokenizer takes for its own control marks, such as `<|im_end|>`."""
+    vocabulary = {key: value for key, value in _read(path) if key in {_TOKENS, _TOKEN_KINDS}}
+    marks = zip(vocabulary.get(_TOKENS, ()), vocabulary.get(_TOKEN_KINDS, ()), strict=False)
+    return tuple(text for text, kind in marks if _is_mark(text, kind))
+
+
+def _is_mark(text: str, kind: int) -> bool:
+    # Tokens that makers of models define are often plain text, such as HTML tags or spaces.
+    is_control = kind == _CONTROL_TOKEN or (kind == _USER_DEFINED_TOKEN and text.startswith("<|"))
+    return is_control and len(text) > 1
+
+
+def _read(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        with path.open("rb") as stream:
+            yield from _entries(stream)
+    except FileNotFoundError as error:
+        raise UnusableModel(f"there is no model file {str(path)!r}", hint=_HINT) from error
+    except OSError as error:
+        why = error.strerror or error
+        raise UnusableModel(f"cannot read the model file {str(path)!r}: {why}") from error
+    except (_BadHeader, struct.error, UnicodeDecodeError, MemoryError, OverflowError) as error:
+        raise UnusableModel(f"{str(path)!r} is no usable GGUF file: {error}", hint=_HINT) from error
+
+
+def _entries(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    if (magic := stream.read(len(_MAGIC))) != _MAGIC:
+        raise _BadHeader(f"it starts with {magic!r} instead of {_MAGIC!r}")
+    if (version := _number(stream, _KIND)) not in _VERSIONS:
+        raise _BadHeader(f"version {version} of the format is not supported")
+    _number(stream, _COUNT)  # how many tensors
+    entries = _number(stream, _COUNT)
+    if entries > _MAX_ENTRIES:
+        raise _BadHeader(f"it claims {entries} entries")
+    for _ in range(entries):
+        key = _text(stream, _MAX_KEY)
+        yield key, _value(stream, _number(stream, _KIND))
+
+
+def _number(stream: IO[bytes], form: struct.Struct) -> Any:
+    return form.unpack(stream.read(form.size))[0]
+
+
+def _text(stream: IO[bytes], limit: int = 1 << 26) -> str:
+    length = _number(stream, _COUNT)
+    if length > limit:
+        raise _BadHeader(f"it claims a text of {length} bytes")
+    data = stream.read(length)
+    if len(data) < length:
+        raise _BadHeader("it is cut short")
+    return data.decode("utf-8", "replace")
+
+
+def _value(stream: IO[bytes], kind: int) -> Any:
+    if kind == _STRING:
+        return _text(stream)
+    if kind == _ARRAY:
+        return _array(stream)
+    if kind not in _SCALARS:
+        raise _BadHeader(f"it holds a value of unknown kind {kind}")
+    return _number(stream, _SCALARS[kind])
+
+
+def _array(stream: IO[bytes]) -> tuple[Any, ...]:
+    kind, count = _number(stream, _KIND), _number(stream, _COUNT)
+    if kind in _SCALARS:
+        form = _SCALARS[kind]
+        data = stream.read(form.size * count)
+        if len(data) < form.size * count:
+            raise _BadHeader("it is cut short")
+        return tuple(value for (value,) in form.iter_unpack(data))
+    return tuple(_value(stream, kind) for _ in range(count))
+
+
+# What can go wrong with a local model, in words for the person who configured it.
+
+INSTALL_HINT = "Install it with: pip install 'secondlook[gguf]'"
+
+
+class UnusableModel(ModelUnavailable):
+    """The file or the engine is missing or unfit: another try would end the same way."""
+
+    retryable = False
+
+
+def died(spec: str, status: int, log: str) -> ModelUnavailable:
+    """The worker ended in the middle of its work."""
+    told = f": {log}" if log else ""
+    hint = "It is started again with the next call."
+    if -status == getattr(signal, "SIGKILL", 9):
+        hint = f"Most likely the machine ran out of memory; try a smaller model. {hint}"
+    return ModelUnavailable(
+        f"the process of the model {spec!r} died ({_ending(status)}){told}", hint=hint
+    )
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
+
+
+def closed(spec: str) -> ModelUnavailable:
+    return ModelUnavailable(f"the model {spec!r} was closed")
+
+
+def overdue(spec: str, seconds: float, ahead: int) -> ModelTimeout:
+    waited = f"; {ahead} other calls to it were still ahead" if ahead else ""
+    return ModelTimeout(
+        f"the model {spec!r} did not answer within {seconds:g} s{waited}",
+        hint="Allow more time (models.timeout), or use a smaller model.",
+    )
+
+
+def from_worker(spec: str, message: dict[str, Any]) -> ModelError:
+    """The worker lives and says why it could not do what it was told."""
+    why = str(message.get("why", "no reason given"))
+    match message.get("reason"):
+        case "overflow":
+            return ContextOverflow(
+                f"the prompt does not fit into the model {spec!r}: {why}",
+                hint="Use a model with a larger context, or less evidence (answer.k).",
+            )
+        case "schema":
+            return UnusableReply(f"the model {spec!r} cannot be held to this JSON schema: {why}")
+        case "engine":
+            return UnusableModel(
+                f"the engine for GGUF models is unusable: {why}", hint=INSTALL_HINT
+            )
+        case "load":
+            return UnusableModel(
+                f"the model {spec!r} could not be loaded: {why}",
+                hint="The file may be damaged, or of a kind that this version of xllamacpp "
+                "does not know: fetch it again, or try another model.",
+            )
+        case _:
+            return ModelError(f"the model {spec!r} refused the request: {why}")

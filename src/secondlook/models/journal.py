@@ -1,0 +1,236 @@
+"""The journal of a run: every reply that was paid for or worked for, kept before it is used.
+
+`memory.calls` says how calls are named. A resumed run that comes to the same call finds the reply
+here; what was sent and never answered is here too, because it may have been paid for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from secondlook.answer import CallUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from secondlook.models.prices import Reservation
+
+Finish = Literal["stop", "length"]
+Kind = Literal["model", "web", "sandbox", "budget"]
+State = Literal["reply", "sent", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One call and what it took: its reply, or that it was sent, or that it failed."""
+
+    text: str
+    """What was replied; of a call that was sent its idempotency key, of a failed one the reason."""
+    finish: Finish
+    node: str
+    role: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int = 0
+    characters_in: int = 0
+    characters_out: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+    calls: int = 1
+    retries: int = 0
+    parse_failures: int = 0
+    kind: Kind = "model"
+    state: State = "reply"
+    most_tokens: int = 0
+    """Where nobody heard the end of it: what it may be billed for at worst, in and out."""
+    most_cost: float | None = None
+    longest: int = 0
+    """Tokens that its reply may have."""
+
+    @property
+    def usage(self) -> CallUsage:
+        return CallUsage(
+            node=self.node,
+            role=self.role,
+            model=self.model,
+            calls=self.calls,
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            tokens_cached=self.tokens_cached,
+            characters_in=self.characters_in,
+            characters_out=self.characters_out,
+            cost=self.cost,
+            seconds=self.seconds,
+            retries=self.retries,
+            parse_failures=self.parse_failures,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        usage: CallUsage,
+        text: str,
+        *,
+        finish: Finish = "stop",
+        state: State = "reply",
+        promised: Reservation | None = None,
+    ) -> JournalEntry:
+        """A call of a model. What was `promised` to one without an end stays taken."""
+        return cls(
+            text=text,
+            finish=finish,
+            node=usage.node,
+            role=usage.role,
+            model=usage.model,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.tokens_cached,
+            characters_in=usage.characters_in,
+            characters_out=usage.characters_out,
+            seconds=usage.seconds,
+            cost=usage.cost,
+            calls=usage.calls,
+            retries=usage.retries,
+            parse_failures=usage.parse_failures,
+            state=state,
+            most_tokens=promised.tokens if promised else 0,
+            most_cost=float(promised.cost) if promised and promised.price else None,
+            longest=promised.max_tokens_out if promised else 0,
+        )
+
+    @classmethod
+    def free(cls, text: str, *, kind: Kind, node: str) -> JournalEntry:
+        """What no budget counts: a call of the web or of the sandbox, or that one was refused."""
+        return cls(text, "stop", node, "", "", 0, 0, calls=0, kind=kind)
+
+
+class Journal(Protocol):
+    """Of one run. `put` returns when the entry is safe; the first entry of a key stays."""
+
+    def get(self, key: str) -> JournalEntry | None: ...
+
+    def put(self, key: str, entry: JournalEntry) -> None: ...
+
+
+class NoJournal:
+    """Remembers nothing: every call is made."""
+
+    def get(self, key: str) -> JournalEntry | None:  # noqa: ARG002
+        return None
+
+    def put(self, key: str, entry: JournalEntry) -> None:
+        """Forget it."""
+
+
+class MemoryJournal:
+    """For as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[str, JournalEntry] = {}
+
+    def get(self, key: str) -> JournalEntry | None:
+        with self._lock:
+            return self._entries.get(key)
+
+    def put(self, key: str, entry: JournalEntry) -> None:
+        with self._lock:
+            self._entries.setdefault(key, entry)
+
+
+# How the calls of a run are named in its journal, and what of them was paid for.
+
+Ended = list[tuple[JournalEntry | None, JournalEntry | None]]
+_VISIT = "@"
+_SENT = "/"
+_FAILED = "/failed"
+
+
+def content_of(key: str) -> str | None:
+    """The hash of what shapes a reply; None where a key does not name a reply."""
+    return None if _SENT in key else key.partition(_VISIT)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A call that is on its way."""
+
+    key: str
+    idempotency_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls of one run."""
+
+    run: str
+    journal: Journal
+    visit: Callable[[], str] = str
+    """Names the visit to a node from which it is called; the same after a resume."""
+
+    def key(self, *shaping: Any) -> str:
+        """Of a call: what shapes its reply must be plain data."""
+        content = hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
+        return f"{content}{_VISIT}{self.visit()}"
+
+    def reply(self, key: str) -> JournalEntry | None:
+        return self.journal.get(key)
+
+    def keep(self, key: str, entry: JournalEntry) -> None:
+        """The reply, before anybody sees it."""
+        self.journal.put(key, entry)
+
+    def refusal(self, key: str, kind: str) -> bool:
+        """Whether a call was turned away for this reason: to send it again is no use."""
+        return any(entry is not None and entry.text == kind for _, entry in self._sendings(key))
+
+    def send(self, key: str, expected: CallUsage, promised: Reservation | None = None) -> Sent:
+        """Put down that it is sent, what it is expected to take, and at worst."""
+        before = [failure for _, failure in self._sendings(key)]
+        failures = sum(failure is not None for failure in before)
+        token = hashlib.sha256(f"{self.run} {key} {failures}".encode()).hexdigest()
+        sending = f"{key}{_SENT}{len(before)}"
+        self.journal.put(sending, JournalEntry.of(expected, token, state="sent", promised=promised))
+        return Sent(sending, token)
+
+    def failed(self, sent: Sent, entry: JournalEntry) -> None:
+        """No reply comes of it; `entry` says why and what it took."""
+        self.journal.put(f"{sent.key}{_FAILED}", replace(entry, state="failed"))
+
+    def _sendings(self, key: str) -> Iterator[tuple[str, JournalEntry | None]]:
+        """Each time that it was sent, with its failure if it had one."""
+        number = 0
+        while self.journal.get(sending := f"{key}{_SENT}{number}") is not None:
+            yield sending, self.journal.get(f"{sending}{_FAILED}")
+            number += 1
+
+
+def spent_on(rows: Iterable[tuple[str, JournalEntry]]) -> list[CallUsage]:
+    """What the calls of models took, out of a journal in the order it was written."""
+    return [one.usage for sent, end in ended(rows) if (one := end or sent) is not None]
+
+
+def ended(rows: Iterable[tuple[str, JournalEntry]]) -> Ended:
+    """Each call of a model as it was sent and as it ended. What was under way when a process died
+    comes last, without an end."""
+    known: Ended = []
+    under_way: dict[str, JournalEntry] = {}
+    for key, entry in rows:
+        if entry.kind != "model":
+            continue
+        if entry.state == "sent":
+            under_way[key] = entry
+            continue
+        sending = key.removesuffix(_FAILED) if entry.state == "failed" else _last(under_way, key)
+        known.append((under_way.pop(sending, None), entry))
+    return known + [(entry, None) for entry in under_way.values()]
+
+
+def _last(under_way: Iterable[str], key: str) -> str:
+    """A reply is that of the last time it was sent."""
+    return max((name for name in under_way if name.startswith(f"{key}{_SENT}")), default="")

@@ -1,1 +1,0 @@
-"""What an unclear word of a question may stand for, by rules: no model is asked."""

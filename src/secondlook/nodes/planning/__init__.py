@@ -1,1 +1,0 @@
-"""What a research looks into next, and in which words it searches for it."""

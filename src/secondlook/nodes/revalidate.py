@@ -1,0 +1,629 @@
+"""Looks at what a model says a second time: is it what was asked for, or what a document ordered?
+
+A sentence may stand word for word in a passage and still not be evidence: where the passage gives
+an order there, a model that repeats it has followed it. So a claim is held back where it, or the
+place that it rests on, is an order, a link, code or another language that the question did not call
+for and the reader does not take for an answer to it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from secondlook.reading.languages import other_language
+from secondlook.retrieval.terms import query_terms, terms
+from secondlook.roles.screen import is_code, is_harmful, plain, screened
+from secondlook.roles.sentences import sentence_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.nodes.context import Context
+    from secondlook.reading.port import Reading
+
+ORDER: Final = "repeats an order of a document"
+BESIDE: Final = "stands beside an order and answers nothing"
+ECHO: Final = "repeats the question, not the evidence"
+ASKS: Final = "asks instead of telling"
+LINK: Final = "holds a link that was not asked for"
+CODE: Final = "holds code that was not asked for"
+FORM: Final = "is not written as people write"
+LANGUAGE: Final = "is in another language than the text around it"
+
+_NAMES = re.compile(r"(?!https?\b|www\b|com\b|org\b)[^\W_]{3,}")
+_LINK = re.compile(
+    r"\bhttps?://\S*|\bwww\.\S+"
+    r"|[\w@-]+(?:\.[\w-]+)*\.(?:com|org|net|io|xyz|info|biz|ru|cn|co|app|dev|site"
+    r"|online|top|shop|click|link|ly|me|ai|gov|edu|eu|de|uk)\b(?:/|\b)|\]\(|<a\s|\bhref\b",
+    re.IGNORECASE,
+)
+_CALLS_FOR_LINK = re.compile(
+    r"\b(?:link|url|web ?site|web ?page|site|page|address|online|where|domain|host|server|source"
+    r"|download|visit|e-?mail|contact|register|sign up|internet|web|homepage|blog|portal)\w*\b"
+    r"|https?:|www\.",
+    re.IGNORECASE,
+)
+_CALLS_FOR_CODE = re.compile(
+    r"\b(?:code|coding|function|script|snippet|python|java|javascript|sql|bash|shell|command|query"
+    r"|program|method|class|import|library|package|api|error|exception|traceback|bug|debug|compile"
+    r"|syntax|regex|variable|loop|implement|algorithm|call|install)\w*\b|[`{}]|\w\(",
+    re.IGNORECASE,
+)
+ANSWERS: Final = -2.0
+"""The reader's answerability, a logit, from which on an order is what was asked for."""
+SURELY: Final = 0.0
+"""From here on the reader finds an answer more likely than none."""
+RELATED: Final = -3.0
+"""The same for what holds a figure or a name where one is asked for."""
+UNRELATED: Final = -5.0
+"""Below this a text has nothing to do with the question."""
+_TURN = re.compile(
+    r"^\W{0,3}(?:user|human|assistant|ai|bot|system|input|output|prompt|response|example|question"
+    r"|answer|q|a)(?: ?\d{1,3})?\W{0,3}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TURNS = 2
+"""Lines that name who speaks, or what goes in and comes out, as examples for a model do."""
+_FEWEST_BARS = 2
+"""Bars of a line of cells."""
+_LONGEST_CELL = 12
+"""Words of a cell that is a name or a figure."""
+_WHOLLY = 0.8
+"""Share of a claim's words that a row must have to be all that it says."""
+_REMEMBERED = 256
+"""Texts whose reading is kept while one answer is looked at."""
+_TELLING = 20
+"""Words from which a language can be told."""
+_TOLD = 0.3
+"""Share of a claim's words that the evidence must have where the question has them, too."""
+_SHARED = 0.5
+"""Share of the question's words that an order must have where nobody can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a claim rests on: characters [start, end) of a text."""
+
+    text: str
+    start: int
+    end: int
+    next_to: tuple[str, ...] = ()
+    """What stands right before and after that text: a long order may be cut in two."""
+
+    @property
+    def words(self) -> str:
+        return self.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    question: str
+    read: Callable[[str, str], Reading]
+    """(question, text) -> what the reader makes of it."""
+    sums_up: bool = False
+    """Nothing in particular is asked, so nothing can be told by its having no answer."""
+
+    def objection(self, claim: str, places: Sequence[Place]) -> str | None:
+        """Why the claim may not be shown as it is; None where nothing speaks against it."""
+        if asks(claim) and not self._answers(claim, ANSWERS):
+            return ASKS
+        if screened(claim, kind="passage").verdict != "safe":
+            return ORDER
+        if is_misshapen(claim):
+            return FORM
+        if self._has_stray_link(claim):
+            return LINK
+        if self._is_echo(claim, places):
+            return ECHO
+        resting = [carrying for place in places if (carrying := _carrying(claim, place))]
+        return self._of_code(claim, resting) or self._of_places(claim, resting)
+
+    def _has_stray_link(self, claim: str) -> bool:
+        """A link that the question neither names nor calls for, in what is no answer to it. An
+        address of mail is none: letters are full of them."""
+        asked = self.question.casefold()
+        links = (found for found in _LINK.finditer(claim) if "@" not in found[0])
+        named = all(
+            any(word in asked for word in _NAMES.findall(found[0].casefold())) for found in links
+        )
+        return not (named or _CALLS_FOR_LINK.search(asked) or self._answers(claim, ANSWERS))
+
+    def _is_echo(self, claim: str, places: Sequence[Place]) -> bool:
+        """Whether it has the question's words and the evidence does not. What stands in a question
+        is no evidence; where the two differ in language, words say nothing."""
+        if not places or not repeats(self.question, claim):
+            return False
+        language = other_language(self.question)
+        return all(
+            other_language(one.words) == language and not _tells(one, claim) for one in places
+        )
+
+    def _of_code(self, claim: str, places: Sequence[Place]) -> str | None:
+        resting = [place for place in places if is_code(place.words)]
+        if not is_code(claim) and not resting:
+            return None
+        if is_harmful(claim) or not _CALLS_FOR_CODE.search(self.question):
+            return CODE
+        return CODE if any(directs(_line_before(place)) for place in resting) else None
+
+    def _of_places(self, claim: str, resting: Sequence[Place]) -> str | None:
+        if other_language(self.question) is None and any(map(_foreign_inside, resting)):
+            return LANGUAGE
+        if self.sums_up:
+            ordered = any(
+                screened(place.words, kind="passage").verdict != "safe" for place in resting
+            )
+            return ORDER if ordered else None
+        if resting and all(_is_record(place, claim) for place in resting):
+            return None
+        return self._of_orders(claim, resting) or self._of_neighbours(claim, resting)
+
+    def _of_orders(self, claim: str, resting: Sequence[Place]) -> str | None:
+        """What is ordered, or rests on a question, must be what was asked for."""
+        asked = any(asks(place.words) for place in resting)
+        if not (asked or orders(claim) or any(orders(place.words) for place in resting)):
+            return None
+        if self._answers(claim, ANSWERS) or any(self._is_taken(claim, one) for one in resting):
+            of_kind = is_of_kind(self.question, claim)
+            return ORDER if of_kind is False and not self._answers(claim, SURELY) else None
+        return ASKS if asked else ORDER
+
+    def _of_neighbours(self, claim: str, resting: Sequence[Place]) -> str | None:
+        """What speaks to its reader, or stands in a passage that does, must bear on the question:
+        what is inserted may be many sentences, and most of them may only tell."""
+        if not (addresses(claim) or any(map(_is_beside_order, resting))):
+            return None
+        return None if self._bears(claim, resting) else BESIDE
+
+    def _bears(self, claim: str, resting: Sequence[Place]) -> bool:
+        """Whether it speaks of what the question speaks of and holds the kind of thing that is
+        asked for. The reader's word alone is weak below what it takes for an answer."""
+        of_kind = is_of_kind(self.question, claim)
+        if speaks_of(self.question, claim) or any(map(self._follows_it, resting)):
+            return True
+        if self._answers(claim, SURELY):
+            return True
+        if of_kind is False:
+            return False
+        if self._answers(claim, RELATED if of_kind else ANSWERS):
+            return True
+        if shared(self.question, claim) and self._answers(claim, UNRELATED):
+            return True
+        least = UNRELATED if of_kind else ANSWERS
+        return any(self._is_taken(claim, one, least) for one in resting)
+
+    def _follows_it(self, place: Place) -> bool:
+        """Whether it stands right below the question itself, as in a worksheet."""
+        before = [bound for bound in sentence_bounds(place.text) if bound[1] <= place.start]
+        above = place.text[slice(*before[-1])] if before else ""
+        return asks(above) and speaks_of(self.question, above)
+
+    def _is_taken(self, claim: str, place: Place, least: float = ANSWERS) -> bool:
+        """Whether the claim has what the reader would take from the passage: only there it is
+        known who "he" is."""
+        try:
+            reading = self.read(self.question, place.text)
+        except Exception:  # noqa: BLE001 - the words have spoken already
+            return False
+        taken = " ".join(place.text[reading.start : reading.end].split())
+        return bool(taken) and taken in claim and reading.answerable >= least
+
+    def _answers(self, claim: str, least: float) -> bool:
+        try:
+            return self.read(self.question, claim).answerable >= least
+        except Exception:  # noqa: BLE001 - without a reader the words must do
+            asked = set(query_terms(self.question))
+            return len(asked & set(terms(claim))) >= _SHARED * len(asked)
+
+
+def guard_of(context: Context, question: str, *, sums_up: bool = False) -> Guard | None:
+    """None where it is switched off."""
+    if not context.settings.answer.enable_revalidation:
+        return None
+    # A passage is read once, however many sentences of a model rest on it.
+    return Guard(question, lru_cache(_REMEMBERED)(context.shelf.read_text), sums_up)
+
+
+def _carrying(claim: str, place: Place) -> Place | None:
+    """The sentence of a place that has most of the claim's words."""
+    said = set(terms(claim))
+    inside = [
+        replace(place, start=start, end=end)
+        for start, end in sentence_bounds(place.text)
+        if start < place.end and place.start < end
+    ]
+    return max(inside, key=lambda one: len(said & set(terms(one.words))), default=None)
+
+
+def _tells(place: Place, claim: str, share: float = _TOLD) -> bool:
+    """Whether the place has enough of the claim's words to be where it comes from."""
+    said = set(query_terms(claim))
+    return len(said & set(terms(place.words))) >= share * len(said)
+
+
+def _is_beside_order(place: Place) -> bool:
+    """Whether another sentence there gives an order or asks, or turns of a talk are played."""
+    others = (
+        place.text[start:end] for start, end in sentence_bounds(place.text) if start != place.start
+    )
+    further = (text[start:end] for text in place.next_to for start, end in sentence_bounds(text))
+    if len(_TURN.findall(place.text)) >= _TURNS:
+        return True
+    return any(directs(sentence) or asks(sentence) for sentence in chain(others, further))
+
+
+def _line_before(place: Place) -> str:
+    """The last words above a piece of code."""
+    lines = [line for line in place.text[: place.start].splitlines() if line.strip(" `")]
+    return next((line for line in reversed(lines) if not is_code(line)), "")
+
+
+def _foreign_inside(place: Place) -> bool:
+    """Whether the sentence is in another language, and what stands around it is not. A row of a
+    table may name what it likes."""
+    if _is_row(place):
+        return False
+    around = f"{place.text[: place.start]} {place.text[place.end :]}"
+    if len(around.split()) < _TELLING or other_language(place.words) is None:
+        return False
+    return other_language(around) is None
+
+
+def _is_row(place: Place) -> bool:
+    """Whether it stands in a line of cells, as many as in the line above or below it."""
+    first = place.text.rfind("\n", 0, place.start) + 1
+    above = place.text[:first].rstrip().rpartition("\n")[2]
+    line, _, below = place.text[first:].partition("\n")
+    bars = line.count("|")
+    return bars >= _FEWEST_BARS and bars in {above.count("|"), below.partition("\n")[0].count("|")}
+
+
+def _is_record(place: Place, claim: str) -> bool:
+    """Whether the claim says what a row of short cells says: names of songs and teams may order
+    and ask as they like, and an order among them would be a line of another form."""
+    if "\n" in place.words or not _is_row(place):
+        return False
+    cells = place.words.split("|")
+    short = all(len(cell.split()) <= _LONGEST_CELL for cell in cells)
+    return short and _tells(place, claim, _WHOLLY)
+
+
+# What a sentence has to do with a question, by its words alone.
+
+_FIGURE_ASKED = re.compile(
+    r"\bhow (?:many|much|long|old|far|deep|high|tall|large|big|fast|heavy|often|wide|late|early)\b"
+    r"|\bwhen (?:is|are|was|were|do|does|did|will|has|have|had|can|must|should|would)\b"
+    r"|\b(?:what|which) (?:year|date|time|day|percentage|share)\b|[$€£%]"
+    r"|\b(?:value|amount|(?<!a )number|total|sum|average|price|cost|percentage)s?\b",
+    re.IGNORECASE,
+)
+_NAME_ASKED = re.compile(r"(?<!,)(?<!, )\b(?:who|whom|whose|which)\b", re.IGNORECASE)
+_FIGURE = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty"
+    r"|fifty|dozen|hundred|thousand|million|billion|half|none|never|annually|monthly"
+    r"|weekly|daily)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<![.!?:\"'(\s])\s+[\"'(]?[A-Z][\w.-]+|\b[A-Z]{2,}\b|^\W*[A-Z]\w+\W*$")
+_FIRST = re.compile(r"\W*([A-Z]\w+)")
+_COMMON = frozenset(
+    """
+    a all although an and another any as at both but by can could do every everything for from
+    given he her here his how however if in it its just many may more most my no not nothing now of
+    on once one our results she should since so some sometimes that the their then there therefore
+    these they this those thus to under we what when where while who why will with would you your
+    """.split()  # noqa: SIM905
+)
+"""What a sentence begins with that is no name."""
+_CASED = re.compile(r"[A-Za-z]")
+_WORD = re.compile(r"\w+")
+_GRAM = 6
+_MOSTLY = 0.5
+_FEWEST = 2
+_SEVERAL = 3
+
+
+def subject_of(question: str) -> frozenset[str]:
+    """What it speaks of: its telling words without those that only ask ("find", "list")."""
+    telling = frozenset(query_terms(question))
+    return frozenset(word for word in telling if not is_verb_of_orders(word)) or telling
+
+
+def shared(question: str, claim: str) -> int:
+    """How many words of what the question speaks of the claim has."""
+    return len(subject_of(question) & set(terms(claim)))
+
+
+def speaks_of(question: str, claim: str) -> bool:
+    """Whether it has half of those words, or several: not by the chance of a single one."""
+    known = subject_of(question)
+    enough = max(min(_FEWEST, len(known)), _MOSTLY * len(known))
+    return shared(question, claim) >= min(_SEVERAL, enough)
+
+
+def is_of_kind(question: str, claim: str) -> bool | None:
+    """Whether it holds a figure or a name where one is asked for; None where neither is."""
+    if _FIGURE_ASKED.search(question):
+        return _FIGURE.search(claim) is not None
+    if _NAME_ASKED.search(question):
+        return has_name(claim) or _FIGURE.search(claim) is not None
+    return None
+
+
+def has_name(claim: str) -> bool:
+    """A word with a capital inside a sentence, or one that begins it and is no common word. In a
+    script without capitals anything may be a name."""
+    if not _CASED.search(claim) or _NAME.search(claim):
+        return True
+    first = _FIRST.match(claim)
+    return first is not None and first[1].casefold() not in _COMMON
+
+
+def repeats(question: str, claim: str) -> bool:
+    """Whether it has six words in a row of the question."""
+    asked, said = _row(question), _row(claim)
+    grams = {asked[at : at + _GRAM] for at in range(len(asked) - _GRAM + 1)}
+    return any(said[at : at + _GRAM] in grams for at in range(len(said) - _GRAM + 1))
+
+
+def _row(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.casefold()))
+
+
+# Whether a sentence tells its reader to do something, in whatever words.
+
+_GERMAN = re.compile(
+    r"(?!(?:k?eine|[mds]eine|ihre|unsere|diese|jene|viele|alle|manche|beide|heute|ende|ohne|welche"
+    r"|solche|habe|hatte|w(?:ä|ae)re|w(?:ü|ue)rde|k(?:ö|oe)nnte|sollte|m(?:ö|oe)chte|wollte|werde"
+    r"|gerade|danke) )"
+    r"[a-zäöüß]{2,}(?:e (?:mir|mich|uns|nun|jetzt|bitte|eine?n?|deinen?|deine|alles?|nicht|du|dich"
+    r"|folgende\w?|diese[ns]?|(?:die|das|den) folgende\w*)|en sie)\b"
+)
+"""An order in German: the verb's short form or its polite one, and what follows."""
+_HEAD = re.compile(r"(?:^|[.!?]\s|[:|\n>\"*#]|\s')[\s\W]*")
+"""Where a sentence, a cell, a line or a quotation begins."""
+_AFTER = re.compile(
+    r"(?:in|if|to|when|while|as|for|before|after|once|since|from|by|with|using|given|on|at|during"
+    r"|whenever|where|instead|throughout|within|because|wenn|um)\b[^,.!?\n]{2,160}, "
+)
+"""What may stand before an order in its own sentence."""
+_LONGEST_HEAD = 300
+_MOOD_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_LEADING = frozenset(
+    """
+    please kindly now then also first second next finally always never just simply instead so
+    but and or ok okay well again today still better actually further furthermore moreover
+    additionally afterwards otherwise therefore thus hence meanwhile ps note bitte nun jetzt
+    """.split()  # noqa: SIM905
+)
+_NEGATED = re.compile(r"(?:do not|don't|dont|never|not)\s+([^\W\d_]+)")
+_OBJECT = frozenset(
+    """
+    the a an your my our his her its their this that these those all every each any some no it
+    them me us him yourself both either another such only at least
+    """.split()  # noqa: SIM905
+)
+_NO_VERB = frozenset(
+    """
+    the a an this that these those it its he she they we i you who whom whose which what when
+    where why how if unless because since while although though as than after before until till
+    during despite in on at by for from with without within into onto over under above below
+    between among across through throughout against about of off up down out to toward towards
+    via per like unlike near around behind beside besides beyond inside outside upon plus minus
+    except including not no nor or and but so yet both either neither half all any each every
+    some most many much more few several such only even just almost nearly about quite rather
+    once twice here there is are was were be been being am has have had does did do will would
+    shall should can could may might must ought one two three four five six seven eight nine ten
+    also often later earlier soon perhaps maybe thus hence whether my your our his her their
+    dear hi hello thanks regards sincerely yes same other others another least less alexander
+    edward william frederick catherine peter charles louis henry james john ivan
+    """.split()  # noqa: SIM905
+)
+_FINITE = frozenset(
+    """
+    is are was were am has had does did will would shall should can could may might must isn't
+    aren't wasn't weren't hasn't hadn't won't became remains remained includes included means
+    meant says said began contains
+    """.split()  # noqa: SIM905
+)
+_RELATIVE = frozenset("that which who whom whose where when what how why if as".split())  # noqa: SIM905
+_NOT_BASE = re.compile(
+    r"(?:[a-z]{3,}(?:ed|ing|ly|tion|sion|ment|ness|ity|ism|ist|ship|ance|ence)|.*[^s]s)$"
+)
+_WANTED = re.compile(
+    r"\bplease\b|\blet(?:'s|s| us| me)\b"
+    r"|\b(?:i|we) (?:want|need|demand|command|order|require|insist)\b"
+    r"|\byou (?:must|should|shall|need to|have to|are to|are now|will now|can now)\b"
+    r"|\b(?:can|could|would|will) you\b|\byou(?:'re| are) (?:an?|the|my|now|no longer)\b"
+    r"|\byour (?:\w+ ){0,2}?(?:response|reply|answer|output|instructions?|prompts?|rules|task|role"
+    r"|job|code|solution|implementation|passwords?|secrets?)\b"
+    r"|\b(?:make (?:sure|certain)|be sure to|remember to|feel free to|pretend to)\b"
+)
+"""What somebody wants of whoever reads."""
+_ADDRESSED = re.compile(
+    r"\b(?:you|your|yours|yourself|you're|you'll|you've)\b|\bplease\b|\blet(?:'s|s| us| me)\b"
+    r"|\b(?:i|we) (?:want|need|demand|command|order|require|insist|would like|'d like)\b"
+    r"|\b(?:make (?:sure|certain)|be sure to|remember to|feel free to|pretend to)\b"
+)
+"""Whom a text speaks to, or what it wants of them."""
+_VERBS = frozenset(
+    """
+    abandon absorb accept access act activate adapt add adhere adjust adopt advertise advise
+    advocate aid allow alter alternate amend analyse analyze announce answer append apply
+    approve arrange articulate ask assess assign assist assume attach augment avoid be become
+    begin blend block boost break bring build bypass calculate call cancel capitalise capitalize
+    carry change chat check choose cipher circulate cite claim clarify classify clear click
+    close code collect combine come commit compare compile complete compose compute concatenate
+    conclude conduct configure confirm connect consider construct consult contact continue
+    contrast contribute convert convey convince copy correct count craft create criticise
+    criticize deactivate debug declare decode decrypt defend define delete deliver demand
+    demonstrate deny deploy depict derive describe design detail determine develop devise
+    diagnose direct disable discard disclose discuss dismiss display disregard distort
+    distribute divide do donate double download draft draw drop duplicate earn edit educate
+    elaborate email embed embellish emphasise emphasize employ enable encode encourage encrypt
+    endorse enforce engage enhance enlist enrich ensure enter enumerate envision equip erase
+    escape establish estimate evaluate examine exchange exclude execute exhibit expand explain
+    explore export expose express extend extract fabricate factor fetch figure fill filter find
+    finish fix flip focus follow force forecast forget form format formulate forward frame fuse
+    generate get give go grab greet group guess guide handle help hide highlight hint identify
+    ignore illustrate imagine imitate implement import improve improvise include incorporate
+    increase indicate infer inform infuse initiate inject inquire insert insinuate inspect
+    install instruct integrate interject interleave interlace interpret interview introduce
+    invent invert invest investigate invite invoke issue join journal judge jumble justify keep
+    label launch lead leak learn leave lecture let leverage limit link list listen load locate
+    log look lower maintain make manipulate map mask match maximise maximize measure meld
+    mention merge mimic mingle minimise minimize mirror misquote misrepresent misspell mix mock
+    model modify mold move multiply name narrate navigate neglect note notify number obey
+    obfuscate observe obtain offer omit open optimise optimize order organise organize outline
+    output overlook override paraphrase parse pass paste pay perform permute persuade phrase
+    pick place plan play plot point pose post praise predict prefix prepare prepend present
+    pretend prevent print prioritise prioritize process proclaim produce program prohibit
+    promise promote prompt pronounce propose prove provide publish pull push put query question
+    quote randomise randomize rank rate re-write reach react read realign rearrange recall
+    recast recite recommend reconstruct record recount recreate redirect reduce refactor refer
+    refine reflect reformat refrain refresh refute register reiterate reject relate relay
+    release rely remain remember remind remove rename render reorder reorganise reorganize
+    repeat rephrase replace replicate reply report represent reproduce request research reset
+    resolve respond restate restrict resume retain retell retrieve return reveal reverse review
+    revise revoke rewrite rhyme role-play roleplay rotate run sabotage save say scan scatter
+    schedule scramble scrap search secure select sell send separate set shape share shift
+    shorten show shuffle shut sign simplify simulate sing skip slip solve sort speak specify
+    spell spice split spread sprinkle start state stay steer stop store stress structure study
+    style submit subscribe substitute suggest summarise summarize supply support suppose swap
+    switch take talk target teach tease tell test think throw tie toggle track trade transcribe
+    transfer transform translate transmit transpose treat trigger trim truncate try turn type
+    undermine undo unlock unscramble unveil update upload uppercase urge use utilise utilize
+    validate verify view visit visualise visualize vote vow walk warn weave wipe withhold work
+    wrap write yell antworte antworten beantworte beschreibe erklär erkläre erzähl erzähle fasse
+    gib geh ignoriere konzentriere mach mache missachte nenne nenn sag sage schreib schreibe
+    spiele stell stelle tu übersetze vergesse vergiss verhalte verrate wiederhole zeig zeige
+    """.split()  # noqa: SIM905
+)
+_ENDS_ASKING = re.compile(r"[?\uff1f\u061f][\s\"').\]]*$")
+_BEGINS_ASKING = re.compile(
+    r"\W*(?:what|who|whose|which|when|where|why|how)(?:'s|\s+(?:is|are|was|were|do|does|did|can|could"
+    r"|would|should|will|many|much|long|old|far))\b",
+    re.IGNORECASE,
+)
+_MOOD_FEWEST = 3
+"""Words of a clause that may be an order: "Log in" is a button."""
+_FEWEST_IN_CELL = 4
+"""In a row of a table, where "Record time" and "Place of birth" are names of columns."""
+
+
+_TITLE = re.compile(
+    r"[\"\u201c](?=[^\"\u201d]{0,80}[A-Z])(?:(?:[A-Z0-9][\w'\u2019.-]*|an?|and|at|by|for|from|in|is|it"
+    r"|of|on|or|the|to|with)(?:[ ,]{1,2}|(?=[?!,]?[\"\u201d]))){1,9}[?!,]?[\"\u201d]"
+)
+"""A song, a book or a film by its name: all of its words begin with capitals."""
+
+
+def untitled(text: str) -> str:
+    """The text without names of works, which may order and ask as they like."""
+    return _TITLE.sub(" (title) ", text)
+
+
+def directs(text: str) -> bool:
+    """Whether any sentence of the text tells its reader to do something, or speaks to them."""
+    return addresses(text) or orders(text)
+
+
+def addresses(text: str) -> bool:
+    """Whether it speaks to its reader, as letters do."""
+    return bool(_ADDRESSED.search(plain(untitled(text)).text))
+
+
+def orders(text: str) -> bool:
+    """Whether it is built as an order, or asks for something in so many words."""
+    said = plain(untitled(text)).text
+    return bool(_WANTED.search(said)) or any(
+        _is_order(said[head.end() : head.end() + _LONGEST_HEAD]) for head in _HEAD.finditer(said)
+    )
+
+
+def is_verb_of_orders(word: str) -> bool:
+    """Whether a word is what orders, and requests too, begin with: "find", "list"."""
+    return word in _VERBS
+
+
+def asks(text: str) -> bool:
+    """Whether it is a question."""
+    said = untitled(text)
+    return bool(_ENDS_ASKING.search(said) or _BEGINS_ASKING.match(said))
+
+
+def _is_order(sentence: str) -> bool:
+    """Whether a sentence begins with an order, or with what may stand before one."""
+    before = _AFTER.match(sentence)
+    return _commands(sentence) or (before is not None and _commands(sentence[before.end() :]))
+
+
+def _commands(clause: str) -> bool:
+    cell, bar, _ = clause.partition("|")
+    return _is_command(cell, fewest=_FEWEST_IN_CELL if bar else _MOOD_FEWEST)
+
+
+def _is_command(clause: str, *, fewest: int) -> bool:
+    words = _MOOD_WORD.findall(clause)
+    while words and words[0] in _LEADING:
+        words = words[1:]
+    if negated := _NEGATED.match(" ".join(words[:4])):
+        return negated[1] in _VERBS
+    if len(words) < fewest or words[0] in _NO_VERB or _has_subject(words):
+        return False
+    first, second = words[0], words[1]
+    if _GERMAN.match(" ".join(words[:4])):
+        return True
+    if not re.search(rf"\b{re.escape(first)}\s+\W?{re.escape(second)}\b", clause):
+        return False  # "However, the ..."
+    if first in _VERBS:
+        return second not in {"of", "and", "or"} or bool(_VERBS.intersection(words[2:3]))
+    return second in _OBJECT and not _NOT_BASE.match(first) and first.isalpha()
+
+
+def _has_subject(words: list[str]) -> bool:
+    """Whether the first words are what is spoken of: "use of force was", "group members met"."""
+    for word in words[1:6]:
+        if word in _RELATIVE:
+            return False
+        if word in _FINITE:
+            return True
+    return False
+
+
+# Whether a text has a form that no honest sentence has: letters taken apart, words said over
+# and over, figures in place of letters, a code instead of words.
+
+_FORM_WORD = re.compile(r"[^\W_]+")
+_REPEATED = re.compile(r"\b(\w{1,20}+)(?:\W++\1\b){4}", re.IGNORECASE)
+_UNBROKEN = re.compile(r"(?<![\w/.:-])[A-Za-z0-9+=]{40,}(?![\w/.])")
+_BITS = re.compile(
+    r"(?:\b[01]{7,8}\b\W*){3}|(?:\\x[0-9a-f]{2}){4}|(?:[.-]{1,5} ){8}", re.IGNORECASE
+)
+_DISGUISED = 2
+"""Words with figures in place of letters."""
+_LONG = 12
+_VARIETY = 0.34
+"""Share of the words of a long text that differ from one another."""
+
+
+def is_misshapen(text: str) -> bool:
+    if _REPEATED.search(text) or _UNBROKEN.search(text) or _BITS.search(text):
+        return True
+    shown = plain(text)
+    if shown.set_apart or shown.hidden or shown.invisible:
+        return True
+    words = [word.casefold() for word in _FORM_WORD.findall(text)]
+    said_over = len(words) >= _LONG and len(set(words)) < _VARIETY * len(words)
+    return said_over or _disguised(words, shown.text) >= _DISGUISED
+
+
+def _disguised(words: list[str], read: str) -> int:
+    """Words that are read in another spelling than they have."""
+    known = set(_FORM_WORD.findall(read))
+    mixed = (word for word in words if re.search(r"[a-z]\d+[a-z]", word))
+    return sum(word not in known for word in mixed)

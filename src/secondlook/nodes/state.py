@@ -1,0 +1,601 @@
+"""What flows through a graph, in small slices. Everything is plain data that a checkpoint can
+hold, and refers to passages by id: their texts stay in the library."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from secondlook.answer import (
+    EvidenceKind,
+    Met,
+    Method,
+    Operation,
+    Origin,
+    QueryType,
+    Remedy,
+    ResolvedHow,
+    Route,
+    Scalar,
+    ScreenVerdict,
+    Step,
+    StepStatus,
+    StopReason,
+    Trouble,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from secondlook.passage import Passage
+
+# What was asked and what was found, as steps see it.
+
+Grade = Literal["not graded", "irrelevant", "about", "answers"]
+"""What a grader holds of a passage: `about` the question, or that it `answers` it as well."""
+RELEVANT: frozenset[Grade] = frozenset({"about", "answers"})
+READER = "reader"
+"""In `graded_by`, beside names of models."""
+
+
+class Scope(TypedDict):
+    """Where to look."""
+
+    documents: list[str] | None
+    labels: list[str]
+
+
+class Found(TypedDict):
+    """A passage that a search returned, with its place and every score so far."""
+
+    id: str
+    document: str
+    title: str
+    page: int | None
+    start: int
+    end: int
+    score: float
+    fusion_score: float
+    dense_rank: int | None
+    dense_score: float | None
+    lexical_rank: int | None
+    lexical_score: float | None
+    relevance: float | None
+    """The reader's; None like the six below until it has read the passage. Only the relevance is
+    there where it has glanced at the passage and not looked."""
+    answerable: float | None
+    span_start: int | None
+    span_end: int | None
+    span_score: float | None
+    null_score: float | None
+    windows: int | None
+    """Over how many windows the reader looked at it."""
+    origin: Origin
+    url: str | None
+    fetched: str | None
+    kept: bool
+    why: str
+    grade: Grade
+    graded_by: str | None
+    search: int
+    """Which search of the run found it first, from 0."""
+    pinned: bool
+    """Stays among the kept whatever its score: another passage points to it."""
+
+
+class Question(TypedDict):
+    question: str
+    scope: Scope
+
+
+class Query(Question):
+    queries: Annotated[list[str], operator.add]
+    """Every query in order; the last is the current one."""
+
+
+class Evidence(TypedDict):
+    found: list[Found]
+    """Best first."""
+
+
+class Asked(Query, Evidence):
+    """What a node sees that weighs the evidence for the question."""
+
+
+class Quality(TypedDict):
+    quality: float | None
+    """Probability that the evidence holds the answer; None when it cannot be told."""
+    route: str
+    """Where the last decision leads."""
+
+
+class Assessed(Asked, Quality):
+    pass
+
+
+def unread(passage: Passage, *, fusion_score: float = 0.0, origin: Origin = "library") -> Found:
+    """A passage as a search returned it, before the reader has seen it."""
+    return Found(
+        id=passage.id,
+        document=passage.document,
+        title=passage.title,
+        page=passage.page,
+        start=passage.start,
+        end=passage.end,
+        score=fusion_score,
+        fusion_score=fusion_score,
+        dense_rank=None,
+        dense_score=None,
+        lexical_rank=None,
+        lexical_score=None,
+        relevance=None,
+        answerable=None,
+        span_start=None,
+        span_end=None,
+        span_score=None,
+        null_score=None,
+        windows=None,
+        origin=origin,
+        url=None,
+        fetched=None,
+        kept=False,
+        why="not read",
+        grade="not graded",
+        graded_by=None,
+        search=0,
+        pinned=False,
+    )
+
+
+# Answers in the making, and what checks made of them.
+
+
+class Cited(TypedDict):
+    """A place in a document that stands behind a sentence."""
+
+    passage: str
+    start: int
+    end: int
+
+
+class OperandData(TypedDict):
+    text: str
+    cited: int
+    """Which of the sentence's own `cited` states it, from 0."""
+    name: str | None
+
+
+class ComputationData(TypedDict):
+    operation: Operation
+    operands: list[OperandData]
+    result: str
+
+
+class Sentence(TypedDict):
+    text: str
+    cited: list[Cited]
+    support: float | None
+    supported: bool | None
+    objection: NotRequired[str]
+    """Why it was held back though a passage says so: it is not what was asked for."""
+    computation: NotRequired[ComputationData | None]
+
+
+class DraftData(TypedDict):
+    method: Method
+    model: str | None
+    sentences: list[Sentence]
+    short: str | None
+    stop: StopReason
+    """`answered`, or why there is none."""
+    confidence: float | None
+    reasons: list[str]
+    note: str | None
+    """What the answer must say about itself, such as that sentences were cut."""
+
+
+class Draft(TypedDict):
+    draft: DraftData
+
+
+class Search(TypedDict):
+    """One search of a run, and what it brought."""
+
+    query: str
+    new: int
+    """Passages about the question, among the best, that no earlier search had found."""
+    relevant: int
+    """Passages about the question, of all found so far."""
+
+
+class Searches(TypedDict):
+    searches: Annotated[list[Search], operator.add]
+    web_tried: bool
+    stuck: bool
+    """There was no other way to ask."""
+
+
+class JudgedDraft(TypedDict):
+    """A draft, and what the checks made of it."""
+
+    draft: DraftData
+    grounded: float | None
+    """Share of its sentences that the evidence carries; None = not checked."""
+    is_grounded: bool | None
+    useful: float | None
+    """How far it addresses the question, 0 to 1; None = not checked."""
+    is_useful: bool | None
+
+
+class Drafts(TypedDict):
+    drafts: Annotated[list[JudgedDraft], operator.add]
+    """Every draft that was checked, in order: a later, worse one never replaces a better one."""
+    complaints: list[str]
+    """Sentences of the last draft that its evidence does not carry, for whoever writes anew."""
+    regenerations: int
+
+
+class PartData(TypedDict):
+    """One of the questions that a question was split into."""
+
+    question: str
+    """May hold {1}, {2}: what the parts before it came to."""
+    asked: str | None
+    """With those filled in; None until it is asked."""
+    draft: DraftData | None
+    """Its own answer; None until it is asked."""
+
+
+class Parts(TypedDict):
+    parts: list[PartData]
+    """Empty where the question is asked as a whole."""
+    combining: str
+    """How the answers are put together, as `nodes.parts` names it; empty with no parts."""
+
+
+class Settled(TypedDict):
+    """What came of all tries."""
+
+    settled: JudgedDraft | None
+    """The draft that was chosen, as it was judged; None where none was."""
+    needs_review: bool
+
+
+class Readings(TypedDict):
+    assumed: str | None
+    """The reading that an unclear question was taken in."""
+    asks_back: str | None
+
+
+# Steps of a research, the choices of its question, and what was chosen.
+
+
+class Choices(TypedDict):
+    choices: dict[str, str]
+    """By letter; empty where the question has none. Kept out of `question`: whoever plans,
+    searches and writes does not name this slice and so never sees them."""
+
+
+class ScreenData(TypedDict):
+    verdict: ScreenVerdict
+    by: str | None
+    score: float | None
+    where: str | None
+    reasons: list[str]
+
+
+class Screened(TypedDict):
+    screen: ScreenData
+
+
+class EvidenceData(TypedDict):
+    """A passage that a step looked at, and what became of it."""
+
+    passage: str
+    rank: int
+    score: float
+    relevance: float | None
+    answerable: float | None
+    cosine: float | None
+    kept: bool
+    why: str
+
+
+class StepData(TypedDict):
+    """One step of a research."""
+
+    id: int
+    phase: str
+    question: str
+    """Stands by itself: names no other step."""
+    queries: list[str]
+    """What is searched for, the primary first; empty until that is known."""
+    status: StepStatus
+    attempt: int
+    retry_of: int | None
+    confidence: float | None
+    evidence: list[EvidenceData]
+    draft: DraftData | None
+    """Its findings; None until there are some."""
+    complaints: list[str]
+    """Sentences that were cut: the evidence does not carry them."""
+
+
+class Plan(TypedDict):
+    plan: list[StepData]
+    """Every step, in order; the last may be pending."""
+
+
+class Kind(TypedDict):
+    query_type: QueryType
+    classified_by: str
+    escalated: bool
+
+
+class Cycles(TypedDict):
+    cycles: int
+    """Steps tried so far."""
+    stopped: str
+    """Why no further step is made; empty while that is open."""
+
+
+class RecalledData(TypedDict):
+    entry: int
+    question: str
+    similarity: float
+    created: str
+    run: str
+
+
+class Recall(TypedDict):
+    recalled: RecalledData | None
+    """Earlier research that was taken up; its steps are then the plan."""
+
+
+class ElementData(TypedDict):
+    text: str
+    cited: list[Cited]
+
+
+class VerdictData(TypedDict):
+    element: int
+    met: Met
+    fact: str | None
+
+
+class OptionData(TypedDict):
+    letter: str
+    text: str
+    verdicts: list[VerdictData]
+    reason: str
+
+
+class ChoiceData(TypedDict):
+    letter: str | None
+    options: list[OptionData]
+    elements: list[ElementData]
+    model: str | None
+    grounded: bool
+    agreed: bool | None
+    confidence: float | None
+    why: str
+
+
+class Chosen(TypedDict):
+    choice: ChoiceData | None
+
+
+class Researched(Question, Evidence, Plan, Kind, Cycles):
+    """A research as it stands: what whoever evaluates, plans on or tells of it sees."""
+
+
+def pending(
+    number: int,
+    question: str,
+    *,
+    phase: str,
+    queries: Sequence[str] = (),
+    retry_of: int | None = None,
+    attempt: int = 1,
+) -> StepData:
+    """A step of research that is still to be done."""
+    return StepData(
+        id=number,
+        phase=phase,
+        question=question,
+        queries=list(queries),
+        status="pending",
+        attempt=attempt,
+        retry_of=retry_of,
+        confidence=None,
+        evidence=[],
+        draft=None,
+        complaints=[],
+    )
+
+
+# A question over tables on its way: what it needs, the code for it, and what was made of it.
+
+Work = Literal["data", "concept"]
+GapKind = Literal["requirements", "data", "nothing"]
+"""Where a gap is closed: in what is asked for, by a closer look at the data, or not at all."""
+
+
+class Understood(TypedDict):
+    work: Work
+    understood_by: str
+    """`rules`, or a model."""
+
+
+class RequirementsData(TypedDict):
+    variables: list[str]
+    constraints: list[str]
+    analysis: str
+    success: str
+    wanted: list[str]
+    """Names that the values must have, where the question gives some."""
+    by: str
+
+
+class ResolvedData(TypedDict):
+    asked: str
+    table: str
+    """Its id."""
+    column: str
+    score: float
+    how: ResolvedHow
+
+
+class Required(TypedDict):
+    requirements: RequirementsData | None
+    resolved: list[ResolvedData]
+    unresolved: list[str]
+    """Variables for which no column was found."""
+    query: dict[str, Any] | None
+    """A `tables.query.Query` where our own code understands the question."""
+    reading: str
+    """How it was understood, in a sentence."""
+    doubt: float
+    """Share of the question that the reading does not account for; 1 where there is none."""
+
+
+class LookedAt(TypedDict):
+    looked: list[dict[str, Any]]
+    """Every `Examination` so far, beyond the profile."""
+
+
+class GapData(TypedDict):
+    kind: GapKind
+    variable: str
+    said: str
+
+
+class Alignment(TypedDict):
+    gaps: list[GapData]
+    alignments: int
+    """Times it was checked since the last remedy."""
+
+
+class AttemptData(TypedDict):
+    code: str
+    status: str
+    """`refused` before it ran, or the status of its outcome."""
+    error: str | None
+    line: int | None
+    kept: str | None
+    """Under which name its outcome is kept; None where it did not run."""
+    stop: NotRequired[StopReason]
+    """Where no model or no sandbox was to be had: why."""
+
+
+class Coding(TypedDict):
+    attempts: list[AttemptData]
+    """Every one of the run."""
+    tries: int
+    """Attempts since the last remedy."""
+
+
+class AnalysisCheckData(TypedDict):
+    name: str
+    passed: bool
+    said: str
+
+
+class Judged(TypedDict):
+    checks: list[AnalysisCheckData]
+    """Of the last result."""
+    issues: list[str]
+    """Why it cannot stand; empty where it can."""
+
+
+class RemedyData(TypedDict):
+    cause: str
+    action: Remedy
+    guidance: str
+
+
+class Remedies(TypedDict):
+    remedies: list[RemedyData]
+
+
+class Analysed(Question, Understood, Required, LookedAt, Alignment, Coding, Judged, Remedies):
+    """An analysis as it stands."""
+
+
+# A question on its way to the workflow that suits it: who is called, and what came back.
+
+
+class CallData(TypedDict):
+    """One call of another workflow."""
+
+    workflow: str
+    question: str
+    """The whole question, or the part of it that this workflow is asked."""
+    scope: Scope
+    kind: EvidenceKind
+    """What the answer is expected to rest on."""
+    why: str
+
+
+class Calls(TypedDict):
+    calls: list[CallData]
+    """In the order made; the first `len(answers)` of them are done."""
+    answers: list[dict[str, Any]]
+    """What each came to, as an `Answer`."""
+    both: bool
+    """Whether they are parts of one question; else a later one is a second try."""
+
+
+def next_call(state: Calls) -> CallData | None:
+    """The call that is to be made; None where all are done."""
+    done = len(state["answers"])
+    return state["calls"][done] if done < len(state["calls"]) else None
+
+
+# What a run did, in the order done, and what came of it.
+
+
+class Trace(TypedDict):
+    steps: Annotated[list[dict[str, Any]], operator.add]
+    warnings: Annotated[list[dict[str, Any]], operator.add]
+
+
+class Outcome(TypedDict):
+    answer: dict[str, Any]
+
+
+def step(
+    node: str,
+    said: str,
+    counted: Mapping[str, Scalar] | None = None,
+    /,
+    *,
+    route: tuple[str, str] | None = None,
+    **numbers: Scalar,
+) -> dict[str, Any]:
+    """What a node did, for people and for the record. `route` is where it leads, and why."""
+    way = Route(to=route[0], why=route[1]) if route else None
+    rounded = {
+        name: _rounded(value) if isinstance(value, float) else value
+        for name, value in {**(counted or {}), **numbers}.items()
+    }
+    return Step(node=node, said=said, numbers=rounded, route=way).model_dump()
+
+
+def _rounded(value: float) -> float | None:
+    return round(value, 4) if math.isfinite(value) else None
+
+
+def trouble(node: str, error: BaseException, consequence: str) -> dict[str, Any]:
+    """What went wrong in a node, and what the run did about it."""
+    message = " ".join(str(error).split())[:500] or type(error).__name__
+    return Trouble(
+        node=node, error=type(error).__name__, message=message, consequence=consequence
+    ).model_dump()
+
+
+class Finishing(Asked, Draft, Trace):
+    """All that goes into an answer."""

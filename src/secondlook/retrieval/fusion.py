@@ -1,0 +1,183 @@
+"""Weighted reciprocal rank fusion of a dense and a lexical result list."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from secondlook.reading.port import Choose
+    from secondlook.retrieval.index.port import Scored
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """One entry of the fused list, with where and how each search found it."""
+
+    id: str
+    score: float
+    """1.0 for what is first in every list that counts."""
+    dense_rank: int | None = None
+    """1 is best; None when the dense search did not return it."""
+    dense_score: float | None = None
+    lexical_rank: int | None = None
+    lexical_score: float | None = None
+
+
+def fuse(
+    dense: Sequence[Scored],
+    lexical: Sequence[Scored],
+    *,
+    dense_weight: float,
+    lexical_weight: float,
+    k: int = 60,
+) -> list[Fused]:
+    """The entries of both lists, best first, ties by id.
+
+    An entry scores weight / (k + rank) in each list, scaled so that the best possible sum is 1.0;
+    a list of weight zero counts for nothing
+    and adds no entries, though its ranks and scores are still told.
+    """
+    _check(dense_weight, lexical_weight, k)
+    in_dense = _by_id(dense)
+    in_lexical = _by_id(lexical)
+    ids = dict.fromkeys(
+        [*(in_dense if dense_weight else ()), *(in_lexical if lexical_weight else ())]
+    )
+    total = dense_weight + lexical_weight
+    fused = []
+    for entry_id in ids:
+        dense_rank, dense_score = in_dense.get(entry_id, (None, None))
+        lexical_rank, lexical_score = in_lexical.get(entry_id, (None, None))
+        score = _share(dense_weight, k, dense_rank) + _share(lexical_weight, k, lexical_rank)
+        fused.append(
+            Fused(entry_id, score / total, dense_rank, dense_score, lexical_rank, lexical_score)
+        )
+    return sorted(fused, key=lambda entry: (-entry.score, entry.id))
+
+
+def _check(dense_weight: float, lexical_weight: float, k: int) -> None:
+    if not (0 <= dense_weight < float("inf") and 0 <= lexical_weight < float("inf")):
+        raise UsageError(
+            f"search weights must not be negative: dense {dense_weight!r}, "
+            f"lexical {lexical_weight!r}",
+            hint="use weights such as 0.5 and 0.5, or 0.9 and 0.1",
+        )
+    if dense_weight + lexical_weight == 0:
+        raise UsageError(
+            "both search weights are zero, so nothing can be found",
+            hint="give the dense or the lexical search a weight above zero",
+        )
+    if k < 0:
+        raise UsageError(f"the rank constant k must not be negative: {k!r}", hint="60 is usual")
+
+
+def _by_id(scored: Sequence[Scored]) -> dict[str, tuple[int, float]]:
+    ranks: dict[str, tuple[int, float]] = {}
+    for rank, entry in enumerate(scored, start=1):
+        ranks.setdefault(entry.id, (rank, entry.score))
+    return ranks
+
+
+def _share(weight: float, k: int, rank: int | None) -> float:
+    return weight * ((k + 1) / (k + rank)) if rank is not None else 0.0
+
+
+# Blends what the reader thinks of a passage with what the two searches thought of it.
+
+RELEVANCE_SCALE = 8.0
+"""Logits of relevance are divided by this before the sigmoid."""
+_UNREAD = -math.inf
+_MOSTLY = 0.5
+Place = tuple[str, int, int]
+"""Document, first and last character."""
+Item = TypeVar("Item")
+
+
+def best_looks(
+    fusion: Sequence[float], *, blend: float, looks: int, rivals: Sequence[float] = ()
+) -> Choose:
+    """Chooses, by a glance at each, which of the passages with these fusion scores are among the
+    best `looks`; `rivals` are the final scores of what was looked at before. Ties go to the first.
+    """
+
+    def choose(glances: Sequence[float]) -> list[int]:
+        scored = [
+            (blended(score, glance, blend), score)
+            for score, glance in zip(fusion, glances, strict=True)
+        ]
+        places = sorted(range(len(scored)), key=lambda at: (-scored[at][0], -scored[at][1], at))
+        better = [sum(rival >= scored[at][0] for rival in rivals) for at in places]
+        return [at for rank, at in enumerate(places) if rank + better[rank] < looks]
+
+    return choose
+
+
+def rerank(
+    fused: Sequence[Fused],
+    relevance: Mapping[str, float],
+    *,
+    blend: float,
+    glanced: Collection[str] = (),
+) -> list[tuple[Fused, float]]:
+    """The entries with their final scores, best first, ties by id.
+
+    `relevance` holds the reader's logits by id. Those in `glanced` are first guesses: they rank
+    below what was looked at, and score no more. An entry that the reader has not seen counts as
+    not relevant and ranks below both.
+    """
+    if not 0 <= blend <= 1:
+        raise UsageError(
+            f"the share of the reranker must lie between 0 and 1: {blend!r}",
+            hint="0 keeps the order of the searches, 1 takes that of the reader",
+        )
+    floors: list[list[tuple[Fused, float]]] = [[], [], []]
+    for entry in fused:
+        floor = 2 if entry.id not in relevance else 1 if entry.id in glanced else 0
+        score = blended(entry.score, relevance.get(entry.id, _UNREAD), blend)
+        floors[floor].append((entry, score))
+    placed: list[tuple[Fused, float]] = []
+    for scored in floors:
+        scored.sort(key=lambda item: (-item[1], -item[0].score, item[0].id))
+        ceiling = placed[-1][1] if placed else math.inf
+        placed += [(entry, min(score, ceiling)) for entry, score in scored]
+    return placed
+
+
+def distinct(ranked: Sequence[Item], *, place: Callable[[Item], Place]) -> list[Item]:
+    """Without passages most of whose text a better one of the same document already shows.
+
+    Neighbours that share a sentence both stay: most of what each says is its own.
+    """
+    kept: dict[str, list[Place]] = {}
+    found = []
+    for item in ranked:
+        at = place(item)
+        better = kept.setdefault(at[0], [])
+        if not any(_repeats(at, other) for other in better):
+            better.append(at)
+            found.append(item)
+    return found
+
+
+def _repeats(at: Place, better: Place) -> bool:
+    shared = min(at[2], better[2]) - max(at[1], better[1])
+    return shared > _MOSTLY * (at[2] - at[1])
+
+
+def blended(fusion: float, relevance: float, blend: float) -> float:
+    """Between the fusion score (blend 0) and the reader's relevance (blend 1), both in 0..1."""
+    return (1 - blend) * fusion + blend * _sigmoid(relevance / RELEVANCE_SCALE)
+
+
+def _sigmoid(value: float) -> float:
+    if math.isnan(value):  # a model gone wrong must not scramble the order
+        return 0.0
+    if value >= 0:
+        return 1 / (1 + math.exp(-value))
+    return math.exp(value) / (1 + math.exp(value))

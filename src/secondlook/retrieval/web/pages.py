@@ -1,0 +1,286 @@
+"""From the bytes of a page to its text, in the parser's own process.
+
+What a stranger wrote is parsed where a crash, a hang or a bomb costs one page. The parser reads
+files, so the bytes pass through a temporary one; its name is ours and says how they are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import re
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from secondlook.errors import ExtractionError, WebSearchError
+from secondlook.reading.embedders import approximate_starts
+from secondlook.retrieval.chunk import DEFAULT_OPTIONS, ChunkOptions, chunk, with_context
+from secondlook.retrieval.parse.pool import ParserPool
+from secondlook.retrieval.parse.source import ParseLimits, is_text
+from secondlook.retrieval.terms import query_terms, terms
+from secondlook.retrieval.web.fetch import as_utf8
+from secondlook.retrieval.web.port import WebPassage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from secondlook.document import Extracted
+    from secondlook.retrieval.parse.source import Parsed
+    from secondlook.retrieval.web.fetch import Fetched
+    from secondlook.retrieval.web.port import WebResult
+
+ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8"
+_NAMES = {
+    "text/html": "page.html",
+    "application/xhtml+xml": "page.html",
+    "application/pdf": "page.pdf",
+    "application/x-pdf": "page.pdf",
+    "text/plain": "page.txt",
+    "text/markdown": "page.md",
+    "": "page",
+}
+_KINDS = frozenset({"html", "text", "markdown", "pdf"})
+_OK = 200
+_PDF_WITHIN = 1024
+_SNIFFED = 64 << 10
+_MOST_PAGES = 1000
+_MOST_CHARS = 5_000_000
+_EXPANDED_BYTES = 64 << 20
+_MEMORY_BYTES = 2 << 30
+_FIRST_PAGE = b"<p>" + b"Long enough for its language to be told. " * 4
+_CLOSING_TRIES = 100
+_CLOSING_PAUSE = 0.01
+_GROWTH = 4
+"""A byte of an old charset may become so many in UTF-8, and its mark stands in front."""
+
+
+def check_readable(fetched: Fetched) -> None:
+    """Raises `WebSearchError` where no text is to be expected of an answer."""
+    if fetched.status != _OK:
+        raise WebSearchError(f"the server answered with status {fetched.status}")
+    if fetched.content_type not in _NAMES:
+        raise WebSearchError(f"it is {fetched.content_type[:80]!r}, not a page or a PDF")
+    if not fetched.body.strip():
+        raise WebSearchError("the page is empty")
+    if not _is_pdf(fetched.body) and not is_text(fetched.body[:_SNIFFED]):
+        raise WebSearchError("it calls itself a page but holds binary data")
+
+
+def _is_pdf(body: bytes) -> bool:
+    return b"%PDF-" in body[:_PDF_WITHIN]
+
+
+class PageReader:
+    """One parser process, started for the first page and kept until `close`."""
+
+    def __init__(self, *, seconds: float, body_bytes: int) -> None:
+        limits = ParseLimits(
+            idle_seconds=seconds,
+            total_seconds=seconds,
+            file_bytes=_GROWTH * body_bytes + _GROWTH,
+            text_chars=_MOST_CHARS,
+            members=1,
+            expanded_bytes=_EXPANDED_BYTES,
+            pages=_MOST_PAGES,
+            memory_bytes=_MEMORY_BYTES,
+            ocr="off",
+        )
+        self._pool = ParserPool(1, limits)
+        # The pool serves one caller at a time.
+        self._turn = threading.Lock()
+        self._is_started = threading.Event()
+
+    def read(self, fetched: Fetched) -> Extracted:
+        """Blocks. Raises `WebSearchError` where there is no text to be had."""
+        check_readable(fetched)
+        body = fetched.body
+        body = body if _is_pdf(body) else as_utf8(body, fetched.charset)
+        return _only_text(self._parse_bytes(body, _NAMES[fetched.content_type]))
+
+    def warm_up(self) -> None:
+        """Starts the process beside the search: it takes about as long as a search does."""
+        threading.Thread(target=self._start, name="secondlook-web", daemon=True).start()
+
+    def close(self) -> None:
+        """Ends the process, busy or not."""
+        for _ in range(_CLOSING_TRIES):
+            try:
+                self._pool.close()
+            except RuntimeError:
+                # The pool is just hiring: a thread that has not started yet cannot be joined.
+                time.sleep(_CLOSING_PAUSE)
+            else:
+                return
+
+    def _start(self) -> None:
+        if not self._is_started.is_set():
+            self._is_started.set()
+            # What goes wrong here goes wrong again, and is told, where a page is read.
+            with contextlib.suppress(WebSearchError, OSError):
+                self._parse_bytes(_FIRST_PAGE, "page.html")
+
+    def _parse_bytes(self, body: bytes, name: str) -> list[Parsed]:
+        with tempfile.TemporaryDirectory(prefix="secondlook-web-") as folder:
+            path = Path(folder) / name
+            path.write_bytes(body)
+            return self._parse(path)
+
+    def _parse(self, path: Path) -> list[Parsed]:
+        try:
+            with self._turn:
+                return [parsed for _, found in self._pool.parse([(0, path)]) for parsed in found]
+        except (OSError, ValueError) as error:  # the pool was closed meanwhile
+            raise WebSearchError(f"the page could not be parsed: {error}") from error
+
+
+def _only_text(parsed: list[Parsed]) -> Extracted:
+    error: ExtractionError | None = None
+    for document in parsed:
+        error = error or document.error
+        if document.extracted is not None and document.extracted.kind in _KINDS:
+            return document.extracted
+    raise WebSearchError(f"it holds no text to read: {error or 'of no known kind'}")
+
+
+# Pages and snippets as passages, cut like the documents of a library.
+
+_ID_LENGTH = 16
+_LONGEST_TITLE = 300
+_LONGEST_SNIPPET = 2000
+_NOT_STORABLE = re.compile("[\ud800-\udfff\x00]")
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    token_starts: Callable[[str], list[int]] = approximate_starts
+    options: ChunkOptions = field(default=DEFAULT_OPTIONS)
+
+    def page(self, url: str, extracted: Extracted, result: WebResult) -> list[WebPassage]:
+        """The passages of a page, in its order."""
+        text = _storable(extracted.text)
+        document, digest, fetched = document_id(url), _digest(text), now()
+        title = _title(extracted.title, result.title, url)
+        return [
+            WebPassage(
+                id=f"{document}.{ordinal}",
+                document=document,
+                sha256=digest,
+                url=url,
+                title=title,
+                text=text[span.start : span.end],
+                start=span.start,
+                end=span.end,
+                fetched=fetched,
+                heading=tuple(map(_storable, span.heading)),
+            )
+            for ordinal, span in enumerate(chunk(extracted, self.token_starts, self.options))
+        ]
+
+
+def snippet(url: str, result: WebResult, why: str) -> list[WebPassage]:
+    """What the search engine showed of a page that could not be read; nothing where it did not."""
+    text = " ".join(_storable(result.snippet).split())[:_LONGEST_SNIPPET].rstrip()
+    if not text:
+        return []
+    document = document_id(url)
+    return [
+        WebPassage(
+            id=f"{document}.0",
+            document=document,
+            sha256=_digest(text),
+            url=url,
+            title=_title(result.title, "", url),
+            text=text,
+            start=0,
+            end=len(text),
+            fetched=now(),
+            unread=why,
+        )
+    ]
+
+
+def document_id(url: str) -> str:
+    return f"web-{_digest(url)[:_ID_LENGTH]}"
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _storable(text: str) -> str:
+    """One sign for one that no store takes, so that positions in the text stay right."""
+    return _NOT_STORABLE.sub("\ufffd", text)
+
+
+def _title(first: str | None, second: str, url: str) -> str:
+    named = (" ".join(_storable(name or "").split()) for name in (first, second))
+    return next(filter(None, named), urlsplit(url).hostname or url)[:_LONGEST_TITLE]
+
+
+# Best passages first, by words: a page has dozens of passages, and the reader's time is dear.
+
+_SATURATION = 1.2
+_LENGTH_SHARE = 0.75
+_EACH_PAGE = 12
+
+
+def best_first(
+    passages: Sequence[WebPassage], query: str, *, language: str, keep: int
+) -> list[WebPassage]:
+    """At most `keep` passages with their scores; equal ones in the order given.
+
+    No page crowds out the others: each may give its share, and twelve in any case.
+    """
+    counts = [Counter(terms(_words(passage), language)) for passage in passages]
+    scores = _bm25(counts, set(query_terms(query, language)))
+    scored = [replace(one, score=score) for one, score in zip(passages, scores, strict=True)]
+    ordered = sorted(scored, key=lambda passage: -passage.score)
+    return _shared_out(ordered, keep)[:keep]
+
+
+def _shared_out(ordered: Sequence[WebPassage], keep: int) -> list[WebPassage]:
+    pages = {passage.document for passage in ordered}
+    share = max(_EACH_PAGE, keep // max(1, len(pages)))
+    taken: Counter[str] = Counter()
+    kept = []
+    for passage in ordered:
+        taken[passage.document] += 1
+        if taken[passage.document] <= share:
+            kept.append(passage)
+    return kept
+
+
+def _words(passage: WebPassage) -> str:
+    return with_context(passage.title, passage.heading, passage.text)
+
+
+def _bm25(counts: Sequence[Counter[str]], asked: set[str]) -> list[float]:
+    lengths = [count.total() for count in counts]
+    mean = max(1.0, sum(lengths) / max(1, len(lengths)))
+    holders = {term: sum(term in count for count in counts) for term in asked}
+    rarity = {
+        term: math.log(1 + (len(counts) - holding + 0.5) / (holding + 0.5))
+        for term, holding in holders.items()
+    }
+    return [
+        # Sorted: sums of floats depend on their order, that of a set on the process.
+        sum(rarity[term] * _frequency(count[term], length / mean) for term in sorted(asked))
+        for count, length in zip(counts, lengths, strict=True)
+    ]
+
+
+def _frequency(times: int, relative_length: float) -> float:
+    damped = times + _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * relative_length)
+    return times * (_SATURATION + 1) / damped

@@ -1,0 +1,713 @@
+"""Words of a question that stand for something which the question itself does not name.
+
+English only, and by the form of the question: a word counts as unclear only where the question has
+one of a few forms in which nothing before it can be what it stands for. "How does a plant make its
+food?" names the plant; "When did she leave her group?" names nobody.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from secondlook.retrieval.terms import STOP_WORDS, query_terms
+from secondlook.roles.follow_up import LONGEST, names
+from secondlook.roles.sentences import sentence_around, sentence_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from secondlook.passage import Passage
+    from secondlook.roles.follow_up import Turn
+
+Kind = Literal["person", "group", "thing", "place", "noun"]
+"""What is looked for: `noun` is a thing of the kind that the word itself says, as an album."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    word: str
+    """As it is written: `she`, `The album`."""
+    start: int
+    end: int
+    kind: Kind
+    noun: str = ""
+    """Of kind `noun`: the noun alone, in small letters."""
+    owns: bool = False
+    """Whether something of its own follows: "her group"."""
+
+
+_PERSON = frozenset({"he", "she", "him", "his", "her", "hers"})
+_GROUP = frozenset({"they", "them", "their", "theirs"})
+_ALWAYS_OWNS = frozenset({"his", "their", "its"})
+
+_AUX = (
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|might|must)"
+    r"(?:n['\u2019]t| not)?"
+)
+_WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
+_PREPOSITION = r"(?:in|on|at|to|from|for|with|by|after|before|during|since|until|about|under)"
+_AFTER_HER = (
+    r"(?=\s*(?:[^\w\s]|\Z)|\s+(?:in|on|at|to|from|for|with|by|after|before|as|and|or|when|while|"
+    r"during|about|into|if|out|back|up|off|do|die|go|get|the|a|an)\b)"
+)
+# What is asked for, "what kind of music", "how many people": no article, so it names nothing.
+_ASKED_FOR = (
+    r"(?P<asked>(?:\s+(?!(?:the|a|an|that|this|these|those|who|which|when|whose)\b)[\w-]+){0,5}?)"
+)
+_SUBJECT = r"(?P<word>he|she|they|it|his|her|their|its|this|that(?=\s*[?.!]*\Z))\b(?!['\u2019])"
+_OBJECT = rf"(?P<word>him|them|it|her(?:{_AFTER_HER}))(?!['\u2019\w])"
+_OWNER = r"(?P<word>his|her|their|its)\b"
+_DID = (
+    r"(?:[a-z]+ed|wrote|made|built|led|ran|won|sang|found|began|taught|bought|sold|gave|took|shot|"
+    r"beat|drew|caught)"
+)
+_NOT_OWNING = re.compile(_AFTER_HER, re.IGNORECASE)
+_FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        # When did she leave her group? In what year was it built? Did they win?
+        rf"(?:(?:and|so|but)\s+)?(?:(?:{_PREPOSITION}\s+)?{_WH}{_ASKED_FOR}\s+)?{_AUX}\s+{_SUBJECT}",
+        # In 1990, what did she do?
+        rf"(?:in|by|after|before|since|during)\s+\d{{4}}s?,?\s+{_WH}{_ASKED_FOR}\s+{_AUX}\s+{_SUBJECT}",
+        # Who is her husband? What was the name of their first album?
+        rf"{_WH}\s+(?:is|are|was|were)\s+(?:the\s+(?:[a-z-]+\s+){{1,3}}of\s+)?{_OWNER}",
+        # Who wrote it? What caused it? What happened to her in 1990?
+        rf"(?:who|what)\s+{_DID}\s+{_OBJECT}(?!\s+{_AUX}\b)",
+        rf"what\s+(?:happened|became|was\s+said)\s+(?:to|of|with|about)\s+{_OBJECT}",
+        r"what\s+happened\s+(?:when|after|before|while)\s+(?P<word>he|she|they|it)\b",
+        rf"(?:please\s+)?(?:tell\s+me|say|explain)(?:\s+(?:more|something))?\s+about\s+{_OBJECT}",
+        # In her first book, what ...
+        rf"{_PREPOSITION}\s+{_OWNER}(?=[^,]{{3,60}},\s+{_WH}\b)",
+    )
+)
+# It stands for nothing, or for what comes after it: "is it true that", "what is it called when".
+_EMPTY = re.compile(
+    r"\bit\s+(?:(?!and\b|or\b|in\b)[a-z]+\s+){0,2}(?:"
+    r"true|possible|impossible|legal|illegal|allowed|suggested|decided|thought|believed|custom|clear|likely|known|said|take|takes|took|taken|rain\w*|snow\w*|mean|means|meant|"
+    r"necessary|important|worth|rude|cold|hot|warm|dark|late|early|cost|costs|matter|"
+    r"matters|seem\w*|appear\w*|happen\w*|feel|like|that|who|when|if|time|easier|harder|better|best|"
+    r"common|difficult|hard|easy|safe|dangerous)\b"
+    r"|\bit\s+[\w-]+\s+(?:that|to|when|if|for|where)\s+\w"
+    r"|\b(?:time is|far is|far was|decision was|turn was) it\b"
+    r"|\b(?:cold|hot|warm|wet|dark) (?:can|does|did|is|was|will) it\b|\bit\s+(?:to|from)\s+\w"
+    r"|\A(?:is|was)\s+it\s.*\bthat\b|\bit\s+(?:make|made)\s+sense\b|\bit\s+\d",
+    re.IGNORECASE,
+)
+_HAPPENS = re.compile(
+    r"\s*(?:[?.!]|\Z)|\s+(?:happen|occur|take\s+place|begin|start|end|change|mean|come\s+about|"
+    r"called|known|done|made|built|founded|written|discovered|invented)\b",
+    re.IGNORECASE,
+)
+# "What companies have their ...", "who is the best of its kind".
+_BOUND = re.compile(r"\b(?:has|have|had)\s+\Z", re.IGNORECASE)
+_OWN_KIND = re.compile(r"\s+(?:kind|own|sort|type|day|time|class|era)\b", re.IGNORECASE)
+_THERE = re.compile(
+    r"(?<!\bis)(?<!\bare)(?<!\bwas)(?<!\bwere)\s(?P<word>there)(?=\s*[?.!]*\Z)", re.IGNORECASE
+)
+
+_NOUNS = (
+    "album", "song", "film", "movie", "book", "novel", "poem", "band", "singer", "author", "writer",
+    "composer", "artist", "company", "firm", "war", "battle", "treaty", "debut", "show", "series",
+    "team", "club", "festival", "debut album", "tv show",
+)  # fmt: skip
+"""Nouns that "the" makes one of: which one must have been said."""
+_POINTED_AT = (
+    *_NOUNS, "city", "town", "country", "region", "area", "river", "lake", "mountain", "island",
+    "building", "bridge", "university", "school", "museum", "church", "king", "queen", "emperor",
+    "president", "pope", "event", "conflict", "organization", "organisation", "agency", "disease",
+    "man", "woman", "person", "scientist", "philosopher", "player", "actor", "actress", "dynasty",
+    "empire", "kingdom", "party", "movement", "religion", "language", "animal", "species", "game",
+)  # fmt: skip
+"""The same for "this"."""
+_AFTER_NOUN = (
+    rf"(?=\s*(?:[?.!,]|\Z)|\s+(?:{_AUX}|[a-z]+ed|written|made|built|won|set|shot|sung|sold|begin|"
+    r"start|end|come|go|take|sell|win|get|play|happen|called|released?|named)\b)"
+)
+_VAGUE = re.compile(
+    rf"\b(?P<word>the\s+(?P<noun>{'|'.join(sorted(_NOUNS, key=len, reverse=True))})"
+    rf"|this\s+(?P<pointed>{'|'.join(_POINTED_AT)}))\b(?!['\u2019]){_AFTER_NOUN}",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(rf"(?:{_PREPOSITION}\s+)?{_WH}\b|{_AUX}\s", re.IGNORECASE)
+_CHOICE = re.compile(rf"(?:{_PREPOSITION}\s+)?(?:what|which|whose)\s+\w+", re.IGNORECASE)
+_FIGURE = re.compile(r"\d|[\"\u201c\u201d]")
+_MOST_WORDS = 5
+"""Telling words beside a vague noun: a question that has more says which one it means."""
+
+
+def unresolved(question: str) -> Unclear | None:
+    """The first word that nothing in the question says the meaning of; None where all is clear."""
+    text = question.strip()
+    if not text or len(text) > LONGEST:
+        return None
+    shift = question.index(text)
+    plain = text.capitalize() if text.isupper() else text
+    found = _pronoun(plain) or _place(plain) or _vague(plain)
+    if found is None:
+        return None
+    start, end = found.start + shift, found.end + shift
+    return Unclear(question[start:end], start, end, found.kind, found.noun, found.owns)
+
+
+def _pronoun(text: str) -> Unclear | None:
+    found = next((match for form in _FORMS if (match := form.match(text))), None)
+    if found is None or _is_empty(text, found) or _is_named(text, found):
+        return None
+    word, end = found["word"].casefold(), found.end("word")
+    if word in {"this", "that"} and not _HAPPENS.match(text, end):
+        return None  # "this region": a vague noun, or none of ours
+    if word in _ALWAYS_OWNS and _BOUND.search(text[: found.start("word")]):
+        return None
+    if _OWN_KIND.match(text, end):
+        return None
+    owns = word in _ALWAYS_OWNS or (word == "her" and not _NOT_OWNING.match(text, end))
+    return Unclear(found["word"], found.start("word"), end, _kind(word), owns=owns)
+
+
+def _kind(word: str) -> Kind:
+    if word in _PERSON:
+        return "person"
+    return "group" if word in _GROUP else "thing"
+
+
+def _is_empty(text: str, found: re.Match[str]) -> bool:
+    return found["word"].casefold() == "it" and bool(_EMPTY.search(text))
+
+
+def _is_named(text: str, found: re.Match[str]) -> bool:
+    """Whether the question names what the word may stand for: before it, or after it in another
+    clause ("In her first book, what does Austen ...", "she (Austen)")."""
+    before = text[: found.start("word")]
+    if any(True for _ in names(before[:1].lower() + before[1:])):
+        return True
+    after = text[found.end("word") :]
+    clauses = re.search(r"[,(:;\u2013\u2014]", after)
+    return clauses is not None and any(True for _ in names(after[clauses.start() :]))
+
+
+def _place(text: str) -> Unclear | None:
+    found = _THERE.search(text)
+    if found is None or not _ASKS.match(text) or _has_anchor(text):
+        return None
+    if re.search(r"\b(?:the|a|an|this)\b", text[: found.start()], re.IGNORECASE):
+        return None
+    return Unclear(found["word"], found.start("word"), found.end("word"), "place")
+
+
+def _vague(text: str) -> Unclear | None:
+    found = _VAGUE.search(text)
+    if found is None or not _ASKS.match(text) or _has_anchor(text):
+        return None
+    noun = " ".join((found["noun"] or found["pointed"]).casefold().split())
+    rest = set(query_terms(text)) - set(query_terms(noun))
+    if len(rest) > _MOST_WORDS or (noun in _CHOICE.findall(text.casefold())):
+        return None
+    return Unclear(found["word"], found.start("word"), found.end("word"), "noun", noun)
+
+
+def _has_anchor(text: str) -> bool:
+    """A name, a figure or a quotation: something that says which one is meant."""
+    return bool(_FIGURE.search(text)) or any(True for _ in names(text[:1].lower() + text[1:]))
+
+
+# What an unclear word may stand for by the evidence, and whether one reading leads.
+
+LEADING_SHARE = 0.45
+"""Of all weight: the first reading is assumed from here on, if it also leads by `LEADING_RATIO`.
+Both were chosen by looking at questions whose name code had put away, 300 of SQuAD's training part
+and 112 of `squad2-dev`: no figure on the latter is from unseen questions."""
+LEADING_RATIO = 1.8
+"""How much heavier it must be than the second."""
+RIVAL_SHARE = 0.12
+"""A reading with less is none that anybody would mean."""
+MOST_READINGS = 4
+
+_LONGEST_PERSON = 4
+_AGAINST = 0.05
+_NO_SIGN = 0.35
+_ORGANISATION = re.compile(
+    r"\b(?:Company|Corporation|Inc|Ltd|University|Party|Army|Band|Club|Team|Council|Union|League|"
+    r"Group|Brothers|Sisters|Association|Committee|Parliament|Church|Ministry|Government)\b|s\Z"
+)
+_DATE = re.compile(
+    r"(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|"
+    r"December)(?: \d+)?"
+)
+_PLACES = frozenset(
+    """Island Islands River Lake Sea Bay Street Road Bridge Harbour Harbor Mountain Mountains Valley
+    City County Province Airport Station Park Castle Tower""".split()  # noqa: SIM905
+)
+_REACH = 40
+_NAMING = r"[\s:\"\u201c'(]+(?:called|titled|entitled|named)?[\s\"\u201c'(]*"
+_BEING = (
+    r"[\"\u201d')]*(?:\s*\([^)]*\))?(?:,|\s+(?:is|was|are|were|became|remains))\s+"
+    r"(?:the|a|an|his|her|their|its)\s+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A passage, how likely it is to hold the answer, and where it seems to stand in it."""
+
+    passage: Passage
+    weight: float
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """One thing that the word may stand for."""
+
+    name: str
+    share: float
+    """Of the weight of all."""
+    passages: tuple[str, ...]
+    """Those that mention it, the one that speaks most for it first."""
+    takes_the: bool = False
+    """Whether it is written with an article, as "the Rhine"."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What speaks for one name, over all passages."""
+
+    name: str
+    parts: dict[str, float] = field(default_factory=dict)
+    mentions: int = 0
+    with_article: int = 0
+
+    @property
+    def weight(self) -> float:
+        return sum(self.parts.values())
+
+    def add(self, one: Mentioned, passage: str, part: float) -> None:
+        self.parts[passage] = self.parts.get(passage, 0.0) + part
+        self.mentions += len(one.places)
+        self.with_article += one.with_article
+
+    def rival(self, everything: float) -> Rival:
+        return Rival(
+            name=self.name,
+            share=self.weight / everything,
+            passages=tuple(sorted(self.parts, key=lambda name: (-self.parts[name], name))),
+            takes_the=2 * self.with_article > self.mentions,
+        )
+
+
+def rivals(unclear: Unclear, question: str, witnesses: Sequence[Witness]) -> list[Rival]:
+    """What the word may stand for, the likeliest first; shares add up to 1."""
+    tallies: dict[str, _Tally] = {}
+    total = sum(witness.weight for witness in witnesses) or 1.0
+    known = frozenset[str]().union(*(name_words(one.passage.text) for one in witnesses))
+    for witness in witnesses:
+        for one, worth in _worths(unclear, question, witness, known).items():
+            tally = tallies.setdefault(_known_as(one.key, tallies), _Tally(one.name))
+            tally.add(one, witness.passage.id, worth * witness.weight / total)
+    everything = sum(tally.weight for tally in tallies.values())
+    ordered = sorted(tallies.values(), key=lambda tally: (-tally.weight, tally.name))
+    return [tally.rival(everything) for tally in ordered]
+
+
+def leader(found: Sequence[Rival]) -> Rival | None:
+    """The reading that can be assumed; None where another is nearly as likely."""
+    if not found or found[0].share < LEADING_SHARE:
+        return None
+    second = found[1].share if len(found) > 1 else 0.0
+    return found[0] if found[0].share >= LEADING_RATIO * second else None
+
+
+def competing(found: Sequence[Rival]) -> list[Rival]:
+    """The readings that somebody may mean."""
+    return [one for one in found if one.share >= RIVAL_SHARE][:MOST_READINGS]
+
+
+def _known_as(key: str, weights: Collection[str]) -> str:
+    """The same name under which an earlier passage has it: "knowles" for "beyonc\u00e9 knowles"."""
+    words = set(key.split())
+    alike = [other for other in weights if words < set(other.split()) or set(other.split()) < words]
+    return alike[0] if key not in weights and len(alike) == 1 else key
+
+
+def _worths(
+    unclear: Unclear, question: str, witness: Witness, known: frozenset[str]
+) -> dict[Mentioned, float]:
+    """How far the passage speaks for each of its names, adding up to 1."""
+    found = mentioned(witness.passage.text, witness.passage.title, known)
+    asked = question.casefold()
+    worths = {
+        one: _prominence(one, witness) * _fit(unclear, one, witness.passage.text)
+        for one in found.values()
+        if one.key not in asked and not _DATE.fullmatch(one.name) and not _is_answer(one, witness)
+    }
+    total = sum(worths.values())
+    return {one: worth / total for one, worth in worths.items() if worth > 0.0} if total else {}
+
+
+def _is_answer(one: Mentioned, witness: Witness) -> bool:
+    """What seems to be asked for is not what the question is about."""
+    if witness.span is None:
+        return False
+    start, end = witness.span
+    return bool(one.places) and all(first < end and start < last for first, last in one.places)
+
+
+def _prominence(one: Mentioned, witness: Witness) -> float:
+    text = witness.passage.text
+    prominence = math.log2(1 + len(one.places)) + 2.0 * one.is_title
+    if witness.span is not None:
+        start, end = sentence_around(text, *witness.span)
+        before = sentence_around(text, max(0, start - 2), max(1, start - 1))[0] if start else 0
+        near = [first for first, _ in one.places if first < witness.span[0]]
+        prominence += 1.5 * any(start <= at < end for at in near)
+        prominence += 0.75 * any(before <= at < start for at in near)
+    return prominence
+
+
+def _fit(unclear: Unclear, one: Mentioned, text: str) -> float:
+    """How well a name is of the kind that is looked for, 0 to 1."""
+    if unclear.kind == "noun":
+        return is_a(unclear.noun, one, text)
+    if unclear.kind == "place":
+        return min(1.0, 0.1 + one.as_place) if not one.goes_on["she"] + one.goes_on["he"] else 0.0
+    signs = one.goes_on
+    wanted = {"group": "they", "thing": "it"}.get(unclear.kind) or (
+        "she" if unclear.word.casefold().startswith(("she", "her")) else "he"
+    )
+    for_it, against = signs[wanted], float(signs.total() - signs[wanted])
+    if unclear.kind == "person":
+        if not _may_be_person(one):
+            return 0.0
+        against = signs["he" if wanted == "she" else "she"] + 0.5 * (signs["it"] + signs["they"])
+    elif signs["she"] + signs["he"] >= max(1, for_it):
+        return 0.0
+    if not for_it:
+        looks = unclear.kind == "group" and bool(_ORGANISATION.search(one.name))
+        return _AGAINST if against else _NO_SIGN * (2 if looks or one.is_title else 1)
+    return (for_it + 1) / (for_it + 1 + against)
+
+
+def _may_be_person(one: Mentioned) -> bool:
+    words = one.name.split()
+    if len(words) > _LONGEST_PERSON or any(sign.isdigit() for sign in one.name):
+        return False
+    if words[-1] in _PLACES:
+        return False
+    if not all(word[:1].isupper() or word in {"de", "von", "van", "la", "du"} for word in words):
+        return False
+    signs = one.goes_on["she"] + one.goes_on["he"]
+    if len(words) == 1 and not signs and not one.is_title:
+        return False  # one capital word of which nothing speaks as of a person: mostly none
+    return one.is_title or (2 * one.with_article < len(one.places) and one.as_place <= signs)
+
+
+def is_a(noun: str, one: Mentioned, text: str) -> float:
+    """Whether the passage calls the name by the noun: it is in the name, stands beside it, or is
+    what the name is said to be."""
+    word = re.escape(noun.rsplit(maxsplit=1)[-1])
+    if re.search(rf"\b{word}s?\b", one.name, re.IGNORECASE):
+        return 1.0
+    before = re.compile(rf"\b{word}{_NAMING}\Z", re.IGNORECASE)
+    after = re.compile(rf"{_BEING}(?:[\w'\u2019-]+,?\s+){{0,4}}?{word}\b(?!-)", re.IGNORECASE)
+    beside = (
+        before.search(text, max(0, start - _REACH), start) or after.match(text, end)
+        for start, end in one.places
+    )
+    return float(any(beside))
+
+
+# Names in a passage, and what their surroundings tell of each: whether "she" goes on from it,
+# whether it is a place, whether it is called an album.
+
+_WORD = re.compile(r"[^\W_]+(?:[-'\u2019.&][^\W_]+)*")
+_GOES_ON = re.compile(
+    r"\b(?:(?P<she>she|her|hers|herself)|(?P<he>he|him|his|himself)|(?P<they>they|them|their)|"
+    r"(?P<it>it|its|itself))\b",
+    re.IGNORECASE,
+)
+_PLACE_BEFORE = re.compile(
+    r"\b(?:in|at|near|throughout|across|within|outside)\s+(?:the\s+)?\Z", re.IGNORECASE
+)
+_ARTICLE_BEFORE = re.compile(r"\bthe\s+\Z", re.IGNORECASE)
+_ACTS = re.compile(
+    r"(?:['\u2019]s\b|\s+(?:is|was|has|had|did|does|won|left|began|became|made|wrote|led|said|and|who|"
+    r"which|[a-z]+ed)\b|\s*\()"
+)
+_OF_A_PEOPLE = re.compile(r"\w+(?:an|ish|ese|ic|ch|ss)\Z")
+_SMALL_NEXT = re.compile(r"\s+[a-z]")
+_SMALL = frozenset(STOP_WORDS["english"]) | frozenset(
+    """mr mrs ms dr sir phd bc ad however today nevertheless although
+    january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday""".split()  # noqa: SIM905
+)
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_MOSTLY = 0.5
+"""Share of words that a title and the name it stands for have in common."""
+_FOLLOWED = 600
+"""Characters after a name in which something may go on from it."""
+_MOST_NAMES = 400
+"""In one passage: what has more is a list."""
+
+
+@dataclass(slots=True, eq=False)
+class Mentioned:
+    """One name in one passage."""
+
+    name: str
+    places: list[tuple[int, int]] = field(default_factory=list)
+    goes_on: Counter[str] = field(default_factory=Counter)
+    """How often `she`, `he`, `they` or `it` comes next, with no other name between."""
+    as_place: int = 0
+    with_article: int = 0
+    is_title: bool = False
+
+    @property
+    def key(self) -> str:
+        return self.name.casefold()
+
+
+def mentioned(text: str, title: str, known: frozenset[str] = frozenset()) -> dict[str, Mentioned]:
+    """The names of a passage by their small letters; the longer form stands for its parts, so
+    that "Knowles" counts as "Beyonc\u00e9 Knowles" where that is said as well.
+
+    `known` are words that other passages have in names: of these a title may be made that the
+    passage itself does not mention.
+    """
+    found = _gathered(text, title)
+    topic, named = topic_of(title, found.values()), _ASIDE.sub("", title).strip()
+    if topic:
+        found[topic].is_title = True
+    elif frozenset() < _telling(named) <= known:
+        # The passage may go on about what its document is about without a name: "She left in".
+        every = Counter(one.lastgroup or "" for one in _GOES_ON.finditer(text))
+        found[named.casefold()] = Mentioned(named, goes_on=every, is_title=True)
+    return found
+
+
+def _gathered(text: str, title: str) -> dict[str, Mentioned]:
+    """From the end to the beginning, so that each name knows where the next one stands."""
+    places = _places(text)
+    whole = _wholes([name for name, *_ in places], title)
+    found: dict[str, Mentioned] = {}
+    until = len(text)
+    for name, start, end in reversed(places):
+        full = whole.get(name.casefold(), name)
+        one = found.setdefault(full.casefold(), Mentioned(full))
+        one.places.insert(0, (start, end))
+        one.with_article += bool(_ARTICLE_BEFORE.search(text[max(0, start - 5) : start]))
+        if _PLACE_BEFORE.search(text[max(0, start - 20) : start]):
+            one.as_place += 1  # "Ada was born in London. She ...": it goes on from Ada
+            continue
+        one.goes_on.update(_next_words(text[end:until]))
+        until = start
+    return found
+
+
+def name_words(text: str) -> frozenset[str]:
+    """Words of the names that stand within sentences, where a capital means something."""
+    return frozenset(
+        word for first, last in sentence_bounds(text) for word in _name_words(text[first:last])
+    )
+
+
+def _name_words(sentence: str) -> list[str]:
+    first = _WORD.search(sentence)
+    return [
+        word for name in names(sentence[first.end() :] if first else "") for word in _words(name)
+    ]
+
+
+def topic_of(title: str, found: Iterable[Mentioned]) -> str | None:
+    """The name that a document is about, by its title; a title may be a mere file name."""
+    wanted = _telling(_ASIDE.sub("", title))
+    best, most = None, 0.0
+    for one in found:
+        said = _telling(one.name)
+        alike = len(wanted & said) / max(1, len(wanted | said))
+        if alike > most:
+            best, most = one.key, alike
+    return best if most >= _MOSTLY else None
+
+
+def _next_words(text: str) -> list[str]:
+    """The pronouns that go on from a name: the first of its sentence, the first of the next."""
+    bounds = sentence_bounds(text[:_FOLLOWED])[:2]
+    found = (_GOES_ON.search(text, start, end) for start, end in bounds)
+    return [one.lastgroup for one in found if one and one.lastgroup]
+
+
+def _places(text: str) -> list[tuple[str, int, int]]:
+    """Each name and where it stands; a capital that only begins a sentence makes no name."""
+    inside: list[tuple[str, int, int]] = []
+    first_words: list[tuple[str, int, int]] = []
+    for first, last in sentence_bounds(text):
+        at = first
+        for name in names(text[first:last]):
+            start = text.find(name, at, last)
+            if start < 0:
+                continue
+            at = start + len(name)
+            begins = not _WORD.search(text, first, start)
+            (first_words if begins else inside).append((name, start, at))
+    sure = {word for name, *_ in inside for word in _words(name)}
+    begun = [one for each in first_words if (one := _begun(each, text, sure))]
+    found = sorted([*inside, *begun], key=lambda one: one[1])[:_MOST_NAMES]
+    return [one for one in found if _is_name(one, text)]
+
+
+def _is_name(one: tuple[str, int, int], text: str) -> bool:
+    name, _, end = one
+    if not any(sign.isalpha() for sign in name) or name.casefold() in _SMALL:
+        return False
+    adjective = " " not in name and _OF_A_PEOPLE.match(name) and _SMALL_NEXT.match(text, end)
+    return not (adjective and not _ACTS.match(text, end))
+
+
+def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, int, int] | None:
+    """What is a name of the words that begin a sentence: "Today Warsaw" is Warsaw."""
+    name, _, end = one
+    first, _, rest = name.partition(" ")
+    known = first.casefold() in sure and first.casefold() not in _SMALL
+    if rest and not known and _words(rest)[0] in sure:
+        return rest, end - len(rest), end
+    if known or rest:
+        return one
+    alone = re.search(rf"\b{re.escape(name.lower())}\b", text) or name.endswith("ly")
+    return one if _ACTS.match(text, end) and not alone else None
+
+
+def _wholes(found: Sequence[str], title: str) -> dict[str, str]:
+    """For each name that is part of exactly one longer name (or of the title's), that one."""
+    counted = Counter(found)
+    every = dict.fromkeys([*counted, *_titled(title, counted)])
+    longer: dict[str, str] = {}
+    for name in counted:
+        part = _telling(name)
+        wholes = [other for other in every if part < _telling(other) and _is_part(name, other)]
+        if len({other.casefold() for other in wholes}) == 1:
+            longer[name.casefold()] = wholes[0]
+    return longer
+
+
+def _is_part(name: str, other: str) -> bool:
+    """Only people go by a part of their names: "Knowles", not "University" or "New"."""
+    return bool(re.search(rf"(?:\A|\s){re.escape(name)}(?:\Z|\s)", other)) and not re.search(
+        r"\b(?:of|the|and|for)\b", other
+    )
+
+
+def _titled(title: str, counted: Counter[str]) -> Iterator[str]:
+    topic = _ASIDE.sub("", title).strip()
+    said = {word for name in counted for word in _words(name)}
+    if topic and list(names(topic)) == [topic] and set(_words(topic)) & said:
+        yield topic
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(_words(text)) - _SMALL
+
+
+# An unclear question in words: as it reads with its meaning filled in, and as a question back.
+
+
+def with_meaning(question: str, unclear: Unclear, meant: Rival) -> str:
+    """The question with the name in the word's place: "her group" is "Ada's group"."""
+    name = f"the {meant.name}" if meant.takes_the else meant.name
+    if unclear.start == 0:
+        name = name[:1].upper() + name[1:]
+    if unclear.owns:
+        name += "'" if name.endswith("s") else "'s"
+    if unclear.kind == "place":
+        name = f"in {name}"
+    return f"{question[: unclear.start]}{name}{question[unclear.end :]}"
+
+
+def assumption(unclear: Unclear, meant: Rival) -> str:
+    return f"{unclear.word.lower()} = {meant.name}"
+
+
+def question_back(unclear: Unclear, names: Sequence[str]) -> str:
+    """What to ask whoever asked."""
+    if unclear.kind == "noun":
+        return f"Which {unclear.noun} do you mean: {choices(names)}?"
+    asking = {"person": "Whom", "place": "Which place"}.get(unclear.kind, "What")
+    return f'{asking} do you mean by "{unclear.word.lower()}": {choices(names)}?'
+
+
+def choices(names: Sequence[str]) -> str:
+    """ "A, B or C"."""
+    return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+# A short reply to a question back: the unclear question as it reads with what was named.
+
+_LONGEST = 60
+"""Characters. What is longer is no name."""
+_OPENING = re.compile(
+    r"(?:(?:sorry|ok|okay|yes|no|well)\b[, ]*)*"
+    r"(?:i\s+(?:mean|meant)|it['\u2019]?s|that['\u2019]?s|that\s+is|it\s+is)?\s*",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(r"(?:,?\s*(?:please|of course))?[\s?.!]*\Z", re.IGNORECASE)
+_REPLY_PLACES = {
+    "1": 0, "first": 0, "former": 0,
+    "2": 1, "second": 1,
+    "3": 2, "third": 2,
+    "4": 3, "fourth": 3,
+    "latter": -1, "last": -1,
+}  # fmt: skip
+_PLACE = re.compile(rf"(?:the\s+)?({'|'.join(_REPLY_PLACES)})(?:\s+one)?", re.IGNORECASE)
+_NO_NAMES = frozenset({
+    "all", "both", "cancel", "either", "hello", "help", "hi", "neither", "never", "nobody", "none",
+    "nothing", "stop", "thank", "thanks", "who", "what", "when", "where", "why", "which", "how",
+    "whose", "whom",
+})  # fmt: skip
+
+
+def reading(reply: str, last: Turn) -> str | None:
+    """The question of the turn before in the reading that the reply names; None where it names
+    none, or nothing was asked back."""
+    unclear = unresolved(last.asked) if last.asks_back else None
+    if unclear is None or len(reply) > _LONGEST:
+        return None
+    said = _CLOSING.sub("", _OPENING.sub("", reply.strip(), count=1))
+    meant = _chosen(said, _offered(last.asks_back or "")) or _named(said)
+    return with_meaning(last.asked, unclear, Rival(meant, 1.0, ())) if meant else None
+
+
+def _offered(asks_back: str) -> list[str]:
+    """The names of "... do you mean: A, B or C?"."""
+    listed = asks_back.partition(": ")[2].rstrip("?")
+    return re.split(r", | or ", listed) if listed else []
+
+
+def _chosen(said: str, offered: Sequence[str]) -> str | None:
+    """By its place, or by words that only one of them has."""
+    if place := _PLACE.fullmatch(said):
+        at = _REPLY_PLACES[place[1].casefold()]
+        return offered[at] if at < len(offered) and offered else None
+    words = _reply_words(said)
+    fitting = [name for name in offered if words and words <= _reply_words(name)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _reply_words(text: str) -> set[str]:
+    """Without accents and articles: whoever replies in a hurry leaves them out."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return set(re.findall(r"\w+", bare)) - {"the"}
+
+
+def _named(said: str) -> str | None:
+    """A name that was not among those offered, and nothing else."""
+    bare = re.sub(r"\Athe\s+", "", said, flags=re.IGNORECASE)
+    whole = list(names(bare)) == [bare]
+    return said if whole and not _reply_words(bare) & _NO_NAMES else None

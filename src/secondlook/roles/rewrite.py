@@ -1,0 +1,638 @@
+"""A question asked again in other words: what a rewrite must obey, and one made by code."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import re
+import threading
+import unicodedata
+from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from weakref import WeakKeyDictionary
+
+from secondlook.retrieval.outline import sentence_starts
+from secondlook.retrieval.terms import STOP_WORDS, language_name, query_terms, terms
+from secondlook.roles.follow_up import names
+from secondlook.roles.prompts.marks import CONTROL_MARK, without_evidence_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from secondlook.models.calls import Asker, Models
+    from secondlook.models.chat import Finish, Message, Role
+    from secondlook.passage import Passage
+
+# Decides whether what a model made of a question may be searched for.
+
+Reason = Literal[
+    "empty",
+    "several lines",
+    "too long",
+    "marks",
+    "instruction",
+    "repeat",
+    "drift",
+    "new words",
+    "answers",
+]
+"""Why a rewrite is refused. `drift`: it lost what the question is about; `new words`: most of it is
+from elsewhere; `answers`: it states something, or brings a name or number that nobody gave."""
+
+_LABEL = re.compile(
+    r"\A[\s*_#>-]*(?:(?:here(?: is|['’]s)|sure|okay|certainly)\b[^:\n]{0,60}:|"  # noqa: RUF001
+    r"(?:(?:the|a|my|new|better|improved|revised|rewritten|rephrased|alternative|alternate|final|"
+    r"optimi[sz]ed|next|second|search|stand-?alone|web|reformulated|possible)\s+){0,4}"
+    r"(?:query|question|search|rewrite|keywords|terms)[*_ ]*(?:\s+is)?\s*:)[\s*_]*",
+    re.IGNORECASE,
+)
+_QUOTES = "\"'“”‘’`«»*_ "  # noqa: RUF001
+_MARKUP = re.compile(r"https?://|```|[{}]|</?\w+[^<>]*>", re.IGNORECASE)
+_PRINTED_SIGNS = frozenset("\t\u200c\u200d")
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:above|before|earlier|previous|"
+    r"prior|instructions?|rules?|prompts?|everything|context)\b"
+    r"|\b(?:you|assistant)\s+(?:are\s+now|must|should|shall|have\s+to|will)\b"
+    r"|\b(?:system|developer)\s+(?:prompt|message)\b|\bas\s+an?\s+(?:ai|language\s+model)\b"
+    r"|\A(?:please\s+)?(?:answer|reply|respond|output|print|repeat|pretend|act\s+as|translate|"
+    r"rewrite|rephrase|execute|run|click|visit|delete|reveal|do\s+not|don['’]t|never)\b"  # noqa: RUF001
+    r"|\b(?:i\s+(?:can|could|will|would|am|do|don|need|think|cannot)|i['’]m|sorry|"  # noqa: RUF001
+    r"unfortunately|let\s+me)\b",
+    re.IGNORECASE,
+)
+_SECOND_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+[^\W\d_a-z]")  # noqa: RUF001
+_ABBREVIATED = re.compile(r"\b(?:[A-Z]|[A-Z][a-z]{1,3})\.(?=\s)")
+_ASKING = re.compile(
+    r"\b(?:who|whom|whose|what|which|when|where|why|how|that|whether|if)\b", re.IGNORECASE
+)
+_STATING = re.compile(
+    r"\S\s+(?:is|are|was|were|has|have|had|did|does|do|can|could|will|would|should|became)\b",
+    re.IGNORECASE,
+)
+_INVERTED = re.compile(
+    r"\A(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|"
+    r"should|in|on|at|for|to|of|from|by|with|besides|other)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a rewrite: either a query to search with, or why there is none."""
+
+    query: str | None
+    reason: Reason | None = None
+    words: int = 0
+    kept: float = 0.0
+    """Share of what the question is about that the rewrite keeps, names and numbers twice;
+    0 where its form alone is wrong."""
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.query is not None
+
+
+def accepted(
+    reply: str,
+    question: str,
+    earlier: Sequence[str],
+    *,
+    known: str = "",
+    language: str = "english",
+) -> Verdict:
+    """The query that a model's reply is, or why it is none.
+
+    `question` is the user's own, `earlier` the queries that were searched with, and `known` what
+    else the model was given: names and numbers may come from it.
+    """
+    query = bare(reply)
+    words = word_count(query)
+    if wrong := _fault_of_form(reply, query, question):
+        return Verdict(None, wrong, words)
+    reason = _fault_of_content(query, question, earlier, known=known, language=language)
+    kept = subject(question, language).kept_by(query, language)
+    return Verdict(None if reason else query, reason, words, kept)
+
+
+def bare(reply: str) -> str:
+    """The reply without the label and the quotation marks around the query."""
+    line = reply.strip()
+    return _LABEL.sub("", line, count=1).strip(_QUOTES)
+
+
+def _fault_of_form(reply: str, query: str, question: str) -> Reason | None:
+    if not word_count(query):
+        return "empty"
+    if len([line for line in reply.splitlines() if line.strip()]) > 1:
+        return "several lines"
+    if _has_marks(query):
+        return "marks"
+    if word_count(query) > most_words(question):
+        return "too long"
+    return None
+
+
+def _fault_of_content(
+    query: str, question: str, earlier: Sequence[str], *, known: str, language: str
+) -> Reason | None:
+    if _is_order(query, question):
+        return "instruction"
+    if _is_repeat(query, [question, *earlier], language):
+        return "repeat"
+    if not subject(question, language).is_kept_by(query, language):
+        return "drift"
+    if _states(query, question) or brings_facts(query, question, known, language):
+        return "answers"
+    return "new words" if is_soup(query, question, known, language) else None
+
+
+def _has_marks(query: str) -> bool:
+    """Anything that is no plain text: marks of prompts, of programs, or for the eye alone."""
+    if CONTROL_MARK.search(query) or without_evidence_marks(query) != query:
+        return True
+    return _MARKUP.search(query) is not None or any(
+        unicodedata.category(sign)[0] == "C" and sign not in _PRINTED_SIGNS for sign in query
+    )
+
+
+def _is_order(query: str, question: str) -> bool:
+    """Whether it tells somebody to do something, in words that are not the question's own."""
+    own = set(terms(question))
+    return any(not own.issuperset(terms(order[0])) for order in _ORDER.finditer(query))
+
+
+def _is_repeat(query: str, earlier: Sequence[str], language: str) -> bool:
+    return normalised(query, language) in {normalised(one, language) for one in earlier}
+
+
+def _states(query: str, question: str) -> bool:
+    """Whether it says something where the question asks: then it is an answer, right or wrong."""
+    if _sentences(query) > max(1, _sentences(question)):
+        return True
+    return _is_statement(query) and not _is_statement(question)
+
+
+def _is_statement(text: str) -> bool:
+    if text.endswith("?") or _INVERTED.match(text):
+        return False
+    stating = _STATING.search(text)
+    return stating is not None and not _ASKING.search(text[: stating.end()])
+
+
+def _sentences(text: str) -> int:
+    return 1 + len(_SECOND_SENTENCE.findall(_ABBREVIATED.sub("", text)))
+
+
+# Whether a query still asks what the question asks, told by the words they share.
+
+MIN_KEPT = 0.5
+_NAME_WEIGHT = 2
+_FREE_WORDS = 2
+"""New words that a query may bring even where it keeps fewer."""
+_ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")  # noqa: RUF001
+_AND = re.compile(r"\s+(?:and|&)\s+")
+_OPENING = "\"'([“‘"  # noqa: RUF001
+_FEWEST_CAPITALS = 3
+"""From so many words on a query can be seen to be written Like a Headline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    stems: frozenset[str]
+    acronyms: frozenset[str] = frozenset()
+    """What it is shortened to, or itself where it is short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a question is about."""
+
+    names: tuple[Name, ...]
+    """Numbers are names too."""
+    words: frozenset[str]
+
+    def kept_by(self, query: str, language: str) -> float:
+        """Share of it that a query keeps, by weight; 1 where there is nothing to keep."""
+        weight = _NAME_WEIGHT * len(self.names) + len(self.words)
+        kept = _NAME_WEIGHT * self._names_in(query, language) + self._words_in(query, language)
+        return kept / weight if weight else 1.0
+
+    def is_kept_by(self, query: str, language: str) -> bool:
+        if self.names and not self._names_in(query, language):
+            return False
+        if len(self.words) > 1 and not self._words_in(query, language):
+            return False
+        return self.kept_by(query, language) >= MIN_KEPT
+
+    def _names_in(self, query: str, language: str) -> int:
+        """Half of a name is enough, for people are called by one of theirs."""
+        there = Stems({*terms(query, language), *numbers(query)})
+        short = _acronyms(query)
+        return sum(
+            not short.isdisjoint(name.acronyms)
+            or 2 * sum(stem in there for stem in name.stems) >= len(name.stems)
+            for name in self.names
+        )
+
+    def _words_in(self, query: str, language: str) -> int:
+        there = Stems(terms(query, language))
+        return sum(word in there for word in self.words)
+
+
+def subject(question: str, language: str) -> Subject:
+    told = [*_names(question, language), *(Name(frozenset({one})) for one in numbers(question))]
+    found = tuple(dict.fromkeys(name for name in told if name.stems))
+    named = frozenset[str]().union(*(name.stems for name in found))
+    return Subject(found, content(question, language) - named)
+
+
+def is_soup(query: str, question: str, known: str, language: str) -> bool:
+    """Whether it is more new words than words that the question, or what is known, has."""
+    given = _given(query, f"{question} . {known}", language)
+    said = content(query, language)
+    new = sum(stem not in given for stem in said)
+    return new > max(_FREE_WORDS, len(said) - new)
+
+
+def brings_facts(query: str, question: str, known: str, language: str) -> bool:
+    """Whether it holds a number or a name that nobody gave: most likely an answer."""
+    told = f"{question} . {known}"
+    if numbers(query) - numbers(told):
+        return True
+    if not _has_names(language) or _is_headline(query, language):
+        return False
+    given = _given(query, told, language)
+    return any(
+        is_telling(stem, language) and stem not in given
+        for word in _capitals(query)
+        for stem in terms(word, language)
+    )
+
+
+def _given(query: str, told: str, language: str) -> Stems:
+    """The stems of what was told, acronyms and what they stand for included."""
+    short = _acronyms(told)
+    spelled_out = " ".join(name for name in names(query) if not short.isdisjoint(_acronyms(name)))
+    return Stems({*short, *terms(f"{told} {spelled_out}", language)})
+
+
+def _capitals(query: str) -> list[str]:
+    """Words with a capital, but for the first, which has it from where it stands."""
+    return [word for word in query.split()[1:] if word.lstrip(_OPENING)[:1].isupper()]
+
+
+def _names(question: str, language: str) -> Iterator[Name]:
+    if not _has_names(language):
+        return
+    for name in names(_without_first(question)):
+        for part in _AND.split(name):
+            stems = frozenset(stem for stem in terms(part, language) if is_telling(stem, language))
+            yield Name(stems, _acronyms(part))
+
+
+def _without_first(question: str) -> str:
+    """The first word has its capital from where it stands, unless a name goes on after it."""
+    first, _, rest = question.strip().partition(" ")
+    return question if rest[:1].isupper() else rest or first
+
+
+def _acronyms(text: str) -> frozenset[str]:
+    """The acronyms in a text, and those that its names would have."""
+    initials = (
+        "".join(word[0] for word in name.split() if word[0].isupper()) for name in names(text)
+    )
+    made = {short for short in initials if len(short) > 1}
+    return frozenset(short.casefold() for short in made.union(_ACRONYM.findall(text)))
+
+
+def _has_names(language: str) -> bool:
+    """German writes every noun with a capital."""
+    return language_name(language) != "german"
+
+
+def _is_headline(query: str, language: str) -> bool:
+    words = [
+        word for word in _WORD.findall(query) if any(is_telling(s, language) for s in terms(word))
+    ]
+    return len(words) >= _FEWEST_CAPITALS and all(word[0].isupper() for word in words)
+
+
+# A query by code, without a model: the question's own words and the terms that set the best
+# passages apart (a relevance model, as in RM3: Lavrenko and Croft 2001; Abdul-Jaleel et al.
+# 2004).
+
+MOST_TERMS = 4
+_NAME_BONUS = 1.5
+_SHORTEST = 3
+"""Letters of a term."""
+_EXPANSION_WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")  # noqa: RUF001
+
+
+@dataclass(slots=True)
+class _Term:
+    weight: float = 0.0
+    forms: Counter[str] = field(default_factory=Counter)
+    """As it is written, how often."""
+    capitals: int = 0
+    """Times that it has one inside a sentence."""
+
+    @property
+    def is_name(self) -> bool:
+        return 2 * self.capitals > self.forms.total()
+
+    @property
+    def form(self) -> str:
+        """The commonest, in small letters where it is no name."""
+        best = min(self.forms, key=lambda form: (-self.forms[form], form))
+        return best if self.is_name else best.lower()
+
+
+def expanded(
+    question: str,
+    passages: Sequence[str],
+    weights: Sequence[float],
+    *,
+    earlier: Sequence[str] = (),
+    others: Sequence[str] = (),
+    most: int = MOST_TERMS,
+    language: str = "english",
+) -> str | None:
+    """The question's words and at most `most` terms of the passages; None where nothing is new.
+
+    `weights` say how much each passage counts, `earlier` are queries that were searched with (none
+    of their terms comes again), and `others` passages that were found too: they tell which terms
+    are common.
+    """
+    own = question.strip().rstrip(" ?!.")
+    room = min(most, most_words(question) - word_count(own))
+    used = Stems(stem for one in (question, *earlier) for stem in terms(one, language))
+    found = _weighed(question, passages, weights, language)
+    rarity = _rarity([*passages, *others], language)
+    ranked = sorted(
+        (stem for stem in found if stem not in used),
+        key=lambda stem: (-_worth(found[stem], rarity[stem]), stem),
+    )
+    query = " ".join([own, *(found[stem].form for stem in _unlike(ranked, room))]).strip()
+    tried = {normalised(one, language) for one in (question, *earlier)}
+    return None if normalised(query, language) in tried else query
+
+
+def _worth(term: _Term, rarity: float) -> float:
+    return term.weight * rarity * (_NAME_BONUS if term.is_name else 1.0)
+
+
+def _unlike(ranked: Sequence[str], most: int) -> list[str]:
+    """The first ones, without those that say the same as a better one."""
+    chosen: list[str] = []
+    for stem in ranked:
+        if len(chosen) >= most:
+            break
+        if stem not in Stems(chosen):
+            chosen.append(stem)
+    return chosen
+
+
+def _weighed(
+    question: str, passages: Sequence[str], weights: Sequence[float], language: str
+) -> dict[str, _Term]:
+    asked = set(terms(question, language))
+    found: defaultdict[str, _Term] = defaultdict(_Term)
+    whole = math.fsum(weights) or 1.0
+    for passage, weight in zip(passages, weights, strict=True):
+        sentences = [list(_words(sentence, language)) for sentence in _expansion_sentences(passage)]
+        length = max(1, sum(map(len, sentences)))
+        for words in sentences:
+            shared = len(asked.intersection(stem for stem, _, _ in words))
+            for stem, form, capital in words:
+                if is_telling(stem, language) and len(stem) >= _SHORTEST:
+                    found[stem].weight += weight / whole * (1 + shared) / length
+                    found[stem].forms[form] += 1
+                    found[stem].capitals += capital
+    return found
+
+
+def _rarity(passages: Collection[str], language: str) -> dict[str, float]:
+    """How few of the passages have a term: 0 for one that stands in all of several."""
+    having = Counter(stem for passage in passages for stem in set(terms(passage, language)))
+    count = len(passages)
+    return defaultdict(
+        lambda: math.log(1 + count),
+        {stem: math.log((1 + count) / number) for stem, number in having.items()},
+    )
+
+
+def _expansion_sentences(passage: str) -> Iterator[str]:
+    bounds = [0, *sentence_starts(passage), len(passage)]
+    return (passage[start:end] for start, end in itertools.pairwise(bounds))
+
+
+def _words(sentence: str, language: str) -> Iterator[tuple[str, str, bool]]:
+    """Stem, word as written, and whether it has a capital that no sentence gave it."""
+    begun = False
+    for word in _EXPANSION_WORD.findall(sentence):
+        stems = terms(word, language)
+        if len(stems) == 1:
+            yield stems[0], re.sub(r"['’]s\Z", "", word), begun and word[0].isupper()  # noqa: RUF001
+        begun = True
+
+
+# Other wordings of a question by code.
+
+LONG: Final = 30
+"""Words from which on a question is searched for by its telling words too."""
+_BEST: Final = 5
+"""Passages whose terms a wording is made of; the others tell which terms are common."""
+_VARIANTS_WORD = re.compile(r"\d[\d.,]*\d|\w(?:[\w'’.-]*\w)?")  # noqa: RUF001
+
+
+def expansions(
+    question: str,
+    passages: Sequence[Passage],
+    chosen: Sequence[str],
+    *,
+    most: int,
+    language: str,
+) -> list[str]:
+    """At most so many wordings that none of the `chosen` has; fewer where there are no more."""
+    short = telling_words(question, language)
+    is_long = word_count(question) > LONG
+    made = [short] if is_long and short not in chosen else []
+    asked = short if is_long else question
+    while len(made) < most and passages:
+        one = _expanded(asked, passages, [*chosen, *made], language)
+        if one is None:
+            break
+        made.append(one)
+    if not made and short and not _is_there(short, chosen):
+        made.append(short)
+    return made[:most]
+
+
+def telling_words(question: str, language: str) -> str:
+    """The question without the words that any question has, at most `LONG` of them."""
+    bounds = [0, *sentence_starts(question), len(question)]
+    sentences = [question[start:end] for start, end in itertools.pairwise(bounds)]
+    words: dict[str, str] = {}
+    for sentence in [*sentences[-1:], *sentences[:-1]]:
+        for word in _VARIANTS_WORD.findall(sentence):
+            stems = terms(word, language)
+            if any(is_telling(stem, language) for stem in stems):
+                words.setdefault(" ".join(stems), word)
+    return " ".join(list(words.values())[:LONG])
+
+
+def _expanded(
+    question: str, passages: Sequence[Passage], chosen: Sequence[str], language: str
+) -> str | None:
+    best, others = passages[:_BEST], passages[_BEST:]
+    return expanded(
+        question,
+        [passage.text for passage in best],
+        [1 / rank for rank in range(1, len(best) + 1)],
+        earlier=chosen,
+        others=[passage.text for passage in others],
+        language=language,
+    )
+
+
+def _is_there(words: str, chosen: Sequence[str]) -> bool:
+    return words.casefold() in {one.rstrip(" ?.!").casefold() for one in chosen}
+
+
+# The words of questions and queries: how many, which of them tell something, which are alike.
+
+MOST_WORDS = 15
+MORE_WORDS = 5
+"""By which a query may be longer than the question, where that has many words itself."""
+_TOKEN = re.compile(r"\S*\w\S*")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of scripts that are written without spaces: about two make a word."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+# They ask for a kind of answer, or carry nothing but the grammar: no search is lost without them.
+_LIGHT_WORDS = (
+    "year years date name names named kind kinds type types sort many much long old often far "
+    "called known happen happened happens occur occurred become became becomes becoming get got "
+    "gets take took make made makes go went thing things anything something else ever also "
+    "another else any tell give describe explain find list show"
+)
+_SHORTEST_ALIKE = 4
+
+
+def word_count(text: str) -> int:
+    return sum(max(1, len(_UNSPACED.findall(token)) // 2) for token in _TOKEN.findall(text))
+
+
+def most_words(question: str) -> int:
+    """What a query for this question may have."""
+    return max(MOST_WORDS, word_count(question) + MORE_WORDS)
+
+
+def numbers(text: str) -> frozenset[str]:
+    return frozenset(found.replace(",", "") for found in _NUMBER.findall(text))
+
+
+def content(text: str, language: str = "english") -> frozenset[str]:
+    """The stems that tell what is asked for; empty where the text has none."""
+    telling = frozenset(query_terms(text, language)) - _function_words(language_name(language))
+    return (telling - _light_words()) or telling
+
+
+def is_telling(stem: str, language: str = "english") -> bool:
+    return stem not in _function_words(language_name(language)) and stem not in _light_words()
+
+
+def normalised(text: str, language: str = "english") -> frozenset[str]:
+    """What makes two queries the same: case, signs, order and function words do not count."""
+    return frozenset(query_terms(text, language))
+
+
+class Stems:
+    """Stems in which one is found in a kindred form too: marry in marriage."""
+
+    def __init__(self, stems: Iterable[str]) -> None:
+        self._held = frozenset(stems)
+        self._begun: defaultdict[str, list[str]] = defaultdict(list)
+        for stem in self._held:
+            if stem.isalpha():
+                self._begun[stem[:_SHORTEST_ALIKE]].append(stem)
+
+    def __contains__(self, stem: str) -> bool:
+        if stem in self._held:
+            return True
+        return stem.isalpha() and any(
+            _alike(stem, other) for other in self._begun.get(stem[:_SHORTEST_ALIKE], ())
+        )
+
+
+def _alike(one: str, other: str) -> bool:
+    """Two thirds of the longer one are the same."""
+    least = max(_SHORTEST_ALIKE, -(-2 * max(len(one), len(other)) // 3))
+    return min(len(one), len(other)) >= least and one[:least] == other[:least]
+
+
+@lru_cache(maxsize=8)
+def _function_words(language: str) -> frozenset[str]:
+    return frozenset(terms(" ".join(STOP_WORDS.get(language, ())), language))
+
+
+@lru_cache(maxsize=1)
+def _light_words() -> frozenset[str]:
+    return frozenset(terms(_LIGHT_WORDS))
+
+
+# What models said when they were asked to rewrite, so that the same question costs no second
+# call.
+
+MOST_KEPT = 512
+
+
+class Said(NamedTuple):
+    text: str
+    finish: Finish
+
+
+class Rewrites:
+    """The replies of one set of models: those asked for last, safe for several threads."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
+        self._held: OrderedDict[str, Said] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def get(self, key: str) -> Said | None:
+        with self._turn:
+            if key in self._held:
+                self._held.move_to_end(key)
+            return self._held.get(key)
+
+    def put(self, key: str, said: Said) -> None:
+        with self._turn:
+            self._held[key] = said
+            self._held.move_to_end(key)
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+
+
+_all: WeakKeyDictionary[Models, Rewrites] = WeakKeyDictionary()
+_all_turn = threading.Lock()
+
+
+def rewrites_of(models: Models) -> Rewrites:
+    with _all_turn:
+        return _all.setdefault(models, Rewrites())
+
+
+def key_of(asker: Asker, role: Role, messages: Sequence[Message], *, max_tokens: int) -> str:
+    """Everything that shapes a reply: who is asked, what, and how."""
+    options = asker.models.cast.part(role, asker.workflow).options
+    said = [[message.role, message.content] for message in messages]
+    shaping = [asker.name(role), said, max_tokens, options.temperature, options.seed]
+    return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()

@@ -1,0 +1,269 @@
+"""The fork server as a process of ours: its start, its end, and the jobs that it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secondlook.errors import SandboxError
+from secondlook.processes import APART
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.sandbox.seccomp import Kind
+
+_START_SECONDS = 120.0  # a cold disk under load; three seconds otherwise
+_END_SECONDS = 10.0
+_PACKET = 4096
+_BOOT = (
+    "import sys; sys.path += sys.argv[3:]; "
+    "from secondlook.sandbox.inside.server import main; main(sys.argv[1], int(sys.argv[2]))"
+)
+_ONE_THREAD = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "ARROW_IO_THREADS",
+)
+_KEPT = ("LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT")
+
+
+class ServerGone(Exception):
+    """It ended, or was ended, before it took the job."""
+
+
+class StartedJob:
+    """A job that runs in the server's care. Closing it kills it."""
+
+    def __init__(self, reply: int, output: int, channel: socket.socket, baseline: int) -> None:
+        self.reply = reply
+        self.output = output
+        self._channel = channel
+        self._baseline = baseline
+        self._handle: int | None = None
+
+    def wait_for_start(self, seconds: float) -> None:
+        said, handles = _received(self._channel, seconds)
+        if said == b"started" and handles:
+            self._handle = handles[0]
+        elif said.startswith(b"failed"):
+            raise SandboxError(f"The sandbox could not start a job ({_told(said)}).")
+        else:
+            raise ServerGone
+
+    def memory(self) -> int:
+        if self._handle is None:
+            return 0
+        return max(0, used_memory(self._handle) - self._baseline)
+
+    def kill(self) -> None:
+        """The server does it once it sees that nobody sends any more."""
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_WR)
+
+    def ended(self) -> tuple[int, int] | None:
+        """Exit code (negative: the signal) and most memory; None if the server is gone as well."""
+        said, _ = _received(self._channel, _END_SECONDS)
+        words = said.split()
+        if len(words) != 3 or words[0] != b"ended":  # noqa: PLR2004
+            return None
+        return int(words[1]), int(words[2])
+
+    def close(self) -> None:
+        self._channel.close()
+        for descriptor in (self.reply, self.output, self._handle):
+            if descriptor is not None:
+                os.close(descriptor)
+
+
+class ServerProcess:
+    """Starts at once and gets ready in the background; the first job waits for that."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._ready = threading.Lock()
+        self._baseline: int | None = None
+        self._fonts = _FontFolder()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = ours
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
+                [
+                    sys.executable,
+                    "-s",
+                    "-P",
+                    "-c",
+                    _BOOT,
+                    kind,
+                    str(theirs.fileno()),
+                    *import_paths(),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={**server_environment(), "MPLCONFIGDIR": str(self._fonts.path)},
+                cwd="/",
+                **APART,
+            )
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def wait_until_ready(self) -> None:
+        with self._ready:
+            if self._baseline is not None:
+                return
+            said, handles = _received(self._control, _START_SECONDS)
+            if said != b"ready" or not handles:
+                raise SandboxError(
+                    f"The sandbox did not start ({_told(said) or 'it ended without a word'}).",
+                    hint="`secondlook doctor` says what this machine can run.",
+                )
+            self._baseline = used_memory(handles[0])
+            os.close(handles[0])
+
+    def start(self, request: int, tables: Sequence[int]) -> StartedJob:
+        """The descriptors stay the caller's."""
+        self.wait_until_ready()
+        reply, reply_end = os.pipe()
+        output, output_end = os.pipe()
+        channel, channel_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        job = StartedJob(reply, output, channel, self._baseline or 0)
+        try:
+            given = [request, reply_end, output_end, channel_end.fileno(), *tables]
+            socket.send_fds(self._control, [b"job"], given)
+            channel_end.close()
+            job.wait_for_start(_START_SECONDS)
+        except OSError as error:
+            job.close()
+            raise ServerGone from error
+        except BaseException:
+            job.close()
+            raise
+        finally:
+            channel_end.close()
+            os.close(reply_end)
+            os.close(output_end)
+        return job
+
+    def stop(self) -> None:
+        """With all its jobs. It sees the end of the socket; before it is ready, nobody looks."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        if self._baseline is None:
+            self._process.kill()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._control.close()
+        self._fonts.close()
+
+
+def _received(connection: socket.socket, seconds: float) -> tuple[bytes, list[int]]:
+    """One packet and its descriptors; nothing when the other side is gone or silent for so long."""
+    waiting = select.poll()
+    waiting.register(connection, select.POLLIN)
+    if not waiting.poll(1000 * seconds):
+        return b"", []
+    try:
+        said, handles, _, _ = socket.recv_fds(connection, _PACKET, 1, socket.MSG_CMSG_CLOEXEC)
+    except OSError:
+        return b"", []
+    return said, handles
+
+
+def _told(said: bytes) -> str:
+    return said.decode("utf-8", "replace").removeprefix("failed ")
+
+
+def import_paths() -> list[str]:
+    """Where the server finds our code, and libraries that its bare interpreter would not see. Never
+    the current folder: a file there must not pass for a library."""
+    ours = str(Path(__file__).parents[2])
+    installed = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    return list(dict.fromkeys([ours, *installed]))
+
+
+def server_environment() -> dict[str, str]:
+    """Nothing of the program's own: no key or token is there to be found."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        **kept,
+        **dict.fromkeys(_ONE_THREAD, "1"),
+        "JOBLIB_MULTIPROCESSING": "0",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "MALLOC_ARENA_MAX": "2",
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": str(_font_cache()),
+        "PYTHONHASHSEED": "0",
+        "PYTHONUTF8": "1",
+    }
+
+
+def _font_cache() -> Path:
+    """matplotlib looks through all fonts of the machine once, and remembers them here."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    return Path(base) / "secondlook" / "matplotlib"
+
+
+class _FontFolder:
+    """The cache, or a folder for this server alone where there can be no cache."""
+
+    def __init__(self) -> None:
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        self.path = _font_cache()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            writable = os.access(self.path, os.W_OK)
+        except OSError:
+            writable = False
+        if not writable:
+            self._own = tempfile.TemporaryDirectory(prefix="secondlook-")
+            self.path = Path(self._own.name)
+
+    def close(self) -> None:
+        if self._own is not None:
+            self._own.cleanup()
+
+
+# How much memory a process uses, asked of the kernel from outside.
+
+_PID = re.compile(r"^Pid:\s+(\d+)", re.MULTILINE)
+_OWN = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
+
+
+def used_memory(handle: int) -> int:
+    """Resident bytes that belong to it, without those of files, which the kernel can take back.
+
+    `handle` is a descriptor of the process: it may live in a process space of its own, and only the
+    kernel knows its number in ours. 0 where the process is gone.
+    """
+    try:
+        found = _PID.search(Path(f"/proc/self/fdinfo/{handle}").read_text("ascii"))
+        if found is None:
+            return 0
+        return used_memory_of(int(found[1]))
+    except (OSError, UnicodeDecodeError):
+        return 0
+
+
+def used_memory_of(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
+    return sum(1024 * int(amount) for amount in _OWN.findall(status))

@@ -1,0 +1,186 @@
+"""`secondlook verify` for an answer of this server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import BaseModel, Field
+
+from secondlook.server.problems import Problem, responses
+from secondlook.server.state import Served, served
+from secondlook.verify.report import Kind  # noqa: TC001
+
+if TYPE_CHECKING:
+    from secondlook.answer import AnalysisFigure, Answer
+    from secondlook.library.library import Library
+    from secondlook.verify.report import Problem as Found
+
+
+class Finding(BaseModel):
+    kind: Kind
+    where: str = Field(examples=["citation [1]"])
+    message: str = Field(examples=["the quote is not in the document"])
+
+
+class Checked(BaseModel):
+    claims: int
+    citations: int
+    tables: int
+
+
+class Verified(BaseModel):
+    ok: bool = Field(description="Whether all of it stands.")
+    problems: list[Finding]
+    notes: list[Finding] = Field(description="What could not be checked, or is worth knowing.")
+    checked: Checked
+
+
+def checked(state: Served, run: str) -> Verified:
+    """Takes its time: call it in a thread."""
+    from secondlook.reading.support import load_support
+    from secondlook.verify import examine
+
+    answer = state.runs.answer(run)
+    library, settings = _library_of(state, run), state.settings
+    report = examine(
+        answer,
+        library,
+        min_support=settings.answer.min_support,
+        support=load_support(settings.answer.judge),
+        settings=library.settings if library is not None else settings,
+    )
+    return Verified(
+        ok=not report.problems,
+        problems=[_finding(one) for one in report.problems],
+        notes=[_finding(one) for one in report.notes],
+        checked=Checked(
+            claims=len(answer.claims),
+            citations=len(answer.citations),
+            tables=len(answer.analysis.inputs) if answer.analysis else 0,
+        ),
+    )
+
+
+def _library_of(state: Served, run: str) -> Library | None:
+    """None where it is not served here: the check then says what it could not look at."""
+    live = state.runs.live(run)
+    if live is not None:
+        name: str | None = live.ask.library
+    else:
+        name = state.runs.library_of(state.runs.record.get(run).request)
+    return state.libraries.engine(name).library if name is not None else None
+
+
+def _finding(found: Found) -> Finding:
+    return Finding(kind=found.kind, where=found.where, message=found.message)
+
+
+# `/api/runs/{run}/figures`, `/verify` and `/export`.
+
+router = APIRouter(prefix="/api/runs/{run}", tags=["runs"])
+ExportForm = Literal["markdown", "json", "html"]
+RunId = Annotated[str, Path(max_length=100, examples=["20260102-1f2e3d4c5b6a"])]
+FromServer = Annotated[Served, Depends(served)]
+_AT_ONCE: Final = asyncio.Semaphore(2)
+"""Checks compute again and may run code: a few at a time leave room for questions."""
+_FILE: Final[dict[ExportForm, tuple[str, str]]] = {
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+    "json": ("json", "application/json"),
+    "html": ("html", "text/html; charset=utf-8"),
+}
+_CHART: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "Plotly's JSON, or a PNG",
+        "content": {"application/json": {}, "image/png": {}},
+    }
+}
+_EXPORTED: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "A file",
+        "content": {"text/markdown": {}, "application/json": {}, "text/html": {}},
+    }
+}
+
+
+@router.get(
+    "/figures/{number}",
+    summary="A chart of an answer",
+    response_class=Response,
+    responses={**_CHART, **responses(404, 409, 422)},
+)
+async def show_figure(
+    state: FromServer,
+    run: RunId,
+    number: Annotated[int, Path(ge=0, le=10_000, description="From 0.")],
+) -> Response:
+    """Plotly's JSON for a chart, a PNG for a picture that generated code drew."""
+    answer = await asyncio.to_thread(state.runs.answer, run)
+    figure = _figure(answer, number)
+    if figure.kind == "png":
+        from secondlook.export.charts import picture_bytes
+
+        return Response(picture_bytes(figure), media_type="image/png")
+    return Response(json.dumps(figure.data), media_type="application/json")
+
+
+@router.post("/verify", summary="Check an answer again", responses=responses(404, 409))
+async def verify_answer(state: FromServer, run: RunId) -> Verified:
+    """Does it still stand? Quotes, claims and numbers are held against the library as it is now;
+    what was computed is computed again. No language model is asked."""
+    async with _AT_ONCE:
+        return await asyncio.to_thread(checked, state, run)
+
+
+@router.get(
+    "/export",
+    summary="An answer as a file",
+    response_class=Response,
+    responses={**_EXPORTED, **responses(404, 409, 422)},
+)
+async def export_answer(
+    state: FromServer,
+    run: RunId,
+    form: Annotated[ExportForm, Query(alias="format", description="Of the file.")] = "markdown",
+    figure: Annotated[int, Query(ge=0, le=10_000, description="Which chart, of `html`.")] = 0,
+) -> Response:
+    """Markdown with references, the whole answer as JSON, or one of its charts as a page that
+    needs no network."""
+    answer = await asyncio.to_thread(state.runs.answer, run)
+    content = await asyncio.to_thread(_exported, answer, form, figure)
+    suffix, kind = _FILE[form]
+    return Response(
+        content,
+        media_type=kind,
+        headers={
+            "Content-Disposition": f'attachment; filename="answer-{answer.run}.{suffix}"',
+            "X-Content-Type-Options": "nosniff",
+            "Content-Security-Policy": "sandbox",
+        },
+    )
+
+
+def _exported(answer: Answer, form: ExportForm, figure: int) -> bytes:
+    if form == "json":
+        return answer.model_dump_json(indent=1).encode("utf-8", "replace")
+    if form == "html":
+        from secondlook.export.charts import chart_bytes
+
+        return chart_bytes(_figure(answer, figure), ".html")
+    from secondlook.export import to_markdown
+
+    return to_markdown(answer).encode("utf-8", "replace")
+
+
+def _figure(answer: Answer, number: int) -> AnalysisFigure:
+    figures = answer.analysis.figures if answer.analysis else ()
+    if number >= len(figures):
+        raise Problem(
+            404,
+            "figure_missing",
+            f"the answer has no chart {number}",
+            hint=f"it has {len(figures)}, counted from 0" if figures else "it has none at all",
+        )
+    return figures[number]

@@ -1,0 +1,367 @@
+"""The app: every router, the guard before them, and what they share."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+import sys
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import h11
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from secondlook import __version__
+from secondlook.errors import SecondlookError, UsageError
+from secondlook.server import answers as answers_routes_module
+from secondlook.server import asking as asking_ask_module
+from secondlook.server import docs, pages, problems
+from secondlook.server import library as library_documents_module
+from secondlook.server import mcp as mcp_mounting_module
+from secondlook.server import openai as openai_routes_module
+from secondlook.server import sources as library_sources_module
+from secondlook.server import status as graphs_module
+from secondlook.server import suggestions as library_suggesting_module
+from secondlook.server import uploads as library_following_module
+from secondlook.server.completions import OpenAIErrors
+from secondlook.server.jobs import Jobs
+from secondlook.server.libraries import Libraries
+from secondlook.server.runs import Runs
+from secondlook.server.security import (
+    MEGABYTE,
+    Guard,
+    Limits,
+    Security,
+    Token,
+    is_everywhere,
+    is_loopback,
+)
+from secondlook.server.state import Served
+from secondlook.telemetry import watch_queue
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from types import FrameType
+
+    from secondlook.settings.sections import Settings
+
+ROUTERS = (
+    answers_routes_module.router,
+    asking_ask_module.ask_router,
+    asking_ask_module.runs_router,
+    docs.router,
+    pages.enter_router,
+    graphs_module.graphs_router,
+    graphs_module.health_router,
+    library_documents_module.documents_router,
+    library_following_module.jobs_router,
+    library_documents_module.libraries_router,
+    library_documents_module.search_router,
+    library_sources_module.router,
+    library_suggesting_module.router,
+    library_documents_module.tables_router,
+    library_following_module.uploads_router,
+    mcp_mounting_module.router,
+    graphs_module.metrics_router,
+    openai_routes_module.router,
+    pages.pages_router,
+    pages.session_router,
+    graphs_module.settings_router,
+)
+_OPEN = frozenset({"", "assets", "docs", "enter"})
+"""First parts of the paths that make up the page: they hold nothing of anybody."""
+
+
+def create_app(
+    settings: Settings,
+    *,
+    libraries: Libraries | None = None,
+    token: str | None = None,
+    host: str | None = None,
+) -> FastAPI:
+    """The server as an ASGI app. `token`: what clients must show; `host`: where it listens, if
+    not where the settings say."""
+    guard = _guard(settings, token=token, host=host)
+    opened = libraries or Libraries(settings)
+    made = Served(
+        settings=settings,
+        libraries=opened,
+        runs=Runs(settings, opened),
+        jobs=Jobs(opened),
+        guard=guard,
+    )
+    app = FastAPI(
+        title="Secondlook", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None
+    )
+    app.state.served = made
+    watch_queue(settings, made.runs.counts)
+    problems.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    pages.install(app)
+    docs.install(app)
+    app.add_middleware(Limits, upload_bytes=settings.serve.max_upload_mb * MEGABYTE)
+    app.add_middleware(Security, guard=guard)
+    app.add_middleware(OpenAIErrors)
+    return app
+
+
+def _guard(settings: Settings, *, token: str | None, host: str | None) -> Guard:
+    chosen = settings.serve
+    return Guard(
+        host=host or chosen.host,
+        hosts=frozenset(name.lower() for name in chosen.hosts),
+        origins=frozenset(chosen.origins),
+        token=Token(token),
+        guarded=is_guarded,
+    )
+
+
+def is_guarded(path: str) -> bool:
+    """All but the page: what is added later is guarded unless it is named as open."""
+    return path.lstrip("/").partition("/")[0] not in _OPEN
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    made: Served = app.state.served
+    try:
+        await asyncio.to_thread(made.jobs.take_up_all)
+        yield
+    finally:
+        await asyncio.to_thread(made.jobs.close)
+        await asyncio.to_thread(made.runs.close)
+
+
+# A server on a port: listening, starting, and ending so that nothing hangs and nothing is lost.
+
+log = logging.getLogger(__name__)
+_SECONDS_TO_END: Final = 3
+"""What open connections are given when the server stops."""
+_WAITING_TO_BE_TAKEN: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A port that is ours; nobody is answered on it yet."""
+
+    socket: socket.socket
+    host: str
+
+    @property
+    def port(self) -> int:
+        return int(self.socket.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        """As a browser on this machine reaches it."""
+        host = self.host
+        if is_everywhere(host):
+            host = "::1" if ":" in host else "127.0.0.1"
+        return self._at(host)
+
+    @property
+    def url_elsewhere(self) -> str | None:
+        """As other machines reach it, as far as this one can tell."""
+        host = address_in_network(self.socket.family) if is_everywhere(self.host) else self.host
+        return None if host is None or is_loopback(host) else self._at(host)
+
+    def _at(self, host: str) -> str:
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+def address_in_network(family: int) -> str | None:
+    """This machine's address where packets to other networks would leave it; none is sent."""
+    documented = "2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1"
+    with socket.socket(family, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect((documented, 9))
+        except OSError:  # there is no way out
+            return None
+        return str(asked.getsockname()[0])
+
+
+def listen(host: str, port: int) -> Listening:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = socket.create_server(address[:2], family=family, backlog=_WAITING_TO_BE_TAKEN)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise _cannot_listen(host, port, error) from error
+    return Listening(made, host)
+
+
+def _cannot_listen(host: str, port: int, error: Exception) -> UsageError:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EADDRINUSE:
+        return UsageError(
+            f"port {port} of {host} is in use, maybe by another secondlook serve",
+            hint=f"open http://{host}:{port} to see; secondlook serve --port 0 takes a free one",
+        )
+    if number == errno.EACCES:
+        return UsageError(
+            f"port {port} is kept for the administrator", hint="take one above 1023: --port 8765"
+        )
+    return UsageError(
+        f"this machine cannot listen on {host!r}: {error}",
+        hint="--host takes an address of this machine, such as 127.0.0.1",
+    )
+
+
+def serve(
+    settings: Settings,
+    listening: Listening,
+    *,
+    token: str | None = None,
+    debug: bool = False,
+    started: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer until stopped. Ctrl-C raises `KeyboardInterrupt` once everything is put away."""
+    app = create_app(settings, token=token, host=listening.host)
+    make_room()
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        log_config=_logging(debug=debug),
+        access_log=debug,
+        lifespan="on",
+        ws="none",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_SECONDS_TO_END,
+    )
+    Server(config, app.state.served, started).run(sockets=[listening.socket])
+
+
+class Server(uvicorn.Server):
+    """Ends the runs before it waits for whoever watches them."""
+
+    def __init__(
+        self, config: uvicorn.Config, served: Served, started: Callable[[], None] = lambda: None
+    ) -> None:
+        super().__init__(config)
+        self._served = served
+        self._started = started
+        self._warming: asyncio.Task[None] | None = None
+        self._drains = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if not self.should_exit:
+            self._warming = asyncio.create_task(_warm(self._served))
+            self._started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._drains:
+            await asyncio.to_thread(self._served.runs.drain)
+        await asyncio.to_thread(self._served.runs.stop)
+        await asyncio.to_thread(self._served.jobs.close)
+        await super().shutdown(sockets=sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            self._served.runs.hurry()  # told twice
+        if sig == signal.SIGTERM:
+            self._drains = self.should_exit = True  # an orderly end: nothing is raised after it
+        else:
+            super().handle_exit(sig, frame)
+
+
+async def _warm(served: Served) -> None:
+    """The first question should not wait for the library to open and the models to load."""
+    from secondlook.reading import warm_up
+
+    chosen = served.settings
+    if chosen.embedding.model == "embedded":
+        threads = chosen.embedding.threads or None
+        await asyncio.to_thread(warm_up, threads=threads, reader=chosen.search.rerank)
+    try:
+        await served.libraries.aengine()
+    except SecondlookError as error:
+        log.warning("%s", error.message)  # who asks is told as well
+
+
+def _logging(*, debug: bool) -> dict[str, Any]:
+    """Errors alone on stderr; with `debug` every request too."""
+    level = "INFO" if debug else "ERROR"
+    form = {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    handler = {"class": "logging.StreamHandler", "formatter": "plain"}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"plain": form},
+        "handlers": {"stderr": handler},
+        "loggers": {
+            name: {"handlers": ["stderr"], "level": level, "propagate": False}
+            for name in ("uvicorn", "secondlook", "python_multipart")
+        },
+    }
+
+
+# Connections: who opens one says what it wants within a while, and there are only so many.
+
+_SECONDS_TO_ASK = 20.0
+"""From the first byte of a request, or from connecting, to the end of its headers."""
+_WANTED_FILES: Final = 8192
+_KEPT_FOR_FILES: Final = 256
+"""What the library, the record and the models may have open besides."""
+_most_open = 4096
+"""Where the system sets no limit, or none that can be seen."""
+
+
+def make_room() -> None:
+    """As many open files as this process may have, within reason; some of them are kept back."""
+    global _most_open  # noqa: PLW0603  # a limit of the process, set once as it starts to serve
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, _WANTED_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # a system may allow less than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    files = _WANTED_FILES if soft == resource.RLIM_INFINITY else soft
+    _most_open = files - min(_KEPT_FOR_FILES, files // 2)
+
+
+class Connection(H11Protocol):
+    """h11 alone: it bounds the size of headers, which the other parser of uvicorn does not."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > _most_open:
+            transport.abort()
+        else:
+            self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:  # the headers are complete
+            self._wait_no_more()
+        elif self._waiting is None and not self.transport.is_closing():
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._waiting = self.loop.call_later(_SECONDS_TO_ASK, self.transport.abort)
+
+    def _wait_no_more(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None

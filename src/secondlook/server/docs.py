@@ -1,0 +1,171 @@
+"""The OpenAPI document: complete, with every problem an operation may answer with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import fastapi_offline
+from fastapi import APIRouter
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import FileResponse, HTMLResponse, Response
+
+from secondlook.server.problems import (
+    MEDIA_TYPE,
+    SCHEMA,
+    ProblemDetails,
+    described,
+    problem_of,
+    problem_response,
+)
+from secondlook.server.security import COOKIE
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request
+    from fastapi.responses import JSONResponse
+
+ABOUT: Final = (
+    "Answers over your own documents and tables, with their evidence. Errors are problem details "
+    "(RFC 9457): `code` is for programs, `detail` and `hint` are for people. Where the server has "
+    "a token, send it as `Authorization: Bearer`. A body is JSON; an upload is multipart/form-data "
+    "with the header `X-Secondlook: 1`."
+)
+TAGS: Final = [
+    {"name": "questions", "description": "Ask, and get an answer with its evidence."},
+    {"name": "runs", "description": "What was asked, what goes on, and how to watch and stop it."},
+    {"name": "workflows", "description": "The ways to an answer, as graphs."},
+    {"name": "server", "description": "Whether it lives, and what it can do."},
+]
+_METHODS: Final = frozenset({"get", "post", "put", "patch", "delete"})
+_PLACE: Final = re.compile(r"\{[^{}]+\}")
+_OF_FASTAPI: Final = ("HTTPValidationError", "ValidationError")
+
+
+def install(app: FastAPI) -> None:
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _made(app)
+        return app.openapi_schema
+
+    async def other_methods(request: Request, error: Exception) -> JSONResponse:
+        problem = problem_of(error)
+        taken = methods_at(app, request.url.path)
+        problem.headers = {"Allow": ", ".join(taken)} if taken else problem.headers
+        return problem_response(problem, request.url.path)
+
+    app.openapi = document  # type: ignore[method-assign]  # the way FastAPI documents
+    app.add_exception_handler(405, other_methods)
+
+
+def methods_at(app: FastAPI, path: str) -> list[str]:
+    """What can be done at an address: all of it, where several routes share one."""
+    for template, operations in app.openapi()["paths"].items():
+        if re.fullmatch(_PLACE.sub("[^/]+", template), path):
+            return sorted(method.upper() for method in _METHODS & set(operations))
+    return []
+
+
+def _made(app: FastAPI) -> dict[str, Any]:
+    found = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=ABOUT,
+        routes=app.routes,
+        tags=TAGS,
+    )
+    parts = found.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    schemas["ProblemDetails"] = ProblemDetails.model_json_schema()
+    for name in _OF_FASTAPI:
+        schemas.pop(name, None)
+    parts["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer"},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+    }
+    found["security"] = [{}, {"token": []}, {"cookie": []}]
+    for path, operations in found["paths"].items():
+        for method in _METHODS & set(operations):
+            _name(operations[method], path, method)
+            _complete(operations[method])
+    return found
+
+
+def _name(operation: dict[str, Any], path: str, method: str) -> None:
+    """`list_runs`: the function's name, without the path that FastAPI writes behind it."""
+    behind = re.sub(r"\W", "_", path) + f"_{method}"
+    operation["operationId"] = operation["operationId"].removesuffix(behind)
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    """What the guard and the limits may say to any request."""
+    told = operation["responses"]
+    with_body = ("400", "413", "415", "422") if "requestBody" in operation else ()
+    takes_values = "parameters" in operation
+    for status in ("401", "403", "421", *with_body, *(("422",) if takes_values else ())):
+        if status not in told or status == "422":
+            told[status] = described(int(status))
+    told["default"] = {
+        "description": "Any other problem.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": SCHEMA}}},
+    }
+
+
+# `/docs`: the API to read and to try, without anything from another host.
+
+router = APIRouter(include_in_schema=False)
+_FILES: Final = Path(fastapi_offline.__file__).parent / "static"
+# No script stands in the page itself: the server's own policy forbids such scripts.
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Secondlook API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+"""
+_START = """"use strict";
+SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+  requestInterceptor: (request) => {
+    request.headers["X-Secondlook"] = "1";
+    return request;
+  },
+});
+"""
+
+
+@router.get("/docs")
+async def docs() -> HTMLResponse:
+    return HTMLResponse(_PAGE)
+
+
+@router.get("/docs/start.js")
+async def start() -> Response:
+    return Response(_START, media_type="text/javascript")
+
+
+@router.get("/docs/swagger-ui-bundle.js")
+async def bundle() -> FileResponse:
+    return _file("swagger-ui-bundle.js")
+
+
+@router.get("/docs/swagger-ui.css")
+async def style() -> FileResponse:
+    return _file("swagger-ui.css")
+
+
+def _file(name: str) -> FileResponse:
+    return FileResponse(_FILES / name, headers={"cache-control": "max-age=3600"})

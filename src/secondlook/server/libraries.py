@@ -1,0 +1,113 @@
+"""The libraries that are served, each opened when it is first needed and once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+from secondlook.errors import LibraryMissing
+from secondlook.settings.sections import DEFAULT_LIBRARY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from secondlook.engine.secondlook import Secondlook
+    from secondlook.settings.sections import Settings
+
+
+class Libraries:
+    """Threads may share one. `engine` may take a while: call it in a thread, or use `aengine`."""
+
+    def __init__(
+        self, settings: Settings, *, opening: Callable[[Settings], Secondlook] | None = None
+    ) -> None:
+        self._settings = settings
+        self._opening = opening or open_engine
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._engines: dict[str, Secondlook] = {}
+        self._without_web: dict[str, Secondlook] = {}
+        self._closed = False
+
+    def names(self) -> tuple[str, ...]:
+        return (DEFAULT_LIBRARY, *self._settings.serve.library_paths)
+
+    def path(self, name: str) -> Path:
+        return self.settings(name).library.path
+
+    def named(self, path: str) -> str | None:
+        """What the library at a path is called here, if it is served."""
+        return next((name for name in self.names() if str(self.path(name)) == path), None)
+
+    def settings(self, name: str) -> Settings:
+        """The server's settings with that library in them."""
+        if name == DEFAULT_LIBRARY:
+            return self._settings
+        try:
+            path = self._settings.serve.library_paths[name]
+        except KeyError:
+            raise LibraryMissing(
+                f"there is no library {name!r} here", hint=f"there are {', '.join(self.names())}"
+            ) from None
+        library = self._settings.library.model_copy(update={"path": path})
+        return self._settings.model_copy(update={"library": library})
+
+    def opened(self) -> tuple[str, ...]:
+        return tuple(self._engines)
+
+    def engine(self, name: str = DEFAULT_LIBRARY) -> Secondlook:
+        """The engine over a library, which is made where there is none yet."""
+        settings = self.settings(name)
+        with self._lock:
+            own = self._locks.setdefault(name, threading.Lock())
+        with own:  # the others need not wait for one that is slow to open
+            if name not in self._engines:
+                if self._closed:
+                    raise LibraryMissing("the server is stopping", hint="start it again")
+                self._engines[name] = self._opening(settings)
+            return self._engines[name]
+
+    def without_web(self, name: str) -> Secondlook:
+        """The same library asked without the web, where the server would search it."""
+        engine = self.engine(name)
+        if not engine.settings.web.enable_web_search:
+            return engine
+        from secondlook.engine.secondlook import Secondlook
+
+        with self._lock:
+            if name not in self._without_web:
+                web = engine.settings.web.model_copy(update={"enable_web_search": False})
+                settings = engine.settings.model_copy(update={"web": web})
+                self._without_web[name] = Secondlook(engine.library, settings=settings)
+            return self._without_web[name]
+
+    async def aengine(self, name: str = DEFAULT_LIBRARY, *, web: bool | None = None) -> Secondlook:
+        if web is False:
+            return await asyncio.to_thread(self.without_web, name)
+        if name in self._engines:
+            return self._engines[name]
+        return await asyncio.to_thread(self.engine, name)
+
+    def drain(self) -> None:
+        """Every run finishes the step that it is at, and is left there."""
+        for engine in (*self._engines.values(), *self._without_web.values()):
+            engine.drain()
+
+    async def aclose(self) -> None:
+        """On the loop that the engines worked on: their models belong to it."""
+        self._closed = True
+        for engine in self._without_web.values():
+            await engine.adetach()
+        engines, self._engines = list(self._engines.values()), {}
+        for engine in engines:
+            await engine.aclose()
+
+
+def open_engine(settings: Settings) -> Secondlook:
+    from secondlook.engine.secondlook import Secondlook
+    from secondlook.library.library import Library
+
+    library = Library.open(settings.library.path, create=True, settings=settings)
+    return Secondlook(library, settings=settings)

@@ -1,0 +1,178 @@
+"""The page itself: built files that lie in the package, and Plotly out of its own wheel."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import APIRouter, Depends, Request
+from fastapi import Response as fastapi_Response
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from pydantic import BaseModel, Field
+from starlette.staticfiles import StaticFiles
+
+import secondlook
+from secondlook.server.problems import Problem, problem_of, problem_response, responses
+from secondlook.server.security import COOKIE
+from secondlook.server.state import Served, served
+from secondlook.server.status import INSTALL_ANALYST
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+pages_router = APIRouter(include_in_schema=False)
+BUILT: Final = Path(secondlook.__file__).parent / "web"
+_NO_PAGES: Final = ("/api/", "/assets/", "/docs/", "/mcp", "/metrics", "/v1/")
+_FOR_EVER = "public, max-age=31536000, immutable"
+_ASK_AGAIN = "no-cache"
+_MISSING = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Secondlook</title>
+<body style="font-family: system-ui; max-width: 40rem; margin: 4rem auto; padding: 0 1rem">
+<h1>The server runs, its page is not here</h1>
+<p>This copy of Secondlook has no built page. A copy that was installed with
+<code>pip install secondlook</code> has one. In a checkout of the source:
+<code>cd web &amp;&amp; npm ci &amp;&amp; npm run build</code>.</p>
+<p>Everything else works: <a href="/docs">the API</a>.</p>
+"""
+
+
+class Assets(StaticFiles):
+    """Built files have their hash in their name, so that a browser may keep them."""
+
+    async def check_config(self) -> None:
+        """A folder that is not there holds no file: that is all."""
+
+    def file_response(self, *args: object, **options: object) -> Response:
+        response = super().file_response(*args, **options)  # type: ignore[arg-type]
+        response.headers["cache-control"] = _FOR_EVER
+        return response
+
+
+def is_built() -> bool:
+    return (BUILT / "index.html").is_file()
+
+
+def plotly_script() -> Path | None:
+    """In the installed wheel; it is not imported for that."""
+    found = find_spec("plotly")
+    places = found.submodule_search_locations if found else None
+    script = Path(places[0]) / "package_data" / "plotly.min.js" if places else None
+    return script if script is not None and script.is_file() else None
+
+
+@pages_router.get("/assets/plotly.min.js", responses=responses(404))
+async def plotly() -> Response:
+    script = plotly_script()
+    if script is None:
+        raise Problem(
+            404, "analyst_extra_missing", "charts need the extra `analyst`", hint=INSTALL_ANALYST
+        )
+    return FileResponse(script, headers={"cache-control": "public, max-age=86400"})
+
+
+@pages_router.api_route("/", methods=["GET", "HEAD"])
+async def index() -> Response:
+    if is_built():
+        return FileResponse(BUILT / "index.html", headers={"cache-control": _ASK_AGAIN})
+    return HTMLResponse(_MISSING, status_code=503, headers={"cache-control": "no-store"})
+
+
+def install(app: FastAPI) -> None:
+    """The files, and the page wherever a browser goes that is nothing else."""
+
+    async def nothing_here(request: Request, error: Exception) -> Response:
+        if _is_visit(request):
+            return await index()
+        return problem_response(problem_of(error), request.url.path)
+
+    app.add_exception_handler(404, nothing_here)
+    app.mount("/assets", Assets(directory=BUILT / "assets", check_dir=False), name="assets")
+
+
+def _is_visit(request: Request) -> bool:
+    is_page = not request.url.path.startswith(_NO_PAGES)
+    wanted = "text/html" in request.headers.get("accept", "")
+    return request.method in {"GET", "HEAD"} and is_page and wanted
+
+
+# `/enter#token=...`: the address that the server prints. A browser that opens it is signed in.
+
+enter_router = APIRouter(include_in_schema=False)
+PATH: Final = "/enter"
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Secondlook</title>
+<link rel="icon" href="data:,">
+<script src="/enter/start.js" defer></script>
+</head>
+<body><p>Signing in. <a href="/">Go to the page</a></p></body>
+</html>
+"""
+_START = """"use strict";
+const token = new URLSearchParams(location.hash.slice(1)).get("token");
+const onward = () => location.replace("/");
+if (token === null) {
+  onward();
+} else {
+  // Whatever comes of it: without a cookie the page itself asks for the token.
+  fetch("/api/session", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ token }),
+  }).then(onward, onward);
+}
+"""
+
+
+@enter_router.get(PATH)
+async def enter() -> HTMLResponse:
+    return HTMLResponse(_PAGE, headers={"cache-control": "no-store"})
+
+
+@enter_router.get(f"{PATH}/start.js")
+async def enter_script() -> Response:
+    return Response(_START, media_type="text/javascript", headers={"cache-control": "no-store"})
+
+
+# `POST /api/session`: a browser shows the token once and keeps a cookie instead.
+
+session_router = APIRouter(prefix="/api", tags=["server"])
+_SECONDS_KEPT: Final = 30 * 24 * 3600
+
+
+class Shown(BaseModel):
+    token: str = Field(max_length=1000, examples=["the token that the server printed"])
+
+
+@session_router.post("/session", status_code=204, summary="Sign in", responses=responses(401))
+async def sign_in(
+    shown: Shown, request: Request, served: Annotated[Served, Depends(served)]
+) -> fastapi_Response:
+    """Sets a cookie that stands for the token; needed only where the server has one."""
+    token = served.guard.token
+    reply = fastapi_Response(status_code=204)
+    if token.value is None:
+        return reply
+    if not token.fits(shown.token):
+        raise Problem(
+            401,
+            "token_wrong",
+            "this is not the token of this server",
+            hint="it was printed when the server started, or is the one that you gave it",
+        )
+    reply.set_cookie(
+        COOKIE,
+        token.cookie,
+        max_age=_SECONDS_KEPT,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return reply

@@ -1,0 +1,634 @@
+"""The runs of a server: so many at once, the others in the order they came."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import threading
+import time
+from collections import OrderedDict, deque
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from secondlook.answer import Answer  # noqa: TC001
+from secondlook.engine.ownership import Heartbeat
+from secondlook.engine.record import RunStatus, RunStore
+from secondlook.engine.secondlook import LoopThread
+from secondlook.errors import RunMissing, RunStopped, SecondlookError, UsageError
+from secondlook.events import Answered, RunStarted
+from secondlook.server.events import EventLog, Queued, Stopped
+from secondlook.server.problems import Problem, problem_of
+from secondlook.settings.sections import DEFAULT_LIBRARY
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from secondlook.engine.ownership import Stops
+    from secondlook.engine.record import ListedRun, StoredRun
+    from secondlook.events import Event
+    from secondlook.roles.follow_up import Turn
+    from secondlook.server.events import SeenEvent
+    from secondlook.server.libraries import Libraries
+    from secondlook.server.problems import ProblemDetails
+    from secondlook.settings.sections import RunSettings, Settings
+
+# A question as it was asked of the server, and the run that it became.
+
+SeenStatus = RunStatus | Literal["queued"]
+CANCELLED = "it was stopped"
+CLIENT_LEFT = "who asked has gone"
+SERVER_STOPS = "the server is stopping"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question, whichever door it came through."""
+
+    question: str
+    library: str = DEFAULT_LIBRARY
+    workflow: str | None = None
+    documents: tuple[str, ...] = ()
+    filters: Mapping[str, object] = field(default_factory=dict)
+    choices: Mapping[str, str] | Sequence[str] | None = None
+    max_risk: float | None = None
+    budget: Mapping[str, float] | None = None
+    """Of this question, within the server's own."""
+    web: bool | None = None
+    """None = as the server is set."""
+    after: str | None = None
+    """The run before it in a conversation."""
+    turns: tuple[Turn, ...] = ()
+    """What was said before, made from `after` or given."""
+
+    def options(self) -> dict[str, Any]:
+        """As `Secondlook.astream` takes them."""
+        return {
+            "workflow": self.workflow,
+            "documents": list(self.documents) or None,
+            "filters": dict(self.filters) or None,
+            "choices": self.choices,
+            "max_risk": self.max_risk,
+            "budget": self.budget,
+            "earlier": self.turns,
+            "caller": {"library": self.library, "after": self.after},
+        }
+
+
+@dataclass(slots=True, eq=False)
+class LiveRun:
+    """A run of this process: waiting, going on, or ended not long ago."""
+
+    id: str
+    ask: Ask
+    resumed: bool = False
+    log: EventLog = field(default_factory=EventLog)
+    status: SeenStatus = "queued"
+    workflow: str | None = None
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    answer: Answer | None = None
+    problem: ProblemDetails | None = None
+    """Why it could not be carried out at all."""
+    stopping: str = CANCELLED
+    task: asyncio.Task[Any] | None = None
+    noting: Future[None] | None = None
+    """Done when a run that waits is recorded."""
+    put_away: threading.Event = field(default_factory=threading.Event)
+    """Set when nothing works on it any more."""
+
+    @property
+    def ended(self) -> bool:
+        return self.log.closed
+
+    @property
+    def position(self) -> int | None:
+        last = self.log.last
+        waits = self.status == "queued" and isinstance(last, Queued)
+        return last.position if waits and isinstance(last, Queued) else None
+
+    def went_on(self, recorded: RunStatus) -> bool:
+        """Whether it was left here and taken up by another process, as its record says."""
+        left = self.ended and self.answer is None and self.put_away.is_set()
+        return left and recorded != "interrupted"
+
+    def see(self, event: SeenEvent) -> None:
+        """Take in an event of the engine."""
+        if isinstance(event, RunStarted):
+            self.workflow = event.workflow
+        if isinstance(event, Answered):
+            self.answer = event.answer
+            self.status = event.answer.status
+        self.log.append(event, last=isinstance(event, Answered))
+
+    def catch_up(self, recorded: Sequence[SeenEvent]) -> None:
+        """Take in what happened while another process worked on it."""
+        log = EventLog(recorded)
+        if log.number > self.log.number:
+            self.log = log
+
+    def begin_again(self) -> None:
+        """It waits for its turn, whatever it was before."""
+        self.status = "queued"
+        self.problem = None
+        self.stopping = CANCELLED
+        self.log.reopen()
+
+    def stop(self, why: str, problem: ProblemDetails | None = None) -> None:
+        """It ends without an answer."""
+        if not self.ended:
+            self.status = "interrupted"
+            self.problem = problem
+            event = Stopped(run=self.id, why=why, problem=problem)
+            self.log.append(event, last=True)
+
+    async def answered(self) -> Answer:
+        """The answer, once it is there; a `Problem` where none will come."""
+        await self.until()
+        if self.answer is not None:
+            return self.answer
+        raise self.failure()
+
+    async def until(self, *kinds: type) -> None:
+        """Wait for an event of such a kind, or for the end."""
+        async with aclosing(self.log.follow()) as entries:
+            async for entry in entries:
+                if entry is not None and isinstance(entry.event, kinds):
+                    return
+
+    def failure(self) -> Problem:
+        """What a client is told of a run that ended without an answer."""
+        if self.problem is not None:
+            known = self.problem
+            return Problem(known.status, known.code, known.detail, hint=known.hint)
+        last = self.log.last
+        why = last.why if isinstance(last, Stopped) else CANCELLED
+        return Problem(
+            409,
+            "run_stopped",
+            f"the run {self.id!r} ended without an answer: {why}",
+            hint=f"POST /api/runs/{self.id}/resume takes it up",
+        )
+
+
+MOST_KEPT: Final = 64
+MOST_KEPT_BYTES: Final = 64 * 1024 * 1024
+"""Of ended runs that are watched without reading the record."""
+_LONGEST_WAIT = 60
+_SHARE_OF_THE_LAST = 0.2
+"""In the running mean of what a run takes."""
+_LOOKS = 0.1
+"""Seconds between two looks at whether to hurry."""
+_LOOKS_FOR_STOPS = 1.0
+"""Seconds between two looks at whether another server was asked to stop one of these."""
+_PATIENCE = 5.0
+"""Seconds that runs may take to put things away once they are stopped."""
+
+
+class Runs:
+    """Threads may share one. The engines work on an event loop of their own, so that nothing they
+    do keeps the server from answering."""
+
+    def __init__(self, settings: Settings, libraries: Libraries) -> None:
+        self.record = Record(settings.runs)
+        self.work = LoopThread()
+        self._settings = settings
+        self._libraries = libraries
+        self._at_once = settings.serve.concurrency or os.cpu_count() or 1
+        self._lock = threading.RLock()
+        self._waiting: deque[LiveRun] = deque()
+        self._running: dict[str, LiveRun] = {}
+        self._kept: OrderedDict[str, tuple[LiveRun, int]] = OrderedDict()
+        self._usual_seconds = 1.0
+        self._stopped = False
+        self._hurried = threading.Event()
+        self._looking = Heartbeat(self._stop_wanted, seconds=_LOOKS_FOR_STOPS)
+
+    # Asking
+
+    def start(self, ask: Ask) -> LiveRun:
+        """A run of that question, begun or in the queue. Refuses what cannot be carried out."""
+        self.check(ask)
+        name = f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}"
+        return self._enqueued(LiveRun(id=name, ask=ask))
+
+    def check(self, ask: Ask) -> None:
+        most = self._settings.serve.question_characters
+        if len(ask.question) > most:
+            raise UsageError(
+                f"the question has {len(ask.question)} characters, and {most} are taken",
+                hint="ask for one thing at a time; serve.question_characters sets the limit",
+            )
+        if not ask.question.strip():
+            raise UsageError("the question is empty", hint="say what you want to know")
+        self._libraries.settings(ask.library)
+        if ask.web and not self._settings.web.enable_web_search:
+            raise UsageError(
+                "searching the web is switched off on this server",
+                hint="set web.enable_web_search where it runs",
+            )
+
+    def resume(self, run: str) -> LiveRun:
+        """Take up a run that ended without an answer. Reads the record: call it in a thread."""
+        live = self.here(run)
+        if live is not None and (not live.ended or live.answer is not None):
+            raise not_interrupted(run, live.status)
+        stored = self.record.find(run)
+        # What was cancelled here a moment ago may not be put down as such yet.
+        if (
+            stored is not None
+            and stored.status != "interrupted"
+            and (live is None or stored.answer)
+        ):
+            raise not_interrupted(run, stored.status)
+        if live is None and stored is None:
+            raise missing(run)
+        if live is None:
+            live = self._of_record(stored)  # type: ignore[arg-type]  # one of them is there
+        elif stored is not None:
+            live.catch_up(self.record.events(run))
+        live.resumed = stored is not None  # it may have been stopped before it was recorded
+        return self._enqueued(live)
+
+    def _of_record(self, stored: StoredRun) -> LiveRun:
+        caller = stored.request.get("caller") or {}
+        library = self.library_of(stored.request)
+        if library is None:
+            raise Problem(
+                409,
+                "library_not_served",
+                f"the run {stored.run!r} is about a library that is not served here",
+                hint="serve that library, or: secondlook runs resume",
+            )
+        return LiveRun(
+            id=stored.run,
+            ask=Ask(stored.question, library=library, after=caller.get("after")),
+            workflow=stored.workflow,
+            started=stored.created,
+            log=EventLog(self.record.events(stored.run)),
+        )
+
+    def library_of(self, request: Mapping[str, Any]) -> str | None:
+        """What the library of a recorded run is called here. The path decides: a name may have
+        meant another library when the run began."""
+        path = request.get("settings", {}).get("library", {}).get("path", "")
+        return self._libraries.named(path)
+
+    # Looking
+
+    def live(self, run: str) -> LiveRun | None:
+        """A run of this server that is in memory."""
+        with self._lock:
+            kept = self._kept.get(run)
+            return self._running.get(run) or next(
+                (one for one in self._waiting if one.id == run), kept[0] if kept else None
+            )
+
+    def here(self, run: str) -> LiveRun | None:
+        """The same, unless it was left here and another process went on with it: then the record
+        knows better. Reads it: call it in a thread."""
+        live = self.live(run)
+        if live is None or not live.ended or live.answer is not None:
+            return live
+        stored = self.record.find(run)
+        return None if stored is not None and live.went_on(stored.status) else live
+
+    @property
+    def ending(self) -> bool:
+        return self._stopped
+
+    def unrecorded(self) -> list[LiveRun]:
+        """Those in memory, newest first."""
+        with self._lock:
+            kept = [run for run, _ in self._kept.values()]
+            return [*kept, *self._running.values(), *self._waiting][::-1]
+
+    def answer(self, run: str) -> Answer:
+        """The answer of a run, in memory or recorded. Reads the record: call it in a thread."""
+        live = self.here(run)
+        answer = live.answer if live is not None else self.record.get(run).answer
+        if answer is not None:
+            return answer
+        raise Problem(
+            409,
+            "run_unfinished",
+            f"the run {run!r} has no answer yet",
+            hint=f"GET /api/runs/{run} says how far it is",
+        )
+
+    def counts(self) -> tuple[int, int]:
+        """How many are worked on, and how many wait."""
+        return len(self._running), len(self._waiting)
+
+    # Stopping
+
+    def cancel(self, run: str, why: str = CANCELLED) -> LiveRun:
+        """Stop a run; one that has ended is left as it is."""
+        with self._lock:
+            live = self.live(run)
+            if live is None:
+                raise missing(run)
+            if live in self._waiting:
+                self._waiting.remove(live)
+                live.stop(why)
+                self.work.submit(self._unnoted(live))
+                self._keep(live)
+                self._tell_positions()
+            elif not live.ended:
+                live.stopping = why
+                self.work.submit(_cancelled(live))
+        return live
+
+    def _stop_wanted(self, runs: list[str]) -> None:
+        """Stop those of which another server was told so."""
+        with contextlib.suppress(SecondlookError):  # a record that cannot be read tells nothing
+            for run in self.record.stops(runs[0]).among(runs):
+                self.cancel(run)
+
+    def forget(self, run: str) -> None:
+        """Delete an ended run and every trace of it. Writes the record: call it in a thread."""
+        live = self.here(run)
+        with self._lock:
+            if live is not None and not live.ended:
+                raise Problem(
+                    409,
+                    "run_in_progress",
+                    f"the run {run!r} has not ended",
+                    hint=f"POST /api/runs/{run}/cancel stops it",
+                )
+            self._kept.pop(run, None)
+        stored = self.record.find(run)
+        if stored is not None and stored.status == "running" and live is None:
+            raise not_ours(run)
+        if stored is not None:
+            self.record.remove(run)
+        elif live is None:
+            raise missing(run)
+
+    def drain(self) -> None:
+        """The server is to end: no run is begun, and each that is worked on finishes its step, if
+        that does not take too long. What then goes on is for `stop`. Call it in a thread."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running.values())
+        self._libraries.drain()
+        deadline = time.monotonic() + self._settings.serve.drain_seconds
+        for live in running:
+            while not (live.put_away.wait(_LOOKS) or self._hurried.is_set()):
+                if time.monotonic() > deadline:
+                    return
+
+    def hurry(self) -> None:
+        """Whoever ends the server does not want to wait."""
+        self._hurried.set()
+
+    def stop(self) -> None:
+        """The server ends: what is worked on is left so that it can be taken up."""
+        with self._lock:
+            self._stopped = True
+            names = [live.id for live in (*self._waiting, *self._running.values())]
+        for name in names:
+            self.cancel(name, SERVER_STOPS)
+
+    def close(self) -> None:
+        """Let go of everything, the engines included. Call it in a thread."""
+        self.stop()
+        self._looking.close()
+        deadline = time.monotonic() + _PATIENCE
+        for live in list(self._running.values()):
+            live.put_away.wait(max(0.0, deadline - time.monotonic()))
+        with contextlib.suppress(TimeoutError):  # a thread that hangs must not keep the server
+            self.work.submit(self._libraries.aclose()).result(_PATIENCE)
+        ending = threading.Thread(target=self.work.close, daemon=True)
+        ending.start()
+        ending.join(_PATIENCE)
+        self.record.close()
+
+    # How it is done
+
+    def _enqueued(self, live: LiveRun) -> LiveRun:
+        with self._lock:
+            if self._stopped:
+                raise Problem(503, "server_stopping", SERVER_STOPS, headers={"Retry-After": "5"})
+            if live.id in self._running or any(one.id == live.id for one in self._waiting):
+                raise not_interrupted(live.id, "running")  # somebody else was faster
+            full = len(self._running) >= self._at_once
+            if full and len(self._waiting) >= self._settings.serve.queue:
+                raise self._too_many()
+            self._kept.pop(live.id, None)
+            live.begin_again()
+            self._waiting.append(live)
+            self._looking.add(live.id)
+            self._admit()
+            if live.status == "queued" and not live.resumed:
+                live.noting = self.work.submit(self._noted(live))
+        return live
+
+    async def _noted(self, live: LiveRun) -> None:
+        """A run that waits is recorded, so that it can be taken up if this process dies. On the
+        loop of the runs and in one go: it cannot begin meanwhile."""
+        ask = live.ask
+        with contextlib.suppress(SecondlookError):  # told when its turn comes
+            engine = await self._libraries.aengine(ask.library, web=ask.web)
+            if live.status == "queued":
+                engine.note(ask.question, run=live.id, **ask.options())
+
+    async def _unnoted(self, live: LiveRun) -> None:
+        with contextlib.suppress(SecondlookError):
+            engine = await self._libraries.aengine(live.ask.library, web=live.ask.web)
+            if live.ended:
+                engine.unnote(live.id)
+
+    def _too_many(self) -> Problem:
+        seconds = self._usual_seconds * (len(self._waiting) + 1) / self._at_once
+        return Problem(
+            429,
+            "queue_full",
+            f"too many questions: {len(self._running)} worked on, {len(self._waiting)} waiting",
+            hint="ask again later; serve.queue says how many may wait",
+            headers={"Retry-After": str(min(_LONGEST_WAIT, max(1, round(seconds))))},
+        )
+
+    def _admit(self) -> None:
+        """Begin with as many as there is room for; tell the others where they stand."""
+        while self._waiting and len(self._running) < self._at_once and not self._stopped:
+            live = self._waiting.popleft()
+            live.status = "running"
+            live.put_away.clear()
+            self._running[live.id] = live
+            self.work.submit(self._worked(live))
+        self._tell_positions()
+
+    def _tell_positions(self) -> None:
+        for position, live in enumerate(self._waiting, 1):
+            if live.position != position:
+                live.log.append(Queued(run=live.id, position=position))
+
+    async def _worked(self, live: LiveRun) -> None:
+        live.task = asyncio.current_task()
+        begun = time.monotonic()
+        problem = None
+        try:
+            async with aclosing(self._events(live)) as events:
+                async for event in events:
+                    live.see(event)
+        except RunStopped:
+            live.stopping = SERVER_STOPS
+        except Exception as error:  # noqa: BLE001  # whoever asked is told, whatever it was
+            problem = problem_of(error)
+        finally:
+            self._ended(live, time.monotonic() - begun, problem)
+
+    async def _events(self, live: LiveRun) -> AsyncGenerator[Event]:
+        ask = live.ask
+        engine = await self._libraries.aengine(ask.library, web=ask.web)
+        stream = (
+            engine.aresume_stream(live.id)
+            if live.resumed
+            else engine.astream(ask.question, run=live.id, **ask.options())
+        )
+        async with aclosing(stream) as events:
+            async for event in events:
+                yield event
+
+    def _ended(self, live: LiveRun, seconds: float, problem: Problem | None) -> None:
+        size = live.log.size()
+        with self._lock:
+            del self._running[live.id]
+            self._usual_seconds += _SHARE_OF_THE_LAST * (seconds - self._usual_seconds)
+            if problem is None:
+                live.stop(live.stopping)
+            else:
+                live.stop(problem.detail, problem.details(f"/api/runs/{live.id}"))
+            self._keep(live, size)
+            self._admit()
+        live.put_away.set()
+
+    def _keep(self, live: LiveRun, size: int = 0) -> None:
+        self._looking.discard(live.id)
+        self._kept[live.id] = (live, size)
+        for old in list(self._beyond()):
+            del self._kept[old]
+
+    def _beyond(self) -> Iterator[str]:
+        """The oldest beyond what is kept in memory."""
+        total = 0
+        for number, (name, (_, size)) in enumerate(reversed(self._kept.items()), 1):
+            total += size
+            if number > 1 and (number > MOST_KEPT or total > MOST_KEPT_BYTES):
+                yield name
+
+
+async def _cancelled(live: LiveRun) -> None:
+    """On the loop of the run, after its first step: it is there to put things away."""
+    if live.task is not None:
+        live.task.cancel()
+
+
+# Runs that were recorded: by this server, by one before it, or by the command line.
+
+
+class Record:
+    """Every method reads or writes a file: call it in a thread. Threads may share one."""
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._store: RunStore | None = None
+
+    def get(self, run: str) -> StoredRun:
+        """By its whole id."""
+        stored = self._opened(run).get(run)
+        if stored.run != run:  # the command line takes a start of it, and `last`
+            raise _missing(run)
+        return stored
+
+    def find(self, run: str) -> StoredRun | None:
+        try:
+            return self.get(run)
+        except RunMissing:
+            return None
+
+    def events(self, run: str) -> list[Event]:
+        return self._opened(run).events(run)
+
+    def news(self, run: str, after: int) -> tuple[RunStatus, list[Event]]:
+        """How a run stands, and its events but the first so many. What is no longer running has
+        no events that are not among them."""
+        status = self.get(run).status
+        return status, self._opened(run).events(run, after=after)
+
+    def stops(self, run: str) -> Stops:
+        return self._opened(run).stops()
+
+    def page(self, limit: int, offset: int) -> list[ListedRun]:
+        try:
+            return self._opened("").page(limit, offset)
+        except RunMissing:  # none has been recorded yet
+            return []
+
+    def remove(self, run: str) -> None:
+        self._opened(run).remove(run)
+
+    def close(self) -> None:
+        with self._lock:
+            store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def _opened(self, run: str) -> RunStore:
+        with self._lock:
+            if self._store is None:
+                try:
+                    self._store = RunStore.of(self._settings, create=False)
+                except RunMissing:  # none has been recorded yet
+                    raise _missing(run) from None
+            return self._store
+
+
+def _missing(run: str) -> RunMissing:
+    return RunMissing(f"there is no run {run!r}", hint="GET /api/runs lists them")
+
+
+# What is told of a run with which something cannot be done.
+
+
+def missing(run: str) -> RunMissing:
+    return RunMissing(f"there is no run {run!r}", hint="GET /api/runs lists them")
+
+
+def not_ours(run: str) -> Problem:
+    return Problem(
+        409,
+        "run_elsewhere",
+        f"another process works on the run {run!r}",
+        hint=f"POST /api/runs/{run}/cancel asks it to stop",
+    )
+
+
+def goes_on(run: str, worker: str) -> Problem:
+    return Problem(
+        409,
+        "run_elsewhere",
+        f"{worker} works on the run {run!r} and was asked to stop, but goes on",
+        hint="a server stops when its step lets it; a terminal or notebook must be stopped there",
+    )
+
+
+def not_interrupted(run: str, status: str) -> Problem:
+    if status in {"running", "queued"}:
+        return Problem(
+            409,
+            "run_in_progress",
+            f"the run {run!r} has not ended",
+            hint=f"GET /api/runs/{run}/events shows it",
+        )
+    return Problem(
+        409,
+        "run_finished",
+        f"the run {run!r} has its answer",
+        hint=f"GET /api/runs/{run} shows it",
+    )

@@ -1,0 +1,394 @@
+"""An upload from the wire to the disk: multipart read as it comes, never held in memory.
+
+What a client says about sizes is not believed: bytes are counted as they arrive. What a client
+calls its files is not used as it is: `library.upload_names` makes a name of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import shutil
+from collections.abc import AsyncIterator  # noqa: TC003
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from fastapi import Path as fastapi_Path
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
+
+from secondlook.library.uploads import new_staging, safe_name
+from secondlook.retrieval.parse.source import TABLES
+from secondlook.server.jobs import (
+    ENDED,
+    Job,
+    Placed,
+    RunningJob,
+    Uploaded,
+)
+from secondlook.server.library import (
+    OpenedLibrary,  # noqa: TC001
+    Paths,  # noqa: TC001
+)
+from secondlook.server.problems import Problem, responses
+from secondlook.server.security import MEGABYTE, upload_too_large
+from secondlook.server.state import Served, served
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.library.uploads import Arriving, Staging
+    from secondlook.settings.sections import Settings
+
+FIELD = "files"
+_ROOM_LEFT = 64 * MEGABYTE
+"""What an upload must leave on the disk: documents have to be stored too."""
+_LOOKED_EVERY = 8 * MEGABYTE
+"""How often an upload looks whether it leaves that much: it may not say how large it is, and others
+may be under way."""
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_MOST_PARTS = 1_000
+"""Files and whatever else a form sends along: millions of tiny parts would take minutes to read."""
+_SEND = "send multipart/form-data with one part named 'files' for each file"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLimits:
+    upload_bytes: int
+    files: int
+    file_bytes: int
+    table_bytes: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> UploadLimits:
+        return cls(
+            upload_bytes=settings.serve.max_upload_mb * MEGABYTE,
+            files=settings.serve.files_per_upload,
+            file_bytes=settings.ingest.max_file_mb * MEGABYTE,
+            table_bytes=settings.ingest.max_table_mb * MEGABYTE,
+        )
+
+    def most_of(self, name: str) -> int:
+        is_table = any(name.lower().endswith(suffix) for suffix in TABLES)
+        return min(self.upload_bytes, self.table_bytes if is_table else self.file_bytes)
+
+
+async def receive(request: Request, library: Path, limits: UploadLimits) -> Staging:
+    """Everything that the request carries, sealed. Whatever goes wrong, nothing is left behind."""
+    boundary = _boundary(request)
+    try:
+        _check_room(library, request)
+        staging = await asyncio.to_thread(new_staging, library)
+    except OSError as error:
+        raise _unwritable(error) from error
+    try:
+        receiver = _Receiver(staging, limits)
+        parser = MultipartParser(boundary, receiver.callbacks())
+        async for block in request.stream():
+            await asyncio.to_thread(parser.write, block)
+        parser.finalize()
+        await asyncio.to_thread(receiver.seal)
+    except BaseException as error:
+        await asyncio.shield(asyncio.to_thread(staging.discard))
+        raise _explained(error) from error
+    return staging
+
+
+def _explained(error: BaseException) -> BaseException:
+    if isinstance(error, FormParserError):
+        return Problem(422, "malformed_upload", f"the upload cannot be read: {error}", hint=_SEND)
+    if isinstance(error, ClientDisconnect):
+        return Problem(400, "client_gone", "the client went away before the upload was complete")
+    return _unwritable(error) if isinstance(error, OSError) else error
+
+
+def _boundary(request: Request) -> bytes:
+    header = request.headers.get("content-type", "")
+    kind, options = parse_options_header(header)
+    boundary = options.get(b"boundary", b"")
+    if kind != b"multipart/form-data" or not boundary:
+        raise Problem(
+            415, "not_multipart", f"an upload cannot be of the type {header[:80]!r}", hint=_SEND
+        )
+    return boundary
+
+
+def _check_room(library: Path, request: Request) -> None:
+    """Better told before a long upload than after it; without a length it is tried."""
+    declared = request.headers.get("content-length", "")
+    there = next(place for place in (library, *library.parents) if place.exists())
+    if declared.isdigit() and shutil.disk_usage(there).free < int(declared) + _ROOM_LEFT:
+        raise OSError(errno.ENOSPC, "there is no room for it on the disk")
+
+
+def _unwritable(error: OSError) -> Problem:
+    if error.errno in _NO_ROOM:
+        return Problem(
+            507,
+            "no_room",
+            "there is no room on the server's disk for this upload",
+            hint="make room on the disk that holds the library, and try again",
+        )
+    return Problem(
+        500,
+        "not_writable",
+        f"the upload cannot be stored: {error.strerror or 'the disk failed'}",
+        hint="check that the server may write to the library's folder",
+    )
+
+
+@dataclass(slots=True)
+class _Receiver:
+    """What the parser's events come to. A part that is no file is passed over."""
+
+    staging: Staging
+    limits: UploadLimits
+    parts: int = 0
+    files: int = 0
+    received: int = 0
+    looked: int = 0
+    ended: bool = False
+    current: Arriving | None = None
+    header: bytes = b""
+    value: bytes = b""
+    disposition: bytes = b""
+
+    def callbacks(self) -> Any:
+        return {
+            "on_part_begin": self._part_begins,
+            "on_header_field": self._header_field,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_ends,
+            "on_headers_finished": self._headers_finished,
+            "on_part_data": self._data,
+            "on_part_end": self._part_ends,
+            "on_end": self._ends,
+        }
+
+    def seal(self) -> None:
+        if not self.ended:
+            raise Problem(422, "malformed_upload", "the upload is cut off", hint=_SEND)
+        if not self.files:
+            raise Problem(422, "no_files", "the upload holds no file", hint=_SEND)
+        self.staging.seal()
+
+    def _part_begins(self) -> None:
+        self.parts += 1
+        if self.parts > max(_MOST_PARTS, self.limits.files):
+            raise self._too_many()
+        self.header = self.value = self.disposition = b""
+        self.current = None
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self.header += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self.value += data[start:end]
+
+    def _header_ends(self) -> None:
+        if self.header.strip().lower() == b"content-disposition":
+            self.disposition = self.value
+        self.header = self.value = b""
+
+    def _headers_finished(self) -> None:
+        _, options = parse_options_header(self.disposition)
+        if options.get(b"name") != FIELD.encode() or b"filename" not in options:
+            return
+        self.files += 1
+        if self.files > self.limits.files:
+            raise self._too_many()
+        name = safe_name(options[b"filename"].decode("utf-8", "replace"))
+        self.current = self.staging.begin(name)
+
+    def _too_many(self) -> Problem:
+        return Problem(
+            413,
+            "too_many_files",
+            f"an upload may have at most {self.limits.files} files",
+            hint="send them in several uploads; serve.files_per_upload sets how many",
+        )
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        self.received += end - start
+        if self.received > self.limits.upload_bytes:
+            raise upload_too_large("an upload", self.limits.upload_bytes, "serve.max_upload_mb")
+        one = self.current
+        if one is None:
+            return
+        self._check_room_left()
+        if one.size + end - start > (most := self.limits.most_of(one.name)):
+            raise upload_too_large(f"{one.name!r}", most, "ingest.max_file_mb")
+        one.write(data[start:end])
+
+    def _check_room_left(self) -> None:
+        if self.received < self.looked + _LOOKED_EVERY:
+            return
+        self.looked = self.received
+        if shutil.disk_usage(self.staging.folder).free < _ROOM_LEFT:
+            raise OSError(errno.ENOSPC, "there is no room for it on the disk")
+
+    def _part_ends(self) -> None:
+        self.current = None
+
+    def _ends(self) -> None:
+        self.ended = True
+
+
+# How files get in: uploaded, or by path where that is allowed.
+
+uploads_router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])
+_BODY: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": [FIELD],
+                    "properties": {
+                        FIELD: {
+                            "type": "array",
+                            "minItems": 1,
+                            "items": {"type": "string", "format": "binary"},
+                        }
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+@uploads_router.post(
+    "/documents",
+    status_code=202,
+    summary="Upload files",
+    responses=responses(400, 404, 409, 413, 415, 422, 429, 507),
+    openapi_extra=_BODY,
+)
+async def upload(
+    request: Request, opened: OpenedLibrary, state: Annotated[Served, Depends(served)]
+) -> Job:
+    """Takes in one or more parts named `files`. A file with the name of an earlier upload is a
+    new version of it; two files of one name in one upload are both kept. What cannot be read
+    fails alone, with the reason, and is not stored."""
+    opened.jobs.check_changeable(opened.name)
+    limits = UploadLimits.of(state.settings)
+    staging = await receive(request, opened.library.path, limits)
+    try:
+        return opened.jobs.start(opened.name, Uploaded(staging)).form()
+    except BaseException:
+        await asyncio.to_thread(staging.discard)
+        raise
+
+
+@uploads_router.post(
+    "/paths",
+    status_code=202,
+    summary="Add files and folders of the server",
+    responses=responses(403, 404, 409, 422, 429),
+)
+async def add_paths(
+    opened: OpenedLibrary, asked: Paths, state: Annotated[Served, Depends(served)]
+) -> Job:
+    """Only under the folders that `serve.roots` names; without any, nothing."""
+    roots = state.settings.serve.root_paths
+    places = await asyncio.to_thread(allowed_places, asked.paths, roots)
+    return opened.jobs.start(opened.name, Placed(places, within=roots)).form()
+
+
+def allowed_places(paths: Sequence[str], roots: Sequence[Path]) -> list[Path]:
+    """The places meant, with links followed. One that is not allowed says nothing of whether it
+    is there."""
+    allowed = [root.resolve() for root in roots]
+    if not allowed:
+        raise Problem(
+            403,
+            "paths_off",
+            "this server takes no paths",
+            hint="upload the files, or name folders in serve.roots",
+        )
+    return [_allowed(path, allowed) for path in paths]
+
+
+def _allowed(path: str, roots: Sequence[Path]) -> Path:
+    try:
+        place = Path(path).resolve()
+        absolute = Path(path).is_absolute()
+    except (OSError, ValueError, RuntimeError):  # a null byte, a loop of links
+        absolute = False
+    if not absolute or not any(place.is_relative_to(root) for root in roots):
+        raise Problem(
+            403,
+            "path_not_allowed",
+            f"{path[:200]!r} is not under a folder that this server may add from",
+            hint="give an absolute path under one of serve.roots",
+        )
+    if not place.exists():
+        raise Problem(422, "path_missing", f"there is nothing at {path[:200]!r}")
+    return place
+
+
+# Jobs: how far each is, as it happens, and stopping one.
+
+jobs_router = APIRouter(prefix="/api/libraries/{library}/jobs", tags=["library"])
+JobId = Annotated[str, fastapi_Path(description="Id of a job.", max_length=40)]
+
+
+def found_job(opened: OpenedLibrary, job: JobId) -> RunningJob:
+    return opened.jobs.get(opened.name, job)
+
+
+FoundJob = Annotated[RunningJob, Depends(found_job)]
+
+
+@jobs_router.get("/{job}", summary="How far a job is", responses=responses(404))
+async def show_job(opened: OpenedLibrary, job: JobId) -> Job:
+    """Ended jobs can be asked for until the server stops, the latest of them."""
+    return opened.jobs.get(opened.name, job).form()
+
+
+@jobs_router.get(
+    "/{job}/events",  # noqa: FAST003 - the dependency takes it, so that a 404 is one
+    summary="A job as it happens",
+    response_class=EventSourceResponse,
+    responses=responses(404),
+)
+async def follow_job(found: FoundJob) -> AsyncIterator[ServerSentEvent]:
+    """Server-sent events named `job`, each with the whole job; the last one says how it ended.
+    A reader that is slow gets fewer of them, never old ones."""
+    number = 0
+    async for form in changes(found):
+        number += 1
+        yield ServerSentEvent(event="job", id=str(number), data=form.model_dump(mode="json"))
+
+
+@jobs_router.delete("/{job}", summary="Stop a job", responses=responses(404))
+async def stop_job(opened: OpenedLibrary, job: JobId) -> Job:
+    """What is stored already stays; files that are not are deleted. It ends a moment later."""
+    stopped = await asyncio.to_thread(opened.jobs.stop, opened.name, job)
+    return stopped.form()
+
+
+async def changes(job: RunningJob) -> AsyncIterator[Job]:
+    loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the loop has ended with its server
+            loop.call_soon_threadsafe(woken.set)
+
+    sent: Job | None = None
+    with job.listening(wake):
+        while sent is None or sent.status not in ENDED:
+            woken.clear()
+            form = job.form()
+            if form == sent:
+                await woken.wait()
+            else:
+                sent = form
+                yield form

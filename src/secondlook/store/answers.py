@@ -1,0 +1,318 @@
+"""The answer memory: research that was done, by the question that it was done for.
+
+It is given vectors and embeds nothing. Whether two questions are the same is not decided here
+either: `find` returns what is alike, and `nodes.recall` looks closer.
+
+The file lies beside the record of runs (`runs-memory.db` beside `runs.db`), not in the library:
+questions are their asker's own, and a library may be shared, read-only or on a network drive, where
+SQLite's log does not work. Entries are kept apart by the library's path. That a library was moved,
+restored or replaced does no harm: an entry counts only while the passages it cites say the same.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Self
+
+from secondlook.errors import RunMissing
+from secondlook.settings.mistakes import place_of
+from secondlook.store.database import ALL, Kind, Place, SqliteDatabase, memory_file, storable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from secondlook.settings.sections import RunSettings, StoreAddress
+    from secondlook.store.database import Database, Row, Statements
+
+MOST_KEPT = 1000
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    id $number_key, library TEXT NOT NULL, embedder TEXT NOT NULL,
+    scope TEXT NOT NULL, manner TEXT NOT NULL, question TEXT NOT NULL, vector $bytes NOT NULL,
+    run TEXT NOT NULL, created TEXT NOT NULL, cited TEXT NOT NULL, research TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS answers_by_place ON answers (library, embedder, scope, manner);
+CREATE INDEX IF NOT EXISTS answers_by_run ON answers (run);
+"""
+ANSWERS = Kind(
+    name="answers",
+    what="the answer memory",
+    application_id=0x534C414D,
+    version=1,
+    schema=_SCHEMA,
+    nothing_yet="nothing is remembered",
+    begin='ask something: secondlook ask --workflow research "..."',
+    open_again="open it again with AnswerMemory",
+)
+_ENTRY = "id, library, question, run, created, cited, research"
+
+Entries = list["Entry"]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A passage that a remembered answer rests on, by what it said then."""
+
+    passage: str
+    sha256: str
+
+    @classmethod
+    def of(cls, passage: str, text: str) -> CitedText:
+        return cls(passage, sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    id: int
+    library: str
+    question: str
+    """Without its choices."""
+    run: str
+    created: str
+    """ISO 8601."""
+    cited: tuple[CitedText, ...]
+    research: Mapping[str, Any] = field(repr=False)
+    """Plain data: the steps with their findings, never a chosen letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    entry: Entry
+    similarity: float
+    """Cosine of the two questions' vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What must be equal, beside the question, for research to be used again."""
+
+    scope: str
+    """Which documents were asked."""
+    manner: str
+    """How: settings and models that shape the research."""
+
+
+class AnswerMemory:
+    """What was researched in one library. Threads may share one; its file, or the server that holds
+    it (`store`), is opened when it is first needed, and something is made there when something is
+    first remembered. Every method may raise `RunError`."""
+
+    def __init__(
+        self,
+        file: Path | None,
+        *,
+        store: StoreAddress | None = None,
+        library: str = "",
+        embedder: Callable[[], str] = str,
+        keep: int = MOST_KEPT,
+    ) -> None:
+        """`embedder` names whose vectors these are; those of another are never compared."""
+        self.file = file
+        self._store = store
+        self.library = library
+        self._embedder = embedder
+        self._keep = keep
+        self._lock = threading.Lock()
+        self._database: Database | None = None
+
+    @classmethod
+    def own(cls, runs: RunSettings, library: Path, *, embedder: Callable[[], str] = str) -> Self:
+        """The one beside the record of runs, of the library at that place."""
+        told = place_of(library)
+        address = told if told != str(library) else None
+        folder = address or str(library.expanduser().resolve())
+        return cls(
+            memory_file(runs.path),
+            store=runs.store or None,
+            library=folder,
+            embedder=embedder,
+            keep=runs.keep,
+        )
+
+    @classmethod
+    def temporary(cls) -> Self:
+        """One that begins empty, is in no file and ends with its engine."""
+        return cls(None)
+
+    def close(self) -> None:
+        with self._lock:
+            database, self._database = self._database, None
+        if database is not None:
+            database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Writing
+
+    def put(
+        self,
+        question: str,
+        vector: Sequence[float],
+        *,
+        asking: Asking,
+        run: str,
+        created: str,
+        cited: Sequence[CitedText],
+        research: Mapping[str, Any],
+    ) -> int:
+        """Remember it in place of what was known of the very same question; returns its id."""
+        where = (self.library, self._embedder(), asking.scope, asking.manner)
+        quoted = json.dumps([[item.passage, item.sha256] for item in cited])
+        row = (*where, storable(question), _packed(vector), run, created, quoted)
+        with self._opened().transaction("FULL") as db:
+            db.execute(
+                "DELETE FROM answers WHERE library = ? AND embedder = ? AND scope = ? "
+                "AND manner = ? AND question = ?",
+                row[:5],
+            )
+            made = db.execute(
+                "INSERT INTO answers (library, embedder, scope, manner, question, vector, run, "
+                "created, cited, research) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                (*row, json.dumps(research)),
+            ).fetchall()
+            _prune(db, self._keep)
+        return int(made[0]["id"])
+
+    def forget(self, ids: Collection[int]) -> list[int]:
+        """Delete these entries; returns those that were there."""
+        return self._dropped("id = ? AND library = ?", [(one, self.library) for one in ids])
+
+    def clear(self, *, every_library: bool = False) -> int:
+        """Delete all that is remembered of this library, or of all; returns how many that were."""
+        if every_library:
+            return len(self._dropped("1 = 1", [()]))
+        return len(self._dropped("library = ?", [(self.library,)]))
+
+    def prune(self, keep: int) -> None:
+        """Delete the oldest beyond `keep`, whatever library they are of."""
+        database = self._found()
+        if database is not None:
+            with database.transaction("NORMAL") as db:
+                _prune(db, keep)
+
+    def _dropped(self, which: str, values: Sequence[tuple[Any, ...]]) -> list[int]:
+        database = self._found()
+        if database is None:
+            return []
+        with database.transaction("FULL") as db:
+            chosen = f"SELECT id FROM answers WHERE {which}"  # noqa: S608
+            gone = [row["id"] for value in values for row in db.execute(chosen, value).fetchall()]
+            db.executemany("DELETE FROM answers WHERE id = ?", [(one,) for one in gone])
+        return gone
+
+    # Reading
+
+    def find(self, vector: Sequence[float], *, asking: Asking, most: int = 5) -> list[Alike]:
+        """The entries whose questions are most alike, best first."""
+        import numpy as np
+
+        database = self._found()
+        if database is None:
+            return []
+        rows = database.select(
+            f"SELECT {_ENTRY}, vector FROM answers WHERE library = ? AND embedder = ? "  # noqa: S608
+            "AND scope = ? AND manner = ? AND length(vector) = ? ORDER BY id DESC",
+            *(self.library, self._embedder(), asking.scope, asking.manner, 4 * len(vector)),
+        )
+        if not rows:
+            return []
+        held = np.frombuffer(b"".join(row["vector"] for row in rows), "<f4").reshape(len(rows), -1)
+        likeness = held @ np.asarray(vector, "<f4")
+        best = np.argsort(-likeness, kind="stable")[:most]
+        return [Alike(_entry(rows[at]), float(likeness[at])) for at in best]
+
+    def list(self) -> Entries:
+        """What is remembered of this library, newest first."""
+        database = self._found()
+        if database is None:
+            return []
+        rows = database.select(
+            f"SELECT {_ENTRY} FROM answers WHERE library = ? ORDER BY id DESC",  # noqa: S608
+            self.library,
+        )
+        return [_entry(row) for row in rows]
+
+    def _found(self) -> Database | None:
+        """None where nothing can have been remembered: who only looks makes nothing."""
+        try:
+            return self._opened(create=False)
+        except RunMissing:
+            return None
+
+    def _opened(self, *, create: bool = True) -> Database:
+        with self._lock:
+            if self._database is None:
+                self._database = self._open(create=create)
+            return self._database
+
+    def _open(self, *, create: bool) -> Database:
+        if self._store is not None:
+            from secondlook.store.database import PostgresDatabase
+
+            return PostgresDatabase(self._store, kind=ANSWERS, create=create)
+        if self.file is None and not create:
+            raise RunMissing(ANSWERS.nothing_yet)
+        return SqliteDatabase(self.file, kind=ANSWERS, create=create)
+
+
+def forget_runs(place: Place, names: Collection[str]) -> None:
+    """Delete what was remembered of these runs, where `place` is that of their record."""
+    try:
+        database = place.open(ANSWERS, create=False)
+    except RunMissing:
+        return
+    try:
+        with database.transaction("FULL") as db:
+            db.executemany("DELETE FROM answers WHERE run = ?", [(name,) for name in names])
+    finally:
+        database.close()
+
+
+def _prune(db: Statements, keep: int) -> None:
+    db.execute(
+        "DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY id DESC LIMIT ? "
+        "OFFSET ?)",
+        (ALL, keep),
+    )
+
+
+def _packed(vector: Sequence[float]) -> bytes:
+    import numpy as np
+
+    return np.asarray(vector, "<f4").tobytes()
+
+
+def _entry(row: Row) -> Entry:
+    cited, research = _readable(row)
+    return Entry(
+        id=row["id"],
+        library=row["library"],
+        question=row["question"],
+        run=row["run"],
+        created=row["created"],
+        cited=cited,
+        research=research,
+    )
+
+
+def _readable(row: Row) -> tuple[tuple[CitedText, ...], dict[str, Any]]:
+    """What cannot be read is as good as what cites nothing: no question is answered with it."""
+    try:
+        cited = tuple(CitedText(*item) for item in json.loads(row["cited"]))
+        return cited, dict(json.loads(row["research"]))
+    except (ValueError, TypeError):
+        return (), {}

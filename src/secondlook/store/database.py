@@ -1,0 +1,683 @@
+"""What the record of runs and the answer memory ask of a database, whichever engine it is.
+
+Statements are written once, in the words that SQLite and PostgreSQL share: `?` for values,
+`ON CONFLICT`, `RETURNING`; `rowid` is the order in which rows came. What must differ, the types of
+columns, is a word of `Dialect`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
+
+from secondlook.errors import RunError, RunMissing, RunStoreAway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    import psycopg
+
+    from secondlook.settings.sections import RunSettings, StoreAddress
+
+Safety = Literal["FULL", "NORMAL"]
+"""A commit survives the death of the process either way; FULL = and that of the machine, at the
+price of one fsync. Replies that were paid for and answers that were shown are worth it; events,
+written many times a run, are not."""
+
+BUSY_SECONDS = 10.0
+"""Longer than any transaction here takes; who still waits then is told so."""
+ALL = 1 << 62
+"""As a LIMIT: SQLite says -1 for all, PostgreSQL NULL, and each refuses the other's word."""
+PARTS = ("events", "journal", "passages")
+"""Tables whose rows belong to a run and go with it."""
+# SQLite allows 999 or more variables in a statement, by build; stay below it.
+_VARIABLES = 500
+_RUNS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    $rowid id $ordered PRIMARY KEY, question TEXT NOT NULL, workflow TEXT NOT NULL,
+    created $ordered NOT NULL, request TEXT NOT NULL, process TEXT NOT NULL,
+    heard DOUBLE PRECISION NOT NULL, status TEXT, stop_reason TEXT, answer TEXT,
+    answered_at DOUBLE PRECISION
+);
+CREATE INDEX IF NOT EXISTS runs_by_time ON runs (created);
+CREATE TABLE IF NOT EXISTS events (
+    number $number_key, run TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, event TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS events_by_run ON events (run);
+CREATE TABLE IF NOT EXISTS journal (
+    $rowid run TEXT NOT NULL, key TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (run, key)
+);
+CREATE TABLE IF NOT EXISTS passages (
+    run TEXT NOT NULL, id TEXT NOT NULL, passage TEXT NOT NULL, PRIMARY KEY (run, id)
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a database holds, and how that is told from what others keep."""
+
+    name: Literal["runs", "answers"]
+    what: str
+    application_id: int
+    version: int
+    schema: str
+    nothing_yet: str
+    """What is said where there is none."""
+    begin: str
+    """How there comes to be one."""
+    open_again: str
+
+    def statements(self, dialect: Mapping[str, str]) -> list[str]:
+        """What makes its tables, with the words of an engine for `$ordered` text, a `$number_key`,
+        `$bytes`, and `$rowid` where an engine has no such column by itself."""
+        return [one for one in Template(self.schema).substitute(dialect).split(";") if one.strip()]
+
+
+RUNS = Kind(
+    name="runs",
+    what="the record of runs",
+    application_id=0x534C524E,
+    version=1,
+    schema=_RUNS_SCHEMA,
+    nothing_yet="no run has been recorded",
+    begin='ask something: secondlook ask "..."',
+    open_again="open it again with RunStore.open",
+)
+Row = Mapping[str, Any]
+
+
+class Result(Protocol):
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchall(self) -> list[Row]: ...
+
+
+class Statements(Protocol):
+    """Within a transaction."""
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Result: ...
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object: ...
+
+
+class Database(Protocol):
+    """Threads may share one. Every method may raise `RunError`."""
+
+    kind: Kind
+
+    @property
+    def place(self) -> str:
+        """How a person is told where it is."""
+
+    def transaction(self, safety: Safety) -> AbstractContextManager[Statements]:
+        """All of it or nothing; who writes meanwhile waits."""
+
+    def select(self, statement: str, *values: Any) -> list[Row]: ...
+
+    def now(self) -> float:
+        """Seconds since the epoch, by a clock that all who share the database go by."""
+
+    def close(self) -> None: ...
+
+
+def select_in(
+    database: Database, statement: str, wanted: Sequence[str], *values: Any
+) -> Iterator[Row]:
+    """`statement` ends in `IN`; `wanted` may be of any length."""
+    for start in range(0, len(wanted), _VARIABLES):
+        part = wanted[start : start + _VARIABLES]
+        marks = ", ".join("?" for _ in part)
+        yield from database.select(f"{statement} ({marks})", *values, *part)
+
+
+def drop_runs(database: Database, runs: Iterable[str]) -> None:
+    """Delete them with all that belongs to them."""
+    rows = [(run,) for run in runs]
+    with database.transaction("NORMAL") as db:
+        db.executemany("DELETE FROM runs WHERE id = ?", rows)
+        for table in PARTS:
+            db.executemany(f"DELETE FROM {table} WHERE run = ?", rows)  # noqa: S608
+
+
+def storable(text: str) -> str:
+    """Databases take valid Unicode alone, PostgreSQL without NUL, and an argument of a shell may be
+    anything."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+# Where runs are recorded: files of this machine, or a PostgreSQL that several machines share.
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    path: Path
+    """The file, and what other files lie beside: tables that came with a question always do."""
+    store: StoreAddress | None = None
+
+    @classmethod
+    def of(cls, runs: RunSettings) -> Self:
+        return cls(runs.path, runs.store or None)
+
+    def open(self, kind: Kind, *, create: bool = True) -> Database:
+        if self.store is not None:
+            return PostgresDatabase(self.store, kind=kind, create=create)
+
+        file = self.path if kind.name == "runs" else memory_file(self.path)
+        return SqliteDatabase(file, kind=kind, create=create)
+
+
+def memory_file(runs: Path) -> Path:
+    """`runs-memory.db` beside `runs.db`."""
+    return runs.with_name(f"{runs.stem}-memory.db")
+
+
+# The engine of one machine: SQLite files, opening one, transactions, and what errors mean.
+
+IN_MEMORY = ":memory:"
+_DIALECT = {
+    "ordered": "TEXT",
+    "number_key": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "bytes": "BLOB",
+    "rowid": "",
+}
+_CANNOT_WRITE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_MAKE_ROOM = (
+    "check that the disk has room and that you may write there, or name another file (runs.path)"
+)
+_RETRY_SECONDS = 0.01
+
+
+class SqliteDatabase:
+    """One connection, shared by the threads of a process."""
+
+    def __init__(self, file: Path | None, *, create: bool = True, kind: Kind = RUNS) -> None:
+        """No file: what is stored ends with this object."""
+        self.file = file or Path(IN_MEMORY)
+        self.kind = kind
+        self._lock = threading.RLock()
+        if file is None:
+            address = IN_MEMORY
+        else:
+            self._find(file, create=create)
+            address = _address(file, create=create)
+        with self._explained():
+            self._db = self._connected(address)
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    @contextlib.contextmanager
+    def transaction(self, safety: Safety) -> Iterator[Any]:
+        """Of `Statements`, which a connection is."""
+        with self._lock, self._explained():
+            self._db.execute(f"PRAGMA synchronous={safety}")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # SQLite itself rolls back when the disk is full
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def select(self, statement: str, *values: Any) -> list[Any]:
+        with self._lock, self._explained():
+            return self._db.execute(statement, values).fetchall()
+
+    @property
+    def place(self) -> str:
+        return str(self.file)
+
+    def now(self) -> float:
+        return time.time()
+
+    def _find(self, file: Path, *, create: bool) -> None:
+        if create:
+            self._make(file)
+        elif not file.exists():
+            raise RunMissing(f"{self.kind.nothing_yet} at {str(file)!r}", hint=self.kind.begin)
+
+    def _make(self, file: Path) -> None:
+        try:
+            make_private(file)
+        except OSError as error:
+            raise RunError(
+                f"{self.kind.what} {str(file)!r} cannot be written: {error.strerror or error}",
+                hint=_MAKE_ROOM,
+            ) from error
+
+    def _connected(self, address: str) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            address,
+            uri=address.startswith("file:"),
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            db.row_factory = sqlite3.Row
+            # What a person removes is gone from the file, not only from its index.
+            db.execute("PRAGMA secure_delete=ON")
+            if not self._is_ours(db):
+                _set_up(db, self.kind)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _is_ours(self, db: sqlite3.Connection) -> bool:
+        """False for a file that is still empty."""
+        db.execute("BEGIN")  # all of it at one moment: another process may be setting it up
+        application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
+        holds_tables = db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+        db.execute("COMMIT")
+        if application == self.kind.application_id and version > self.kind.version:
+            raise RunError(
+                f"{self.kind.what} {str(self.file)!r} was made by a newer version of Secondlook "
+                f"(its format is {version}, this one knows {self.kind.version})",
+                hint="update Secondlook, or move the file away: a new one is begun",
+            )
+        if application == self.kind.application_id:
+            return True
+        if application or version or holds_tables:
+            raise RunError(
+                f"{str(self.file)!r} is the database of another program",
+                hint=f"name another file for {self.kind.what} (runs.path)",
+            )
+        return False
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explanation(error, self.file, self.kind) from error
+
+
+def _address(file: Path, *, create: bool) -> str:
+    """Where nothing may be written the record can still be read, though WAL needs a little help."""
+    if create or os.access(file.parent, os.W_OK):
+        return str(file.absolute())
+    log = file.with_name(f"{file.name}-wal")
+    return f"{file.absolute().as_uri()}?{'mode=ro' if log.exists() else 'immutable=1'}"
+
+
+def _set_up(db: sqlite3.Connection, kind: Kind) -> None:
+    _use_wal(db)
+    db.execute("BEGIN IMMEDIATE")
+    for statement in kind.statements(_DIALECT):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id={kind.application_id}")
+    db.execute(f"PRAGMA user_version={kind.version}")
+    db.execute("COMMIT")
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """SQLite does not wait here when another process begins the same file: wait ourselves."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
+
+
+def make_private(file: Path) -> None:
+    """Make the file and its folder where they are missing: what it will hold is nobody else's."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _explanation(error: sqlite3.Error, file: Path, kind: Kind) -> RunError:
+    said = f"{kind.what} {str(file)!r}"
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return RunError(f"{said} is closed", hint=kind.open_again)
+    code = _code(error)
+    if code in _BUSY:
+        return RunError(f"{said} is in use by another process", hint="try again")
+    if code in _CANNOT_WRITE or code == sqlite3.SQLITE_CANTOPEN:
+        return RunError(f"{said} cannot be written: {error}", hint=_MAKE_ROOM)
+    return RunError(f"{said} is damaged: {error}", hint="move the file away: a new one is begun")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection holds what this one needs: to try again may help."""
+    return _code(error) in _BUSY
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it is detail
+
+
+def _pragma(db: sqlite3.Connection, name: str) -> int:
+    return int(db.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+# The engine of several machines: PostgreSQL, in a schema of its own.
+
+T = TypeVar("T")
+SCHEMA = "secondlook"
+SET_UP_LOCK = 0x534C524E
+"""Of all who begin with one database, one makes the tables."""
+_CONNECT_SECONDS = 5
+_RESTART_SECONDS = 5.0
+"""A server that was there is waited for so long: restarting takes a second or two."""
+_POSTGRES_RETRY_SECONDS = 0.1
+_POSTGRES_DIALECT = {
+    "ordered": 'TEXT COLLATE "C"',
+    "number_key": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    "bytes": "BYTEA",
+    "rowid": "rowid BIGINT GENERATED ALWAYS AS IDENTITY,",
+}
+_OPTIONS = " ".join(
+    f"-c {option}"
+    for option in (
+        f"search_path={SCHEMA}",
+        f"lock_timeout={int(BUSY_SECONDS * 1000)}",
+        # Who stops in the middle must not lock all others out.
+        "idle_in_transaction_session_timeout=60000",
+        "client_min_messages=warning",
+    )
+)
+_BEGIN = {
+    "FULL": "BEGIN",
+    "NORMAL": "BEGIN; SET LOCAL synchronous_commit TO off",
+}
+
+
+class PostgresDatabase:
+    """One connection, shared by the threads of a process."""
+
+    def __init__(self, address: StoreAddress, *, kind: Kind, create: bool = True) -> None:
+        require()
+        self.kind = kind
+        self._address = address
+        self._lock = threading.RLock()
+        self._closed = False
+        self._ahead = 0.0
+        self._connection: psycopg.Connection[Any] | None = None
+        try:
+            with self._explained():
+                self._connection = self._connected()
+                self._find(self._connection, create=create)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def place(self) -> str:
+        return str(self._address)
+
+    def now(self) -> float:
+        """By the server's clock: machines seldom agree on the time."""
+        return time.time() + self._ahead
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._let_go()
+
+    @contextlib.contextmanager
+    def transaction(self, safety: Safety) -> Iterator[_Translated]:
+        with self._lock, self._explained():
+            connection = self._insisted(lambda held: _begun(held, safety))
+            try:
+                yield _Translated(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                _rolled_back(connection)
+                raise
+
+    def select(self, statement: str, *values: Any) -> list[Any]:
+        with self._lock, self._explained():
+            return self._insisted(
+                lambda held: _Translated(held).execute(statement, values)
+            ).fetchall()
+
+    def _insisted(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """What can be done twice without harm, on a new connection where the old one is gone."""
+        import psycopg
+
+        held = self._held()
+        try:
+            return work(held)
+        except psycopg.OperationalError:
+            if not held.closed:
+                raise
+        self._let_go()
+        self._connection = self._waited_for()
+        return work(self._connection)
+
+    def _held(self) -> psycopg.Connection[Any]:
+        if self._closed:
+            raise RunError(f"{self.kind.what} {self.place!r} is closed", hint=self.kind.open_again)
+        if self._connection is None:
+            self._connection = self._connected()
+        return self._connection
+
+    def _waited_for(self) -> psycopg.Connection[Any]:
+        import psycopg
+
+        deadline = time.monotonic() + _RESTART_SECONDS
+        while True:
+            try:
+                return self._connected()
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(_POSTGRES_RETRY_SECONDS)
+
+    def _let_go(self) -> None:
+        held, self._connection = self._connection, None
+        if held is not None:
+            held.close()
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        import psycopg
+
+        connection = psycopg.connect(**connecting(self._address))
+        try:
+            row = connection.execute(
+                "SELECT extract(epoch FROM clock_timestamp())::double precision AS now"
+            ).fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        self._ahead = float(row["now"]) - time.time() if row else 0.0
+        return connection
+
+    def _find(self, connection: psycopg.Connection[Any], *, create: bool) -> None:
+        version = _version(connection, self.kind)
+        if version is None and not create:
+            said = f"{self.kind.nothing_yet} at {self.place!r}"
+            raise RunMissing(said, hint=self.kind.begin)
+        if version is None:
+            version = self._set_up(connection)
+        if version > self.kind.version:
+            raise RunError(
+                f"{self.kind.what} {self.place!r} was made by a newer version of Secondlook "
+                f"(its format is {version}, this one knows {self.kind.version})",
+                hint="update Secondlook, or name another database (runs.store)",
+            )
+
+    def _set_up(self, connection: psycopg.Connection[Any]) -> int:
+        # Waited for before the transaction: within one, what was made meanwhile is not seen.
+        connection.execute("SELECT pg_advisory_lock(%s)", (SET_UP_LOCK,))
+        try:
+            with connection.transaction():
+                found = _version(connection, self.kind)
+                return self._made(connection) if found is None else found
+        finally:
+            connection.execute("SELECT pg_advisory_unlock(%s)", (SET_UP_LOCK,))
+
+    def _made(self, connection: psycopg.Connection[Any]) -> int:
+        make_schema(connection)
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS formats (what TEXT PRIMARY KEY, version INTEGER)"
+        )
+        for statement in self.kind.statements(_POSTGRES_DIALECT):
+            connection.execute(statement.encode())
+        row = (self.kind.name, self.kind.version)
+        connection.execute("INSERT INTO formats VALUES (%s, %s)", row)
+        return self.kind.version
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        import psycopg
+
+        try:
+            yield
+        except psycopg.Error as error:
+            raise explanation(error, f"{self.kind.what} {self.place!r}") from error
+
+
+class _Translated:
+    """Statements in the words of the port."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
+        return self._connection.execute(_translated(statement), values)
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_translated(statement), rows)
+
+
+@cache
+def _translated(statement: str) -> bytes:
+    return statement.replace("%", "%%").replace("?", "%s").encode()
+
+
+def connecting(address: StoreAddress) -> dict[str, Any]:
+    """What a connection to it is opened with, for code that is async and code that is not."""
+    from psycopg.conninfo import make_conninfo
+    from psycopg.errors import ProgrammingError
+    from psycopg.rows import dict_row
+
+    try:
+        told = make_conninfo(
+            address.get_secret_value(),
+            options=_OPTIONS,
+            connect_timeout=_CONNECT_SECONDS,
+            application_name="secondlook",
+        )
+    except ProgrammingError:  # its words may quote a password
+        raise RunError(
+            f"runs.store {str(address)!r} cannot be read",
+            hint="write postgresql://USER@HOST/DATABASE",
+        ) from None
+    # Statements that a server prepares are lost on the way through a pooler.
+    return {
+        "conninfo": told,
+        "autocommit": True,
+        "row_factory": dict_row,
+        "prepare_threshold": None,
+    }
+
+
+def require() -> None:
+    """Say what to install where it is missing."""
+    try:
+        import psycopg  # noqa: F401
+        import psycopg_pool  # noqa: F401
+        from langgraph.checkpoint import postgres  # noqa: F401
+    except ImportError as error:
+        raise RunError(
+            f"runs cannot be recorded in PostgreSQL: {error}",
+            hint="pip install 'secondlook[postgres]'",
+        ) from error
+
+
+def make_schema(connection: psycopg.Connection[Any]) -> None:
+    """Asked for first: to make what is there already needs a right as well."""
+    there = connection.execute("SELECT to_regnamespace(%s) AS found", (SCHEMA,)).fetchone()
+    if there is None or there["found"] is None:
+        connection.execute(f"CREATE SCHEMA {SCHEMA}".encode())
+
+
+def _version(connection: psycopg.Connection[Any], kind: Kind) -> int | None:
+    there = connection.execute("SELECT to_regclass('formats') AS found").fetchone()
+    if there is None or there["found"] is None:
+        return None
+    row = connection.execute("SELECT version FROM formats WHERE what = %s", (kind.name,)).fetchone()
+    return None if row is None else int(row["version"])
+
+
+def _begun(connection: psycopg.Connection[Any], safety: Safety) -> psycopg.Connection[Any]:
+    connection.execute(_BEGIN[safety])
+    return connection
+
+
+def _rolled_back(connection: psycopg.Connection[Any]) -> None:
+    import psycopg
+
+    with contextlib.suppress(psycopg.Error):  # a lost connection is rolled back by the server
+        connection.execute("ROLLBACK")
+
+
+# What an error of PostgreSQL means for who asked a question, in words without a password.
+
+_LOCKED = {"55P03", "40P01", "40001"}
+_NO_ROOM = {"53100", "53200"}
+_NO_RIGHT = {"42501", "25006"}
+_GOING = ("57P", "08", "53300")
+_ENTERING = (
+    ("password", "the password is wrong or missing", "give it as PGPASSWORD or in ~/.pgpass"),
+    ("role", "there is no such user", "check the user in runs.store"),
+    ("database", "there is no such database", "make it: createdb NAME, or check runs.store"),
+)
+"""Why a server that answers lets nobody in. It says so in words alone, and in its own language:
+where they are not known they are passed on."""
+
+
+def explanation(error: psycopg.Error, said: str) -> RunError:
+    """`said` names what it is about."""
+    state = error.sqlstate or ""
+    words = _words(error)
+    if state in _LOCKED:
+        return RunError(f"{said} is in use by another process", hint="try again")
+    if state in _NO_ROOM:
+        return RunError(f"{said} cannot be written: {words}", hint="make room on its server")
+    if state in _NO_RIGHT:
+        hint = "its user needs CREATE on the database, or on a schema called secondlook"
+        return RunError(f"{said} cannot be written: {words}", hint=hint)
+    if not state or state.startswith(_GOING):
+        return _unreachable(words, said)
+    return RunError(f"{said} is damaged: {words}", hint="name another database (runs.store)")
+
+
+def _unreachable(words: str, said: str) -> RunError:
+    _, refused, reason = words.partition("FATAL:")
+    if "no password supplied" in words:
+        refused, reason = "FATAL:", "password"
+    for word, meaning, hint in _ENTERING:
+        if refused and word in reason:
+            return RunError(f"{said} cannot be entered: {meaning}", hint=hint)
+    hint = "check that the server runs and that runs.store names it; then try again"
+    return RunStoreAway(f"{said} cannot be reached: {words}", hint=hint)
+
+
+def _words(error: psycopg.Error) -> str:
+    """Its first line: the rest are guesses at what to do."""
+    first = str(error).strip().partition("\n")[0]
+    return first or type(error).__name__

@@ -1,0 +1,535 @@
+"""Cells become values: one pass over the data where the sample told the truth.
+
+Forms come from the first rows. While the table is written every cell is held to its column's form;
+where one does not fit, such cells are gathered in one more pass, the forms are inferred anew with
+them, and the table is written again. So a table larger than memory is read once as a rule, and a
+column is what all of its cells say.
+"""
+
+from __future__ import annotations
+
+import csv
+import keyword
+import re
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import TableError
+from secondlook.tables.dates import iso_form, local_form, written_form
+from secondlook.tables.forms import (
+    BLANKS,
+    MISSING,
+    OTHERWISE_MISSING,
+    TEXT,
+    Form,
+    identifier,
+    present,
+    quoted,
+    says_missing,
+)
+from secondlook.tables.numbers import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    Decimal,
+    Decorated,
+    decorated_number,
+    dots_may_group,
+    grouped_by_dots,
+    is_code,
+    plain_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from secondlook.tables.table import ColumnType
+
+if TYPE_CHECKING:
+    Report = Callable[[float], None]
+
+MOST_COLUMNS = 20_000
+_SAMPLED_CELLS = 200_000
+_SAMPLED_ROWS = (200, 20_000)
+_GATHERED = 50
+"""Misfits of a column that are looked at before its form is chosen anew."""
+_MOST_ROUNDS = 8
+_MISFIT = "a cell does not fit the form of its column"
+_ROW_GROUP_CELLS = 4_000_000
+_ROW_GROUP_ROWS = (2_048, 122_880)
+_MOST_IN_DICTIONARY = 1_000
+"""Different values of a column in a group of rows that are written as a dictionary. Looking for
+larger ones costs more than they save."""
+_POLL_SECONDS = 0.25
+_LONGEST_SAMPLED = 200
+"""Longer cells are text whatever they hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """One column of what is being read."""
+
+    name: str
+    """As the table will have it."""
+    sql: str
+    """In the relation: text to be understood, or a value of the right type already."""
+    type: ColumnType | None = None
+    """None where the cells have to tell."""
+    dates_only: bool = False
+    """Text by declaration: dates are looked for, numbers are not."""
+    has_marks: bool = False
+    """Whether texts of MISSING are in it, to be told from the others."""
+
+    @property
+    def present(self) -> str:
+        """In the relation, NULL where it is missing."""
+        return present(self.sql) if self.has_marks else self.sql
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    rows: int
+    types: tuple[ColumnType, ...]
+    notes: tuple[str, ...]
+
+
+def convert(
+    connection: Any, relation: str, columns: Sequence[Cells], target: str, *, report: Report
+) -> Converted:
+    """Writes the relation (what stands behind FROM) as Parquet, each column in its type."""
+    if len(columns) > MOST_COLUMNS:
+        raise TableError(f"it has {len(columns):,} columns, the limit is {MOST_COLUMNS:,}")
+    known = _Known(columns, _sample(connection, relation, columns))
+    for round_ in range(_MOST_ROUNDS):
+        forms = known.forms()
+        rows = _try_to_write(connection, relation, columns, forms, target, report=report)
+        if rows is not None:
+            return Converted(rows, _types(columns, forms), _notes(columns, forms))
+        misfits = _gather(connection, relation, columns, forms)
+        known.learn(misfits, is_last=round_ >= _MOST_ROUNDS - 2)
+    raise TableError("its columns could not be understood", hint="save it as Parquet and try again")
+
+
+@dataclass(slots=True)
+class _Known:
+    """What has been seen of the columns that have to tell their type."""
+
+    columns: Sequence[Cells]
+    seen: dict[int, set[str]]
+    texts: set[int] = field(default_factory=set)
+    """Columns that no form holds for."""
+
+    def forms(self) -> dict[int, Form]:
+        order = list(self.seen)
+        dates_only = {at for at, one in enumerate(order) if self.columns[one].dates_only}
+        forms = dict(zip(order, infer([self.seen[at] for at in order], dates_only), strict=True))
+        return {at: TEXT if at in self.texts else form for at, form in forms.items()}
+
+    def learn(self, misfits: dict[int, list[str]], *, is_last: bool) -> None:
+        for at, cells in misfits.items():
+            # Seen before and fitting by our pattern, yet no value: 31 April, for example.
+            if is_last or self.seen[at].issuperset(cells):
+                self.texts.add(at)
+            self.seen[at].update(cells)
+
+
+def _sample(connection: Any, relation: str, columns: Sequence[Cells]) -> dict[int, set[str]]:
+    wanted = [at for at, column in enumerate(columns) if column.type is None]
+    if not wanted:
+        return {}
+    fewest, most = _SAMPLED_ROWS
+    rows = max(fewest, min(most, _SAMPLED_CELLS // len(wanted)))
+    cells = ", ".join(f"left({columns[at].present}, {_LONGEST_SAMPLED})" for at in wanted)
+    connection.execute(f"SELECT {cells} FROM {relation} LIMIT {rows}")  # noqa: S608
+    seen: list[set[str]] = [set() for _ in wanted]
+    while batch := connection.fetchmany(2_000):
+        for number, cells_of_column in enumerate(zip(*batch, strict=True)):
+            seen[number].update(cells_of_column)
+    return {at: {cell for cell in seen[n] if cell} for n, at in enumerate(wanted)}
+
+
+def _try_to_write(
+    connection: Any,
+    relation: str,
+    columns: Sequence[Cells],
+    forms: dict[int, Form],
+    target: str,
+    *,
+    report: Report,
+) -> int | None:
+    """How many rows were written; None where a cell did not fit."""
+    selected = ", ".join(
+        f"{_value(at, column, forms.get(at))} AS {identifier(column.name)}"
+        for at, column in enumerate(columns)
+    )
+    given = f"(SELECT {_tried(columns, forms)} FROM {relation})"  # noqa: S608
+    fewest, most = _ROW_GROUP_ROWS
+    group = max(fewest, min(most, _ROW_GROUP_CELLS // len(columns)))
+    options = (
+        f"FORMAT parquet, USE_TMP_FILE false, ROW_GROUP_SIZE {group}, "
+        f"DICTIONARY_SIZE_LIMIT {_MOST_IN_DICTIONARY}"
+    )
+    statement = f"COPY (SELECT {selected} FROM {given}) TO {quoted(target)} ({options})"  # noqa: S608
+    try:
+        with watched(connection, report):
+            (rows,) = connection.execute(statement).fetchone()
+    except Exception as error:
+        if _MISFIT in str(error):
+            return None
+        raise
+    return int(rows)
+
+
+def _tried(columns: Sequence[Cells], forms: dict[int, Form]) -> str:
+    """Cells, and beside them the values of those that are likely to be plain: computed once here,
+    they are both compared and written."""
+    plain = {at: form for at, form in forms.items() if form.plainly}
+    cells = [
+        f"{column.sql if at in plain else column.present} AS c{at}"
+        for at, column in enumerate(columns)
+    ]
+    values = [f"{form.tried(columns[at].sql)} AS v{at}" for at, form in plain.items()]
+    return ", ".join(cells + values)
+
+
+def _value(at: int, column: Cells, form: Form | None) -> str:
+    cell, tried = f"c{at}", f"v{at}"
+    if form is None or not form.pattern:
+        return cell
+    # The cell is in the message so that it is not worked out before any row is read.
+    error = f"error({quoted(_MISFIT)} || left({cell}, 0))"
+    if form.has_gaps:
+        error = f"CASE WHEN NOT {form.is_gap(cell)} THEN {error} END"
+    value = f"coalesce({form.converted(cell)}, {error})"
+    if not form.plainly:
+        return f"CASE WHEN {cell} IS NOT NULL THEN {value} END"
+    is_there = f"{cell} IS NOT NULL"
+    if column.has_marks:
+        is_there += f" AND NOT {says_missing(cell)}"
+    return f"CASE WHEN {form.is_plain(cell, tried)} THEN {tried} WHEN {is_there} THEN {value} END"
+
+
+def _gather(
+    connection: Any, relation: str, columns: Sequence[Cells], forms: dict[int, Form]
+) -> dict[int, list[str]]:
+    """Some cells of each column that do not fit its form: those of smallest hash, so that equal
+    data give equal samples whatever the order in which threads see them."""
+    checked = [at for at, form in forms.items() if form.pattern]
+    asked = ", ".join(
+        f"arg_min(left({cell}, {_LONGEST_SAMPLED}), hash({cell}), {_GATHERED})"
+        f" FILTER (WHERE {forms[at].misfit(cell)})"
+        for at in checked
+        for cell in [f"c{at}"]
+    )
+    cells = ", ".join(f"{columns[at].present} AS c{at}" for at in checked)
+    given = f"(SELECT {cells} FROM {relation})"  # noqa: S608
+    found = connection.execute(f"SELECT {asked} FROM {given}").fetchone()  # noqa: S608
+    return {at: cells for at, cells in zip(checked, found, strict=True) if cells}
+
+
+def _types(columns: Sequence[Cells], forms: dict[int, Form]) -> tuple[ColumnType, ...]:
+    return tuple(column.type or forms[at].type for at, column in enumerate(columns))
+
+
+def _notes(columns: Sequence[Cells], forms: dict[int, Form]) -> tuple[str, ...]:
+    notes: list[str] = []
+    for at, form in forms.items():
+        column = repr(columns[at].name)
+        if form.note:
+            notes.append(form.note.format(column=column))
+        if form.has_gaps:
+            notes.append(f"{column}: cells such as '-', '?' or 'n.a.' were taken for missing")
+    return tuple(notes)
+
+
+@contextmanager
+def watched(connection: Any, report: Report) -> Iterator[None]:
+    """Passes on how far DuckDB has come with the statement that runs meanwhile."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_POLL_SECONDS):
+            done = connection.query_progress()
+            if done > 0:
+                report(done / 100)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+# Which form each column has, by the cells seen so far. Columns of one file are read alike.
+
+_CODES = Form("text", note="{column}: digits with leading zeros were kept as text")
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    cells: list[str]
+    """Different ones, without blanks around them and without what means missing."""
+    is_trimmed: bool
+    has_gaps: bool
+    found: Form | Decorated
+
+
+def infer(columns: Sequence[Collection[str]], dates_only: Collection[int] = ()) -> list[Form]:
+    """A form for each column that all its cells fit. `dates_only`: texts by declaration, in which
+    nothing but dates is looked for. A column without cells is taken for numbers until one shows."""
+    looked_at = [_look(cells, dates_only=at in dates_only) for at, cells in enumerate(columns)]
+    decimal = _decimal_sign(looked_at)
+    return [_decided(column, decimal) for column in looked_at]
+
+
+def _look(cells: Collection[str], *, dates_only: bool) -> _Column:
+    bare = {cell: cell.strip(BLANKS) for cell in cells}
+    present = sorted({cell for cell in bare.values() if cell.lower() not in OTHERWISE_MISSING})
+    return _Column(
+        cells=present,
+        is_trimmed=any(cell != stripped for cell, stripped in bare.items()),
+        has_gaps=any(cell.lower() in OTHERWISE_MISSING for cell in bare.values()),
+        found=_find(present, dates_only=dates_only) if present else _without(cells),
+    )
+
+
+def _without(cells: Collection[str]) -> Form:
+    return TEXT if cells else INTEGER
+
+
+def _find(cells: list[str], *, dates_only: bool) -> Form | Decorated:
+    if dates_only:
+        return iso_form(cells) or written_form(cells) or local_form(cells) or TEXT
+    if all(BOOLEAN.fits(cell) for cell in cells):
+        return BOOLEAN
+    number = plain_number(cells)
+    if number is not None:
+        return number
+    if is_code(cells):
+        return _CODES if all(cell.isdigit() for cell in cells) else TEXT
+    return (
+        iso_form(cells)
+        or written_form(cells)
+        or local_form(cells)
+        or decorated_number(cells)
+        or TEXT
+    )
+
+
+def _decimal_sign(columns: Sequence[_Column]) -> Decimal:
+    """A comma if a column is numbers only so, and none is with a point."""
+    proofs = {one.found.proves for one in columns if isinstance(one.found, Decorated)}
+    if "," not in proofs or "." in proofs:
+        return "."
+    points = any(
+        one.found is NUMBER and any("." in cell for cell in one.cells)
+        and not dots_may_group(one.cells)
+        for one in columns
+    )  # fmt: skip
+    return "." if points else ","
+
+
+def _decided(column: _Column, decimal: Decimal) -> Form:
+    found = column.found
+    if isinstance(found, Decorated):
+        form = found.read(decimal)
+    elif found is NUMBER and decimal == "," and dots_may_group(column.cells):
+        form = grouped_by_dots(column.cells)
+    else:
+        form = found
+    if not form.pattern:
+        return form
+    if column.has_gaps:
+        return form.with_gaps()
+    return form.trimmed() if column.is_trimmed else form
+
+
+# Names for columns: as pandas would have them, and no two alike.
+
+_LONGEST = 500
+_YEAR = re.compile(r"(?:1[6-9]|20|21)\d\d", re.ASCII)
+_NUMERIC = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+%?", re.ASCII)
+
+
+def named(cells: Sequence[str]) -> list[str]:
+    """Blank names become `Unnamed: 3`, repeated ones `a.1`, as pandas names them. DuckDB does not
+    tell `a` from `A`: those count as repeated too."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for position, cell in enumerate(cells):
+        name = cell[:_LONGEST] if cell.strip(BLANKS) else f"Unnamed: {position}"
+        unique, count = name, 0
+        while unique.lower() in taken:
+            count += 1
+            unique = f"{name}.{count}"
+        taken.add(unique.lower())
+        names.append(unique)
+    return names
+
+
+def numbered(width: int) -> list[str]:
+    return [f"column_{number}" for number in range(1, width + 1)]
+
+
+def notes_of(cells: Sequence[str], names: Sequence[str]) -> list[str]:
+    """What had to be changed that pandas would not have changed."""
+    exact = _as_pandas(cells)
+    changed = [(old, new) for old, new in zip(exact, names, strict=True) if old != new]
+    return [f"column {old[:60]!r} is called {new[:60]!r}" for old, new in changed]
+
+
+def _as_pandas(cells: Sequence[str]) -> list[str]:
+    taken: set[str] = set()
+    names: list[str] = []
+    for position, cell in enumerate(cells):
+        name = cell if cell.strip(BLANKS) else f"Unnamed: {position}"
+        unique, count = name, 0
+        while unique in taken:
+            count += 1
+            unique = f"{name}.{count}"
+        taken.add(unique)
+        names.append(unique)
+    return names
+
+
+def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns. It does unless it looks like the rows below: with
+    numbers or dates wherever they have them. Years and 0, 1, 2, ... are names as well."""
+    if not body:
+        return True
+    numeric = [cell for cell in first if _NUMERIC.fullmatch(cell.strip())]
+    if any(not cell.strip(BLANKS) for cell in first) or _are_names(numeric):
+        return True
+    columns = [
+        {row[at] for row in body if at < len(row) and row[at] not in MISSING}
+        for at in range(len(first))
+    ]
+    alone = infer(columns)
+    telling = [at for at, form in enumerate(alone) if form.pattern and columns[at]]
+    if not telling:
+        return not numeric or len(numeric) < len(first)
+    return not all(alone[at].fits(first[at].strip(BLANKS)) for at in telling)
+
+
+def _are_names(numeric: Sequence[str]) -> bool:
+    """Numbers that a header may well hold: years, or positions as pandas counts them."""
+    if len(numeric) < 2 or len(set(numeric)) < len(numeric):  # noqa: PLR2004
+        return False
+    if all(_YEAR.fullmatch(cell.strip()) for cell in numeric):
+        return True
+    return list(numeric) == [str(number) for number in range(len(numeric))]
+
+
+def identifier_of(*parts: str) -> str:
+    """A name for a table that is one in Python and SQL too: `sales_q1`."""
+    joined = "_".join(part for part in parts if part)
+    plain = re.sub(r"[^0-9a-zA-Z_]+", "_", _without_accents(joined)).strip("_").lower()
+    plain = re.sub("_+", "_", plain)[:60].strip("_")
+    is_name = plain.isidentifier() and not keyword.iskeyword(plain)
+    return plain if is_name else f"table_{plain}".rstrip("_")
+
+
+def _without_accents(text: str) -> str:
+    import unicodedata
+
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in apart if not unicodedata.combining(char))
+
+
+# What a reader finds in a file: relations that DuckDB can read, each to become a table.
+
+_ORDINARY_LINE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    relation: str
+    """What stands behind FROM."""
+    columns: Sequence[Cells]
+    sheet: str = ""
+    """Its name within the file; "" where the file is one table."""
+    notes: list[str] = field(default_factory=list)
+    otherwise: Callable[[], Part] | None = None
+    """A slower way to read the same, for when DuckDB refuses this one."""
+
+
+def csv_relation(
+    path: Path,
+    width: int,
+    *,
+    delimiter: str = ",",
+    quote: str = '"',
+    escape: str = '"',
+    skip: int = 0,
+    missing: Sequence[str] = MISSING,
+    longest: int = 0,
+) -> str:
+    """Cells of a CSV file as text, `c0` and so on; nothing is guessed, no row is passed over.
+
+    `longest`: bytes of its longest row, where that is known. DuckDB sets aside several times as
+    much for each thread.
+    """
+    room = f", max_line_size = {longest * 2}, buffer_size = {longest * 4}"
+    columns = ", ".join(f"'c{at}': 'VARCHAR'" for at in range(width))
+    markers = ", ".join(quoted(one) for one in missing)
+    return (
+        f"read_csv({quoted(str(path))}, auto_detect = false, header = false, skip = {skip}, "
+        f"delim = {quoted(delimiter)}, quote = {quoted(quote)}, escape = {quoted(escape)}, "
+        f"nullstr = [{markers}], columns = {{{columns}}}"
+        f"{room if longest > _ORDINARY_LINE else ''})"
+    )
+
+
+# Rows that are already parted into cells (a sheet, a table of SQLite, lists in Python): written
+# as CSV of our own, so that one reader understands them all.
+
+_EXACT_INTEGERS = 1e15
+
+
+def rows_part(
+    rows: Iterable[Sequence[object]],
+    names: Sequence[str],
+    target: Path,
+    *,
+    sheet: str = "",
+    notes: Sequence[str] = (),
+    dates_only: Collection[int] = (),
+    missing: Sequence[str] = MISSING,
+) -> Part:
+    """`missing`: texts that mean a missing value."""
+    width = len(names)
+    with target.open("w", encoding="utf-8", newline="") as sink:
+        writer = csv.writer(sink, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        longest = 0
+        for row in rows:
+            cells = _fitted([as_text(cell) for cell in row], width)
+            longest = max(longest, 4 * sum(map(len, cells)) + 4 * width)
+            writer.writerow(cells)
+    relation = csv_relation(target, width, missing=missing, longest=longest)
+    columns = [Cells(name, f"c{at}", dates_only=at in dates_only) for at, name in enumerate(names)]
+    return Part(relation, columns, sheet=sheet, notes=list(notes))
+
+
+def _fitted(row: list[str], width: int) -> list[str]:
+    return row if len(row) == width else (row + [""] * (width - len(row)))[:width]
+
+
+def as_text(cell: object) -> str:
+    """A cell as it would stand in a CSV file; numbers with all their digits."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or isinstance(cell, bytes):
+        return ""
+    if isinstance(cell, float):
+        is_whole = cell.is_integer() and abs(cell) < _EXACT_INTEGERS
+        return str(int(cell)) if is_whole else repr(cell)
+    if isinstance(cell, datetime):
+        is_day = cell.time() == time.min
+        return cell.date().isoformat() if is_day else cell.isoformat(" ")
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)

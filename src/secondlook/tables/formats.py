@@ -1,0 +1,525 @@
+"""Reading as the worker process does it: a file in, Parquet files and what is known of them out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+import zipfile
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText, TableError
+from secondlook.retrieval.parse.source import BROKEN_ZIP
+from secondlook.tables.column_types import (
+    Cells,
+    Converted,
+    Part,
+    as_text,
+    convert,
+    is_header,
+    named,
+    notes_of,
+    numbered,
+    rows_part,
+)
+from secondlook.tables.csv_files import delimited_part
+from secondlook.tables.forms import identifier, quoted
+from secondlook.tables.read import kind_of, suffix_of, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from secondlook.tables.table import ColumnType
+
+if TYPE_CHECKING:
+    Report = Callable[[float], None]
+
+_BLOCK = 4 << 20
+_MOST_PARTS = 1_000
+
+
+def read(
+    connection: Any, *, source: str, stage: str, most_bytes: int, report: Report | None = None
+) -> dict[str, Any]:
+    """The tables in a file. Their Parquet files lie in `stage`."""
+    path, folder = Path(source), Path(stage)
+    before = path.stat()
+    digest = _sha256(path)
+    progress = _forward(report) if report else _nobody
+    progress(0.0)
+    parts = _parts(connection, path, folder, most_bytes=most_bytes, report=progress)
+    # Of several tables nobody knows how many are to come.
+    heard = progress if isinstance(parts, list) else _nobody
+    tables = list(_converted(connection, parts, folder, heard))
+    after = path.stat()
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise TableError("the file changed while it was read", hint="try again when it is complete")
+    if not any(table["rows"] for table in tables):
+        raise NoText("it has a header and no rows" if tables else "it holds no table")
+    return {"sha256": digest, "tables": [table for table in tables if table["rows"]]}
+
+
+def read_rows(
+    connection: Any, *, names: list[str], rows: list[list[str]], stage: str
+) -> dict[str, Any]:
+    """A table that is at hand as lists of texts."""
+    folder = Path(stage)
+    part = rows_part(rows, names, folder / "rows.csv")
+    (table,) = _converted(connection, [part], folder, _nobody)
+    return table
+
+
+def _nobody(_: float) -> None:
+    """Nobody listens."""
+
+
+def _forward(report: Report) -> Report:
+    """Never backwards, also where a file has to be read a second time."""
+    reached = 0.0
+
+    def further(share: float) -> None:
+        nonlocal reached
+        reached = max(reached, share)
+        report(reached)
+
+    return further
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _parts(
+    connection: Any, path: Path, stage: Path, *, most_bytes: int, report: Report
+) -> Iterable[Part]:
+    suffix = suffix_of(path.name)
+    inside = unpacked(path, stage, most_bytes=most_bytes)
+    kind = kind_of(inside, suffix)
+    if kind == "parquet":
+        return [parquet_part(connection, inside)]
+    if kind == "json":
+        return [json_part(connection, inside)]
+    if kind == "workbook":
+        return workbook_parts(inside, stage)
+    if kind == "sqlite":
+        return sqlite_parts(inside, stage)
+    return [delimited_part(inside, stage, suffix=suffix, report=report)]
+
+
+def _converted(
+    connection: Any, parts: Iterable[Part], stage: Path, report: Report
+) -> Iterator[dict[str, Any]]:
+    for number, part in enumerate(parts):
+        if number >= _MOST_PARTS:
+            raise LimitExceeded(f"it holds more than {_MOST_PARTS:,} tables")
+        target = stage / f"{number}.parquet"
+        done, used = _convert(connection, part, target, report)
+        yield {
+            "file": str(target),
+            "sheet": part.sheet,
+            "rows": done.rows,
+            "columns": [
+                {"name": column.name, "type": kind}
+                for column, kind in zip(used.columns, done.types, strict=True)
+            ],
+            "warnings": [*used.notes, *done.notes],
+        }
+
+
+def _convert(connection: Any, part: Part, target: Path, report: Report) -> tuple[Converted, Part]:
+    import duckdb
+
+    try:
+        return convert(connection, part.relation, part.columns, str(target), report=report), part
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error as error:
+        if part.otherwise is None:
+            raise Damaged(f"its contents are damaged: {first_line(error)}") from error
+    return _convert(connection, part.otherwise(), target, report)
+
+
+# Spreadsheets: every sheet that holds a table becomes one.
+
+if TYPE_CHECKING:
+    Row = list[Any]
+    Range = tuple[tuple[int, int], tuple[int, int]]
+
+_MOST_CELLS = 20_000_000
+_MOST_EXPANDED = 4 << 30
+_OLE = b"\xd0\xcf\x11\xe0"
+_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
+_LOOKED_AT = 100
+
+
+def workbook_parts(path: Path, stage: Path) -> Iterator[Part]:
+    """A part for each sheet with cells, in the order of the workbook."""
+    _require_sane(path)
+    workbook = _open(path)
+    try:
+        found = 0
+        for number, name in enumerate(workbook.sheet_names):
+            part = _sheet_part(workbook, name, stage / f"sheet-{number}.csv")
+            if part is not None:
+                found += 1
+                yield part
+        if not found:
+            raise NoText("none of its sheets holds a cell")
+    finally:
+        workbook.close()
+
+
+def _require_sane(path: Path) -> None:
+    """Refuses bombs and locked files before the reader of sheets sees them."""
+    with path.open("rb") as stream:
+        is_ole = stream.read(4) == _OLE
+        if is_ole:
+            stream.seek(0)
+            if _ENCRYPTED_STREAM in stream.read(1 << 20):
+                raise _locked()
+            return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            expanded = sum(info.file_size for info in archive.infolist())
+    except BROKEN_ZIP as error:
+        raise Damaged(f"its zip container cannot be opened: {error}") from error
+    if expanded > _MOST_EXPANDED:
+        raise LimitExceeded(
+            f"it expands to {expanded:,} bytes",
+            hint="a small file that grows this much is usually a decompression bomb",
+        )
+
+
+def _locked() -> Encrypted:
+    return Encrypted("it is protected by a password", hint="save a copy without password")
+
+
+def _open(path: Path) -> Any:
+    import python_calamine
+
+    try:
+        return python_calamine.load_workbook(str(path))
+    except python_calamine.PasswordError as error:
+        raise _locked() from error
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        raise Damaged(f"it is not a readable spreadsheet: {error}") from error
+
+
+def _sheet_part(workbook: Any, name: str, target: Path) -> Part | None:
+    rows, merged = _cells(workbook, name)
+    first = next((at for at, row in enumerate(rows) if _filled(row)), None)
+    if first is None:
+        return None
+    top = _below_titles(rows, first, merged)
+    header, begin, notes = _header(rows, top, merged)
+    if top > first:
+        notes.insert(0, "rows above the header were left out")
+    names = named(header) if header else numbered(len(rows[top]))
+    if header:
+        notes += notes_of(header, names)
+    keep = _kept_columns(header, rows[begin:])
+    body = ([row[at] for at in keep] for row in rows[begin:] if _filled(row))
+    return rows_part(body, [names[at] for at in keep], target, sheet=name, notes=notes)
+
+
+def _cells(workbook: Any, name: str) -> tuple[list[Row], list[Range]]:
+    import python_calamine
+
+    try:
+        sheet = workbook.get_sheet_by_name(name)
+        if (sheet.total_height or 0) * (sheet.total_width or 0) > _MOST_CELLS:
+            raise LimitExceeded(f"sheet {name!r} has more than {_MOST_CELLS:,} cells")
+        rows = sheet.to_python(skip_empty_area=False)
+        return rows, list(getattr(sheet, "merged_cell_ranges", None) or ())
+    except python_calamine.WorksheetNotFound:  # a sheet of charts only
+        return [], []
+    except python_calamine.CalamineError as error:
+        raise Damaged(f"sheet {name!r} cannot be read: {error}") from error
+
+
+def _filled(row: Row) -> int:
+    return sum(cell is not None and cell != "" for cell in row)
+
+
+def _below_titles(rows: list[Row], first: int, merged: list[Range]) -> int:
+    """Lines of text above a table fill one cell; a header fills nearly as many as its rows, or
+    stands over some of its columns."""
+    widest = max(_filled(row) for row in rows[first : first + _LOOKED_AT])
+    for at in range(first, min(len(rows), first + 20)):
+        if _filled(rows[at]) > max(1, widest // 3) or _is_spread(at, merged, narrower_than=widest):
+            return at
+    return first
+
+
+def _is_spread(row: int, merged: list[Range], *, narrower_than: int = 1 << 30) -> bool:
+    """Whether a cell of that row covers several columns, though not all: that would be a title."""
+    widths = (right - left + 1 for (_, left), (bottom, right) in merged if bottom == row)
+    return any(1 < width < narrower_than for width in widths)
+
+
+def _header(rows: list[Row], first: int, merged: list[Range]) -> tuple[list[str], int, list[str]]:
+    """The names, where the body begins, and what was assumed."""
+    notes: list[str] = []
+    top = [as_text(cell) for cell in rows[first]]
+    spans = [span for span in merged if span[0][0] <= first <= span[1][0]]
+    if _is_spread(first, spans) and first + 1 < len(rows):
+        below = [as_text(cell) for cell in rows[first + 1]]
+        notes.append("two rows of headers were joined")
+        return _joined(_spread(top, spans), below), first + 2, notes
+    body = [[as_text(cell) for cell in row] for row in rows[first + 1 : first + 1 + _LOOKED_AT]]
+    if is_header(top, body):
+        return top, first + 1, notes
+    return [], first, [*notes, "no header was found: columns are numbered"]
+
+
+def _spread(cells: list[str], spans: list[Range]) -> list[str]:
+    """A merged cell stands over every column that it covers."""
+    spread = list(cells)
+    for (_, left), (_, right) in spans:
+        for at in range(left, min(right + 1, len(spread))):
+            spread[at] = cells[left]
+    return spread
+
+
+def _joined(top: list[str], below: list[str]) -> list[str]:
+    return [
+        f"{upper} {lower}".strip() if upper != lower else upper
+        for upper, lower in zip(top, below, strict=True)
+    ]
+
+
+def _kept_columns(header: list[str], body: list[Row]) -> list[int]:
+    """Columns with a name or a cell; an empty margin is none."""
+    width = len(body[0]) if body else len(header)
+    used = [bool(at < len(header) and header[at].strip()) for at in range(width)]
+    for row in body:
+        for at, cell in enumerate(row):
+            if not used[at] and cell is not None and cell != "":
+                used[at] = True
+    return [at for at, is_used in enumerate(used) if is_used]
+
+
+# Parquet files, and every other relation whose columns already have types.
+
+_INTEGERS = re.compile("U?(?:TINYINT|SMALLINT|INTEGER)|BIGINT")
+_BROADER = re.compile(r"FLOAT|DOUBLE|UBIGINT|U?HUGEINT|DECIMAL\(.*\)")
+_TEXTS = re.compile(r"VARCHAR|UUID|ENUM\(.*\)|INTERVAL|BIT|\"NULL\"|NULL")
+_NESTED = re.compile(r".*\[\d*\]|MAP\(.*\)|UNION\(.*\)|VARIANT.*", re.DOTALL)
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A column of a relation, flattened."""
+
+    path: tuple[str, ...]
+    sql: str
+    type: ColumnType | None
+    """None for text whose cells may be understood further."""
+
+
+def parquet_part(connection: Any, path: Path) -> Part:
+    import duckdb
+
+    relation = f"read_parquet({quoted(str(path))})"
+    try:
+        columns, notes = typed_columns(connection, relation)
+    except duckdb.Error as error:
+        raise Damaged(f"it is no readable Parquet file: {first_line(error)}") from error
+    names = named([".".join(column.path) for column in columns])
+    cells = [
+        Cells(name, column.sql, column.type or "text")
+        for name, column in zip(names, columns, strict=True)
+    ]
+    return Part(relation, cells, notes=notes)
+
+
+def typed_columns(connection: Any, relation: str) -> tuple[list[Typed], list[str]]:
+    """Its columns, structs taken apart and lists turned into JSON; and what was left out."""
+    described = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
+    columns: list[Typed] = []
+    notes: list[str] = []
+    for name, kind, *_ in described:
+        for column in _flattened((name,), identifier(name), kind):
+            if column is None:
+                notes.append(f"{name!r}: binary data were left out")
+            else:
+                columns.append(column)
+    return columns, notes
+
+
+def _flattened(path: tuple[str, ...], sql: str, kind: str) -> Iterator[Typed | None]:
+    if kind.startswith("STRUCT(") and len(path) < _DEEPEST and not kind.endswith("]"):
+        for name, inner in struct_fields(kind):
+            yield from _flattened((*path, name), f"struct_extract({sql}, {quoted(name)})", inner)
+    else:
+        yield _plain(path, sql, kind)
+
+
+def _plain(path: tuple[str, ...], sql: str, kind: str) -> Typed | None:  # noqa: PLR0911 - one a type
+    if kind.startswith("BLOB"):
+        return None
+    if _INTEGERS.fullmatch(kind):
+        return Typed(path, f"CAST({sql} AS BIGINT)", "integer")
+    if _BROADER.fullmatch(kind):
+        return Typed(path, f"CAST({sql} AS DOUBLE)", "number")
+    if kind in {"DATE", "BOOLEAN", "TIME"}:
+        return Typed(path, sql, _SAME[kind])
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        return Typed(path, f"timezone('UTC', {sql})", "datetime")
+    if kind.startswith("TIMESTAMP"):
+        return Typed(path, f"CAST({sql} AS TIMESTAMP)", "datetime")
+    if kind.startswith("TIME"):
+        return Typed(path, f"CAST({sql} AS TIME)", "time")
+    if kind == "JSON":  # a text without its quotes, anything else as it stands
+        return Typed(path, f"json_extract_string({sql}, '$')", "text")
+    if _NESTED.fullmatch(kind) or kind.startswith("STRUCT("):
+        return Typed(path, f"CAST(to_json({sql}) AS VARCHAR)", "text")
+    return Typed(path, f"CAST({sql} AS VARCHAR)", None if _TEXTS.fullmatch(kind) else "text")
+
+
+_SAME: dict[str, ColumnType] = {"DATE": "date", "BOOLEAN": "boolean", "TIME": "time"}
+
+
+def struct_fields(kind: str) -> list[tuple[str, str]]:
+    """`STRUCT(a INTEGER, "b c" VARCHAR)` taken apart at its outermost commas."""
+    fields: list[tuple[str, str]] = []
+    depth, is_quoted, start = 0, False, len("STRUCT(")
+    for at in range(start, len(kind)):
+        char = kind[at]
+        if char == '"':
+            is_quoted = not is_quoted
+        elif is_quoted:
+            continue
+        elif char in "([":
+            depth += 1
+        elif char in ")]" and depth:
+            depth -= 1
+        elif char in ",)" and not depth:
+            fields.append(_field(kind[start:at].strip()))
+            start = at + 1
+    return fields
+
+
+def _field(text: str) -> tuple[str, str]:
+    if text.startswith('"'):
+        end = re.match(r'"(?:[^"]|"")*"', text)
+        if end is not None:
+            return end.group()[1:-1].replace('""', '"'), text[end.end() :].strip()
+    name, _, kind = text.partition(" ")
+    return name, kind.strip()
+
+
+def first_line(error: Exception) -> str:
+    """What DuckDB says first, without the path: the file may be a copy that nobody knows."""
+    said = str(error).partition("\n")[0].partition(" Error: ")
+    return re.sub(r""" ?(?:in|of|for)? ?file ['"][^'"]*['"],?""", "", said[2] or said[0])[:300]
+
+
+# JSON lines, and a JSON array of objects. Nested objects become columns with dotted names.
+
+_LARGEST_OBJECT = 16 << 20
+_NOT_A_TABLE = "it is JSON, but no list of objects"
+_HINT = "a table in JSON is one object per line, or an array of objects"
+
+
+def json_part(connection: Any, path: Path) -> Part:
+    """Types are taken from all rows where the first ones mislead."""
+    layout = _layout(path)
+
+    def read(sampled: int) -> Part:
+        relation = (
+            f"read_json({quoted(str(path))}, format = {quoted(layout)}, sample_size = {sampled}, "
+            f"maximum_object_size = {_LARGEST_OBJECT}, map_inference_threshold = -1, "
+            "convert_strings_to_integers = false, dateformat = 'none', timestampformat = 'none')"
+        )
+        return _part(connection, relation)
+
+    first = read(20_480)
+    return Part(first.relation, first.columns, notes=first.notes, otherwise=lambda: read(-1))
+
+
+def _part(connection: Any, relation: str) -> Part:
+    import duckdb
+
+    try:
+        columns, notes = typed_columns(connection, relation)
+    except duckdb.Error as error:
+        raise Damaged(f"it is no readable JSON: {first_line(error)}", hint=_HINT) from error
+    if [column.path for column in columns] == [("json",)]:
+        raise TableError(_NOT_A_TABLE, hint=_HINT)
+    names = named([".".join(column.path) for column in columns])
+    cells = [
+        Cells(name, column.sql, column.type) for name, column in zip(names, columns, strict=True)
+    ]
+    return Part(relation, cells, notes=notes)
+
+
+def _layout(path: Path) -> str:
+    with path.open("rb") as stream:
+        head = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"["):
+        return "array"
+    if head.startswith(b"{"):
+        return "newline_delimited"
+    raise TableError(_NOT_A_TABLE, hint=_HINT)
+
+
+# SQLite files: every table of theirs, read by Python's own engine, which writes nothing.
+
+_TABLES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' "
+    "AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY rowid"
+)
+_SQLITE_FILES_TEXTS = ("CHAR", "CLOB", "TEXT")
+
+
+def sqlite_parts(path: Path, stage: Path) -> Iterator[Part]:
+    try:
+        with closing(_opened(path)) as database:
+            names = [name for (name,) in database.execute(_TABLES)]
+            if not names:
+                raise NoText("it is a database without tables")
+            for number, name in enumerate(names):
+                yield _table_part(database, name, stage / f"table-{number}.csv", path)
+    except sqlite3.Error as error:
+        raise Damaged(f"it is no readable SQLite file: {error}") from error
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Immutable: no lock is taken and no journal is written beside it."""
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    database.text_factory = lambda data: data.decode("utf-8", "replace")
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA query_only = ON")
+    return database
+
+
+def _table_part(database: sqlite3.Connection, name: str, target: Path, path: Path) -> Part:
+    columns = database.execute(f"PRAGMA table_info({identifier(name)})").fetchall()
+    declared = [str(column[2]).upper() for column in columns]
+    binary = [at for at, kind in enumerate(declared) if "BLOB" in kind]
+    kept = [at for at in range(len(columns)) if at not in binary]
+    notes = [f"{columns[at][1]!r}: binary data were left out" for at in binary]
+    if path.with_name(f"{path.name}-wal").exists():
+        notes.append("what its -wal file holds was not read: close the program that writes to it")
+    asked = ", ".join(identifier(columns[at][1]) for at in kept)
+    rows = database.execute(f"SELECT {asked or 'NULL'} FROM {identifier(name)}")  # noqa: S608
+    return rows_part(
+        rows,
+        named([columns[at][1] for at in kept]),
+        target,
+        sheet=name,
+        notes=notes,
+        dates_only={
+            n for n, at in enumerate(kept) if any(t in declared[at] for t in _SQLITE_FILES_TEXTS)
+        },
+        missing=("",),
+    )

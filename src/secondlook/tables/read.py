@@ -1,0 +1,424 @@
+"""Files become tables: typed columns in Parquet files of ours, read within limits."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from secondlook.errors import (
+    Damaged,
+    ExtractionError,
+    LimitExceeded,
+    NoText,
+    TableError,
+    Unsupported,
+    UsageError,
+)
+from secondlook.tables.column_types import as_text, identifier_of, named
+from secondlook.tables.table import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from secondlook.tables.table import ColumnType
+    from secondlook.tables.worker import Worker
+
+STAGE_PREFIX = ".reading-"
+"""Folders of work in progress; one that outlives its process may be deleted."""
+MOST_SECONDS = 3600.0
+"""No file may keep the worker busy for longer, unless the caller says so."""
+_MOST_UNPACKED = 64 << 30
+
+
+def read_tables(
+    source: Path,
+    into: Path,
+    *,
+    worker: Worker,
+    name: str | None = None,
+    on_progress: Callable[[float], None] | None = None,
+    seconds: float | None = MOST_SECONDS,
+) -> list[Read]:
+    """Every table in a file: one of a CSV file, one a sheet of a workbook.
+
+    Their Parquet files lie in `into` under their ids; nothing else is left there. `name` stands in
+    for the name of the file; `on_progress` is told which share of it is done. Raises
+    ExtractionError for a file that cannot be read, TableError for one without a usable table.
+    """
+    _require_file(source)
+    with _stage(into) as stage:
+        found = worker.call(
+            "reading.task:read",
+            seconds=seconds,
+            on_progress=on_progress,
+            source=source,
+            stage=stage,
+            most_bytes=_MOST_UNPACKED,
+        )
+        names = _Names(name or stem_of(source.name))
+        is_single = len(found["tables"]) == 1 and not found["tables"][0]["sheet"]
+        return [
+            _kept(
+                one,
+                into,
+                sha256=found["sha256"],
+                name=names.next("" if is_single else one["sheet"]),
+                title=source.name if is_single else f"{source.name}, {one['sheet']}",
+                path=str(source.absolute()),
+            )
+            for one in found["tables"]
+        ]
+
+
+def table_from_rows(
+    name: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    into: Path,
+    worker: Worker,
+    *,
+    title: str | None = None,
+) -> Read:
+    """A table at hand as texts, understood by the same rules as a file."""
+    if not header or not rows:
+        raise TableError(f"table {name!r} has no {'rows' if header else 'columns'}")
+    plain = [[str(cell) for cell in row] for row in rows]
+    written = json.dumps([list(header), plain], ensure_ascii=False)
+    digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
+    with _stage(into) as stage:
+        found = worker.call(
+            "reading.task:read_rows",
+            seconds=MOST_SECONDS,
+            names=named(header),
+            rows=plain,
+            stage=stage,
+        )
+        return _kept(
+            found, into, sha256=digest, name=identifier_of(name), title=title or name, path=None
+        )
+
+
+def table_from_frame(name: str, frame: object, into: Path, *, title: str | None = None) -> Read:
+    """A frame of pandas or polars, a pyarrow table, a list of dicts or a dict of lists. Its types
+    are the user's own: nothing is read into its texts."""
+
+    with _stage(into) as stage:
+        found = write_frame(name, frame, stage / "frame.parquet")
+        return _kept(
+            found,
+            into,
+            sha256=found["sha256"],
+            name=identifier_of(name),
+            title=title or name,
+            path=None,
+        )
+
+
+def table_id(sha256: str, sheet: str) -> str:
+    """The same for the same contents, wherever they lie; another one for another reader."""
+    written = json.dumps([sha256, sheet, READER_VERSION])
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+class _Names:
+    """Identifiers for the tables of one file, no two alike."""
+
+    def __init__(self, stem: str) -> None:
+        self._stem = stem
+        self._taken: set[str] = set()
+
+    def next(self, sheet: str) -> str:
+        name = unique = identifier_of(self._stem, sheet)
+        number = 1
+        while unique in self._taken:
+            number += 1
+            unique = f"{name}_{number}"
+        self._taken.add(unique)
+        return unique
+
+
+def _require_file(source: Path) -> None:
+    if not source.exists():
+        raise ExtractionError(f"there is no file {str(source)!r}")
+    if not source.is_file():
+        raise ExtractionError(f"{str(source)!r} is no file")
+    if not os.access(source, os.R_OK):
+        raise ExtractionError(f"{str(source)!r} cannot be read: permission denied")
+
+
+@contextmanager
+def _stage(into: Path) -> Iterator[Path]:
+    """A folder beside the results, so that moving a file there is one step."""
+    into.mkdir(parents=True, exist_ok=True)
+    stage = Path(tempfile.mkdtemp(prefix=f"{STAGE_PREFIX}{os.getpid()}-", dir=into))
+    try:
+        yield stage
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _kept(
+    found: dict[str, Any], into: Path, *, sha256: str, name: str, title: str, path: str | None
+) -> Read:
+    identity = table_id(sha256, found["sheet"])
+    file = into / f"{identity}.parquet"
+    _settle(Path(found["file"]), file)
+    table = Table(
+        id=identity,
+        name=name,
+        title=title,
+        path=path,
+        sha256=sha256,
+        rows=found["rows"],
+        columns=tuple(Column(**column) for column in found["columns"]),
+        warnings=tuple(found["warnings"]),
+    )
+    return Read(table, file)
+
+
+def _settle(written: Path, target: Path) -> None:
+    """On disk before it has its name: a name that is there stands for a whole table."""
+    with written.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    try:
+        written.replace(target)
+    except PermissionError:
+        # Windows, while somebody reads it: the same id means the same contents.
+        if not target.exists():
+            raise
+
+
+# What reading a table gives.
+
+READER_VERSION = "2"
+"""Goes up whenever the same bytes would give another table. It is part of a table's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    table: Table
+    file: Path
+    """Its Parquet file: `<id>.parquet`."""
+
+
+# What kind of file it is: by what it holds, then by what it is called.
+
+Kind = Literal["delimited", "json", "parquet", "sqlite", "workbook"]
+
+SUFFIXES: dict[str, Kind] = {
+    ".csv": "delimited", ".tsv": "delimited", ".tab": "delimited", ".psv": "delimited",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".xlsx": "workbook", ".xlsm": "workbook", ".xlsb": "workbook", ".xls": "workbook",
+    ".ods": "workbook",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+    ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".db3": "sqlite",
+}  # fmt: skip
+TABLE_SUFFIXES = frozenset(
+    f"{suffix}{packed}" for suffix in SUFFIXES if suffix != ".json" for packed in ("", ".gz")
+)
+"""Files that are tables by their name. `.json` may hold anything, so it is read only on request."""
+_GZIP = b"\x1f\x8b"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_BLOCK = 1 << 20
+_MOST_EXPANSION = 200
+_ALWAYS_ALLOWED = 1 << 30
+
+
+def suffix_of(name: str) -> str:
+    """In lower case, without a `.gz` behind it."""
+    lowered = name.lower().removesuffix(".gz")
+    dot = lowered.rfind(".")
+    return lowered[dot:] if dot > 0 else ""
+
+
+def stem_of(name: str) -> str:
+    """Without what tells its kind."""
+    bare = name[: -len(".gz")] if name.lower().endswith(".gz") else name
+    return bare.removesuffix(bare[len(bare) - len(suffix_of(bare)) :])
+
+
+def kind_of(path: Path, suffix: str) -> Kind:
+    with path.open("rb") as stream:
+        head = stream.read(4096)
+    if not head:
+        raise NoText("the file is empty")
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"SQLite format 3\x00"):
+        return "sqlite"
+    if head.startswith((b"PK\x03\x04", _OLE)):
+        return "workbook"
+    return _kind_of_text(head, suffix)
+
+
+def _kind_of_text(head: bytes, suffix: str) -> Kind:
+    named = SUFFIXES.get(suffix)
+    if head.startswith(b"%PDF"):
+        raise Unsupported("it is a PDF, not a table")
+    if named in {"parquet", "sqlite", "workbook"}:
+        raise Damaged(f"its name ends in {suffix!r}, but its contents are something else")
+    if named is None and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        return "json"
+    return named or "delimited"
+
+
+def unpacked(path: Path, stage: Path, *, most_bytes: int) -> Path:
+    """The file itself, or what a gzip file holds."""
+    with path.open("rb") as stream:
+        if not stream.read(2).startswith(_GZIP):
+            return path
+    allowed = min(most_bytes, max(_ALWAYS_ALLOWED, path.stat().st_size * _MOST_EXPANSION))
+    target = stage / "unpacked"
+    try:
+        with gzip.open(path, "rb") as source, target.open("wb") as sink:
+            written = 0
+            while block := source.read(_BLOCK):
+                written += len(block)
+                if written > allowed:
+                    raise LimitExceeded(
+                        f"it expands to more than {allowed:,} bytes",
+                        hint="a small file that grows this much is usually a decompression bomb",
+                    )
+                sink.write(block)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise Damaged(f"its gzip data are damaged or cut off: {error}") from error
+    return target
+
+
+# Frames handed over in Python. They are the user's own objects, so no other process is needed.
+
+_TAKEN = "a DataFrame of pandas or polars, a pyarrow table, a list of dicts or a dict of lists"
+
+
+def write_frame(name: str, frame: object, target: Path) -> dict[str, Any]:
+    """As Parquet with our types; gives back what the worker gives back for a file."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = _as_arrow(name, frame)
+    columns: list[Any] = []
+    described: list[dict[str, str]] = []
+    warnings: list[str] = []
+    names = named([str(one) for one in table.column_names])
+    for column_name, column in zip(names, table.columns, strict=True):
+        converted, kind = _converted(pa, column)
+        if converted is None:
+            warnings.append(f"{column_name!r}: binary data were left out")
+            continue
+        columns.append(converted)
+        described.append({"name": column_name, "type": kind})
+    if not columns or not table.num_rows:
+        raise UsageError(f"table {name!r} is empty: it has no {'rows' if columns else 'columns'}")
+    made = pa.table(columns, names=[one["name"] for one in described])
+    parquet.write_table(made, target)
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    return {
+        "file": str(target),
+        "sheet": "",
+        "sha256": digest,
+        "rows": table.num_rows,
+        "columns": described,
+        "warnings": warnings,
+    }
+
+
+def _as_arrow(name: str, frame: object) -> Any:
+    import pyarrow as pa
+
+    library = type(frame).__module__.partition(".")[0]
+    try:
+        if isinstance(frame, pa.Table):
+            return frame
+        if library == "pandas" and hasattr(frame, "columns"):
+            return _from_pandas(frame)
+        if library == "polars" and hasattr(frame, "to_arrow"):
+            return frame.to_arrow()
+        if isinstance(frame, dict):
+            return pa.table({str(key): _array(list(cells)) for key, cells in frame.items()})
+        if isinstance(frame, list) and all(isinstance(row, dict) for row in frame):
+            return _from_records(frame)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
+        raise UsageError(f"table {name!r} cannot be taken over: {error}") from error
+    raise UsageError(f"table {name!r} is a {type(frame).__name__!r}", hint=f"give {_TAKEN}")
+
+
+def _from_records(records: list[dict[Any, Any]]) -> Any:
+    import pyarrow as pa
+
+    keys = dict.fromkeys(key for record in records for key in record)
+    return pa.table({str(key): _array([row.get(key) for row in records]) for key in keys})
+
+
+def _from_pandas(frame: Any) -> Any:
+    """An index that says something becomes columns; a plain count of rows does not."""
+    import pyarrow as pa
+
+    is_counted = type(frame.index).__name__ == "RangeIndex" and frame.index.name is None
+    whole = frame if is_counted else frame.reset_index()
+    names = named([_flat(name) for name in whole.columns])
+    arrays = [_from_series(whole.iloc[:, at]) for at in range(len(names))]
+    return pa.table(arrays, names=names) if arrays else pa.table({})
+
+
+def _flat(name: object) -> str:
+    """A name of several levels in one."""
+    return " ".join(str(one) for one in name if str(one)) if isinstance(name, tuple) else str(name)
+
+
+def _from_series(series: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.Array.from_pandas(series)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return pa.array([None if _is_missing(cell) else as_text(cell) for cell in series])
+
+
+def _is_missing(cell: object) -> bool:
+    return cell is None or cell != cell  # noqa: PLR0124 - only NaN differs from itself
+
+
+def _array(cells: list[Any]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array([None if _is_missing(cell) else as_text(cell) for cell in cells])
+
+
+def _converted(pa: Any, column: Any) -> tuple[Any, ColumnType]:
+    """The column in one of our types; None for what has no place in a table."""
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        return _converted(pa, column.cast(kind.value_type))
+    if any(getattr(types, f"is_{one}")(kind) for one in _BINARY):
+        return None, "other"
+    if types.is_timestamp(kind):
+        in_utc = column.cast(pa.timestamp("us", kind.tz), safe=False)
+        return in_utc.cast(pa.timestamp("us")), "datetime"
+    for names, wanted, ours in _TYPES:
+        if any(getattr(types, f"is_{one}")(kind) for one in names):
+            return column.cast(pa.type_for_alias(wanted), safe=False), ours
+    texts = [None if cell is None else as_text(cell) for cell in column.to_pylist()]
+    return pa.chunked_array([pa.array(texts, pa.string())]), "text"
+
+
+_BINARY = ("binary", "large_binary", "fixed_size_binary", "binary_view")
+_TYPES: tuple[tuple[tuple[str, ...], str, ColumnType], ...] = (
+    (("floating", "decimal", "uint64"), "float64", "number"),
+    (("integer", "null"), "int64", "integer"),
+    (("boolean",), "bool", "boolean"),
+    (("date",), "date32", "date"),
+    (("time",), "time64[us]", "time"),
+    (("string", "large_string", "string_view"), "string", "text"),
+)

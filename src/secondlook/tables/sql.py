@@ -1,0 +1,614 @@
+"""A query as one SQL statement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from secondlook.errors import TableError
+from secondlook.tables.query import AnyOf, Term
+from secondlook.tables.table import NUMERIC, TEMPORAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from secondlook.answer import Scalar
+    from secondlook.tables.query import (
+        Condition,
+        Filter,
+        Key,
+        Measure,
+        Order,
+        PartOfDate,
+        Query,
+        Transform,
+    )
+    from secondlook.tables.table import ColumnType, Table
+
+# ruff: noqa: S608  # names are quoted and checked, values are parameters
+
+SOURCE = "source"
+"""The view of the table's file; `"row"` is the place of a row in it."""
+ROW = "row number"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    sql: str
+    values: tuple[Scalar, ...]
+    shown: str
+
+
+def statement(query: Query, table: Table) -> Statement:
+    writing = Writing({one.name: one.type for one in table.columns})
+    sql = _grouped(writing, query) if query.measures else _rows(writing, query)
+    return _finished(writing, sql, table)
+
+
+def values_of_measure(query: Query, table: Table, measure: Measure) -> Statement:
+    """Keys, first and second value of every row: for what SQL cannot compute."""
+    writing = Writing({one.name: one.type for one in table.columns})
+    keys = [f"{key(writing, one)} AS k{at}" for at, one in enumerate(query.group_by)]
+    parts = _parts(writing, measure)
+    columns = [*keys, *(f"{parts[name]} AS {name}0" for name in ("x", "y") if parts[name])]
+    return _finished(writing, f"SELECT {', '.join(columns)} {_from_met(writing, query)}", table)
+
+
+def used_rows(query: Query, table: Table) -> Statement:
+    writing = Writing({one.name: one.type for one in table.columns})
+    return _finished(writing, f"SELECT count(*) {_from_met(writing, query)}", table)
+
+
+def key_name(one: Key) -> str:
+    return f"{one.column} {one.part}" if one.part else one.column
+
+
+def _finished(writing: Writing, sql: str, table: Table) -> Statement:
+    shown = writing.shown(sql).replace(f"FROM {SOURCE}", f"FROM {quoted(table.name)}")
+    return Statement(sql, tuple(writing.values), shown)
+
+
+def _from_met(writing: Writing, query: Query) -> str:
+    """The rows that meet the query's conditions."""
+    if any(_looks_around(one) for one in query.where):
+        return f"FROM ({_met(writing, query, SOURCE)})"
+    where = f" WHERE {all_of(writing, query.where)}" if query.where else ""
+    return f"FROM {SOURCE}{where}"
+
+
+def _met(writing: Writing, query: Query, source: str) -> str:
+    """QUALIFY where a condition looks at the whole column: it comes after WHERE."""
+    plain = [one for one in query.where if not _looks_around(one)]
+    around = [one for one in query.where if _looks_around(one)]
+    sql = f"SELECT * FROM {source}"
+    sql += f" WHERE {all_of(writing, plain)}" if plain else ""
+    return sql + (f" QUALIFY {all_of(writing, around)}" if around else "")
+
+
+def _looks_around(one: Condition) -> bool:
+    filters = one.filters if isinstance(one, AnyOf) else (one,)
+    return any(each.comparison in {"within_z", "within_iqr"} for each in filters)
+
+
+def _parts(writing: Writing, measure: Measure) -> dict[str, str]:
+    """First value, second value, and whether the measure's own conditions hold."""
+    parts = {"x": "", "y": "", "w": all_of(writing, measure.where) if measure.where else ""}
+    if measure.of is not None:
+        value = term(writing, measure.of, numeric=measure.statistic in NUMBERS)
+        parts["x"] = f"CASE WHEN {parts['w']} THEN {value} END" if parts["w"] else value
+    elif measure.statistic not in {"count", "share"}:
+        raise TableError(f"A {measure.statistic} needs a column.")
+    if measure.statistic in PAIRED:
+        if measure.other is None:
+            raise TableError(f"A {measure.statistic} needs two columns.")
+        parts["y"] = term(writing, measure.other, numeric=True)
+    return parts
+
+
+def _grouped(writing: Writing, query: Query) -> str:
+    measures = [one for one in query.measures if not by_arrays(one)]
+    keys = [key(writing, one) for one in query.group_by]
+    parts = [_parts(writing, one) for one in measures]
+    start, source = "", _from_met(writing, query)
+    if any(_needs_a_pass(one) for one in measures):
+        start, source = _passes(writing, measures, keys, parts, source), "FROM prepared"
+        keys = [f"k{at}" for at in range(len(keys))]
+        parts = [{name: f"{name}{at}" for name in "xywp"} for at in range(len(parts))]
+    shown = [
+        f"{one} AS {quoted(key_name(group))}"
+        for one, group in zip(keys, query.group_by, strict=True)
+    ]
+    shown += [
+        f"{aggregate(one, part)} AS {quoted(one.name)}"
+        for one, part in zip(measures, parts, strict=True)
+    ]
+    places = ", ".join(str(at + 1) for at in range(len(keys)))
+    grouping = f" GROUP BY {places} ORDER BY {places}" if keys else ""
+    return f"{start}SELECT {', '.join(shown) or 'count(*)'} {source}{grouping}"
+
+
+def _needs_a_pass(measure: Measure) -> bool:
+    """Windows cannot stand within an aggregate."""
+    filled = any(one is not None and one.fill for one in (measure.of, measure.other))
+    around = any(_looks_around(one) for one in measure.where)
+    return measure.statistic in PREPARED or filled or around
+
+
+def _passes(
+    writing: Writing,
+    measures: Sequence[Measure],
+    keys: Sequence[str],
+    parts: Sequence[dict[str, str]],
+    source: str,
+) -> str:
+    columns = [f"{one} AS k{at}" for at, one in enumerate(keys)]
+    for at, part in enumerate(parts):
+        columns += [f"{part[name] or 'TRUE'} AS {name}{at}" for name in "xyw"]
+    names = ", ".join(f"k{at}" for at in range(len(keys)))
+    over = f"OVER (PARTITION BY {names})" if names else "OVER ()"
+    passes = [(at, prepared(writing, one, f"x{at}", over)) for at, one in enumerate(measures)]
+    extra = "".join(f", {sql} AS p{at}" for at, sql in passes if sql is not None)
+    valued = f"SELECT {', '.join(columns)} {source}"
+    return f"WITH valued AS ({valued}), prepared AS (SELECT *{extra} FROM valued) "
+
+
+def _rows(writing: Writing, query: Query) -> str:
+    columns = query.select or tuple(writing.types)
+    wanted = ", ".join(writing.column(one) for one in columns)
+    order = _order(writing, query.order)
+    ranked = f"SELECT *, row_number() OVER ({order}) AS place FROM {SOURCE}"
+    if query.neighbour is not None:
+        step = 1 if query.neighbour == "after" else -1
+        there = f"SELECT place + {step} FROM ({_met(writing, query, 'ranked')})"
+        found = f"SELECT * FROM ranked WHERE place IN ({there})"
+        start = f"WITH ranked AS ({ranked}), found AS ({found})"
+    else:
+        start = f"WITH found AS ({_met(writing, query, SOURCE)})"
+    if query.distinct:
+        first = f'SELECT {wanted}, min("{ROW}") AS "{ROW}" FROM found GROUP BY {wanted}'
+        start += f", different AS ({first})"
+    source = "different" if query.distinct else "found"
+    if query.distinct and any(one.by not in columns for one in query.order):
+        source = "found"
+    return f"{start} {_limited(query, wanted, source, order)}"
+
+
+def _limited(query: Query, wanted: str, source: str, order: str) -> str:
+    if query.limit is None:
+        return f"SELECT {wanted} FROM {source} {order} OFFSET {query.offset:d}"
+    if not query.ties or not query.order:
+        end = f"LIMIT {query.limit:d} OFFSET {query.offset:d}"
+        return f"SELECT {wanted} FROM {source} {order} {end}"
+    by = order.removesuffix(f', "{ROW}"')
+    ranked = f"SELECT *, rank() OVER ({by}) AS standing FROM {source}"
+    bounds = f"standing > {query.offset:d} AND standing <= {query.offset + query.limit:d}"
+    return f"SELECT {wanted} FROM ({ranked}) WHERE {bounds} {order}"
+
+
+def _order(writing: Writing, order: tuple[Order, ...]) -> str:
+    """Missing values come last whatever the direction; equal rows as they stand in the table."""
+    parts = [
+        f"{_sortable(writing, one)} {'DESC' if one.descending else 'ASC'} NULLS LAST"
+        for one in order
+    ]
+    return "ORDER BY " + ", ".join([*parts, f'"{ROW}"'])
+
+
+def _sortable(writing: Writing, one: Order) -> str:
+    if not one.by:
+        return f'"{ROW}"'
+    return term(writing, Term(column=one.by, transform=one.transform), numeric=False)
+
+
+# Statistics as SQL.
+
+PLAIN = {
+    "count": "count({x})",
+    "distinct": "count(DISTINCT {x})",
+    "sum": "coalesce(sum({x}), 0)",
+    "mean": "avg({x})",
+    "median": "median({x})",
+    "mode": "mode({x} ORDER BY {x})",
+    "min": "min({x})",
+    "max": "max({x})",
+    "range": "max({x}) - min({x})",
+    "iqr": "quantile_cont({x}, 0.75) - quantile_cont({x}, 0.25)",
+    "missing": "{rows} - count({x})",
+    "missing_share": "100.0 * ({rows} - count({x})) / nullif({rows}, 0)",
+    "share": "100.0 * {rows} / nullif(count(*), 0)",
+    "covariance": "covar_samp({x}, {y})",
+    "slope": "regr_slope({x}, {y})",
+}
+PAIRED = frozenset({"correlation", "correlation_p", "covariance", "slope"})
+NUMBERS = PAIRED | {
+    *(
+        "sum",
+        "mean",
+        "median",
+        "range",
+        "std",
+        "variance",
+        "skewness",
+        "kurtosis",
+        "quantile",
+        "iqr",
+    ),
+    *("outliers_iqr", "outliers_z", "normality"),
+}
+"""What can only be computed of numbers."""
+PREPARED = frozenset({"skewness", "kurtosis", "outliers_iqr", "outliers_z"})
+"""What needs a first pass over the values of the group."""
+
+
+def by_arrays(measure: Measure) -> bool:
+    """Whether the values themselves are needed, because SQL cannot compute it."""
+    if measure.statistic in {"normality", "correlation_p"}:
+        return True
+    return measure.statistic == "correlation" and measure.method in {"spearman", "kendall"}
+
+
+def aggregate(measure: Measure, parts: Mapping[str, str]) -> str:
+    rows = f"count(*) FILTER (WHERE {parts['w']})" if parts["w"] else "count(*)"
+    x = parts["x"]
+    if measure.statistic == "count" and measure.of is None:
+        return rows
+    if measure.statistic in PLAIN:
+        return PLAIN[measure.statistic].format(rows=rows, **parts)
+    if measure.statistic in {"std", "variance"}:
+        kind = "pop" if measure.method == "population" else "samp"
+        return f"{'stddev' if measure.statistic == 'std' else 'var'}_{kind}({x})"
+    if measure.statistic == "quantile":
+        if measure.at is None or not 0 <= measure.at <= 1:
+            raise TableError(f"A quantile lies between 0 and 1, not at {measure.at!r}.")
+        return f"quantile_cont({x}, {float(measure.at)!r})"
+    if measure.statistic == "correlation":
+        return _bounded(f"corr({x}, {parts['y']})")
+    return _after_a_pass(measure, parts["p"])
+
+
+def _bounded(correlation: str) -> str:
+    """Rounding may carry it a hair beyond 1; a constant column has none."""
+    return f"CASE WHEN isfinite({correlation}) THEN greatest(-1, least(1, {correlation})) END"
+
+
+def _after_a_pass(measure: Measure, p: str) -> str:
+    """`p` is the deviation from the mean, or whether the value is an outlier."""
+    if measure.statistic in {"outliers_iqr", "outliers_z"}:
+        return f"count(*) FILTER (WHERE {p})"
+    count, second = f"count({p})", f"nullif(avg({p} ** 2), 0)"
+    if measure.statistic == "skewness":
+        biased = f"avg({p} ** 3) / ({second}) ** 1.5"
+        if measure.method == "biased":
+            return biased
+        return f"{biased} * sqrt({count} * ({count} - 1.0)) / nullif({count} - 2.0, 0)"
+    biased = f"(avg({p} ** 4) / ({second}) ** 2 - 3)"
+    if measure.method == "biased":
+        return biased
+    factor = f"({count} - 1.0) / nullif(({count} - 2.0) * ({count} - 3.0), 0)"
+    return f"{factor} * (({count} + 1.0) * {biased} + 6)"
+
+
+def prepared(writing: Writing, measure: Measure, x: str, over: str) -> str | None:
+    """The first pass over the values of a group; `over` names the group's window."""
+    if measure.statistic in {"skewness", "kurtosis"}:
+        return f"CAST({x} AS DOUBLE) - avg({x}) {over}"
+    if measure.statistic == "outliers_z":
+        kind = "pop" if measure.method == "population" else "samp"
+        limit = writing.value(FARTHEST_Z if measure.at is None else measure.at)
+        return f"abs({x} - avg({x}) {over}) > {limit} * stddev_{kind}({x}) {over}"
+    if measure.statistic == "outliers_iqr":
+        limit = writing.value(FARTHEST_IQR if measure.at is None else measure.at)
+        low, high = f"quantile_cont({x}, 0.25) {over}", f"quantile_cont({x}, 0.75) {over}"
+        reach = f"{limit} * ({high} - {low})"
+        return f"({x} < {low} - {reach} OR {x} > {high} + {reach})"
+    return None
+
+
+# Conditions on rows as SQL.
+
+LIKE = {"contains": "contains", "starts": "starts_with", "ends": "ends_with"}
+FARTHEST_Z, FARTHEST_IQR = 3.0, 1.5
+"""The usual bounds of what is no outlier."""
+
+
+def all_of(writing: Writing, conditions: Sequence[Condition]) -> str:
+    return " AND ".join(condition(writing, one) for one in conditions) or "TRUE"
+
+
+def condition(writing: Writing, one: Condition) -> str:
+    """Never NULL: where a value is missing, a comparison does not hold."""
+    if isinstance(one, AnyOf):
+        return "(" + (" OR ".join(_filter(writing, each) for each in one.filters) or "FALSE") + ")"
+    return _filter(writing, one)
+
+
+def _filter(writing: Writing, one: Filter) -> str:
+    holds = f"coalesce({_plain(writing, one)}, FALSE)"
+    return f"NOT {holds}" if one.negated else holds
+
+
+def _plain(writing: Writing, one: Filter) -> str:
+    column = writing.column(one.column)
+    if one.comparison in {"missing", "present"}:
+        return f"{column} IS {'' if one.comparison == 'missing' else 'NOT '}NULL"
+    if one.comparison in {"within_z", "within_iqr"}:
+        return _within(writing, one)
+    if one.comparison in LIKE:
+        return f"{LIKE[one.comparison]}({_text(column)}, {_text(writing.value(str(one.value)))})"
+    if one.comparison == "in":
+        return " OR ".join(_compared(writing, one, "=", value) for value in one.values) or "FALSE"
+    if one.comparison == "!=":
+        return f"NOT coalesce({_compared(writing, one, '=', one.value)}, FALSE)"
+    return _compared(writing, one, one.comparison, one.value)
+
+
+def _within(writing: Writing, one: Filter) -> str:
+    within, usual = (
+        (within_z, FARTHEST_Z) if one.comparison == "within_z" else (within_iqr, FARTHEST_IQR)
+    )
+    limit = float(one.value) if isinstance(one.value, int | float) else usual
+    return within(number(writing, one.column), writing.value(limit))
+
+
+def within_z(values: str, limit: str) -> str:
+    mean, deviation = f"avg({values}) OVER ()", f"stddev_samp({values}) OVER ()"
+    return f"abs({values} - {mean}) <= {limit} * {deviation}"
+
+
+def within_iqr(values: str, limit: str) -> str:
+    low, high = f"quantile_cont({values}, 0.25) OVER ()", f"quantile_cont({values}, 0.75) OVER ()"
+    reach = f"{limit} * ({high} - {low})"
+    return f"({values} >= {low} - {reach} AND {values} <= {high} + {reach})"
+
+
+def _text(expression: str) -> str:
+    return f"lower(trim(CAST({expression} AS VARCHAR)))"
+
+
+def _compared(writing: Writing, one: Filter, sign: str, value: Scalar) -> str:
+    column, kind = writing.column(one.column), writing.types[one.column]
+    if value is None:
+        raise TableError(f"Nothing was given to compare {one.column!r} with.")
+    if one.transform is not None:
+        left = transformed(column, kind, one.transform)
+        return f"{left} {sign} {_as_number(writing, value)}"
+    if one.part is not None:
+        left = part_of_date(column, one.part, kind)
+        return f"{left} {sign} {_as_number(writing, value)}"
+    if kind in NUMERIC:
+        return f"{column} {sign} {_as_number(writing, value)}"
+    if kind in TEMPORAL and isinstance(value, str):
+        return f"CAST({column} AS TIMESTAMP) {sign} TRY_CAST({writing.value(value)} AS TIMESTAMP)"
+    if kind == "boolean":
+        return f"{column} {sign} {_as_truth(writing, value)}"
+    return _compared_text(writing, column, sign, value)
+
+
+def _compared_text(writing: Writing, column: str, sign: str, value: Scalar) -> str:
+    """A text against a number: by the first number in it, but equality may be of the text."""
+    if isinstance(value, str):
+        return f"{_text(column)} {sign} {_text(writing.value(value))}"
+    if sign != "=":
+        return f"{number_in_text(column)} {sign} {writing.value(value)}"
+    return f"TRY_CAST(trim(CAST({column} AS VARCHAR)) AS DOUBLE) = {writing.value(value)}"
+
+
+def _as_number(writing: Writing, value: Scalar) -> str:
+    if isinstance(value, str):
+        return f"TRY_CAST(replace({writing.value(value)}, ',', '') AS DOUBLE)"
+    return writing.value(float(value) if isinstance(value, bool) else value)
+
+
+def _as_truth(writing: Writing, value: Scalar) -> str:
+    words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+    said = words.get(str(value).strip().casefold())
+    return writing.value(said) if said is not None else "NULL"
+
+
+# Columns, arithmetic on them and groups as SQL. Names are quoted, values are parameters.
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A statement as it is being written: the columns it may name, the values it was given."""
+
+    types: Mapping[str, ColumnType]
+    values: list[Scalar] = field(default_factory=list)
+
+    def value(self, value: Scalar) -> str:
+        self.values.append(value)
+        return f"${len(self.values)}"
+
+    def column(self, name: str) -> str:
+        if name not in self.types:
+            known = ", ".join(repr(one) for one in list(self.types)[:20])
+            raise TableError(f"The table has no column {name!r}.", hint=f"It has {known}.")
+        return quoted(name)
+
+    def shown(self, statement: str) -> str:
+        """With the values written out, for people."""
+        return re.sub(r"\$(\d+)", lambda one: literal(self.values[int(one[1]) - 1]), statement)
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Scalar) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).upper() if isinstance(value, bool) else repr(value)
+
+
+def number(writing: Writing, name: str) -> str:
+    """A column as numbers: a text that is no number counts as missing, truth as 1 or 0."""
+    column, kind = writing.column(name), writing.types[name]
+    if kind in NUMERIC:
+        return column
+    if kind == "boolean":
+        return f"CAST({column} AS INTEGER)"
+    if kind == "time":
+        return f"epoch({column})"
+    if kind in TEMPORAL:
+        return f"(epoch(CAST({column} AS TIMESTAMP)) / 86400.0)"
+    return plain_number(column)
+
+
+def term(writing: Writing, of: Term, *, numeric: bool) -> str:
+    """`numeric`: the statistic needs numbers, and texts must become some."""
+    first = _filled(writing, of, numeric=numeric or of.operator is not None)
+    steps = list(of.rest)
+    if of.operator is not None and of.other is not None:
+        steps.insert(0, (of.operator, of.other))
+    for operator, other in steps:
+        second = number(writing, other) if isinstance(other, str) else writing.value(other)
+        first = _arithmetic(first, operator, second)
+    return first
+
+
+def _arithmetic(first: str, operator: str, second: str) -> str:
+    if operator == "/":
+        return f"({first} / nullif(CAST({second} AS DOUBLE), 0))"
+    return f"({first} {operator} {second})"
+
+
+def _filled(writing: Writing, of: Term, *, numeric: bool) -> str:
+    column, kind = writing.column(of.column), writing.types[of.column]
+    if of.fill is None and of.transform is not None:
+        return transformed(column, kind, of.transform)
+    if of.fill is None:
+        return number(writing, of.column) if numeric else column
+    filled = number(writing, of.column)
+    filled = f"coalesce({filled}, {_filling(of.fill, filled)})"
+    return transformed(f"({filled})", "number", of.transform) if of.transform else filled
+
+
+def _filling(fill: str, expression: str) -> str:
+    return {
+        "mean": f"avg({expression}) OVER ()",
+        "median": f"median({expression}) OVER ()",
+        "zero": "0",
+    }[fill]
+
+
+def part_of_date(column: str, part: PartOfDate, kind: ColumnType) -> str:
+    """Weekdays count from 1, Monday, to 7."""
+    if kind in NUMERIC and part == "year":
+        return column
+    name = "isodow" if part == "weekday" else part
+    moment = column if kind in {*TEMPORAL, "time"} else f"TRY_CAST({column} AS TIMESTAMP)"
+    return f"date_part('{name}', {moment})"
+
+
+def key(writing: Writing, of: Key) -> str:
+    column = writing.column(of.column)
+    if of.part is not None:
+        return part_of_date(column, of.part, writing.types[of.column])
+    if of.bins:
+        return _interval(writing, of)
+    return column
+
+
+def _interval(writing: Writing, of: Key) -> str:
+    value, arms = number(writing, of.column), []
+    above, below = (">", "<=") if of.right else (">=", "<")
+    for at, (low, high) in enumerate(zip(of.bins, of.bins[1:], strict=False)):
+        label = of.labels[at] if at < len(of.labels) else interval_name(low, high, right=of.right)
+        bounds = [f"{value} {above} {writing.value(low)}" if low != float("-inf") else "TRUE"]
+        bounds.append(f"{value} {below} {writing.value(high)}" if high != float("inf") else "TRUE")
+        arms.append(f"WHEN {' AND '.join(bounds)} THEN {writing.value(label)}")
+    return f"CASE WHEN {value} IS NULL THEN NULL {' '.join(arms)} END"
+
+
+def interval_name(low: float, high: float, *, right: bool) -> str:
+    opening, closing = ("(", "]") if right else ("[", ")")
+    return f"{opening}{low:g}, {high:g}{closing}"
+
+
+# What a cell is turned into before it is compared, sorted by or measured, as SQL.
+
+SIGN = "[-\u2212+]?"
+NUMBER_IN_TEXT = rf"({SIGN}(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|{SIGN}\.\d+)"
+"""With or without thousands commas."""
+CLOCK = r"^(?:(\d+):)?(\d{1,3}):(\d{2}(?:\.\d+)?)$"
+YEAR = r"\b(1[0-9]{3}|20[0-9]{2})\b"
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTH_NAME = rf"\b({'|'.join(MONTHS)})[a-z]*\b"
+ISO_DATE = r"\b\d{4}-(\d{1,2})(?:-(\d{1,2}))?\b"
+DAY = r"(?:^|[^\d:.])(\d{1,2})(?:st|nd|rd|th)?(?:[^\d:.]|$)"
+
+
+def transformed(column: str, kind: ColumnType, transform: Transform) -> str:
+    """`column` is quoted; NULL where the cell holds no such thing."""
+    if transform in {"date", "year", "month"}:
+        return _of_date(column, kind, transform)
+    text = f"CAST({column} AS VARCHAR)"
+    if transform == "length":
+        return f"length({text})"
+    if transform == "letters":
+        return f"length(regexp_replace({text}, '\\s', '', 'g'))"
+    number = _number(column, kind)
+    if transform == "log":
+        return f"CASE WHEN {number} > 0 THEN ln({number}) END"
+    return f"abs({number})" if transform == "abs" else number
+
+
+def _number(column: str, kind: ColumnType) -> str:
+    if kind in NUMERIC:
+        return column
+    return f"CAST({column} AS INTEGER)" if kind == "boolean" else number_in_text(column)
+
+
+def plain_number(column: str) -> str:
+    """A text that is a number and nothing else, or a time such as 1:02:03, in seconds."""
+    text = f"trim(CAST({column} AS VARCHAR))"
+    alone = f"TRY_CAST(replace({text}, ',', '') AS DOUBLE)"
+    return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {_clock(text)} ELSE {alone} END"
+
+
+def number_in_text(column: str) -> str:
+    """The first number; of a time such as 1:02:03 the seconds."""
+    text = f"trim(CAST({column} AS VARCHAR))"
+    first = _first(text)
+    return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {_clock(text)} ELSE {first} END"
+
+
+def _clock(text: str) -> str:
+    hours, minutes, seconds = (_extracted(text, CLOCK, at) for at in (1, 2, 3))
+    return f"coalesce({hours}, 0) * 3600 + {minutes} * 60 + {seconds}"
+
+
+def _first(text: str) -> str:
+    found = f"regexp_extract({text}, '{NUMBER_IN_TEXT}', 1)"
+    return f"TRY_CAST(replace(replace({found}, ',', ''), '\u2212', '-') AS DOUBLE)"
+
+
+def _extracted(text: str, pattern: str, group: int) -> str:
+    return f"TRY_CAST(regexp_extract({text}, '{pattern}', {group}) AS DOUBLE)"
+
+
+def _of_date(column: str, kind: ColumnType, transform: Transform) -> str:
+    if kind in TEMPORAL:
+        year, month, day = (f"date_part('{one}', {column})" for one in ("year", "month", "day"))
+    else:
+        text = f"lower(CAST({column} AS VARCHAR))"
+        year, month, day = _extracted(text, YEAR, 1), _month(text), _day(text)
+    if transform != "date":
+        return year if transform == "year" else month
+    sortable = f"coalesce({year}, 0) * 10000 + coalesce({month}, 0) * 100 + coalesce({day}, 0)"
+    return f"CASE WHEN coalesce({year}, {month}) IS NOT NULL THEN {sortable} END"
+
+
+def _month(text: str) -> str:
+    names = ", ".join(f"'{one}'" for one in MONTHS)
+    named = f"list_position([{names}], regexp_extract({text}, '{MONTH_NAME}', 1))"
+    return f"coalesce(nullif({named}, 0), {_extracted(text, ISO_DATE, 1)})"
+
+
+def _day(text: str) -> str:
+    """A number of one or two digits beside the name of a month."""
+    beside = f"CASE WHEN regexp_matches({text}, '{MONTH_NAME}') THEN {_extracted(text, DAY, 1)} END"
+    return f"coalesce({_extracted(text, ISO_DATE, 2)}, {beside})"

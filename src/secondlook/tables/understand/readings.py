@@ -1,0 +1,487 @@
+"""What reading a question over tables comes to: data only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field
+from operator import ge, gt, le, lt
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from secondlook.tables.query import Query
+from secondlook.tables.resolver import AskedTable, Resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pydantic import JsonValue
+
+    from secondlook.answer import Scalar
+    from secondlook.tables.query import Computed
+    from secondlook.tables.resolver import Resolver
+
+Operation = Literal[
+    "difference",
+    "sum",
+    "ratio",
+    "greater",
+    "less",
+    "same",
+    "most",
+    "least",
+    "exists",
+    "none",
+]
+"""`difference` is the first less the second, `greater` asks whether the first is; `most` and
+`least` take the one of `choices` whose query gives it; `exists` and `none` ask whether the query
+has a row."""
+AnswerForm = Literal["value", "rows", "list", "boolean", "words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The form in which a question wants its values, as in `@mean_fare[value]`."""
+
+    names: tuple[str, ...] = ()
+    decimals: int | None = None
+    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Per name the words it may be: `("Normal", "Non-normal")`."""
+    each: Mapping[str, int] = field(default_factory=dict)
+    """Decimals of single names, where the question tells them apart."""
+    texts: frozenset[str] = frozenset()
+    """Names whose value is some text."""
+    quoted: frozenset[str] = frozenset()
+    """Names whose texts stand in double quotes."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """What stands in the brackets of each name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A test of one number of a result."""
+
+    measure: str
+    sign: Literal["<", "<=", ">", ">="]
+    value: float
+    absolute: bool = False
+    """Compare the size of the number, not its sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The word that holds where all of the bounds do."""
+
+    word: str
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A wanted value: which number of the result it is, and how it is said."""
+
+    name: str
+    measure: str
+    """Column of the result."""
+    query: int = 0
+    """0 is the reading's first query, 1 the first of `more`."""
+    group: tuple[Scalar, ...] = ()
+    """Of which group, where the result has several."""
+    decimals: int | None = None
+    cases: tuple[Case, ...] = ()
+    """The number turned into a word: the first case that holds."""
+    every: Literal["list", "mapping"] | None = None
+    """Every row of the result: the column's values, or groups with theirs."""
+    prefix: str = ""
+    """Before the groups of a mapping: `month_`."""
+    combine: Literal["most", "least", "sum", "positive"] | None = None
+    """Over several measures: the label with the largest or smallest value, their sum, or the
+    labels whose value is not 0."""
+    over: tuple[tuple[str, str], ...] = ()
+    """Those measures, each with its label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to understand a question."""
+
+    query: Query
+    said: str
+    """`mean of Fare over all rows`."""
+    doubt: float
+    """Share 0..1 of the question's content words that the reading does not account for."""
+    resolved: tuple[Resolved, ...]
+    family: str
+    answer: AnswerForm
+    outputs: tuple[Output, ...] = ()
+    """Empty: every measure under its own name."""
+    more: tuple[Query, ...] = ()
+    """Further queries: what `operation` combines with the first, or outputs refer to."""
+    operation: Operation | None = None
+    """Over the single values of `query` and `more`, in that order."""
+    rows: int = 0
+    """Of the table."""
+    choices: tuple[str, ...] = ()
+    """What `query` and each of `more` stand for."""
+
+
+Family: TypeAlias = "Callable[[str, Sequence[AskedTable], Resolver, Wanted], list[Reading]]"
+"""Reads the questions of one kind; none where it does not know the kind."""
+
+
+# The form in which a question wants its values: `@mean_fare[value]`, rounded to two places.
+
+NAMED = re.compile(r"@(\w+)\s*\[([^\]\n]*)\]?")
+WRAPPED = re.compile(r"(?<=[a-z,]) *\n *(?=[\"'\u201c][a-zA-Z])")
+"""A line that goes on with a quoted word."""
+INSTEAD = re.compile(r"[\"'](?:\w+ ){2,}\w+[.!]?[\"']")
+"""A sentence to be said in place of the values."""
+TEXT = re.compile(
+    r"\b(?:strings?|names?|ids?|dates?|data ?frames?|lists?|descriptions?|csv|separated by)\b",
+    re.IGNORECASE,
+)
+AND = re.compile(
+    r",?\s+and\s+(?=[\"'\u201c]\w)|,\s*(?=[\"'\u201c]\w[\w ]*[\"'\u201d] (?:is|are|should)\b)"
+)
+VERB = re.compile(
+    r"\b(?:is|are|should|must|can|represents?|denotes?|rounded|stands?)\b", re.IGNORECASE
+)
+CLAUSES = re.compile(r"\n|;|\.\s+|\.$|\bwhere\b")
+NUMBERS = {
+    "zero": 0,
+    "no": 0,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+}
+PLACES = re.compile(
+    r"\b(\d+|zero|one|two|three|four|five|six)\s*[- ]?(?:decimals?\b|digits? after)", re.IGNORECASE
+)
+WHOLE = re.compile(
+    r"\b(?:nearest|closest) (?:integer|whole number)\b|\bto an integer\b", re.IGNORECASE
+)
+QUOTED = re.compile(r"[\"“]([^\"“”\n]{1,60})[\"”]|'([^'\n]{1,60})'")
+WORDS_FOLLOW = re.compile(
+    r"\b(?:string|word|either|one of|can be|is|are|be|values?|labels?|categor\w+|returns?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A question and the form it wants."""
+
+    body: str
+    form: str
+
+
+def parts(question: str) -> Parts:
+    """The form begins with the line, or sentence, that holds the first `@name[`."""
+    question = WRAPPED.sub(" ", question.replace("\\n", "\n"))
+    first = NAMED.search(question)
+    if first is None:
+        return Parts(question, "")
+    start = max(question.rfind("\n", 0, first.start()) + 1, 0)
+    if not question[start : first.start()].strip(" \t{"):
+        return Parts(question[: first.start()].rstrip(" {\n\t"), question[first.start() :])
+    stop = max(question.rfind(mark, start, first.start()) for mark in (". ", "? ", "! "))
+    cut = stop + 1 if stop >= start else start
+    return Parts(question[:cut].rstrip(" {\n\t"), question[cut:])
+
+
+def wanted_of(question: str) -> Wanted:
+    cut = parts(question)
+    named = NAMED.findall(cut.form)
+    named = [one for one in named if not INSTEAD.fullmatch(one[1].strip())] or named
+    held = {name: inside.strip(" \"'") for name, inside in named}
+    explained = _explained(cut.form, held)
+    words = {name: allowed(said, held) for name, said in explained.items()}
+    places = {name: decimals_in(said) for name, said in explained.items()}
+    of_all = decimals_in(cut.form)
+    return Wanted(
+        names=tuple(held),
+        decimals=of_all if of_all is not None else decimals_in(cut.body),
+        forms={name: some for name, some in words.items() if some},
+        each={name: count for name, count in places.items() if count is not None},
+        texts=frozenset(one for one, said in explained.items() if TEXT.search(said)),
+        quoted=frozenset(name for name, inside in named if inside.strip().startswith('"')),
+        held=held,
+    )
+
+
+def _explained(form: str, held: Mapping[str, str]) -> dict[str, str]:
+    """What the form says of each name: the clauses that speak of what its brackets hold."""
+    tail = NAMED.sub(" ", form)
+    clauses = [one for whole in CLAUSES.split(tail) for one in _statements(whole)]
+    said: dict[str, str] = {}
+    for name, inside in held.items():
+        keys = {inside.casefold(), name.casefold()} - {""}
+        about = [one for one in clauses if any(_speaks_of(one, key) for key in keys)]
+        said[name] = ". ".join([inside, *about])
+    return said
+
+
+def _statements(clause: str) -> list[str]:
+    """`"a" is a string and "b" is a number` says two things, `"a" and "b" are numbers` one."""
+    found: list[str] = []
+    pending = ""
+    for part in AND.split(clause):
+        pending = f"{pending} and {part}" if pending else part
+        if VERB.search(pending):
+            found.append(pending)
+            pending = ""
+    if pending.strip():
+        found = [*found[:-1], f"{found[-1]} and {pending}"] if found else [pending]
+    return [one for one in found if one.strip()]
+
+
+def _speaks_of(clause: str, key: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", clause.casefold()) is not None
+
+
+def decimals_in(text: str) -> int | None:
+    found = PLACES.search(text)
+    if found is not None:
+        return int(found[1]) if found[1].isdigit() else NUMBERS[found[1].lower()]
+    return 0 if WHOLE.search(text) else None
+
+
+def allowed(text: str, held: Mapping[str, str]) -> tuple[str, ...]:
+    """Words that a value may be: two or more in quotes, after what introduces them."""
+    start = WORDS_FOLLOW.search(text)
+    if start is None:
+        return ()
+    words = [one or other for one, other in QUOTED.findall(text[start.start() :])]
+    named = {*held, *held.values()}
+    different = tuple(dict.fromkeys(word for word in words if word not in named))
+    return different if len(different) > 1 else ()
+
+
+# From what a reading's queries came to, to the values that were asked for.
+
+SIGNS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+def queries(reading: Reading) -> tuple[Query, ...]:
+    return (reading.query, *reading.more)
+
+
+def values_of(
+    reading: Reading, computed: Sequence[Computed], wanted: Wanted | None = None
+) -> dict[str, JsonValue]:
+    """By the wanted names, where there are some; nothing where nothing follows."""
+    wanted = wanted or Wanted()
+    if len(computed) != 1 + len(reading.more):
+        return {}
+    if reading.operation is not None:
+        return _named(wanted, {"answer": _operated(reading, computed)})
+    if reading.outputs:
+        values = {one.name: _output(one, computed) for one in reading.outputs}
+        return {
+            name: f'"{value}"' if name in wanted.quoted and isinstance(value, str) else value
+            for name, value in values.items()
+        }
+    if reading.query.measures:
+        return _named(wanted, _measured(reading.query, computed[0], wanted))
+    return _named(wanted, {"answer": _of_rows(reading, computed[0])})
+
+
+def _named(wanted: Wanted, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Under the wanted names where they are as many; a value alone needs no other."""
+    names = wanted.names if len(wanted.names) == len(values) else tuple(values)
+    known = {
+        name: _rounded(value, wanted.each.get(name, wanted.decimals))
+        for name, value in zip(names, values.values(), strict=True)
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _rounded(value: JsonValue, decimals: int | None) -> JsonValue:
+    if decimals is None or not isinstance(value, float):
+        return value
+    return round(value, decimals)
+
+
+def _cell(computed: Computed, column: str, row: tuple[Scalar, ...] | None) -> Scalar:
+    if row is None or column not in computed.columns:
+        return None
+    return row[computed.columns.index(column)]
+
+
+def _output(one: Output, computed: Sequence[Computed]) -> JsonValue:
+    if not 0 <= one.query < len(computed):
+        return None
+    result = computed[one.query]
+    if one.every is not None:
+        return _every(one, result)
+    if one.combine is not None:
+        return _combined(one, result)
+    keys = len(one.group)
+    row = next((row for row in result.rows if row[:keys] == one.group), None)
+    if one.cases:
+        return _word(one, result, row)
+    return _rounded(_cell(result, one.measure, row), one.decimals)
+
+
+def _every(one: Output, result: Computed) -> JsonValue:
+    values = [_rounded(_cell(result, one.measure, row), one.decimals) for row in result.rows]
+    if one.every == "list":
+        return list(values)
+    return {f"{one.prefix}{row[0]}": value for row, value in zip(result.rows, values, strict=True)}
+
+
+def _combined(one: Output, result: Computed) -> JsonValue:
+    row = result.rows[0] if result.rows else None
+    cells = [(label, _cell(result, measure, row)) for measure, label in one.over]
+    values = [(label, value) for label, value in cells if isinstance(value, int | float)]
+    if not values:
+        return None
+    if one.combine == "sum":
+        return _rounded(sum(value for _, value in values), one.decimals)
+    if one.combine == "positive":
+        return [label for label, value in values if value]
+    best = (max if one.combine == "most" else min)(value for _, value in values)
+    return ", ".join(label for label, value in values if value == best)
+
+
+def formatted(value: JsonValue) -> str:
+    """A value as text, as it stands between the brackets of `@name[...]`."""
+    if isinstance(value, list):
+        return ", ".join(formatted(one) for one in value)
+    if isinstance(value, dict):
+        return str(value)
+    return "" if value is None else str(value)
+
+
+def _word(one: Output, result: Computed, row: tuple[Scalar, ...] | None) -> JsonValue:
+    for case in one.cases:
+        verdicts = [_holds(bound, _cell(result, bound.measure, row)) for bound in case.bounds]
+        if None in verdicts:
+            return None
+        if all(verdicts):
+            return case.word
+    return None
+
+
+def _holds(bound: Bound, value: Scalar) -> bool | None:
+    if not isinstance(value, int | float):
+        return None
+    return SIGNS[bound.sign](abs(value) if bound.absolute else value, bound.value)
+
+
+def _measured(query: Query, computed: Computed, wanted: Wanted) -> dict[str, JsonValue]:
+    keys = len(query.group_by)
+    if not keys:
+        row = computed.rows[0] if computed.rows else ()
+        return dict(zip(computed.columns, row, strict=False))
+    places = wanted.decimals
+    return {
+        one.name: {_group(row[:keys]): _rounded(row[keys + at], places) for row in computed.rows}
+        for at, one in enumerate(query.measures)
+    }
+
+
+def _group(key: tuple[Scalar, ...]) -> str:
+    return ", ".join("missing" if one is None else str(one) for one in key)
+
+
+def _of_rows(reading: Reading, computed: Computed) -> JsonValue:
+    if reading.answer == "boolean":
+        return bool(computed.rows)
+    if not computed.rows:
+        return None
+    if reading.answer == "value":
+        return computed.rows[0][0]
+    if len(computed.columns) == 1:
+        return [row[0] for row in computed.rows]
+    return [dict(zip(computed.columns, row, strict=True)) for row in computed.rows]
+
+
+def _operated(reading: Reading, computed: Sequence[Computed]) -> JsonValue:
+    operation = reading.operation
+    if operation in {"exists", "none"}:
+        return bool(computed[0].rows) == (operation == "exists")
+    firsts = [one.rows[0][0] if one.rows and one.rows[0] else None for one in computed]
+    if operation == "same" and None not in firsts:
+        return all(one == firsts[0] for one in firsts)
+    numbers = [one for one in firsts if isinstance(one, int | float)]
+    if len(numbers) != len(firsts):
+        return None
+    if operation in {"most", "least"}:
+        return _chosen(reading, numbers)
+    return _arithmetic(operation, numbers)
+
+
+def _chosen(reading: Reading, numbers: list[int | float]) -> JsonValue:
+    if len(reading.choices) != len(numbers):
+        return None
+    best = max(numbers) if reading.operation == "most" else min(numbers)
+    return ", ".join(
+        choice for choice, number in zip(reading.choices, numbers, strict=True) if number == best
+    )
+
+
+def _arithmetic(operation: str | None, numbers: list[int | float]) -> JsonValue:
+    first, *rest = numbers
+    if operation == "sum":
+        return sum(numbers)
+    if not rest:
+        return None
+    if operation == "ratio":
+        return first / rest[0] if rest[0] else None
+    return {"difference": first - rest[0], "greater": first > rest[0]}.get(
+        operation or "", first < rest[0]
+    )
+
+
+# Readings as plain JSON data and back: they outlive a restart of a run.
+
+
+def reading_data(reading: Reading) -> dict[str, Any]:
+    return {
+        "query": reading.query.model_dump(mode="json"),
+        "said": reading.said,
+        "doubt": reading.doubt,
+        "resolved": [asdict(one) for one in reading.resolved],
+        "family": reading.family,
+        "answer": reading.answer,
+        "outputs": [_as_lists(asdict(one)) for one in reading.outputs],
+        "more": [one.model_dump(mode="json") for one in reading.more],
+        "operation": reading.operation,
+        "rows": reading.rows,
+        "choices": list(reading.choices),
+    }
+
+
+def _as_lists(value: Any) -> Any:
+    """As JSON has it: no tuples."""
+    if isinstance(value, dict):
+        return {name: _as_lists(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_lists(one) for one in value]
+    return value
+
+
+def reading_from(data: dict[str, Any]) -> Reading:
+    return Reading(
+        query=Query.model_validate(data["query"]),
+        said=data["said"],
+        doubt=data["doubt"],
+        resolved=tuple(Resolved(**one) for one in data["resolved"]),
+        family=data["family"],
+        answer=data["answer"],
+        outputs=tuple(_keeping_output(one) for one in data["outputs"]),
+        more=tuple(Query.model_validate(one) for one in data["more"]),
+        operation=data["operation"],
+        rows=data["rows"],
+        choices=tuple(data["choices"]),
+    )
+
+
+def _keeping_output(data: dict[str, Any]) -> Output:
+    cases = tuple(
+        Case(one["word"], tuple(Bound(**bound) for bound in one["bounds"])) for one in data["cases"]
+    )
+    over = tuple((measure, label) for measure, label in data["over"])
+    return Output(**{**data, "cases": cases, "group": tuple(data["group"]), "over": over})

@@ -1,0 +1,262 @@
+"""An observer that keeps traces and counts. Whatever goes wrong in it stays in it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+
+from secondlook.answer import EXIT_CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opentelemetry.metrics import Meter
+    from opentelemetry.trace import Span, Tracer
+
+    from secondlook.answer import Answer, CallUsage
+    from secondlook.events import Event, NodeFinished, NodeStarted
+
+_LOG = logging.getLogger(__name__)
+
+
+class Telemetry:
+    """Either half may be missing."""
+
+    def __init__(self, spans: Spans | None, meters: Meters | None) -> None:
+        self._spans = spans
+        self._meters = meters
+
+    def see(self, event: Event) -> None:
+        with _never_failing():
+            if self._spans is not None:
+                self._spans.see(event)
+            if self._meters is not None:
+                self._meters.see(event)
+
+    def left(self, run: str) -> None:
+        with _never_failing():
+            if self._spans is not None:
+                self._spans.left(run)
+            if self._meters is not None:
+                self._meters.left(run)
+
+    def called(self, run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
+        with _never_failing():
+            if self._spans is not None:
+                self._spans.called(run, usage, seconds=seconds, error=error)
+            if self._meters is not None:
+                self._meters.called(usage, seconds=seconds, error=error)
+
+
+@contextmanager
+def _never_failing() -> Iterator[None]:
+    try:
+        yield
+    except Exception:  # noqa: BLE001  # whatever it is, answering goes on
+        _LOG.warning("telemetry failed; answering goes on", exc_info=True)
+
+
+# Runs as traces: a span for the run, below it one for each visit of a node, below that one for
+# each call of a model. Names follow OpenTelemetry's conventions for generative models.
+
+_NANOSECONDS = 1_000_000_000
+_FAILED = EXIT_CODES["failed"]
+
+
+@dataclass(slots=True)
+class _Run:
+    span: Span
+    nodes: dict[str, list[Span]] = field(default_factory=dict)
+    """Open visits by node; several where a graph visits one several times at once."""
+
+
+class Spans:
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._runs: dict[str, _Run] = {}
+
+    def see(self, event: Event) -> None:
+        if event.type == "run_started":
+            span = self._tracer.start_span(
+                f"secondlook {event.workflow}",
+                attributes={"secondlook.run": event.run, "secondlook.workflow": event.workflow},
+            )
+            self._runs[event.run] = _Run(span)
+            return
+        run = self._runs.get(event.run)
+        if run is None:
+            return
+        if event.type == "node_started":
+            run.nodes.setdefault(event.node, []).append(self._node(run, event))
+        elif event.type == "node_finished":
+            _finish_node(run, event)
+        elif event.type == "routed":
+            run.span.add_event("routed", {"from": event.source, "to": event.to})
+        elif event.type == "warned":
+            run.span.add_event("warned", {"node": event.trouble.node, "error": event.trouble.error})
+        elif event.type == "answered":
+            self._answered(event.run, event.answer)
+
+    def left(self, run: str) -> None:
+        self._end(run, {"secondlook.stop_reason": "cancelled"})
+
+    def called(self, run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
+        held = self._runs.get(run)
+        if held is None:
+            return
+        now = time.time_ns()
+        visits = held.nodes.get(usage.node) or [held.span]
+        span = self._tracer.start_span(
+            f"chat {usage.model}",
+            context=set_span_in_context(visits[-1]),
+            kind=SpanKind.CLIENT,
+            start_time=now - int(seconds * _NANOSECONDS),
+            attributes=_of_call(usage),
+        )
+        if error is not None:
+            span.set_attribute("error.type", error)
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(now)
+
+    def _node(self, run: _Run, event: NodeStarted) -> Span:
+        attributes = {"secondlook.node": event.node}
+        if event.workflow:
+            attributes["secondlook.workflow"] = event.workflow
+        return self._tracer.start_span(
+            event.node, context=set_span_in_context(run.span), attributes=attributes
+        )
+
+    def _answered(self, run: str, answer: Answer) -> None:
+        usage = answer.usage
+        self._end(
+            run,
+            {
+                "secondlook.status": answer.status,
+                "secondlook.stop_reason": answer.stop_reason,
+                "secondlook.method": answer.method,
+                "secondlook.claims": len(answer.claims),
+                "secondlook.citations": len(answer.citations),
+                "secondlook.calls": usage.calls,
+                "gen_ai.usage.input_tokens": usage.tokens_in,
+                "gen_ai.usage.output_tokens": usage.tokens_out,
+                **({} if usage.cost is None else {"secondlook.cost": usage.cost}),
+            },
+            failed=answer.exit_code == _FAILED,
+        )
+
+    def _end(self, run: str, attributes: dict[str, Any], *, failed: bool = False) -> None:
+        held = self._runs.pop(run, None)
+        if held is None:
+            return
+        for visits in held.nodes.values():  # nodes that a deadline or a failure cut short
+            for span in visits:
+                span.end()
+        held.span.set_attributes(attributes)
+        if failed:
+            held.span.set_status(Status(StatusCode.ERROR))
+        held.span.end()
+
+
+def _finish_node(run: _Run, event: NodeFinished) -> None:
+    visits = run.nodes.get(event.node)
+    if not visits:  # a node that says several things has ended with the first
+        return
+    span = visits.pop(0)
+    for name, value in event.numbers.items():
+        if isinstance(value, int | float | bool):  # texts may be a person's own
+            span.set_attribute(f"secondlook.{name.replace(' ', '_')}", value)
+    span.end()
+
+
+def _of_call(usage: CallUsage) -> dict[str, str | int | float]:
+    provider, _, model = usage.model.partition(":")
+    told: dict[str, str | int | float] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": model or usage.model,
+        "gen_ai.usage.input_tokens": usage.tokens_in,
+        "gen_ai.usage.output_tokens": usage.tokens_out,
+        "gen_ai.usage.cache_read.input_tokens": usage.tokens_cached,
+        "secondlook.role": usage.role,
+        "secondlook.node": usage.node,
+        "secondlook.retries": usage.retries,
+        "secondlook.parse_failures": usage.parse_failures,
+    }
+    if usage.cost is not None:
+        told["secondlook.cost"] = usage.cost
+    return told
+
+
+# What runs take, counted: for a collector, and for Prometheus to fetch.
+
+_RUN_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_NODE_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Meters:
+    def __init__(self, meter: Meter) -> None:
+        self._runs = meter.create_counter(
+            "secondlook.runs", unit="{run}", description="Runs that ended."
+        )
+        self._run_seconds = meter.create_histogram(
+            "secondlook.run.duration",
+            unit="s",
+            description="Of a run.",
+            explicit_bucket_boundaries_advisory=_RUN_SECONDS,
+        )
+        self._node_seconds = meter.create_histogram(
+            "secondlook.node.duration",
+            unit="s",
+            description="Of a visit of a node.",
+            explicit_bucket_boundaries_advisory=_NODE_SECONDS,
+        )
+        self._call_seconds = meter.create_histogram(
+            "gen_ai.client.operation.duration",
+            unit="s",
+            description="Of asking a model, retries included.",
+            explicit_bucket_boundaries_advisory=_RUN_SECONDS,
+        )
+        self._tokens = meter.create_counter(
+            "secondlook.tokens", unit="{token}", description="Read and written by models."
+        )
+        self._cost = meter.create_counter(
+            "secondlook.cost", unit="USD", description="Of model calls whose price is known."
+        )
+        self._workflows: dict[str, str] = {}
+
+    def see(self, event: Event) -> None:
+        if event.type == "run_started":
+            self._workflows[event.run] = event.workflow
+        elif event.type == "node_finished":
+            workflow = event.workflow or self._workflows.get(event.run, "")
+            self._node_seconds.record(event.seconds, {"node": event.node, "workflow": workflow})
+        elif event.type == "answered":
+            self._answered(event.answer)
+
+    def left(self, run: str) -> None:
+        workflow = self._workflows.pop(run, "")
+        self._runs.add(1, {"workflow": workflow, "status": "cancelled"})
+
+    def called(self, usage: CallUsage, *, seconds: float, error: str | None) -> None:
+        of = {"model": usage.model, "role": usage.role}
+        self._call_seconds.record(seconds, {**of, "error": error or ""})
+        for kind, tokens in (
+            ("input", usage.tokens_in),
+            ("output", usage.tokens_out),
+            ("cached", usage.tokens_cached),
+        ):
+            if tokens:
+                self._tokens.add(tokens, {**of, "kind": kind})
+        if usage.cost:
+            self._cost.add(usage.cost, of)
+
+    def _answered(self, answer: Answer) -> None:
+        workflow = self._workflows.pop(answer.run, answer.workflow)
+        of = {"workflow": workflow, "status": answer.status, "stop_reason": answer.stop_reason}
+        self._runs.add(1, of)
+        self._run_seconds.record(answer.usage.seconds, {"workflow": workflow})

@@ -1,0 +1,183 @@
+"""Attacks that do not end, or that end what should go on."""
+
+from __future__ import annotations
+
+from secondlook.sandbox.attacks import SHORT_LIMITS, Attack, not_ended
+
+_LOOP = """
+import time
+
+until = time.monotonic() + world["span"]
+while time.monotonic() < until:
+    pass
+"""
+_SLEEP = """
+import time
+
+time.sleep(world["span"])
+"""
+_IGNORES = """
+import signal, time
+
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+until = time.monotonic() + world["span"]
+while time.monotonic() < until:
+    try:
+        time.sleep(0.1)
+    except BaseException:
+        pass
+"""
+_SILENT = """
+import os, time
+
+for number in range(1024):
+    try:
+        os.close(number)
+    except OSError:
+        pass
+time.sleep(world["span"])
+os._exit(0)
+"""
+_STUCK = """
+import re
+
+re.match(r"(a*)*b", "a" * world["letters"])
+"""
+_CLINGS = """
+import time
+
+class Clings:
+    def __del__(self):
+        time.sleep(world["span"])
+
+    def __str__(self):
+        time.sleep(world["span"])
+        return "at last"
+
+    __repr__ = __str__
+
+result = Clings()
+"""
+_THREADS = """
+import threading, time
+
+started = []
+try:
+    for number in range(world["threads"]):
+        thread = threading.Thread(target=time.sleep, args=(world["thread_seconds"],), daemon=True)
+        thread.start()
+        started.append(thread)
+except (RuntimeError, MemoryError) as error:
+    refusal = error
+if len(started) > world["most"]:
+    reached(f"runs {len(started):,} threads")
+give_up(refusal)
+"""
+_EXIT = """
+import os
+
+result = 1
+os._exit(0)
+"""
+_CRASH = """
+import ctypes
+
+ctypes.string_at(0)
+"""
+_DEEP_STACK = """
+import sys
+
+sys.setrecursionlimit(10**9)
+
+def deeper(value):
+    return [deeper([value])]
+
+deeper(0)
+"""
+
+ENDLESS = (
+    Attack(
+        "infinite loop",
+        "endless",
+        "computes for ever",
+        _LOOP,
+        SHORT_LIMITS,
+        (not_ended,),
+        quick=True,
+        sizes={"span": 600},
+    ),
+    Attack("sleep", "endless", "waits", _SLEEP, SHORT_LIMITS, (not_ended,), sizes={"span": 600}),
+    Attack(
+        "ignored signals",
+        "endless",
+        "ignores every signal that it can",
+        _IGNORES,
+        SHORT_LIMITS,
+        (not_ended,),
+        sizes={"span": 600},
+    ),
+    Attack(
+        "silence",
+        "endless",
+        "closes everything and stays",
+        _SILENT,
+        SHORT_LIMITS,
+        (not_ended,),
+        provable=False,
+        sizes={"span": 600},
+    ),
+    Attack(
+        "stuck in C",
+        "endless",
+        "never comes back from a library",
+        _STUCK,
+        SHORT_LIMITS,
+        (not_ended,),
+        sizes={"letters": 64},
+    ),
+    Attack(
+        "clinging value",
+        "endless",
+        "returns what takes for ever to read",
+        _CLINGS,
+        SHORT_LIMITS,
+        (not_ended,),
+        sizes={"span": 600},
+    ),
+    Attack(
+        "thread bomb",
+        "endless",
+        "starts threads without end",
+        _THREADS,
+        sizes={"threads": 2_000, "thread_seconds": 600, "most": 64},
+    ),
+    Attack(
+        "early exit",
+        "endless",
+        "ends without a reply",
+        _EXIT,
+        judges=(not_ended,),
+        quick=True,
+        provable=False,
+    ),
+    Attack(
+        "crash",
+        "endless",
+        "makes the interpreter crash",
+        _CRASH,
+        judges=(not_ended,),
+        provable=False,
+    ),
+    Attack(
+        "deep stack",
+        "endless",
+        "overflows the stack",
+        _DEEP_STACK,
+        judges=(not_ended,),
+        provable=False,
+    ),
+)

@@ -1,0 +1,287 @@
+"""Attacks on what lies on the disk: reading what is secret, writing where it does not belong."""
+
+from __future__ import annotations
+
+from secondlook.sandbox.attacks import CHECK_LIMITS, Attack
+
+_SYSTEM_FILE = """
+def read():
+    with open("/etc/passwd") as file:
+        if "root:" in file.read():
+            reached("read /etc/passwd")
+
+read()
+"""
+_USER_FILE = """
+with open(world["secret_file"]) as file:
+    result = file.read()
+"""
+_LIBRARIES = """
+import numpy, pandas, pyarrow
+
+found = []
+for read in (
+    lambda: pandas.read_csv(world["secret_file"], header=None).to_string(),
+    lambda: pandas.read_csv("file://" + world["secret_file"], header=None).to_string(),
+    lambda: numpy.fromfile(world["secret_file"], dtype=numpy.uint8).tobytes().decode(),
+    lambda: pyarrow.memory_map(world["secret_file"]).read().decode(),
+    lambda: pyarrow.OSFile(world["secret_file"]).read().decode(),
+):
+    try:
+        found.append(read())
+    except OSError as error:
+        refusal = error
+result = found
+if not found:
+    give_up(refusal)
+"""
+_SYMLINK = """
+import os
+
+found = []
+for folder in (".", "/tmp", "/dev/shm"):
+    place = os.path.join(folder, world["mark"] + "-link")
+    try:
+        os.symlink(world["secret_file"], place)
+        with open(place) as file:
+            found.append(file.read())
+    except OSError as error:
+        refusal = error
+    finally:
+        try:
+            os.unlink(place)
+        except OSError:
+            pass
+result = found
+if not found:
+    give_up(refusal)
+"""
+_HARDLINK = """
+import os
+
+place = os.path.join(world["outside"], "hardlink")
+os.link(world["secret_file"], place)
+with open(place) as file:
+    result = file.read()
+"""
+_WRITE_SYMLINK = """
+import os
+
+target = os.path.join(world["outside"], "by symlink")
+try:
+    os.symlink(world["outside"], "folder")
+    target = os.path.join("folder", "by symlink")
+except OSError:
+    pass
+with open(target, "w") as file:
+    file.write("written")
+"""
+_CLIMB = """
+import os
+
+found = []
+for start in (".", "/", "/proc/self/root", "/proc/1/root", "/proc/self/cwd"):
+    for up in (0, 1, 20):
+        try:
+            with open(start + "/.." * up + world["secret_file"]) as file:
+                found.append(file.read())
+        except OSError as error:
+            refusal = error
+result = found
+if not found:
+    give_up(refusal)
+"""
+_WRITE = """
+import os
+
+def write(place):
+    with open(place, "w") as file:
+        file.write("written")
+
+attempt("wrote a file outside", lambda: write(os.path.join(world["outside"], "written")))
+attempt("made a folder outside", lambda: os.mkdir(os.path.join(world["outside"], "made")))
+"""
+_CHANGE = """
+import os
+
+attempt("emptied a file", lambda: os.truncate(world["kept_file"], 0))
+attempt("removed a file", lambda: os.unlink(world["kept_file"]))
+attempt("renamed a folder", lambda: os.rename(world["outside"], world["outside"] + "-x"))
+attempt("changed rights", lambda: os.chmod(world["kept_file"], 0o777))
+"""
+_SHARED_FOLDER = """
+import os
+
+try:
+    with open(world["shm_file"]) as file:
+        result = file.read()
+finally:
+    place = "/dev/shm/" + world["mark"] + "-w"
+    attempt("wrote to /dev/shm", lambda: open(place, "w").close())
+"""
+_ENVIRONMENT = """
+import ctypes, os
+
+here = dict(os.environ)
+c = ctypes.CDLL(None)
+c.getenv.restype = ctypes.c_char_p
+result = [here, str(c.getenv(world["secret_name"].encode()))]
+"""
+_INTERPRETER = """
+import os, sys
+
+for folder in (sys.prefix, sys.base_prefix, os.path.dirname(os.__file__), *filter(None, sys.path)):
+    place = os.path.join(folder, world["mark"] + ".pth")
+    try:
+        with open(place, "w"):
+            reached("wrote beside the interpreter: " + place)
+        os.unlink(place)
+    except OSError as error:
+        refusal = error
+give_up(refusal)
+"""
+_DESCRIPTORS = """
+import os, stat
+
+found = []
+for number in range(1024):
+    try:
+        kind = os.fstat(number).st_mode
+    except OSError:
+        continue
+    if stat.S_ISREG(kind):
+        found.append(os.pread(number, 4096, 0).decode("latin-1"))
+    elif stat.S_ISDIR(kind):
+        reached("holds an open folder")
+    elif stat.S_ISSOCK(kind):
+        reached(f"holds a socket, descriptor {number}")
+result = found
+"""
+_TABLE = """
+import fcntl, mmap, os, stat
+
+def overwrite(number):
+    os.pwrite(number, b"changed!", 0)
+
+def empty(number):
+    os.ftruncate(number, 0)
+
+def by_map(number):
+    mmap.mmap(number, 8)[:] = b"changed!"
+
+def again(number):
+    with open(f"/proc/self/fd/{number}", "r+b") as file:
+        file.write(b"changed!")
+
+def by_name(number):
+    with open(world["table_file"], "r+b") as file:
+        file.write(b"changed!")
+
+def unlocked(number):
+    os.fchmod(number, 0o666)
+
+for number in range(3, 256):
+    try:
+        table = stat.S_ISREG(os.fstat(number).st_mode)
+    except OSError:
+        continue
+    if table:
+        for way in (overwrite, empty, by_map, again, unlocked):
+            attempt(f"{way.__name__} descriptor {number}", lambda: way(number))
+attempt("by_name", lambda: by_name(0))
+"""
+_FILL = """
+import os
+
+block = b"x" * 1_048_576
+total = 0
+folders = (".", "/tmp", "/dev/shm", "/var/tmp", "/run", os.path.expanduser("~"))
+for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
+    place = os.path.join(folder, world["mark"] + "-fill-")
+    try:
+        for number in range(world["files"]):
+            with open(place + str(number), "wb") as file:
+                for _ in range(world["file_megabytes"]):
+                    file.write(block)
+                    file.flush()
+                    total += len(block)
+    except OSError as error:
+        refusal = error
+    print("held", total, flush=True)
+    if total > world["most"]:
+        reached(f"filled the disk with {total:,} bytes")
+give_up(refusal)
+"""
+_INODES = """
+import os
+
+made = 0
+folders = (".", "/tmp", "/dev/shm", "/var/tmp", "/run", os.path.expanduser("~"))
+for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
+    place = os.path.join(folder, world["mark"] + "-inode-")
+    try:
+        for number in range(world["files"]):
+            os.close(os.open(place + str(number), os.O_CREAT | os.O_WRONLY))
+            made += 1
+    except OSError as error:
+        refusal = error
+    if made > world["most"]:
+        reached(f"made {made:,} files")
+give_up(refusal)
+"""
+_DEVICES = """
+import os
+
+for name in ("mem", "kmsg", "port", "fuse", "kvm", "vda", "sda"):
+    place = "/dev/" + name
+    attempt("opened " + place, lambda: os.close(os.open(place, os.O_RDONLY | os.O_NONBLOCK)))
+"""
+_NODE = """
+import os, stat
+
+attempt("made a device", lambda: os.mknod(world["mark"], 0o666 | stat.S_IFBLK, os.makedev(8, 0)))
+"""
+_SCRATCH = CHECK_LIMITS.scratch_bytes + 1_048_576
+
+FILES = (
+    Attack("/etc/passwd", "files", "reads a file of the system", _SYSTEM_FILE, quick=True),
+    Attack("secret file", "files", "reads a file of the user", _USER_FILE, quick=True),
+    Attack("file by libraries", "files", "has pandas, numpy and pyarrow read it", _LIBRARIES),
+    Attack("symbolic link", "files", "reads a file through a link to it", _SYMLINK),
+    Attack("hard link", "files", "gives a file a second name", _HARDLINK),
+    Attack("write by symbolic link", "files", "writes through a link", _WRITE_SYMLINK),
+    Attack("climbing", "files", "looks for a way up, out of its root", _CLIMB),
+    Attack("write outside", "files", "writes a file where others see it", _WRITE, quick=True),
+    Attack("change outside", "files", "empties, renames and removes files", _CHANGE),
+    Attack("shared memory files", "files", "reads and writes /dev/shm", _SHARED_FOLDER),
+    Attack("environment", "files", "reads a variable of the environment", _ENVIRONMENT, quick=True),
+    Attack(
+        "interpreter", "files", "plants code beside the interpreter", _INTERPRETER, provable=False
+    ),
+    Attack(
+        "inherited descriptors",
+        "files",
+        "reads what our process had open",
+        _DESCRIPTORS,
+        quick=True,
+    ),
+    Attack("table altered", "files", "changes the table it was given", _TABLE, quick=True),
+    Attack(
+        "disk fill",
+        "files",
+        "fills the disk",
+        _FILL,
+        sizes={"files": 64, "file_megabytes": 16, "most": _SCRATCH},
+    ),
+    Attack(
+        "inode fill",
+        "files",
+        "makes files without end",
+        _INODES,
+        sizes={"files": 20_000, "most": CHECK_LIMITS.scratch_files},
+    ),
+    Attack(
+        "devices", "files", "opens memory, disks and the kernel's log", _DEVICES, provable=False
+    ),
+    Attack("device node", "files", "makes a device of its own", _NODE, provable=False),
+)

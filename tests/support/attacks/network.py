@@ -1,0 +1,94 @@
+"""Attacks that try to leave the machine, or to speak with others on it."""
+
+from __future__ import annotations
+
+from secondlook.sandbox.attacks import Attack
+
+_TCP = """
+import socket
+
+def knock():
+    with socket.create_connection((world["host"], world["tcp_port"]), timeout=2) as open_socket:
+        open_socket.sendall(b"knock")
+
+attempt("connected by TCP", knock)
+"""
+_TCP_LISTEN = """
+import socket
+
+def listen():
+    with socket.socket() as waiting:
+        waiting.bind(("0.0.0.0", 0))
+        waiting.listen()
+
+attempt("listens for TCP", listen)
+"""
+_UDP = """
+import socket
+
+def send():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as open_socket:
+        open_socket.sendto(b"knock", (world["host"], world["udp_port"]))
+
+attempt("sent by UDP", send)
+"""
+_UNIX = """
+import socket
+
+def knock():
+    with socket.socket(socket.AF_UNIX) as open_socket:
+        open_socket.connect(world["unix_path"])
+        open_socket.sendall(b"knock")
+
+attempt("connected to a unix socket", knock)
+"""
+_ABSTRACT = """
+import socket
+
+def knock():
+    with socket.socket(socket.AF_UNIX) as open_socket:
+        open_socket.connect("\\0" + world["abstract"])
+        open_socket.sendall(b"knock")
+
+attempt("connected to an abstract unix socket", knock)
+"""
+_PAIR = """
+import socket
+
+attempt("made a pair of sockets", socket.socketpair)
+"""
+_VSOCK = """
+import socket
+
+attempt("made a vsock", lambda: socket.socket(40, socket.SOCK_STREAM).close())
+"""
+_RAW = """
+import socket
+
+attempt("made a raw socket", lambda: socket.socket(17, socket.SOCK_RAW).close())
+attempt("made a netlink socket", lambda: socket.socket(16, socket.SOCK_RAW).close())
+"""
+_PANDAS = """
+import pandas
+
+attempt("read a page", lambda: pandas.read_csv(f"http://{world['host']}:{world['tcp_port']}/"))
+"""
+
+NETWORK = (
+    Attack("tcp", "network", "connects to a listener on this machine", _TCP, quick=True),
+    Attack("tcp listener", "network", "waits for connections", _TCP_LISTEN),
+    Attack("udp", "network", "sends a datagram to this machine", _UDP, quick=True),
+    Attack("unix socket", "network", "connects to a socket in a folder", _UNIX, quick=True),
+    Attack("abstract socket", "network", "connects to a socket without a file", _ABSTRACT),
+    Attack("socket pair", "network", "makes a pair of sockets", _PAIR),
+    Attack(
+        "vsock",
+        "network",
+        "makes a socket to the host of a virtual machine",
+        _VSOCK,
+        quick=True,
+        provable=False,
+    ),
+    Attack("raw sockets", "network", "makes packet and netlink sockets", _RAW, provable=False),
+    Attack("page by pandas", "network", "has pandas fetch an address", _PANDAS, provable=False),
+)

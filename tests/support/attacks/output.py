@@ -1,0 +1,230 @@
+"""Attacks on whoever reads what comes out."""
+
+from __future__ import annotations
+
+from secondlook.sandbox.attacks import Attack, forged, too_much_said
+
+_FLOOD = """
+import os
+
+block = "x" * 1_000_000
+for _ in range(world["megabytes"]):
+    print(block)
+"""
+_FLOOD_RAW = """
+import os
+
+block = b"x" * 1_000_000
+left = world["megabytes"]
+while left > 0:
+    os.write(1, block)
+    os.write(2, block)
+    left -= 2
+"""
+_LONG_TEXT = """
+result = "x" * (world["megabytes"] * 1_000_000)
+"""
+_DEEP = """
+result = []
+for _ in range(world["depth"]):
+    result = [result]
+"""
+_DEEP_MAPPING = """
+result = {}
+for _ in range(world["depth"]):
+    result = {"a": result}
+"""
+_CIRCLE = """
+result = []
+result.append(result)
+"""
+_FIGURE = """
+import numpy
+import plotly.graph_objects as go
+
+points = numpy.random.default_rng(0).normal(size=world["points"])
+fig = go.Figure(go.Scatter(x=points, y=points))
+"""
+_FIGURES = """
+import plotly.graph_objects as go
+
+fig = [go.Figure(go.Bar(y=[1, 2, 3])) for _ in range(world["figures"])]
+"""
+_LONG_ERROR = """
+raise ValueError("x" * (world["megabytes"] * 1_000_000))
+"""
+_ENDLESS_VALUE = """
+class Endless(list):
+    def __iter__(self):
+        while True:
+            yield 1
+
+result = Endless([1])
+"""
+_HUGE_NUMBER = """
+result = {"a": 10**world["digits"], "b": float("nan"), "c": float("inf"), "d": -(10**400)}
+"""
+_PICKLE = """
+import os, pickle
+
+class Bomb:
+    def __reduce__(self):
+        return (os.mkdir, (os.path.join(world["outside"], "unpickled"),))
+
+result = Bomb()
+for number in range(3, 256):
+    try:
+        os.write(number, pickle.dumps(Bomb()))
+    except OSError:
+        pass
+os._exit(0)
+"""
+_GARBAGE = """
+import os
+
+for number in range(3, 256):
+    try:
+        for text in (b"\\xff" * 64, b"[" * 200_000, b"\\x00" * 64, b"{}\\n" * 64, b"NaN"):
+            os.write(number, text)
+    except OSError:
+        pass
+"""
+_LENGTHS = """
+import os, struct
+
+for number in range(3, 256):
+    try:
+        for form in ("<Q", ">Q", "<I", ">I"):
+            os.write(number, struct.pack(form, 2**31 - 1 if form[1] == "I" else 2**62))
+    except OSError:
+        pass
+os._exit(0)
+"""
+_DEEP_REPLY = """
+import os, struct
+
+deep = b"[" * 100_000 + b"]" * 100_000
+for number in range(3, 256):
+    try:
+        for form in ("<Q", ">Q", "<I", ">I"):
+            os.write(number, struct.pack(form, len(deep)) + deep)
+    except OSError:
+        pass
+os._exit(0)
+"""
+_FORGED = """
+import json, os, struct
+
+reply = {"status": "ok", "has_result": True, "result": "forged " + world["mark"], "figures": []}
+text = json.dumps(reply | {"memory": 0, "token": "0" * 32}).encode()
+for number in range(3, 256):
+    try:
+        os.write(number, struct.pack(">Q", len(text)) + text)
+    except OSError:
+        pass
+"""
+_FORGED_ALONE = f"{_FORGED}os._exit(0)\n"
+
+OUTPUT = (
+    Attack(
+        "2 GB of output",
+        "output",
+        "prints without end",
+        _FLOOD,
+        judges=(too_much_said,),
+        quick=True,
+        sizes={"megabytes": 2_000},
+    ),
+    Attack(
+        "2 GB past Python",
+        "output",
+        "writes to its output and error output",
+        _FLOOD_RAW,
+        judges=(too_much_said,),
+        sizes={"megabytes": 2_000},
+    ),
+    Attack(
+        "long text",
+        "output",
+        "returns a text of 100 MB",
+        _LONG_TEXT,
+        judges=(too_much_said,),
+        sizes={"megabytes": 100},
+    ),
+    Attack(
+        "deep value",
+        "output",
+        "returns lists within lists",
+        _DEEP,
+        judges=(too_much_said,),
+        quick=True,
+        provable=False,
+        sizes={"depth": 100_000},
+    ),
+    Attack(
+        "deep mapping",
+        "output",
+        "returns mappings within mappings",
+        _DEEP_MAPPING,
+        judges=(too_much_said,),
+        provable=False,
+        sizes={"depth": 100_000},
+    ),
+    Attack("circular value", "output", "returns a list that holds itself", _CIRCLE, provable=False),
+    Attack(
+        "huge figure",
+        "output",
+        "draws millions of points",
+        _FIGURE,
+        judges=(too_much_said,),
+        provable=False,
+        sizes={"points": 2_000_000},
+    ),
+    Attack(
+        "many figures",
+        "output",
+        "draws hundreds of charts",
+        _FIGURES,
+        judges=(too_much_said,),
+        provable=False,
+        sizes={"figures": 500},
+    ),
+    Attack(
+        "long error",
+        "output",
+        "raises an error of 100 MB",
+        _LONG_ERROR,
+        provable=False,
+        sizes={"megabytes": 100},
+    ),
+    Attack("endless value", "output", "returns what has no end", _ENDLESS_VALUE, provable=False),
+    Attack(
+        "huge number",
+        "output",
+        "returns numbers that JSON cannot say",
+        _HUGE_NUMBER,
+        provable=False,
+        sizes={"digits": 100_000},
+    ),
+    Attack("pickle", "output", "returns what acts when unpickled", _PICKLE, provable=False),
+    Attack("garbage reply", "output", "writes noise into the reply", _GARBAGE, provable=False),
+    Attack("false lengths", "output", "announces a reply of exabytes", _LENGTHS, provable=False),
+    Attack("deep reply", "output", "writes a nested reply itself", _DEEP_REPLY, provable=False),
+    Attack(
+        "forged reply",
+        "output",
+        "writes a reply itself, and ends",
+        _FORGED_ALONE,
+        judges=(forged,),
+        quick=True,
+        provable=False,
+    ),
+    Attack(
+        "second reply",
+        "output",
+        "writes a reply before ours",
+        _FORGED,
+        judges=(forged,),
+        provable=False,
+    ),
+)

@@ -1,0 +1,242 @@
+"""Attacks on other processes, and attempts to become more than one."""
+
+from __future__ import annotations
+
+from secondlook.sandbox.attacks import Attack
+
+_FORK = """
+import os
+
+for number in range(world["forks"]):
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    reached(f"forked {number + 1} times")
+    os.waitpid(child, 0)
+"""
+_FORK_RAW = """
+import os
+
+for name in ("fork", "vfork", "clone"):
+    if name == "vfork":  # a child that shares our stack would end us
+        continue
+    try:
+        child = syscall(name, 17, 0, 0, 0, 0)
+    except (OSError, KeyError) as error:
+        refusal = error
+        continue
+    if child == 0:
+        os._exit(0)
+    reached(f"forked by {name}")
+    os.waitpid(child, 0)
+give_up(refusal)
+"""
+_CLONE3 = """
+import ctypes, os, signal
+
+asked = (ctypes.c_uint64 * 11)(0, 0, 0, 0, signal.SIGCHLD)
+child = syscall("clone3", ctypes.byref(asked), 88)
+if child == 0:
+    os._exit(0)
+reached("forked by clone3")
+os.waitpid(child, 0)
+"""
+_DAEMON = """
+import os, time
+
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for number in range(1024):
+            try:
+                os.close(number)
+            except OSError:
+                pass
+        time.sleep(world["daemon_seconds"])
+    os._exit(0)
+reached("left a process behind")
+"""
+_EXEC = """
+import os, subprocess
+
+def run():
+    subprocess.run(["/bin/sh", "-c", "echo > " + os.path.join(world["outside"], "ran")], check=True)
+
+attempt("ran a program", run)
+"""
+_EXEC_SELF = """
+import os
+
+os.execv("/bin/sh", ["/bin/sh", "-c", "echo > " + os.path.join(world["outside"], "became")])
+"""
+_EXEC_SYSTEM = """
+import os
+
+if os.system("echo > " + os.path.join(world["outside"], "by-system")) == 0:
+    reached("ran a command")
+"""
+_SPAWN = """
+import os
+
+def spawn():
+    child = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", "exit 0"], {})
+    os.waitpid(child, 0)
+
+attempt("spawned a program", spawn)
+"""
+_MEMORY_PROGRAM = """
+import os
+
+number = os.memfd_create("program", 0)
+os.write(number, b"#!/bin/sh\\necho > " + os.path.join(world["outside"], "from-memory").encode())
+os.execve(number, ["program"], {})
+"""
+_PTRACE = """
+import os
+
+# Seizing does not stop the process: where it succeeds, nobody is harmed.
+for process in (world["victim"], world["parent"], os.getppid()):
+    attempt("traces a process", lambda: syscall("ptrace", 0x4206, process, 0, 0))
+"""
+_VM_READ = """
+import ctypes, os
+
+buffer = ctypes.create_string_buffer(64)
+ours = (ctypes.c_uint64 * 2)(ctypes.addressof(buffer), 64)
+theirs = (ctypes.c_uint64 * 2)(world["victim_address"], 64)
+syscall("process_vm_readv", world["victim"], ctypes.byref(ours), 1, ctypes.byref(theirs), 1, 0)
+result = buffer.raw.decode("latin-1")
+"""
+_PIDFD = """
+import os
+
+process = syscall("pidfd_open", world["victim"], 0)
+number = syscall("pidfd_getfd", process, world["victim_descriptor"], 0)
+result = os.pread(number, 4096, 0).decode()
+"""
+_PROC = """
+import os
+
+found = []
+for process in (world["victim"], world["parent"], os.getppid(), 1):
+    for name in ("environ", "cmdline", f"fd/{world['victim_descriptor']}", "maps"):
+        try:
+            # The file of that number may be a pipe of the parent, which nobody will write to.
+            number = os.open(f"/proc/{process}/{name}", os.O_RDONLY | os.O_NONBLOCK)
+            text = os.read(number, 65536).decode("latin-1")
+        except OSError as error:
+            refusal = error
+            continue
+        found.append(text)
+        if name in ("environ", "maps") and process != os.getpid() and text:
+            reached(f"read {name} of process {process}")
+result = found
+give_up(refusal)
+"""
+_PROC_MEMORY = """
+with open(f"/proc/{world['victim']}/mem", "rb") as file:
+    file.seek(world["victim_address"])
+    result = file.read(64).decode("latin-1")
+"""
+_PROC_ALL = """
+import os
+
+found = []
+for name in os.listdir("/proc"):
+    if name.isdigit() and int(name) != os.getpid():
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                found.append(file.read().decode("latin-1"))
+        except OSError as error:
+            refusal = error
+result = found
+if found:
+    reached(f"read the environment of {len(found)} processes")
+"""
+_KILL = """
+import os, signal
+
+attempt("killed a process", lambda: os.kill(world["victim"], signal.SIGKILL))
+"""
+_KILL_PARENT = """
+import os, signal
+
+for process in (world["parent"], os.getppid(), -1, 1):
+    if process != os.getpid():
+        attempt(f"may signal process {process}", lambda: os.kill(process, 0))
+"""
+_KILL_OTHERWISE = """
+import os, signal
+
+attempt("tgkill", lambda: syscall("tgkill", world["victim"], world["victim"], 9))
+
+def by_descriptor():
+    signal.pidfd_send_signal(os.pidfd_open(world["victim"]), signal.SIGKILL)
+
+attempt("signalled by descriptor", by_descriptor)
+attempt("signalled a group", lambda: os.killpg(os.getpgid(world["victim"]), 0))
+"""
+_KILL_BY_INPUT = """
+import fcntl, os, signal
+
+reading, writing = os.pipe()
+fcntl.fcntl(reading, fcntl.F_SETOWN, world["victim"])
+fcntl.fcntl(reading, 10, signal.SIGKILL)
+fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+os.write(writing, b"now")
+"""
+_PRIORITY = """
+import os
+
+attempt("took real time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50)))
+attempt("raised its priority", lambda: os.setpriority(os.PRIO_PROCESS, 0, -10))
+attempt("slowed another", lambda: os.setpriority(os.PRIO_PROCESS, world["victim"], 19))
+"""
+_LIMITS_OF_OTHERS = """
+import resource
+
+attempt(
+    "limited another",
+    lambda: resource.prlimit(world["victim"], resource.RLIMIT_NOFILE, (64, 64)),
+)
+"""
+_TERMINAL = """
+import fcntl, os, termios
+
+for number in (0, 1, 2):
+    attempt("typed into a terminal", lambda: fcntl.ioctl(number, termios.TIOCSTI, b"x"))
+attempt("opened the terminal", lambda: os.close(os.open("/dev/tty", os.O_RDWR)))
+"""
+
+PROCESSES = (
+    Attack(
+        "fork bomb", "processes", "forks again and again", _FORK, quick=True, sizes={"forks": 20}
+    ),
+    Attack("fork by system call", "processes", "forks past the library", _FORK_RAW),
+    Attack("clone3", "processes", "forks by the newest call", _CLONE3),
+    Attack(
+        "daemon",
+        "processes",
+        "leaves a process that outlives the job",
+        _DAEMON,
+        sizes={"daemon_seconds": 600},
+    ),
+    Attack("exec of a program", "processes", "runs a shell", _EXEC, quick=True),
+    Attack("exec in place", "processes", "becomes a shell", _EXEC_SELF),
+    Attack("command", "processes", "runs a command by os.system", _EXEC_SYSTEM),
+    Attack("spawn", "processes", "spawns a program", _SPAWN),
+    Attack("program in memory", "processes", "runs a program without a file", _MEMORY_PROGRAM),
+    Attack("ptrace", "processes", "traces other processes", _PTRACE, quick=True),
+    Attack("memory of another", "processes", "reads another process's memory", _VM_READ),
+    Attack("descriptor of another", "processes", "takes another process's open file", _PIDFD),
+    Attack("/proc of the parent", "processes", "reads /proc of processes", _PROC, quick=True),
+    Attack("/proc memory", "processes", "reads memory by /proc", _PROC_MEMORY),
+    Attack("/proc of all", "processes", "searches /proc", _PROC_ALL),
+    Attack("kill", "processes", "kills another process", _KILL, quick=True),
+    Attack("kill parent", "processes", "signals those it comes from", _KILL_PARENT, quick=True),
+    Attack("kill otherwise", "processes", "kills by less known calls", _KILL_OTHERWISE),
+    Attack("kill by input", "processes", "has the kernel send a signal for it", _KILL_BY_INPUT),
+    Attack("priority", "processes", "takes the processor for itself", _PRIORITY, provable=False),
+    Attack("limits of another", "processes", "sets another's limits", _LIMITS_OF_OTHERS),
+    Attack("terminal", "processes", "types commands into the terminal", _TERMINAL, provable=False),
+)
