@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import secondlook
 from benchmarks.analyst_wikitables_data import Tables, questions
 from benchmarks.eval_runs import RESULTS, write_results
 from secondlook.evaluation.metrics import denoted, right
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from benchmarks.analyst_wikitables_data import Asked
 
-WEIGHTS = Path(asking.__file__).parent / "rows_weights.json"
+WEIGHTS = Path(secondlook.__file__).parent / "tables" / "understand" / "rows_weights.json"
 DOUBTS = (0.1, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 1.0)
 FIT = (1000, 3000)
 TOLD_EVERY = 50

@@ -136,6 +136,19 @@ FilterOption = Annotated[
 DocOption = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="Only this document; repeatable.")
 ]
+CallsOption = Annotated[
+    int | None, typer.Option("--max-calls", metavar="N", help="Model calls at most; 0 = any.")
+]
+TokensOption = Annotated[
+    int | None,
+    typer.Option("--max-tokens", metavar="N", help="Tokens at most, in and out; 0 = any."),
+]
+CostOption = Annotated[
+    float | None, typer.Option("--max-cost", metavar="USD", help="US dollars at most; 0 = any.")
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="The most time an answer may take.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -364,20 +377,6 @@ def show_answer(
 
 
 # The flags that cap what one question may take.
-
-CallsOption = Annotated[
-    int | None, typer.Option("--max-calls", metavar="N", help="Model calls at most; 0 = any.")
-]
-TokensOption = Annotated[
-    int | None,
-    typer.Option("--max-tokens", metavar="N", help="Tokens at most, in and out; 0 = any."),
-]
-CostOption = Annotated[
-    float | None, typer.Option("--max-cost", metavar="USD", help="US dollars at most; 0 = any.")
-]
-TimeoutOption = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="The most time an answer may take.")
-]
 
 
 def budget_of(
