@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from benchmarks import scale_page, search_data
+from benchmarks import search_data
 from benchmarks.scale_data import Real, batches
 from benchmarks.scale_sizing import ASSUMED, PerPassage, line, planned
 from secondlook.retrieval.index.port import Entry
@@ -85,8 +85,3 @@ def test_more_passages_never_cost_less() -> None:
         assert larger.nodes >= smaller.nodes
         assert larger.search_core_ms > smaller.search_core_ms
         assert larger.embed_dollars > smaller.embed_dollars
-
-
-def test_the_page_shows_what_was_measured() -> None:
-    page = scale_page.PAGE.read_text("utf-8")
-    assert scale_page.rewritten(page, json.loads(scale_page.RESULTS.read_text("utf-8"))) == page
