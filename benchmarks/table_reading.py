@@ -149,7 +149,7 @@ def cost(rows: int, memory: int) -> dict[str, Any]:
         source = Path(folder) / "made.csv"
         make_csv(source, rows)
         with Worker(WorkerLimits(memory=memory)) as worker:
-            worker.call("worker_tasks:select", seconds=60, sql="SELECT 1")
+            worker.call("worker_process:select", seconds=60, sql="SELECT 1")
             begin = time.perf_counter()
             with _Peak(worker) as peak:
                 (read,) = read_tables(source, Path(folder) / "out", worker=worker)

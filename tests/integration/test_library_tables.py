@@ -306,7 +306,7 @@ def test_ctrl_c_ends_the_reading_of_a_table(
         """Asks for something that never ends, as a huge file would seem to."""
         worker = options["worker"]
         sql = "SELECT count(*) FROM range(100000000000) a, range(100000000000) b"
-        worker.call("worker_tasks:select", seconds=None, sql=sql)  # type: ignore[attr-defined]
+        worker.call("worker_process:select", seconds=None, sql=sql)  # type: ignore[attr-defined]
         return real(*arguments, **options)  # type: ignore[arg-type]
 
     def press(progress: Progress) -> None:

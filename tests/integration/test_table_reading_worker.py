@@ -36,7 +36,7 @@ def worker() -> Iterator[Worker]:
 
 
 def select(worker: Worker, sql: str, *, seconds: float | None = 30, **more: Any) -> Any:
-    return worker.call("worker_tasks:select", seconds=seconds, sql=sql, **more)
+    return worker.call("worker_process:select", seconds=seconds, sql=sql, **more)
 
 
 def process_of(worker: Worker) -> psutil.Process:
@@ -198,9 +198,9 @@ SCRIPT = """
     from pathlib import Path
     from secondlook.tables.worker import Worker
     with Worker() as worker:
-        worker.call("worker_tasks:select", seconds=60, sql="SELECT 1")
+        worker.call("worker_process:select", seconds=60, sql="SELECT 1")
         print(worker.pid, worker._process._spill, flush=True)
-        worker.call("worker_tasks:select", seconds=None, sql={sql!r})
+        worker.call("worker_process:select", seconds=None, sql={sql!r})
 """
 
 

@@ -128,7 +128,7 @@ def profile_table(
 ) -> TableProfile:
     """What is in the table, computed from its Parquet file."""
     found = worker.call(
-        "profiling.tasks:profile",
+        "profile:profile",
         seconds=SECONDS,
         on_progress=on_progress,
         file=file,
@@ -191,7 +191,7 @@ def _keep(file: Path, profile: TableProfile) -> None:
 
 # Queries computed by DuckDB in the limited worker.
 
-TASK = "computing.running:compute_task"
+TASK = "compute:compute_task"
 MOST_SECONDS = 60.0
 
 

@@ -65,7 +65,7 @@ def examine(
     if not places:
         return ()
     found = worker.call(
-        "profiling.examining:look_closer",
+        "examine:look_closer",
         seconds=SECONDS,
         file=file,
         table=table.model_dump(mode="json", exclude={"path"}),

@@ -83,7 +83,7 @@ def find_joins(worker: Worker, tables: Sequence[Profiled]) -> tuple[Join, ...]:
 
 def count_overlaps(worker: Worker, candidates: Sequence[Candidate]) -> list[float]:
     pairs = [{"left": _told(each.left), "right": _told(each.right)} for each in candidates]
-    found: list[float] = worker.call("profiling.joins:overlaps", seconds=SECONDS, pairs=pairs)
+    found: list[float] = worker.call("joins:overlaps", seconds=SECONDS, pairs=pairs)
     return found
 
 

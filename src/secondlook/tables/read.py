@@ -57,7 +57,7 @@ def read_tables(
     _require_file(source)
     with _stage(into) as stage:
         found = worker.call(
-            "reading.task:read",
+            "formats:read",
             seconds=seconds,
             on_progress=on_progress,
             source=source,
@@ -96,7 +96,7 @@ def table_from_rows(
     digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
     with _stage(into) as stage:
         found = worker.call(
-            "reading.task:read_rows",
+            "formats:read_rows",
             seconds=MOST_SECONDS,
             names=named(header),
             rows=plain,

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 TASKS: frozenset[str] = frozenset(
     {
-        "computing.running:compute_task",
-        "profiling.examining:look_closer",
-        "profiling.joins:overlaps",
-        "profiling.tasks:profile",
-        "reading.task:read",
-        "reading.task:read_rows",
-        "worker_tasks:select",
+        "compute:compute_task",
+        "examine:look_closer",
+        "joins:overlaps",
+        "profile:profile",
+        "formats:read",
+        "formats:read_rows",
+        "worker_process:select",
     }
 )
 """As `module:function`; the module is under `secondlook.tables`."""
