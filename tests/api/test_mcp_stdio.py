@@ -223,4 +223,4 @@ def test_without_the_extra_it_says_how_to_get_it(
     assert main(["mcp"]) == 2
     errors = capsys.readouterr().err
     assert "the MCP server is not installed" in errors
-    assert 'pip install "secondlook[mcp]"' in errors
+    assert "pip install mcp" in errors

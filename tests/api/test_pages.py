@@ -91,7 +91,7 @@ def test_without_plotly_the_command_is_told(
     monkeypatch.setattr(pages, "find_spec", lambda name: None)
     told = client.get("/assets/plotly.min.js").json()
     assert (told["status"], told["code"]) == (404, "analyst_extra_missing")
-    assert told["hint"] == 'pip install "secondlook[analyst]"'
+    assert told["hint"] == "pip install plotly pandas"
 
 
 def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:

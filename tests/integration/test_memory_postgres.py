@@ -248,7 +248,10 @@ def test_without_its_driver_one_is_told_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "psycopg_pool", None)
     with pytest.raises(RunError, match="cannot be recorded in PostgreSQL") as caught:
         opened("postgresql://me@host/db")
-    assert caught.value.hint == "pip install 'secondlook[postgres]'"
+    assert (
+        caught.value.hint
+        == "pip install langgraph-checkpoint-postgres 'psycopg[binary]' psycopg-pool"
+    )
 
 
 # The password

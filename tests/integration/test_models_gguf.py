@@ -298,7 +298,7 @@ def test_a_missing_engine_is_said_with_the_command_that_installs_it(
 
     with pytest.raises(UnusableModel) as caught:
         asyncio.run(use())
-    assert "pip install 'secondlook[gguf]'" in str(caught.value.hint)
+    assert "pip install xllamacpp" in str(caught.value.hint)
 
 
 def test_nothing_of_the_engine_is_imported_or_printed_here() -> None:

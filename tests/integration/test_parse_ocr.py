@@ -89,7 +89,7 @@ def test_without_ocr_a_scan_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(ocr, "_program", lambda: None)
     error = extract_bytes(scan(LINES), "a.pdf")[0].error
     assert isinstance(error, NoText)
-    assert "secondlook[ocr]" in (error.hint or "")
+    assert "pip install pillow" in (error.hint or "")
     assert "tesseract-ocr" in (error.hint or "")
     off = extract_bytes(scan(LINES), "a.pdf", ParseLimits(ocr="off"))[0].error
     assert isinstance(off, NoText)

@@ -242,7 +242,7 @@ def test_doctor_says_that_the_sandbox_holds(
 @pytest.mark.parametrize(
     ("why", "fix"),
     [
-        ("pandas is not installed; pip install 'secondlook[analyst]'", "pip install"),
+        ("pandas is not installed; pip install pandas", "pip install"),
         ("the kernel refuses", "bubblewrap"),
     ],
 )

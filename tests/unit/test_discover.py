@@ -112,7 +112,7 @@ def test_missing_large_and_unsupported_are_named(
     assert "200 bytes" in reasons["big.txt"]
     assert "video" in reasons["film.mp4"]
     assert "program" in reasons["prog.exe"]
-    assert "secondlook[ocr]" in reasons["photo.png"]
+    assert "pip install pillow" in reasons["photo.png"]
     assert found(root, root / "film.mp4") == ["film.mp4"]
     monkeypatch.setattr(ocr, "_program", lambda: "/usr/bin/tesseract")
     assert "photo.png" in found(root)

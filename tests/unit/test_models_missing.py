@@ -34,8 +34,8 @@ def failure_of(model: str) -> ModelError:
 @pytest.mark.parametrize(
     ("model", "module", "command"),
     [
-        ("openai:gpt-4o", "langchain_openai", 'pip install "secondlook[openai]"'),
-        (f"ollama:tiny@{AWAY}", "langchain_ollama", 'pip install "secondlook[ollama]"'),
+        ("openai:gpt-4o", "langchain_openai", "pip install langchain langchain-openai"),
+        (f"ollama:tiny@{AWAY}", "langchain_ollama", "pip install langchain langchain-ollama"),
         ("anthropic:c", "langchain_anthropic", "pip install langchain langchain-anthropic"),
         ("groq:x", "langchain_groq", "pip install langchain langchain-groq"),
     ],

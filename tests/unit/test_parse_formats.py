@@ -528,5 +528,5 @@ def test_image_without_ocr_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(ocr, "_program", lambda: None)
     error = error_of(files.png(), "scan.pdf")
     assert isinstance(error, Unsupported)
-    assert "secondlook[ocr]" in (error.hint or "")
+    assert "pip install pillow" in (error.hint or "")
     assert "tesseract-ocr" in (error.hint or "")

@@ -204,7 +204,7 @@ def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(ModelUnavailable) as raised:
         load_reader("sentence-transformers:another/reranker")
-    assert raised.value.hint == "pip install 'secondlook[sentence-transformers]'"
+    assert raised.value.hint == "pip install sentence-transformers"
 
 
 @pytest.mark.parametrize("spec", ["other", "sentence-transformers:", "ollama:bge"])

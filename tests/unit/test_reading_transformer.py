@@ -86,7 +86,7 @@ def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(ModelUnavailable) as raised:
         TransformerEmbedder("any")
-    assert raised.value.hint == "pip install 'secondlook[sentence-transformers]'"
+    assert raised.value.hint == "pip install sentence-transformers"
 
 
 def test_a_model_that_does_not_load_is_named(library: ModuleType) -> None:

@@ -88,7 +88,7 @@ orders), 1 failed, 2 wrong call.
 
 ModelOption = Annotated[
     str | None,
-    typer.Option(metavar="MODEL", help="Who writes: provider:model, gguf:PATH, or none."),
+    typer.Option(metavar="MODEL", help="Language model: provider:model, gguf:PATH, or none."),
 ]
 WorkflowOption = Annotated[
     str | None,

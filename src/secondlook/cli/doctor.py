@@ -35,7 +35,7 @@ names. Exit code 1 means that something you need is broken. Examples:
 """
 _MARKS = {"ok": "ok", "missing": "--", "broken": "!!"}
 _GIB = 1024**3
-_TRANSFORMERS = "pip install 'secondlook[sentence-transformers]'"
+_TRANSFORMERS = "pip install sentence-transformers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ def _sandbox(call: Call, settings: Settings) -> Finding:
 
 def _sandbox_fix(why: str) -> str:
     if "analyst" in why:
-        return "pip install 'secondlook[analyst]'"
+        return "pip install matplotlib pandas plotly scikit-learn scipy statsmodels"
     if sys.platform == "linux":
         return "apt-get install bubblewrap"
     return "run Secondlook on Linux: a container or WSL 2 will do"

@@ -152,7 +152,7 @@ Examples:
   secondlook mcp                        your own library
   secondlook mcp --library ~/papers.lib another one
 """
-INSTALL = 'pip install "secondlook[mcp]"'
+INSTALL = "pip install mcp"
 
 
 def register_mcp(app: typer.Typer) -> None:

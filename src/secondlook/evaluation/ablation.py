@@ -329,7 +329,7 @@ def no_web(settings: Settings) -> str | None:
         missing = "web.backend is 'searxng', but web.url does not say where the server is"
         return None if web.url else missing
     if find_spec("ddgs") is None:
-        return "needs the package ddgs (pip install 'secondlook[web]') or a SearXNG server"
+        return "needs the package ddgs (pip install ddgs) or a SearXNG server"
     if not web.enable_web_search:
         return (
             "would send the questions to DuckDuckGo: allow it with --web, or set web.backend "

@@ -215,7 +215,7 @@ def _plotly_script() -> str:
     if file is None or not file.is_file():
         raise UsageError(
             "a chart as a page needs Plotly, which is not installed",
-            hint="pip install 'secondlook[analyst]', or save the chart as .json",
+            hint="pip install plotly, or save the chart as .json",
         )
     return file.read_text("utf-8").replace("</script", "<\\/script")
 
@@ -249,7 +249,7 @@ def _by_matplotlib(traces: list[dict[str, Any]], layout: dict[str, Any]) -> byte
     except ImportError:
         raise UsageError(
             "a chart as a picture needs matplotlib, which is not installed",
-            hint="pip install 'secondlook[analyst]', or save the chart as .json",
+            hint="pip install matplotlib, or save the chart as .json",
         ) from None
     picture = Figure(figsize=_SIZE, layout="constrained")
     axes = picture.subplots()

@@ -54,7 +54,7 @@ class Extra:
 
     @property
     def command(self) -> str:
-        return f'pip install "secondlook[{self.name}]"'
+        return f"pip install {' '.join(self.packages)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -644,7 +644,7 @@ def _array(stream: IO[bytes]) -> tuple[Any, ...]:
 
 # What can go wrong with a local model, in words for the person who configured it.
 
-INSTALL_HINT = "Install it with: pip install 'secondlook[gguf]'"
+INSTALL_HINT = "Install it with: pip install xllamacpp"
 
 
 class UnusableModel(ModelUnavailable):

@@ -299,8 +299,6 @@ async def close(model: BaseChatModel) -> None:
 
 
 def install_hint(provider: str) -> str:
-    if provider in _EXTRAS:
-        return f'pip install "secondlook[{provider}]"'
     return f"pip install langchain {PACKAGES[provider]}"
 
 

@@ -136,7 +136,7 @@ def load_transformer(kind: Literal["SentenceTransformer", "CrossEncoder"], model
     except ImportError as missing:
         raise ModelUnavailable(
             "sentence-transformers is not installed",
-            hint="pip install 'secondlook[sentence-transformers]'",
+            hint="pip install sentence-transformers",
         ) from missing
     try:
         return getattr(library, kind)(model)

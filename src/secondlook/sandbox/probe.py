@@ -33,7 +33,8 @@ def missing_packages() -> str:
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if not missing:
         return ""
-    return f"not installed: {', '.join(missing)}; pip install 'secondlook[analyst]'"
+    needed = " ".join(missing).replace("sklearn", "scikit-learn")
+    return f"not installed: {', '.join(missing)}; pip install {needed}"
 
 
 @cache

@@ -126,7 +126,7 @@ def _must_work(sandbox: Sandbox, world: World) -> None:
     if (outcome.result, outcome.stdout.strip()) != (_EXPECTED, "42"):
         raise SandboxError(
             f"The sandbox {sandbox.name!r} does not run honest code: {outcome!r}",
-            hint="Install what it needs: pip install 'secondlook[analyst]'",
+            hint="secondlook doctor says which packages are missing.",
         )
 
 

@@ -52,7 +52,7 @@ class _Endpoint:
             404,
             "mcp_extra_missing",
             "this server does not speak MCP",
-            hint='pip install "secondlook[mcp]", then start it again',
+            hint="pip install mcp, then start it again",
         )
         await problem_response(missing, scope["path"])(scope, receive, send)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 settings_router = APIRouter(prefix="/api", tags=["server"])
-INSTALL_ANALYST: Final = 'pip install "secondlook[analyst]"'
+INSTALL_ANALYST: Final = "pip install plotly pandas"
 
 
 class WorkflowShown(BaseModel):

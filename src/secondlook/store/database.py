@@ -604,7 +604,7 @@ def require() -> None:
     except ImportError as error:
         raise RunError(
             f"runs cannot be recorded in PostgreSQL: {error}",
-            hint="pip install 'secondlook[postgres]'",
+            hint="pip install langgraph-checkpoint-postgres 'psycopg[binary]' psycopg-pool",
         ) from error
 
 

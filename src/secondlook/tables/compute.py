@@ -383,7 +383,7 @@ def _scipy() -> Any:
     except ImportError as error:
         raise TableError(
             "This test needs scipy, which is not installed.",
-            hint="pip install 'secondlook[analyst]'",
+            hint="pip install scipy",
         ) from error
     return stats
 

@@ -50,7 +50,10 @@ SILENT = Silent()
 # The observer that the settings ask for: one for a process, whoever asks. Its providers write
 # what waits when the process ends.
 
-INSTALL = 'pip install "secondlook[telemetry]"'
+INSTALL = (
+    "pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http "
+    "opentelemetry-exporter-prometheus"
+)
 _SCOPE = "secondlook"
 _PATIENCE = 5.0
 """Seconds that a collector may take for one report: a program must be able to end."""

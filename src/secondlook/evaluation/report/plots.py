@@ -770,7 +770,7 @@ def _rates(axes: Axes, at: Sequence[float], rates: Sequence[float | None]) -> No
     axes.grid(visible=True, axis="both")
 
 
-INSTALL = 'pip install "secondlook[eval]"'
+INSTALL = "pip install matplotlib"
 
 _PLOTS: dict[str, tuple[str, Callable[[Results], Drawing]]] = {
     "metrics": ("Quality by configuration", metrics_plot),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from secondlook.retrieval.index.port import Filter, Vectors
 
-INSTALL = 'pip install "secondlook[milvus]"'
+INSTALL = "pip install pymilvus"
 PARTITIONS = 1024
 """Of the vector index, IVF_FLAT: a search that probes all of them is exact."""
 MOST_HITS = 16_384

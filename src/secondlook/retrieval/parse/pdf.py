@@ -495,7 +495,7 @@ def heading_key(words: str) -> str:
 # Scanned pages and pictures through the `tesseract` program, where it is installed.
 
 HINT = (
-    "install the extra (pip install 'secondlook[ocr]') and tesseract "
+    "install pillow (pip install pillow) and tesseract "
     "(Debian: apt-get install tesseract-ocr) to have scans read"
 )
 _DPI = 300

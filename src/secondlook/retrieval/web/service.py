@@ -66,7 +66,7 @@ def _engine(settings: WebSettings, open_fetcher: Callable[[Limits], Fetcher]) ->
     if find_spec("ddgs") is None:
         raise SettingsError(
             "searching the web with DuckDuckGo needs the package ddgs",
-            hint="pip install 'secondlook[web]', or use a SearXNG server with web.backend",
+            hint="pip install ddgs, or use a SearXNG server with web.backend",
         )
     return DuckDuckGoEngine(settings.timeout)
 
@@ -278,7 +278,7 @@ def _real_client(seconds: float) -> Any:
     except ImportError as error:
         raise WebSearchError(
             "searching with DuckDuckGo needs the package ddgs",
-            hint="pip install 'secondlook[web]'",
+            hint="pip install ddgs",
         ) from error
     return DDGS(timeout=max(1, round(seconds)))
 
