@@ -1,29 +1,40 @@
-"""From question to answer without a model: how long, where the time goes, and what must be paid.
+"""From question to answer without a model: how long, and what must be paid.
+
+    SECONDLOOK_DATA=FOLDER python -m benchmarks.answer [--questions 150]
+    SECONDLOOK_DATA=FOLDER python -m benchmarks.answer evaluation [--questions 500]
 
 Questions of `squad2-dev` over its 594 passages. Each is answered by `linear` and `adaptive`, and
-its candidates are read by the bare reader, by turns, so that a busy moment hits all three.
-The figure that counts is the ratio of the whole answer to the reader's forward passes alone.
-
-    SECONDLOOK_DATA=FOLDER python -m benchmarks.answer [--questions 150] [--output FILE]
+its candidates are read by the bare reader, by turns, so that a busy moment hits all three. The
+figure that counts is the ratio of the whole answer to the reader's forward passes alone.
+`evaluation` runs `secondlook eval` as a person would, with an empty cache: once, the same again,
+and the same with results elsewhere, beside the sum of its reader and embedder passes. Writes
+benchmarks/results/answer.json or eval_speed.json.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import platform
-import random
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from benchmarks.reading_answers import SEED, answer_scores, rows
+from benchmarks.common import (
+    CACHE,
+    data_folder,
+    parser,
+    save,
+    spread,
+    squad_library,
+    squad_questions,
+)
 from secondlook.engine.secondlook import Secondlook
-from secondlook.library.library import Library
-from secondlook.library.report import Text
+from secondlook.evaluation.metrics import f1
 from secondlook.retrieval.fusion import best_looks
 from secondlook.settings import load
 
@@ -31,23 +42,8 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer
     from secondlook.reading.reader import OnnxReader
 
-ROOT = Path(__file__).resolve().parents[1]
-CACHE = ROOT / ".cache" / "answer"
 DATA = "squad2-dev"
-GOAL = 1.3
-GOAL_TRIGGERED = 2.0
-
-
-def library_folder() -> Path:
-    """The passages as a library, made once: each passage is a document of its own."""
-    folder = CACHE / DATA
-    if not (folder / "library.json").exists():
-        with Library.open(folder) as library:
-            library.add_texts(
-                Text(name=row["id"], text=row["text"], title=row["title"])
-                for row in rows(DATA, "corpus")
-            )
-    return folder
+GOALS = {"whole / reading": 1.3, "adaptive / linear, triggered": 2.0}
 
 
 def timed(engine: Secondlook, question: str, workflow: str) -> tuple[float, Answer]:
@@ -57,15 +53,16 @@ def timed(engine: Secondlook, question: str, workflow: str) -> tuple[float, Answ
     return time.perf_counter() - began, answer
 
 
+def forget(engine: Secondlook) -> None:
+    """What was read for one contender must not spare another the reading."""
+    cast("OnnxReader", engine.library.reader()).forget()
+
+
 def bare(engine: Secondlook, question: str, answer: Answer) -> float:
     """The reader alone over what this answer had it read, with as many looks."""
-    search = engine.settings.search
-    fusion = {
-        seen.id: seen.fusion_score or 0.0
-        for seen in answer.passages
-        if seen.rerank_score is not None
-    }
-    shelf = engine.library.shelf()
+    search, shelf = engine.settings.search, engine.library.shelf()
+    read = [seen for seen in answer.passages if seen.rerank_score is not None]
+    fusion = {seen.id: seen.fusion_score or 0.0 for seen in read}
     held = shelf.passages(list(fusion))
     choose = best_looks([fusion[name] for name in held], blend=search.blend, looks=search.looks)
     forget(engine)
@@ -74,24 +71,7 @@ def bare(engine: Secondlook, question: str, answer: Answer) -> float:
     return time.perf_counter() - began
 
 
-def forget(engine: Secondlook) -> None:
-    """What was read for one contender must not spare another the reading."""
-    cast("OnnxReader", engine.library.reader()).forget()
-
-
-def measure(questions: list[dict[str, Any]], runs: Path) -> list[dict[str, Any]]:
-    settings = load({"library.path": library_folder(), "runs.path": runs}).settings
-    measured = []
-    with Secondlook.open(settings=settings) as engine:
-        timed(engine, questions[0]["question"], "linear")  # loads everything
-        for at, row in enumerate(questions, 1):
-            measured.append(_one(engine, row))
-            if at % 25 == 0:
-                print(f"{at} of {len(questions)}", flush=True)
-    return measured
-
-
-def _one(engine: Secondlook, row: dict[str, Any]) -> dict[str, Any]:
+def measured(engine: Secondlook, row: dict[str, Any]) -> dict[str, Any]:
     linear, answer = timed(engine, row["question"], "linear")
     reading = bare(engine, row["question"], answer)
     adaptive, other = timed(engine, row["question"], "adaptive")
@@ -102,92 +82,89 @@ def _one(engine: Secondlook, row: dict[str, Any]) -> dict[str, Any]:
         "adaptive": adaptive,
         "triggered": triggered,
         "same": triggered or (answer.text, answer.citations) == (other.text, other.citations),
-        "read": sum(seen.rerank_score is not None for seen in answer.passages),
-        "read_adaptive": sum(seen.rerank_score is not None for seen in other.passages),
         "stages": {step.node: step.seconds for step in answer.steps},
         "answerable": row["answerable"],
         "answered": answer.status == "answered",
-        "f1": answer_scores(answer.short or "", row["answers"])[1] if row["answerable"] else None,
+        "f1": f1(answer.short or "", row["answers"]) if row["answerable"] else None,
     }
 
 
-def percentile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+def summary(found: list[dict[str, Any]]) -> dict[str, Any]:
+    def ratio(rows: list[dict[str, Any]], above: str, below: str) -> float | None:
+        ratios = [row[above] / row[below] for row in rows]
+        return round(statistics.median(ratios), 3) if ratios else None
 
+    def share(*, answerable: bool) -> float:
+        some = [float(row["answered"]) for row in found if row["answerable"] is answerable]
+        return round(sum(some) / max(1, len(some)), 3)
 
-def summary(measured: list[dict[str, Any]]) -> dict[str, Any]:
     stages: dict[str, list[float]] = defaultdict(list)
-    for row in measured:
+    for row in found:
         for node, seconds in row["stages"].items():
             stages[node].append(seconds)
         stages["outside the graph"].append(row["linear"] - sum(row["stages"].values()))
-    triggered = [row for row in measured if row["triggered"]]
-    untriggered = [row for row in measured if not row["triggered"]]
-    answered = [row for row in measured if row["answered"]]
+    again = [row for row in found if row["triggered"]]
+    once = [row for row in found if not row["triggered"]]
+    scores = [row["f1"] for row in found if row["answered"] and row["f1"] is not None]
     return {
-        "questions": len(measured),
+        "questions": len(found),
         "seconds": {
-            name: {
-                "p50": round(percentile([row[name] for row in measured], 0.5), 4),
-                "p95": round(percentile([row[name] for row in measured], 0.95), 4),
-            }
-            for name in ("linear", "reading", "adaptive")
+            name: spread([row[name] for row in found]) for name in ("linear", "reading", "adaptive")
         },
         "stages_p50": {node: round(statistics.median(taken), 4) for node, taken in stages.items()},
-        "whole / reading": round(_median_ratio(measured, "linear", "reading"), 3),
+        "whole / reading": ratio(found, "linear", "reading"),
         "fallback": {
-            "rate": round(len(triggered) / len(measured), 3),
-            "same answer where it did not fire": all(row["same"] for row in untriggered),
-            "adaptive / linear, triggered": round(_median_ratio(triggered, "adaptive", "linear"), 3)
-            if triggered
-            else None,
-            "adaptive / linear, not triggered": round(
-                _median_ratio(untriggered, "adaptive", "linear"), 3
-            ),
-            "added seconds, p50": round(
-                statistics.median(row["adaptive"] - row["linear"] for row in triggered), 4
-            )
-            if triggered
-            else None,
-            "passages read": round(statistics.mean(row["read_adaptive"] for row in triggered), 1)
-            if triggered
-            else None,
+            "rate": round(len(again) / len(found), 3),
+            "same answer where it did not fire": all(row["same"] for row in once),
+            "adaptive / linear, triggered": ratio(again, "adaptive", "linear"),
+            "adaptive / linear, not triggered": ratio(once, "adaptive", "linear"),
         },
         "answered": {
-            "of answerable": _share(measured, "answered", answerable=True),
-            "of unanswerable": _share(measured, "answered", answerable=False),
-            "f1 of answered answerable": round(
-                statistics.mean(row["f1"] for row in answered if row["f1"] is not None), 3
-            ),
+            "of answerable": share(answerable=True),
+            "of unanswerable": share(answerable=False),
+            "f1 of answered answerable": round(statistics.mean(scores), 3) if scores else None,
         },
+        "goals": GOALS,
     }
 
 
-def _median_ratio(measured: list[dict[str, Any]], above: str, below: str) -> float:
-    return float(statistics.median(row[above] / row[below] for row in measured))
-
-
-def _share(measured: list[dict[str, Any]], key: str, *, answerable: bool) -> float:
-    chosen = [row[key] for row in measured if row["answerable"] is answerable]
-    return round(float(sum(chosen) / len(chosen)), 3)
+def evaluation(questions: int, place: Path, out: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "secondlook", "eval", str(data_folder() / DATA)]
+    command += ["--workflow", "linear,adaptive", "--model", "none", "--limit", str(questions)]
+    command += ["--json", "--out", str(place / out)]
+    environment = os.environ | {"SECONDLOOK_CACHE": str(place / "cache")}
+    began = time.perf_counter()
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    wall = time.perf_counter() - began
+    passes = json.loads(done.stdout)["passes"]
+    models = passes["reader_seconds"] + passes["embedder_seconds"]
+    ratio = round(wall / models, 3) if models else None
+    return {"wall": round(wall, 2), "wall / passes": ratio, **passes}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
-    parser.add_argument("--questions", type=int, default=150)
-    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks/results/answer.json")
-    options = parser.parse_args()
-    chosen = random.Random(SEED).sample(list(rows(DATA, "queries")), options.questions)
-    CACHE.mkdir(parents=True, exist_ok=True)
-    found = summary(measure(chosen, CACHE / "runs.db"))
-    found |= {
-        "data": DATA,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "goals": {"whole / reading": GOAL, "adaptive / linear, triggered": GOAL_TRIGGERED},
-    }
-    options.output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=2))
+    options = parser(__doc__)
+    options.add_argument("what", nargs="?", choices=["answer", "evaluation"], default="answer")
+    options.add_argument("--questions", type=int, help="150, or 500 of an evaluation")
+    given = options.parse_args()
+    if given.what == "evaluation":
+        with tempfile.TemporaryDirectory() as folder:
+            count = given.questions or 500
+            runs = {"linear,adaptive": "first", "the same again": "first", "elsewhere": "second"}
+            found = {name: evaluation(count, Path(folder), out) for name, out in runs.items()}
+        save("eval_speed", {"data": DATA, "questions": count, "goal": 1.3, **found})
+        return
+    asked = squad_questions(given.questions or 150)
+    runs_path = CACHE / "answer" / "runs.db"
+    settings = load({"library.path": squad_library(), "runs.path": runs_path}).settings
+    with Secondlook.open(settings=settings) as engine:
+        timed(engine, asked[0]["question"], "linear")  # loads everything
+        rows = []
+        for at, row in enumerate(asked, 1):
+            rows.append(measured(engine, row))
+            if at % 25 == 0:
+                print(f"{at} of {len(asked)}", flush=True)
+    save("answer", {"data": DATA, **summary(rows)})
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 export SECONDLOOK_DATA=...           the folder with the evaluation sets
 python -m benchmarks.calibrate_own           both sets; what was read is remembered
-python -m benchmarks.calibrate_own --table   the table of docs/confidence.md, from the results
 
 For each set its corpus is the library. A calibration is made as `secondlook calibrate` makes it,
 once from questions made without a model, once from real questions, and judged on other real
@@ -12,17 +11,12 @@ questions has the gold passages of every other question left out of the search.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import sys
 import time
 from collections import Counter
 from contextlib import closing
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.common import data_folder, parser, save
 from secondlook.engine.secondlook import LoopThread
 from secondlook.evaluation import datasets
 from secondlook.evaluation.cache import Memory
@@ -33,7 +27,6 @@ from secondlook.evaluation.confidence import (
     fit,
     judge,
     judgement_data,
-    ways,
 )
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.generated_questions import Asked, Place, made_questions
@@ -41,10 +34,10 @@ from secondlook.evaluation.library import cache_folder, names_by_document, open_
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.reading import load_reader
 from secondlook.reading.calibration import load_calibration
-from secondlook.reading.risk import risk_table
 from secondlook.settings import load
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from secondlook.evaluation.confidence import Answered
@@ -52,46 +45,10 @@ if TYPE_CHECKING:
     from secondlook.evaluation.library import EvaluatedLibrary
     from secondlook.reading.calibration import Calibration
 
-RESULTS = Path(__file__).parent / "results" / "calibrate_own.json"
 SETS = ("squad2-dev", "shift-new_wiki")
 OWN = (100, 200)
 """Real questions that a person may have written."""
 FIGURES = ("ece", "brier", "auroc")
-NAMES = {
-    "shipped": "the shipped calibration",
-    "made": "made questions",
-    **{f"own {number}": f"{number} real questions" for number in OWN},
-}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--made", type=int, default=400, help="questions made from the documents")
-    parser.add_argument("--real", type=int, default=800, help="real questions, fit and test")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--table", action="store_true")
-    options = parser.parse_args()
-    if options.table:
-        print(table(json.loads(options.out.read_text("utf-8"))))
-        return
-    data_folder = Path(os.environ["SECONDLOOK_DATA"])
-    results: dict[str, Any] = {
-        "command": " ".join(["python -m benchmarks.calibrate_own", *sys.argv[1:]]),
-        "made": options.made,
-        "real": options.real,
-        "seed": options.seed,
-        "reader": load_reader().name,
-        "sets": {},
-    }
-    with closing(Memory(cache_folder() / MEMORY_FILE)) as memory:
-        for name in options.sets.split(","):
-            data = datasets.load(data_folder / name)
-            results["sets"][name] = measured(data, memory, options)
-            options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 def measured(data: EvalSet, memory: Memory, options: argparse.Namespace) -> dict[str, Any]:
@@ -169,12 +126,6 @@ def judged(answered: dict[str, list[Answered]], shipped: Calibration) -> dict[st
             "out of fold": judgement_data(chosen.after),
             **on_test(chosen.calibration, test),
         }
-        right = [one.outcome.right for one in part]
-        for way in ways(part, shipped, [one.asked.group for one in part]):
-            risk = risk_table(way.out_of_fold, right)
-            found[f"{name}, {way.method}"] = on_test(
-                replace(shipped, answer=way.answer, risk=risk), test
-            )
     for name, figures in found.items():
         if "ece" in figures:
             print(f"{name:<22} " + " ".join(f"{key} {figures[key]}" for key in FIGURES))
@@ -191,29 +142,6 @@ def on_test(calibration: Calibration, test: Sequence[Answered]) -> dict[str, Any
     return judgement_data(judge(said, right, [thresholds] * len(said)))
 
 
-def table(results: dict[str, Any]) -> str:
-    lines = [
-        "| library | made from | ECE | Brier | AUROC | wrong / given at .10 | at .20 | at .30 |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for name, found in results["sets"].items():
-        for way in (way for way in NAMES if way in found):
-            figures = found[way]
-            promises = [_promised(one) for one in figures["promises"] if one["max_risk"] > 0.05]
-            cells = [f"`{name}`", NAMES[way], *(_short(figures[key]) for key in FIGURES), *promises]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _promised(promise: dict[str, float | None]) -> str:
-    risk = promise["risk"]
-    return f"{'-' if risk is None else _short(risk)} / {_short(promise['coverage'] or 0.0)}"
-
-
-def _short(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)
-
-
 def _described(part: Sequence[Answered]) -> dict[str, Any]:
     by_kind: dict[str, Counter[bool]] = {}
     for one in part:
@@ -223,6 +151,21 @@ def _described(part: Sequence[Answered]) -> dict[str, Any]:
         kind: {"answers": counts.total(), "right": counts[True]}
         for kind, counts in sorted(by_kind.items())
     }
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--sets", default=",".join(SETS))
+    options.add_argument("--made", type=int, default=400, help="questions made from the documents")
+    options.add_argument("--real", type=int, default=800, help="real questions, fit and test")
+    options.add_argument("--seed", type=int, default=0)
+    given = options.parse_args()
+    found: dict[str, Any] = {"reader": load_reader().name, "sets": {}}
+    with closing(Memory(cache_folder() / MEMORY_FILE)) as memory:
+        for name in given.sets.split(","):
+            data = datasets.load(data_folder() / name)
+            found["sets"][name] = measured(data, memory, given)
+    save("calibrate_own", found)
 
 
 if __name__ == "__main__":

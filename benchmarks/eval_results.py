@@ -1,283 +1,208 @@
-"""Every figure of docs/results.md, and the page's tables from them.
+"""The figures of docs/results.md: answers without a model, the web, and when to search again.
 
     export SECONDLOOK_DATA=FOLDER
     python -m benchmarks.eval_results embedded      # all answerable questions, without a model
-    python -m benchmarks.eval_results model         # the local 0.5B model, three configurations
     python -m benchmarks.eval_results web           # when the web pays
     python -m benchmarks.eval_results thresholds    # when to search again
-    python -m benchmarks.eval_results latency       # seconds per question: on a quiet machine
-    python -m benchmarks.eval_results doc           # the tables of docs/results.md
 
-Each can be interrupted and goes on when it is run again; `.cache/eval` holds what was done, and
-deleting it starts anew. `model` needs `python scripts/fetch_test_model.py coder-0.5b` and a quiet
-machine, for it tells seconds too. Figures are written to `benchmarks/results/eval_*.json`, without
-questions, answers or passages.
+All are over `squad2-dev`. For `web` two sets are made of it. As is, the library holds every
+passage. Moved, 30 % of the gold passages (fixed seed) are not in the library. In both, the same
+small web on loopback holds exactly those 30 % and, as the rest of the web, the 18,891 passages of
+`squad-train`, which are about other articles. So one thing differs: whether the library lacks what
+the web has. Each study can be interrupted and goes on when it is run again; `.cache/eval` holds
+what was done. Writes `benchmarks/results/eval_*.json`.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import shutil
-from functools import partial
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.eval_runs import (
+from benchmarks.common import (
+    CACHE,
     RESULTS,
-    SHOWN,
-    TIMES,
+    SEED,
     answered,
+    by_answerable,
     differences,
     figures,
-    write_results,
-)
-from benchmarks.eval_sets import (
-    CACHE,
-    ROOT,
-    SEED,
-    by_answerable,
-    data_folder,
-    read_rows,
+    parser,
+    rows,
+    save,
     write_set,
 )
-from benchmarks.eval_tables import PUBLISHED_FALLBACK, filled
-from benchmarks.eval_web import (
-    ADAPTIVE,
-    DATA,
-    LINEAR,
-    PAIRS,
-    SHARE,
-    both,
-    configurations,
-    prepare,
-    small_web,
-    web_study,
-)
-from benchmarks.eval_web_server import PORT
-from scripts.fetch_test_model import MODELS, default_folder
+from benchmarks.web_server import PORT, CorpusServer, Page
 from secondlook.evaluation.records import Configuration
 from secondlook.reading.calibration import load_calibration
 from secondlook.reading.weights import find_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    import argparse
+    from collections.abc import Sequence
 
+    from benchmarks.common import Rows
+    from secondlook.answer import Scalar
     from secondlook.evaluation.study import Evaluated
 
-    Answering = Callable[[Sequence[Configuration]], Evaluated]
-
-PAGE = ROOT / "docs" / "results.md"
+DATA, ELSEWHERE = "squad2-dev", "squad-train"
+SHARE = 0.3
+LINEAR, ADAPTIVE, WITH_WEB = "linear", "adaptive", "adaptive+web"
+PAIRS = ((LINEAR, ADAPTIVE), (ADAPTIVE, WITH_WEB))
+FORCED: dict[str, Scalar] = {"answer.enable_abstention": False}
 PRESET = "seed004"
 """The adaptive design as it was published."""
-SCORE = "adaptive.min_rerank_score"
-FORCED = {"answer.enable_abstention": False}
-MODEL = "coder-0.5b"
-PUBLISHED = tuple(PUBLISHED_FALLBACK)
-CALIBRATED = (0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
+SCORES = (-2.0, -1.0, 0.0, 1.0, 2.0)
+"""Thresholds that were published with it."""
+QUALITIES = (0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
 """Probabilities; the calibrated one (docs/confidence.md) is tried beside them."""
-
-
-def forced(plain: Sequence[Configuration]) -> list[Configuration]:
-    """The same, answering whatever the evidence."""
-    return [
-        Configuration(f"{one.name}, forced", one.workflow, {**one.changes, **FORCED}, one.about)
-        for one in plain
-    ]
-
-
-def question_set(options: argparse.Namespace) -> Path:
-    source = data_folder() / DATA
-    asked = {"answerable": options.questions, "unanswerable": options.unanswerable}
-    queries = by_answerable(read_rows(source, "queries"), **asked)
-    return write_set(study_folder(options), read_rows(source, "corpus"), queries)
-
-
-def study_folder(options: argparse.Namespace) -> Path:
-    asked = "all" if options.questions is None else options.questions
-    folder: Path = options.cache / f"{options.command}-{asked}-{options.unanswerable}"
-    return folder
-
-
-def embedded(options: argparse.Namespace) -> dict[str, Any]:
-    folder = question_set(options)
-    plain = [Configuration(LINEAR, "linear"), Configuration(ADAPTIVE, "adaptive")]
-    every = [*plain, *forced(plain)]
-    evaluated = answered(folder, every, folder / "runs", memory=options.cache)
-    return told(evaluated, [PAIRS[0], _both_forced(PAIRS[0])])
-
-
-def model(options: argparse.Namespace) -> dict[str, Any]:
-    if not options.model.is_file():
-        raise SystemExit(f"no {options.model}: run python scripts/fetch_test_model.py {MODEL}")
-    folder = question_set(options)
-    study = prepare(folder / "web", answerable=0, unanswerable=0)
-    with small_web(study.pages, options.port) as server:
-        plain = configurations(server.url)
-        evaluated = answered(
-            folder,
-            [*plain, *forced(plain)],
-            folder / "runs",
-            memory=folder,
-            shared={"models.default": f"gguf:{options.model}"},
-        )
-    pairs = [*PAIRS, *map(_both_forced, PAIRS)]
-    about = {"model": options.model.name, "web_pages": len(study.pages), "share": SHARE}
-    return told(evaluated, pairs, (*SHOWN, *TIMES)) | about
-
-
-def _both_forced(pair: tuple[str, str]) -> tuple[str, str]:
-    return f"{pair[0]}, forced", f"{pair[1]}, forced"
-
-
-def told(
-    evaluated: Evaluated, pairs: Sequence[tuple[str, str]], shown: Sequence[str] = SHOWN
-) -> dict[str, Any]:
-    return {
-        "data": DATA,
-        "seed": SEED,
-        "questions": len(evaluated.cases),
-        "answerable": sum(case.answerable for case in evaluated.cases),
-        "documents": evaluated.data.document_count,
-        # The path of a model file says nothing; its name is told elsewhere.
-        "versions": {key: one for key, one in evaluated.versions.items() if key != "model"},
-        "configurations": figures(evaluated, shown),
-        "differences": differences(evaluated.rows, pairs),
-    }
-
-
-def web(options: argparse.Namespace) -> dict[str, Any]:
-    folder = study_folder(options)
-    study = prepare(folder, answerable=options.questions, unanswerable=options.unanswerable)
-    return web_study(study, both(study, folder, memory=options.cache, port=options.port))
-
-
-def latency(options: argparse.Namespace) -> dict[str, Any]:
-    """Seconds per question, with nothing remembered from any other study."""
-    folder = study_folder(options)
-    shutil.rmtree(folder, ignore_errors=True)
-    study = prepare(folder, answerable=options.questions, unanswerable=options.unanswerable)
-    found = both(study, folder, memory=folder, port=options.port)
-    return {
-        "data": DATA,
-        "load_average": [round(load, 1) for load in os.getloadavg()],
-        "conditions": {
-            name: {"questions": len(one.cases), "configurations": figures(one, TIMES)}
-            for name, one in found.items()
-        },
-    }
-
-
-def thresholds(options: argparse.Namespace) -> dict[str, Any]:
-    """The published design with its thresholds, and ours with probabilities."""
-    folder = question_set(options)
-    there = partial(answered, folder, out=folder / PRESET, memory=options.cache, preset=PRESET)
-    here = partial(answered, folder, out=folder / "runs", memory=options.cache)
-    published = _sweep(there, SCORE, PUBLISHED)
-    alike = _sweep(there, SCORE, _scores_for(there, PUBLISHED_FALLBACK.values()))
-    default = load_calibration(find_weights("reader").identity).min_quality
-    calibrated = _sweep(here, "adaptive.min_quality", sorted({*CALIBRATED, default}))
-    return {
-        "data": DATA,
-        "seed": SEED,
-        "published": published,
-        "alike": alike,
-        "calibrated": calibrated | {"default": default},
-    }
-
-
-def _scores_for(answer: Answering, rates: Iterable[float]) -> list[float]:
-    """Thresholds that fire here as often as the published ones did there."""
-    (one,) = _swept([PUBLISHED[0]], SCORE).values()
-    rows = answer([one]).rows[one.name]
-    lowest = sorted(row.trigger for row in rows if row.trigger is not None)
-    return [round(lowest[min(len(lowest) - 1, int(rate * len(lowest)))], 3) for rate in rates]
-
-
-def _swept(values: Iterable[float], param: str) -> dict[float, Configuration]:
-    """Nothing is withheld: only the search differs."""
-    return {
-        value: Configuration(f"{param} {value:g}", "adaptive", {**FORCED, param: value})
-        for value in values
-    }
-
-
-def _sweep(answer: Answering, param: str, values: Sequence[float]) -> dict[str, Any]:
-    """Each threshold against searching once."""
-    base, tried = Configuration(LINEAR, "linear", FORCED), _swept(values, param)
-    evaluated = answer([base, *tried.values()])
-    found = figures(evaluated)
-    return {
-        "param": param,
-        "preset": evaluated.request.preset,
-        "questions": len(evaluated.cases),
-        "answerable": sum(case.answerable for case in evaluated.cases),
-        "base": found[LINEAR],
-        "points": [
-            {"value": value, **found[name], "differences": _effect(evaluated, name)}
-            for value in values
-            for name in [tried[value].name]
-        ],
-    }
-
-
-def _effect(evaluated: Evaluated, name: str) -> list[dict[str, Any]]:
-    """On all questions, and on those that were searched for again."""
-    fell_back = {row.case for row in evaluated.rows[name] if row.fallback}
-    parts = {"all": lambda _row: True, "fallback": lambda row: row.case in fell_back}
-    return differences(evaluated.rows, [(LINEAR, name)], parts=parts)
-
-
-def doc(options: argparse.Namespace) -> None:
-    page = PAGE.read_text("utf-8")
-    PAGE.write_text(filled(page, options.results), encoding="utf-8", newline="\n")
-
-
-STUDIES = {
-    "embedded": embedded,
-    "model": model,
-    "web": web,
-    "thresholds": thresholds,
-    "latency": latency,
-}
 QUESTIONS: dict[str, tuple[int | None, int]] = {
     "embedded": (None, 500),
-    "model": (100, 50),
     "web": (500, 500),
     "thresholds": (500, 0),
-    "latency": (60, 30),
 }
 """How many are asked unless another number is given: answerable ones (None = all), and others."""
 
 
+def told(evaluated: Evaluated, pairs: Sequence[tuple[str, str]], **parts: Any) -> dict[str, Any]:
+    return {
+        "questions": len(evaluated.cases),
+        "answerable": sum(case.answerable for case in evaluated.cases),
+        "documents": evaluated.data.document_count,
+        "configurations": figures(evaluated),
+        "differences": differences(evaluated.rows, pairs, **parts),
+    }
+
+
+def embedded(folder: Path, queries: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    """`linear` and `adaptive`, as they are and answering whatever the evidence."""
+    data = write_set(folder, rows(DATA, "corpus"), queries)
+    plans = [Configuration(name, name) for name in (LINEAR, ADAPTIVE)]
+    forced = [Configuration(f"{one.name}, forced", one.workflow, FORCED) for one in plans]
+    found = answered(data, [*plans, *forced], folder / "runs", memory=options.cache)
+    return told(found, [PAIRS[0], (forced[0].name, forced[1].name)])
+
+
+def moved(corpus: Rows, asked: Rows, gone: set[str], folder: Path) -> dict[str, Path]:
+    """Two sets of the same questions: with every passage, and without those that are gone. Each
+    question says in `type` whether it is concerned."""
+    marked = [row | {"type": "moved" if gone & set(row["gold"]) else "kept"} for row in asked]
+    left = [row for row in corpus if row["id"] not in gone]
+    # Gold is what the library holds: where to find the rest is not for its search to know.
+    there = [row | {"gold": [key for key in row["gold"] if key not in gone]} for row in marked]
+    return {
+        "as is": write_set(folder / "as-is", corpus, marked),
+        "moved": write_set(folder / "moved", left, there),
+    }
+
+
+def some_gold(corpus: Rows, queries: Rows, share: float = SHARE) -> set[str]:
+    """That share of the passages that are gold to any of the questions."""
+    gold = {key for row in queries for key in row["gold"]} & {row["id"] for row in corpus}
+    return set(random.Random(SEED).sample(sorted(gold), round(share * len(gold))))
+
+
+def configurations(url: str) -> list[Configuration]:
+    on: dict[str, Scalar] = {
+        "web.enable_web_search": True,
+        "web.backend": "searxng",
+        "web.url": url,
+        "web.allow_private": True,  # the pages are on loopback too
+    }
+    return [
+        Configuration(LINEAR, "linear", {}, "search once"),
+        Configuration(ADAPTIVE, "adaptive", {}, "search again where the search looks poor"),
+        Configuration(WITH_WEB, "adaptive", on, "and then look on the web"),
+    ]
+
+
+def condition(evaluated: Evaluated) -> dict[str, Any]:
+    """Figures of one condition: of all questions, and of those whose passage is concerned."""
+    parts = {
+        "all": lambda _row: True,
+        "moved": lambda row: row.type == "moved",
+        "kept": lambda row: row.type == "kept",
+    }
+    counts = {kind: sum(case.type == kind for case in evaluated.cases) for kind in [*parts][1:]}
+    return {"by_part": counts, **told(evaluated, PAIRS, parts=parts)}
+
+
+def web(folder: Path, queries: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    corpus = rows(DATA, "corpus")
+    # What is moved depends on the whole set, not on how many questions are asked.
+    gone = some_gold(corpus, rows(DATA, "queries"))
+    sets = moved(corpus, queries, gone, folder)
+    held = [row for row in corpus if row["id"] in gone] + rows(ELSEWHERE, "corpus")
+    pages = [Page(row["id"], row["title"], row["text"]) for row in held]
+    try:
+        server = CorpusServer(pages, port=options.port)
+    except OSError as error:
+        raise SystemExit(f"port {options.port} cannot be used: {error}") from error
+    with server:
+        plans = configurations(server.url)
+        found = {
+            name: condition(answered(path, plans, folder / path.name, memory=options.cache))
+            for name, path in sets.items()
+        }
+    return {
+        "share": SHARE,
+        "moved_passages": len(gone),
+        "web_pages": len(pages),
+        "elsewhere": ELSEWHERE,
+        "conditions": found,
+    }
+
+
+def thresholds(folder: Path, queries: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    """The published design with its thresholds, and ours with probabilities, each against
+    searching once. Nothing is withheld: only the search differs."""
+    data = write_set(folder, rows(DATA, "corpus"), queries)
+    default = load_calibration(find_weights("reader").identity).min_quality
+    swept: dict[str, Any] = {"default": default}
+    for param, values, preset in (
+        ("adaptive.min_rerank_score", SCORES, PRESET),
+        ("adaptive.min_quality", sorted({*QUALITIES, default}), None),
+    ):
+        base = Configuration(LINEAR, "linear", FORCED)
+        tried = [
+            Configuration(f"{param} {value:g}", "adaptive", {**FORCED, param: value})
+            for value in values
+        ]
+        found = answered(
+            data, [base, *tried], folder / str(preset), memory=options.cache, preset=preset
+        )
+        swept[param] = {
+            "preset": preset,
+            "configurations": figures(found),
+            "differences": [change for one in tried for change in _effect(found, one.name)],
+        }
+    return swept
+
+
+def _effect(evaluated: Evaluated, name: str) -> list[dict[str, Any]]:
+    """On all questions, and on those that were searched for again."""
+    again = {row.case for row in evaluated.rows[name] if row.fallback}
+    parts = {"all": lambda _row: True, "searched again": lambda row: row.case in again}
+    return differences(evaluated.rows, [(LINEAR, name)], parts=parts)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = _parser().parse_args(arguments)
-    if options.command == "doc":
-        doc(options)
-        return
-    found = STUDIES[options.command](options)
-    asked = f"--questions {options.questions} " if options.questions is not None else ""
-    command = f"{options.command} {asked}--unanswerable {options.unanswerable}"
-    file = options.results / f"eval_{options.command}.json"
-    write_results(file, f"python -m benchmarks.eval_results {command}", found)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name, (questions, unanswerable) in QUESTIONS.items():
-        command = commands.add_parser(name)
-        command.add_argument("--questions", type=int, default=questions)
-        command.add_argument("--unanswerable", type=int, default=unanswerable)
-        command.add_argument("--cache", type=Path, default=CACHE, help="what was done is here")
-        command.add_argument("--port", type=int, default=PORT, help="of the small web")
-    commands.choices["model"].add_argument(
-        "--model", type=Path, default=default_folder() / MODELS[MODEL].file, help="a GGUF file"
-    )
-    commands.add_parser("doc")
-    for command in commands.choices.values():
-        command.add_argument("--results", type=Path, default=RESULTS, help="folder of the figures")
-    return parser
+    options = parser(__doc__)
+    options.add_argument("study", choices=QUESTIONS)
+    options.add_argument("--questions", type=int, help="answerable ones")
+    options.add_argument("--unanswerable", type=int)
+    options.add_argument("--cache", type=Path, default=CACHE / "eval", help="what was done is here")
+    options.add_argument("--port", type=int, default=PORT, help="of the small web")
+    options.add_argument("--results", type=Path, default=RESULTS, help="folder of the figures")
+    given = options.parse_args(arguments)
+    can, cannot = QUESTIONS[given.study]
+    can = can if given.questions is None else given.questions
+    cannot = cannot if given.unanswerable is None else given.unanswerable
+    queries = by_answerable(rows(DATA, "queries"), answerable=can, unanswerable=cannot)
+    folder = given.cache / f"{given.study}-{'all' if can is None else can}-{cannot}"
+    study = {"embedded": embedded, "web": web, "thresholds": thresholds}[given.study]
+    found = {"data": DATA, "seed": SEED, **study(folder, queries, given)}
+    save(f"eval_{given.study}", found, folder=given.results)
 
 
 if __name__ == "__main__":

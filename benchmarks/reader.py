@@ -15,9 +15,7 @@ gold passages with int8 and float32 and compares the answers. Writes benchmarks/
 
 from __future__ import annotations
 
-import argparse
 import json
-import random
 import statistics
 import time
 from dataclasses import dataclass
@@ -29,8 +27,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks.answer import library_folder
-from benchmarks.reading_answers import SEED, answer_scores, auroc, questions_with_passages, rows
+from benchmarks.common import RESULTS, auroc, parser, squad_library, squad_questions
+from secondlook.evaluation.metrics import exact_match, f1
 from secondlook.library.library import Library
 from secondlook.reading.reader import QUESTION_TOKENS, OnnxReader, window_starts
 from secondlook.reading.session import Wordpieces, Workers, allowed_cores
@@ -40,12 +38,13 @@ from secondlook.retrieval.fusion import best_looks
 from secondlook.retrieval.search import SearchOptions
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.reading.port import Reading
     from secondlook.reading.weights import Weights
 
-RESULTS = Path(__file__).parent / "results" / "reader.json"
+FILE = RESULTS / "reader.json"
 DATA = "squad2-dev"
 OPTIONS = SearchOptions()
 WITHIN = 0.005
@@ -154,11 +153,11 @@ class Candidates:
 
 def collect(questions: int) -> list[Candidates]:
     """The candidates of some questions, as the product's search finds them."""
-    asked = random.Random(SEED).sample(list(rows(DATA, "queries")), questions)
+    asked = squad_questions(questions)
     weights = find_weights("reader")
     wordpieces = Wordpieces(weights.tokenizer)
     found = []
-    with Library.open(library_folder(), create=False) as library:
+    with Library.open(squad_library(), create=False) as library:
         for row in asked:
             hits = library.hits(library.searcher().find(row["question"], OPTIONS))
             hits = hits[: OPTIONS.candidates]
@@ -281,7 +280,7 @@ def _figures(
 
 def precision(int8: Weights, exact: Weights, size: int) -> dict[str, Any]:
     """Answers and answerability of both, how they differ, and whether that is little enough."""
-    asked = questions_with_passages(DATA, size)
+    asked = squad_questions(size)
     spans, figures = {}, {}
     for name, weights in (("int8", int8), ("float32", exact)):
         read = OnnxReader(weights, remembered=0).read
@@ -291,9 +290,11 @@ def precision(int8: Weights, exact: Weights, size: int) -> dict[str, Any]:
         for row, one in zip(asked, readings, strict=True):
             sides[row["answerable"]].append(one.answerable)
             if row["answerable"]:
-                scored.append(answer_scores(row["passage"][one.start : one.end], row["answers"]))
-        em, f1 = (statistics.mean(column) for column in zip(*scored, strict=True))
-        figures[name] = {"EM": em, "F1": f1, "AUROC": auroc(sides[True], sides[False])}
+                said = row["passage"][one.start : one.end]
+                scored.append((exact_match(said, row["answers"]), f1(said, row["answers"])))
+        exact_share, mean_f1 = (statistics.mean(column) for column in zip(*scored, strict=True))
+        sure = auroc(sides[True], sides[False])
+        figures[name] = {"EM": exact_share, "F1": mean_f1, "AUROC": sure}
         spans[name] = [(one.start, one.end) for one in readings]
     lost = {name: figures["float32"][name] - figures["int8"][name] for name in figures["int8"]}
     return {
@@ -308,19 +309,17 @@ def precision(int8: Weights, exact: Weights, size: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--reader", type=Path, help="folder of the reader; default: the shipped")
-    parser.add_argument("--float", type=Path, help="folder of the same reader in float32")
-    parser.add_argument("--questions", type=int, default=40, help="rounds")
-    parser.add_argument("--looks", type=int, default=OPTIONS.looks)
-    parser.add_argument(
+    options = parser(__doc__)
+    options.add_argument("--reader", type=Path, help="folder of the reader; default: the shipped")
+    options.add_argument("--float", type=Path, help="folder of the same reader in float32")
+    options.add_argument("--questions", type=int, default=40, help="rounds")
+    options.add_argument("--looks", type=int, default=OPTIONS.looks)
+    options.add_argument(
         "--quality", type=int, default=0, metavar="N", help="int8 and float32 on N questions"
     )
-    given = parser.parse_args()
+    given = options.parse_args()
     shipped = read_weights(given.reader) if given.reader else find_weights("reader")
-    done = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    done = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     part = "precision" if given.quality else "speed"
     if given.quality and given.float is None:
         raise SystemExit("--quality compares with float32: name its folder with --float")
@@ -328,7 +327,7 @@ def main() -> None:
         done[part] = precision(shipped, read_weights(given.float), given.quality)
     else:
         done[part] = speed(given, shipped)
-    RESULTS.write_text(json.dumps(done, indent=2) + "\n", "utf-8")
+    FILE.write_text(json.dumps(done, indent=2) + "\n", "utf-8")
     print(json.dumps(done[part], indent=2))
 
 

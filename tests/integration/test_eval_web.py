@@ -1,28 +1,37 @@
-"""The small web that looking on the web is measured with, sets with gaps, and the results page."""
+"""The small web that looking on the web is measured with, sets with gaps, and the studies."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
-import socket
-import subprocess
-import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from benchmarks.eval_results import PAGE, main
-from benchmarks.eval_runs import RESULTS, answered, differences, figures
-from benchmarks.eval_sets import by_answerable, chosen, move, read_rows, some_gold, write_set
-from benchmarks.eval_tables import TABLES, filled, verdict
-from benchmarks.eval_web import ADAPTIVE, LINEAR, PAIRS, WITH_WEB, condition, configurations
-from benchmarks.eval_web_server import CorpusServer, Page, WordIndex, read_pages, snippet
-from secondlook.evaluation.metrics import METRICS
-from secondlook.reading.calibration import load_calibration
+from benchmarks.common import (
+    RESULTS,
+    answered,
+    by_answerable,
+    chosen,
+    differences,
+    figures,
+    read_lines,
+    write_set,
+)
+from benchmarks.eval_results import (
+    ADAPTIVE,
+    LINEAR,
+    PAIRS,
+    WITH_WEB,
+    condition,
+    configurations,
+    main,
+    moved,
+    some_gold,
+)
+from benchmarks.web_server import CorpusServer, Page, WordIndex, snippet
 from secondlook.retrieval.web import open_web
 from secondlook.settings.sections import WebSettings
 
@@ -57,7 +66,7 @@ def test_search_answers_in_the_form_of_searxng(server: CorpusServer) -> None:
     assert first["title"] == "The <light>"
     assert first["content"] == "It is 43 metres high."
     assert first["url"] == f"{server.url}/page/light%2F1"
-    assert set(answer.json()) >= {"query", "number_of_results", "results", "unresponsive_engines"}
+    assert set(answer.json()) >= {"query", "results", "unresponsive_engines"}
 
 
 def test_page_is_html_with_title_text_and_furniture(server: CorpusServer) -> None:
@@ -75,12 +84,8 @@ def test_page_is_html_with_title_text_and_furniture(server: CorpusServer) -> Non
     [
         ("/search", {"q": "berth"}, 403),
         ("/search", {"q": " ", "format": "json"}, 400),
-        ("/search", {"q": "x" * 2001, "format": "json"}, 400),
-        ("/search", {"q": "berth", "format": "json", "pageno": "0"}, 400),
-        ("/search", {"q": "berth", "format": "json", "pageno": "nine"}, 400),
         ("/page/nothing", {}, 404),
         ("/elsewhere", {}, 404),
-        ("/healthz", {}, 200),
     ],
 )
 def test_what_is_asked_wrongly_is_told(
@@ -91,15 +96,6 @@ def test_what_is_asked_wrongly_is_told(
 
 def test_words_that_no_page_has_find_nothing(server: CorpusServer) -> None:
     assert server.search("zeppelin")["results"] == []
-
-
-def test_later_pages_of_results_go_on_where_the_first_ends() -> None:
-    many = [Page(f"p{at:02}", "Boats", f"Boat {'boat ' * at}") for at in range(25)]
-    with CorpusServer(many) as server:
-        found = [server.search("boat", page=page)["results"] for page in (1, 2, 3)]
-    assert [len(part) for part in found] == [10, 10, 5]
-    assert len({one["url"] for part in found for one in part}) == 25
-    assert found[1][0]["positions"] == [11]
 
 
 def test_rare_words_count_more_than_common_ones() -> None:
@@ -115,29 +111,6 @@ def test_snippet_is_cut_to_the_length_of_one() -> None:
     assert long.endswith("…")
 
 
-def test_many_clients_at_once_are_all_answered(server: CorpusServer) -> None:
-    before = server.asked.get("searches", 0)
-    statuses: list[int] = []
-
-    def ask() -> None:
-        statuses.append(get(server, "/search", q="ferry", format="json").status_code)
-
-    threads = [threading.Thread(target=ask) for _ in range(40)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert statuses == [200] * 40
-    assert server.asked["searches"] == before + 40
-
-
-def test_nothing_listens_after_the_block_even_with_a_client_that_says_nothing() -> None:
-    with CorpusServer(PAGES) as server, socket.create_connection(("127.0.0.1", server.port)):
-        get(server, "/healthz")
-    with pytest.raises(OSError), socket.create_connection(("127.0.0.1", server.port), timeout=1):
-        pass
-
-
 def test_own_web_client_reads_what_the_server_serves(server: CorpusServer) -> None:
     web = open_web(WebSettings(backend="searxng", url=server.url, allow_private=True))
 
@@ -151,19 +124,6 @@ def test_own_web_client_reads_what_the_server_serves(server: CorpusServer) -> No
     assert not any(passage.is_snippet for passage in passages)
     assert "7.8 metres" in passages[0].text
     assert "No cookies" not in " ".join(passage.text for passage in passages)
-
-
-def test_command_line_serves_until_it_is_interrupted(tmp_path: Path) -> None:
-    write_set(tmp_path, HARBOUR, [])
-    command = [sys.executable, "-m", "benchmarks.eval_web_server", str(tmp_path), "--port", "0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        line = running.stdout.readline()
-        url = line.split(" at ")[1].split(";")[0]
-        found = httpx.get(f"{url}/search", params={"q": "ferry", "format": "json"})
-        running.terminate()
-    assert line.startswith("4 pages at ")
-    assert found.json()["results"][0]["title"] == "Ferry"
 
 
 # Sets with gaps
@@ -184,14 +144,6 @@ QUERIES = [
 ]
 
 
-def test_sets_are_read_as_they_are_written(tmp_path: Path) -> None:
-    odd = [{"id": "a", "title": "", "text": "one\u2028two"}]
-    write_set(tmp_path, odd, QUERIES)
-    assert read_rows(tmp_path, "corpus") == odd
-    assert read_rows(tmp_path, "queries") == QUERIES
-    assert read_pages(tmp_path) == [Page("a", "", "one\u2028two")]
-
-
 def test_questions_are_chosen_by_chance_but_always_alike() -> None:
     assert chosen(QUERIES, None) == QUERIES
     few = chosen(QUERIES, 4)
@@ -202,18 +154,18 @@ def test_questions_are_chosen_by_chance_but_always_alike() -> None:
     assert len(kinds) == 5
 
 
-def test_what_is_moved_is_in_the_library_no_more(tmp_path: Path) -> None:
-    gone = some_gold(CORPUS, QUERIES, share=0.3)
-    made = move(CORPUS, QUERIES, gone, tmp_path)
-    held = {row["id"] for row in read_rows(made.moved, "corpus")}
+def test_sets_are_made_of_what_is_moved(tmp_path: Path) -> None:
+    gone = some_gold(CORPUS, QUERIES)
+    made = moved(CORPUS, QUERIES, gone, tmp_path)
     assert len(gone) == 3
+    assert read_lines(made["as is"] / "corpus.jsonl") == CORPUS
+    held = {row["id"] for row in read_lines(made["moved"] / "corpus.jsonl")}
     assert held == {row["id"] for row in CORPUS} - gone
-    assert {row["id"] for row in made.passages} == gone
-    assert read_rows(made.as_is, "corpus") == CORPUS
-    for before, after in zip(QUERIES, read_rows(made.moved, "queries"), strict=True):
-        concerned = bool(set(before["gold"]) & gone)  # type: ignore[call-overload]
-        assert after["type"] == ("moved" if concerned else "kept")
-        assert after["gold"] == ([] if concerned else before["gold"])
+    after = read_lines(made["moved"] / "queries.jsonl")
+    for one, other in zip(QUERIES, after, strict=True):
+        concerned = bool(set(one["gold"]) & gone)  # type: ignore[call-overload]
+        assert other["type"] == ("moved" if concerned else "kept")
+        assert other["gold"] == ([] if concerned else one["gold"])
 
 
 # The whole study, small
@@ -235,14 +187,12 @@ QUESTIONS = [
 def studied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Evaluated]]:
     """A library of harbours with a gap that the web fills."""
     folder = tmp_path_factory.mktemp("study")
-    sets = move(HARBOUR, QUESTIONS, {"ferry"}, folder)
-    moved = [Page(row["id"], row["title"], row["text"]) for row in sets.passages]
-    with pytest.MonkeyPatch.context() as patch, CorpusServer(moved) as web:
+    sets = moved(HARBOUR, QUESTIONS, {"ferry"}, folder)
+    with pytest.MonkeyPatch.context() as patch, CorpusServer([PAGES[-1]]) as web:
         patch.setenv("SECONDLOOK_CACHE", str(folder))
         plans = configurations(web.url)
         yield {
-            name: answered(path, plans, folder / name, memory=folder)
-            for name, path in (("as is", sets.as_is), ("moved", sets.moved))
+            name: answered(path, plans, folder / name, memory=folder) for name, path in sets.items()
         }
 
 
@@ -271,6 +221,11 @@ def test_figures_hold_no_question_and_no_answer(studied: dict[str, Evaluated]) -
     assert moved["configurations"][WITH_WEB]["by_type"]["moved"]["web_rate"]["value"] == 1.0
 
 
+def test_figures_are_those_that_are_asked_for(studied: dict[str, Evaluated]) -> None:
+    shown = figures(studied["as is"], ("f1", "latency_p50"))
+    assert set(shown[LINEAR]["metrics"]) == {"f1", "latency_p50"}
+
+
 def test_differences_are_of_the_part_that_they_name(studied: dict[str, Evaluated]) -> None:
     parts = {"moved": lambda row: row.type == "moved", "none": lambda row: row.type == "other"}
     found = differences(studied["moved"].rows, PAIRS, parts=parts, metrics=("f1",))
@@ -281,26 +236,6 @@ def test_differences_are_of_the_part_that_they_name(studied: dict[str, Evaluated
     assert found[1]["n"] == 1
     assert found[1]["difference"] == 1.0
     assert found[1]["p_holm"] >= found[1]["p"]
-
-
-def test_figures_are_those_that_are_asked_for(studied: dict[str, Evaluated]) -> None:
-    shown = figures(studied["as is"], ("f1", "latency_p50"))
-    assert set(shown[LINEAR]["metrics"]) == {"f1", "latency_p50"}
-    assert {"f1", "latency_p50"} <= set(METRICS)
-
-
-# The page
-
-
-def test_tables_of_the_results_page_are_those_of_the_results() -> None:
-    page = PAGE.read_text("utf-8")
-    assert filled(page, RESULTS) == page, "run python -m benchmarks.eval_results doc"
-
-
-def test_every_table_has_its_place_on_the_page() -> None:
-    places = re.findall(r"<!-- begin ([a-z-]+) -->", PAGE.read_text("utf-8"))
-    assert sorted(places) == sorted(TABLES)
-    assert len(set(places)) == len(places)
 
 
 @pytest.fixture
@@ -315,58 +250,21 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_commands_measure_all_that_the_page_needs(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_measure(tiny: Path) -> None:
     results = tiny / "results"
     results.mkdir()
-    for study in ("embedded", "web", "latency", "thresholds"):
+    for study in ("embedded", "web", "thresholds"):
         main([study, "--cache", str(tiny / "cache"), "--port", "0", "--results", str(results)])
-    # A model takes minutes: what is told of one is told of no model just as well.
-    found = json.loads((results / "eval_embedded.json").read_text("utf-8"))
-    as_model = json.dumps(found | {"model": "Small-0.5B.Q4.gguf"})
-    (results / "eval_model.json").write_text(as_model, "utf-8")
-    page = tiny / "page.md"
-    page.write_text(PAGE.read_text("utf-8"), "utf-8")
-    monkeypatch.setattr("benchmarks.eval_results.PAGE", page)
-    main(["doc", "--results", str(results)])
-    made = page.read_text("utf-8")
-    assert "Not measured yet" not in made
-    assert "| linear, forced, here | Small-0.5B | 4 |" in made
-    assert "| linear, as published | Qwen2.5-3B | 100 | 0.256 | 0.242 | 0.000 | 0.729 |" in made
-    assert f"{load_calibration('').min_quality:g} (default)" in made
-    assert str(tiny) not in "".join(file.read_text("utf-8") for file in results.iterdir())
-    assert "eval_web.json written" in capsys.readouterr().err
-
-
-def test_model_that_is_not_there_is_told(tiny: Path) -> None:
-    with pytest.raises(SystemExit, match="fetch_test_model"):
-        main(["model", "--cache", str(tiny), "--model", str(tiny / "none.gguf")])
+    found = {file.stem: file.read_text("utf-8") for file in results.iterdir()}
+    assert json.loads(found["eval_embedded"])["answerable"] == 4
+    assert json.loads(found["eval_web"])["moved_passages"] == 1
+    assert "adaptive.min_quality" in json.loads(found["eval_thresholds"])
+    assert not [study for study, text in found.items() if "Skerry" in text]
 
 
 def test_port_that_is_taken_is_told(tiny: Path) -> None:
     with CorpusServer([]) as taken, pytest.raises(SystemExit, match="cannot be used"):
         main(["web", "--cache", str(tiny / "cache"), "--port", str(taken.port)])
-
-
-def test_table_says_how_to_get_the_figures_it_lacks(tmp_path: Path) -> None:
-    page = "above\n<!-- begin scores -->\nformer\n<!-- end scores -->\nbelow\n"
-    made = filled(page, tmp_path)
-    assert "python -m benchmarks.eval_results thresholds" in made
-    assert "former" not in made
-    assert made.startswith("above\n")
-    assert made.endswith("\nbelow\n")
-
-
-@pytest.mark.parametrize(
-    ("difference", "p", "said"),
-    [(0.03, 0.01, "a gain"), (-0.03, 0.01, "a loss"), (0.03, 0.2, "no difference")],
-)
-def test_verdict_calls_a_difference_one_only_where_chance_does_not_explain_it(
-    difference: float, p: float, said: str
-) -> None:
-    found = {"difference": difference, "low": difference - 0.02, "high": difference + 0.02}
-    assert said in verdict(found | {"p_holm": p})
 
 
 def test_results_hold_figures_alone() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.reader_quality_store import Candidate, Passage, Question, Store
+from benchmarks.readings import Found, Passage, Question, Store
 from secondlook.reading.port import Reading, glimpse
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _asked(data: str, place: int) -> Question:
         answerable=data not in ("squad2-dev", "clapnq") or place % 2 == 0,
         article=f"article {place % ARTICLES}",
         found=tuple(
-            Candidate(name, name, (name,), 0, 60, 1 / (at + 1), at + 1, at + 1 if at < 6 else None)
+            Found(name, name, (name,), 0, 60, 1 / (at + 1), at + 1, at + 1 if at < 6 else None)
             for at, name in enumerate(names)
         ),
     )
@@ -64,7 +64,7 @@ def _read(store: Store, question: Question, place: int, label: str) -> None:
         _reading(skill * _truth(question, at) + rng.normal(), glanced=at >= _LOOKS and skill > 2)
         for at in range(len(question.found))
     ]
-    store.keep(identity, question, readings, 0.1 if label == "shipped" else 0.3)
+    store.keep(identity, question, readings)
 
 
 def _truth(question: Question, at: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.corrective import asked_again, equal_coverage, times, wrong_among
+from benchmarks.corrective import asked_again, equal_coverage, times
 from secondlook.evaluation.records import Row
 
 
@@ -18,16 +18,6 @@ def row(case: int, *, right: bool | None, confidence: float = 0.5, **more: objec
         "confidence": None if right is None else confidence,
     }
     return Row.model_validate(told | more)
-
-
-def test_the_surest_answers_are_counted() -> None:
-    rows = [
-        row(0, right=True, confidence=0.9),
-        row(1, right=False, confidence=0.3),
-        row(2, right=None),
-    ]
-    assert wrong_among(rows, 1) == 0.0
-    assert wrong_among(rows, 2) == 0.5
 
 
 def test_both_sides_are_judged_on_equally_many() -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from benchmarks.reader_quality_fit import RESULTS
+from benchmarks.common import RESULTS
 from secondlook.reading.calibration import (
     BEST,
     Candidate,
@@ -22,7 +19,6 @@ from secondlook.reading.calibration import (
 )
 from secondlook.reading.weights import find_weights
 
-PAGE = Path(__file__).parents[2] / "docs" / "confidence.md"
 SHIPPED = json.loads(
     files("secondlook.reading").joinpath("calibration.json").read_text(encoding="utf-8")
 )
@@ -68,23 +64,7 @@ def test_the_shipped_numbers_belong_to_the_shipped_reader() -> None:
 
 
 def test_the_shipped_numbers_are_those_of_the_saved_results() -> None:
-    assert json.loads(RESULTS.read_text(encoding="utf-8"))["made"] == SHIPPED
-
-
-def test_the_page_has_the_rules_that_are_shipped() -> None:
-    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", PAGE.read_text("utf-8"), re.MULTILINE))
-    limits = SHIPPED["thresholds"]
-    assert rows["reader"] == f"`{SHIPPED['reader']}`"
-    assert rows["probability that an answer is right"] == _formula(SHIPPED["answer"])
-    assert rows["withhold the answer below"] == f"**{limits['answer']}**"
-    assert rows["quality of a search"] == _formula(SHIPPED["quality"])
-    assert rows["search again below"] == f"**{limits['quality']}**"
-    assert rows["ask the web, if allowed, below"] == f"**{limits['web_quality']}**"
-
-
-def _formula(made: dict[str, Any]) -> str:
-    terms = " ".join(f"{weight:+.4f} {name}" for name, weight in made["weights"].items())
-    return f"`1 / (1 + exp(-({made['bias']:.4f} {terms})))`"
+    assert json.loads((RESULTS / "calibration.json").read_text("utf-8"))["made"] == SHIPPED
 
 
 def test_thresholds_are_probabilities_and_the_web_comes_last() -> None:

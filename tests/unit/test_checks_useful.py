@@ -62,7 +62,7 @@ def test_the_shipped_figures_belong_to_the_shipped_reader() -> None:
     assert 0 < HEAD.grey[0] <= HEAD.threshold < HEAD.grey[1] < 1
     assert HEAD.score(-1e9) < 0.01
     assert HEAD.score(1e9) > 0.99
-    made = json.loads(files("secondlook.nodes.checking").joinpath("useful.json").read_text("utf-8"))
+    made = json.loads(files("secondlook.nodes").joinpath("useful.json").read_text("utf-8"))
     assert made["by"] == "python -m benchmarks.useful --save"
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.sets.same_question_making import PAIRS, SENTENCES, pairs_of, read_pairs
+from benchmarks.same_question import read_pairs
 from secondlook.roles.same_question import compared, same_question
 from tests.support.engine import settings_of
 
@@ -135,9 +135,8 @@ def test_long_texts_and_odd_ones_are_compared_as_well() -> None:
     assert not compared("by whom", "by what").same
 
 
-def test_the_written_pairs_are_those_of_the_sentences() -> None:
-    made = list(pairs_of(SENTENCES.read_text("utf-8").splitlines()))
-    assert made == read_pairs(), f"make {PAIRS.name} anew"
+def test_the_written_pairs_are_whole() -> None:
+    made = list(read_pairs())
     kinds = Counter(pair.same for pair in made)
     assert kinds[False] >= 400
     assert kinds[True] >= 200
@@ -148,7 +147,7 @@ def test_the_written_pairs_are_those_of_the_sentences() -> None:
 def test_hardly_any_written_pair_is_taken_for_what_it_is_not() -> None:
     """The vectors of all rewordings are alike enough (benchmarks/results/same_question.json), so
     that the words decide."""
-    pairs = read_pairs()
+    pairs = list(read_pairs())
     taken = [pair for pair in pairs if compared(pair.one, pair.other).same]
     false = [pair for pair in taken if not pair.same]
     right = sum(pair.same for pair in taken)

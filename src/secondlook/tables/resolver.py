@@ -430,7 +430,7 @@ def is_in_capitals(text: str, written: str) -> bool:
 
 NOTHING_IN_COMMON = 0.76
 """Cosine of texts that have nothing to do with each other, for the embedder that is shipped
-(`benchmarks/analyst_grammar.py --set meaning` measures it)."""
+(measured once, over pairs of unrelated column names)."""
 SURE = 0.9
 """What the same meaning is worth at most: less than the same letters."""
 MOST_TOP = 5

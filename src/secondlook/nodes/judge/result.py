@@ -572,7 +572,7 @@ def _is_place(node: ast.expr) -> bool:
 # known, from what the run itself saw.
 
 FILE = "confidence.json"
-"""`python -m benchmarks.analyst_calibration` makes it."""
+"""`python -m benchmarks.analyst calibrate` makes it."""
 _DIGITS = 4
 
 

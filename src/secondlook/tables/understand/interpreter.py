@@ -34,10 +34,10 @@ FAMILIES: tuple[Family, ...] = (
 
 
 MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "gaps": 0.4}
-"""Beyond it nothing is computed (`benchmarks/analyst_grammar.py --set dabench --sweep`)."""
+"""Beyond it nothing is computed (chosen on half of DABench)."""
 MOST_OF_ROWS = 0.5
 """The same for questions about rows, whose doubt is one less the share of such readings that are
-right (`benchmarks/analyst_wikitables.py`)."""
+right."""
 COUNTED_DOUBT = frozenset({*MOST_DOUBT, "charts"})
 """Families whose doubt is counted in words; that of the others, about rows, is a likelihood."""
 SHORT_TABLE = 100

@@ -1,0 +1,529 @@
+"""Questions, the candidates that the product's searches find for them, and what readers made of
+those: searched and read once, kept in one file of SQLite.
+
+Each set is one library, indexed by the product as it indexes anyone's documents. `clapnq` names
+the one passage that each question is asked of. Questions of evaluate-only sets stay here, under
+`.cache`, and never enter the repository. They come in an order that has nothing to do with what
+they ask, all sets at the same pace, so that a run may be cut at any moment and what is there is a
+fair sample of whole questions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import sqlite3
+import time
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from benchmarks.common import CACHE, data_folder, rows, write_set
+from secondlook.evaluation.cache import Memory
+from secondlook.evaluation.datasets import load
+from secondlook.evaluation.library import cache_folder, names_by_document, open_indexed
+from secondlook.evaluation.metrics import exact_match, f1, retrieval_metrics
+from secondlook.library.library import search_options
+from secondlook.reading.calibration import BEST, Candidate, answer_features, choose
+from secondlook.reading.port import Reading
+from secondlook.retrieval.fusion import best_looks
+from secondlook.retrieval.index.port import Entry
+from secondlook.retrieval.search import DEFAULT_OPTIONS, Ranked, order, read_in_context
+from secondlook.retrieval.terms import query_terms, terms
+from secondlook.roles.sentences import whole_numbers
+from secondlook.settings.sections import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from secondlook.reading.port import Reader
+
+    ByLabel = Mapping[str, list["Case"]]
+
+FOLDER = CACHE / "reader_quality"
+QUESTIONS: Mapping[str, int] = {
+    "squad2-dev": 5948,
+    "shift-new_wiki": 1000,
+    "hotpot": 944,
+    "scifact": 300,
+    "clapnq": 600,
+    "hotpot-train": 400,
+}
+"""How many are read at most; a reader takes about 25 minutes on two quiet cores."""
+CHOICE = {"margin": 1.0}
+"""The span with the highest margin, chosen among ten rules (docs/results.md)."""
+_DISTRACTORS = 20
+"""Per question of `hotpot-train`: passages that words alone would find."""
+_NOTHING = answer_features([Candidate(-20.0, -20.0, -20.0, 0.0, score=0.0, fusion_score=0.0)], 0)
+_TABLES = """
+pragma journal_mode = wal;
+pragma synchronous = normal;
+create table if not exists passages (
+    id text primary key, title text not null, heading text not null, text text not null
+) without rowid;
+create table if not exists questions (
+    data text, id text, place integer not null, asked text not null, found text not null,
+    primary key (data, id)
+) without rowid;
+create table if not exists readings (
+    reader text, data text, id text, read text not null, primary key (reader, data, id)
+) without rowid;
+create table if not exists readers (label text primary key, reader text not null) without rowid;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    id: str
+    title: str
+    heading: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage that the searches found, and how they found it."""
+
+    passage: str
+    document: str
+    names: tuple[str, ...]
+    """What the set calls the document."""
+    start: int
+    end: int
+    fusion_score: float
+    dense_rank: int | None
+    lexical_rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    data: str
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    gold: Mapping[str, int]
+    answerable: bool
+    article: str
+    """What questions hang together by: the title of the gold passage, or of the first of them."""
+    found: tuple[Found, ...]
+
+
+class Store:
+    def __init__(self, file: Path = FOLDER / "readings.db") -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._database = sqlite3.connect(file, timeout=60)
+        self._database.executescript(_TABLES)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def add(self, place: int, question: Question, passages: Iterable[Passage]) -> None:
+        asked = asdict(question)
+        found = json.dumps(asked.pop("found"))
+        row = (question.data, question.id, place, json.dumps(asked), found)
+        with self._database:
+            self._database.execute("insert or replace into questions values (?, ?, ?, ?, ?)", row)
+            self._database.executemany(
+                "insert or ignore into passages values (?, ?, ?, ?)",
+                [(one.id, one.title, json.dumps(one.heading), one.text) for one in passages],
+            )
+
+    def ids(self, data: str) -> set[str]:
+        asked = self._database.execute("select id from questions where data = ?", (data,))
+        return {found for (found,) in asked}
+
+    def questions(self, data: str, most: int = -1) -> list[Question]:
+        held = self._database.execute(
+            "select asked, found from questions where data = ? order by place limit ?", (data, most)
+        )
+        return [
+            Question(
+                **{**asked, "answers": tuple(asked["answers"])},
+                found=tuple(Found(**{**one, "names": tuple(one["names"])}) for one in found),
+            )
+            for asked, found in ((json.loads(one), json.loads(other)) for one, other in held)
+        ]
+
+    def texts(self) -> dict[str, Passage]:
+        held = self._database.execute("select id, title, heading, text from passages")
+        return {
+            name: Passage(name, title, tuple(json.loads(heading)), text)
+            for name, title, heading, text in held
+        }
+
+    def keep(self, reader: str, question: Question, readings: Sequence[Reading]) -> None:
+        packed = [
+            [
+                round(value, 5) if isinstance(value, float) else value
+                for value in asdict(one).values()
+            ]
+            for one in readings
+        ]
+        row = (reader, question.data, question.id, json.dumps(packed))
+        with self._database:
+            self._database.execute("insert or replace into readings values (?, ?, ?, ?)", row)
+
+    def done(self, reader: str) -> set[tuple[str, str]]:
+        held = self._database.execute("select data, id from readings where reader = ?", (reader,))
+        return set(held)
+
+    def read(self, reader: str, data: str) -> dict[str, tuple[Reading, ...]]:
+        """What one reader made of the candidates of each question, in their order."""
+        held = self._database.execute(
+            "select id, read from readings where reader = ? and data = ?", (reader, data)
+        )
+        return {
+            name: tuple(Reading(*values) for values in json.loads(packed)) for name, packed in held
+        }
+
+    def name_reader(self, label: str, reader: str) -> None:
+        with self._database:
+            self._database.execute("insert or replace into readers values (?, ?)", (label, reader))
+
+    def readers(self) -> dict[str, str]:
+        """Label to identity of the readers that were compared last."""
+        return dict(self._database.execute("select label, reader from readers"))
+
+
+def lot(name: str) -> str:
+    """A key that puts questions in an order that has nothing to do with what they ask."""
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+# Searching
+
+
+def prepare(store: Store, wanted: Mapping[str, int]) -> None:
+    """Index and search what was not yet; interrupted, it goes on where it was."""
+    for name, most in wanted.items():
+        if len(store.ids(name)) < most:
+            found = _given(name) if name == "clapnq" else _searched(name, most, store)
+            for place, question, passages in found:
+                store.add(place, question, passages)
+        print(f"{name}: {len(store.ids(name))} questions searched", flush=True)
+
+
+def _searched(name: str, most: int, store: Store) -> Iterator[tuple[int, Question, list[Passage]]]:
+    os.environ.setdefault("SECONDLOOK_CACHE", str(CACHE / "eval"))
+    settings = Settings()
+    data = load(_part_of_hotpot_train() if name == "hotpot-train" else data_folder() / name)
+    library = open_indexed(data, settings, Memory(cache_folder() / "memory.db"))
+    names, shelf, known = names_by_document(library, data), library.shelf(), store.ids(name)
+    titles = {text.name: text.title or "" for text in data.texts()}
+    options = search_options(settings.search, k=settings.answer.k)
+    for place, case in enumerate(sorted(data.cases, key=lambda case: lot(case.id))[:most]):
+        if case.id in known:
+            continue
+        hits = shelf.find(case.question, options)[: options.candidates]
+        found = tuple(
+            Found(
+                passage=hit.passage.id,
+                document=hit.passage.document,
+                names=names[hit.passage.document],
+                start=hit.passage.start,
+                end=hit.passage.end,
+                fusion_score=hit.fusion_score,
+                dense_rank=hit.dense_rank,
+                lexical_rank=hit.lexical_rank,
+            )
+            for hit in hits
+        )
+        asked = Question(
+            data=name,
+            id=case.id,
+            question=case.question,
+            answers=case.answers,
+            gold=dict(case.gold),
+            answerable=case.answerable,
+            article=titles.get(next(iter(case.gold), ""), ""),
+            found=found,
+        )
+        held = [hit.passage for hit in hits]
+        yield place, asked, [Passage(one.id, one.title, one.heading, one.text) for one in held]
+
+
+def _given(name: str) -> Iterator[tuple[int, Question, list[Passage]]]:
+    """Each question with its one passage, answerable or not."""
+    kinds = [(row, kind == "answerable") for kind in ("answerable", "unanswerable")
+             for row in rows(name, kind)]  # fmt: skip
+    kinds.sort(key=lambda kind: lot(str(kind[0]["id"])))
+    for place, (row, answerable) in enumerate(kinds):
+        (given,) = row["passages"]
+        one = Passage(f"{name}-{row['id']}", given["title"], (), given["text"])
+        at = Found(one.id, one.id, (one.id,), 0, len(one.text), 1.0, 1, 1)
+        gold = {one.id: 1}
+        asked = Question(name, str(row["id"]), row["input"], (), gold, answerable, "", (at,))
+        yield place, asked, [one]
+
+
+def _part_of_hotpot_train() -> Path:
+    """So many questions over their gold passages and those that share their rarest words:
+    distractors, as HotpotQA picks its own."""
+    folder = FOLDER / "hotpot-train"
+    if (folder / "queries.jsonl").exists():
+        return folder
+    corpus = {row["id"]: row for row in rows("hotpot-train", "corpus")}
+    asked = sorted(rows("hotpot-train", "queries"), key=lambda row: lot(row["id"]))
+    asked = [row for row in asked if corpus.keys() >= set(row["gold"])]
+    asked = asked[: QUESTIONS["hotpot-train"]]
+    chosen = {passage for row in asked for passage in row["gold"]}
+    holding: dict[str, list[str]] = defaultdict(list)
+    for passage, row in corpus.items():
+        for term in set(terms(f"{row['title']} {row['text']}")):
+            holding[term].append(passage)
+    for row in asked:
+        weight: Counter[str] = Counter()
+        for term in set(query_terms(row["question"])):
+            rarity = math.log(1 + len(corpus) / (1 + len(holding.get(term, ()))))
+            for passage in holding.get(term, ()):
+                weight[passage] += rarity  # type: ignore[assignment]
+        chosen.update(passage for passage, _ in weight.most_common(_DISTRACTORS))
+    return write_set(folder, [corpus[passage] for passage in sorted(chosen)], asked)
+
+
+# Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Competitor:
+    """A reader in the comparison, under the name that the figures give it."""
+
+    label: str
+    reader: Reader
+    looks: int | None
+    """How many candidates it reads to the end; None = all."""
+
+    @property
+    def identity(self) -> str:
+        """Whose readings they are: of the same weights, looking at as many."""
+        return f"{self.reader.name}/{'all' if self.looks is None else self.looks}"
+
+    def read(self, question: Question, texts: Mapping[str, Passage]) -> list[Reading]:
+        given = [texts[one.passage] for one in question.found]
+        choose = None
+        if self.looks is not None:
+            fusion = [one.fusion_score for one in question.found]
+            choose = best_looks(fusion, blend=DEFAULT_OPTIONS.blend, looks=self.looks)
+        parts = [(one.title, one.heading, one.text) for one in given]
+        return read_in_context(self.reader, question.question, parts, choose=choose)
+
+
+def read_all(
+    store: Store, competitors: Sequence[Competitor], wanted: Mapping[str, int], *, seconds: float
+) -> None:
+    """Read for so long at most; what is still missing is read by the next call."""
+    began, last, texts = time.monotonic(), time.monotonic(), store.texts()
+    done = {one.label: store.done(one.identity) for one in competitors}
+    for one in competitors:
+        store.name_reader(one.label, one.identity)
+    paced = []
+    for name, most in wanted.items():
+        asked = store.questions(name, most)
+        paced += [((at + 0.5) / len(asked), question) for at, question in enumerate(asked)]
+    queue = [
+        (one, question)
+        for _, question in sorted(paced, key=lambda item: item[0])
+        for one in competitors
+        if (question.data, question.id) not in done[one.label]
+    ]
+    for at, (one, question) in enumerate(queue):
+        now = time.monotonic()
+        if now - began > seconds:
+            break
+        if now - last > 10:
+            last = now
+            left = (now - began) / max(1, at) * (len(queue) - at)
+            print(f"{at} of {len(queue)} read, {left / 60:.0f} min left", flush=True)
+        store.keep(one.identity, question, one.read(question, texts))
+
+
+# Questions as the product answers them
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The answer that would be given if none were withheld."""
+
+    features: Mapping[str, float]
+    em: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question through one reader."""
+
+    question: Question
+    best: tuple[Candidate, ...]
+    """Of the best five those that were read to the end, in the order of the product."""
+    scores: tuple[tuple[float, float], ...]
+    """Exact match and F1 of each one's span."""
+    gold: tuple[bool, ...]
+    """Of the same, whether the set names their document for this question."""
+    retrieval: Mapping[str, float]
+    """Recall and nDCG of the documents in that order."""
+    found: bool
+    """Whether a gold passage is among the best five."""
+
+    @property
+    def answerable(self) -> bool:
+        return self.question.answerable
+
+    @property
+    def picked(self) -> Picked:
+        at = choose(self.best, CHOICE)
+        if at is None:  # nothing was found or read: as sure as can be that this is no answer
+            return Picked(_NOTHING, 0.0, 0.0)
+        return Picked(answer_features(self.best, at), *self.scores[at])
+
+
+def case_of(question: Question, readings: Sequence[Reading], texts: Mapping[str, Passage]) -> Case:
+    by_id = dict(zip((one.passage for one in question.found), readings, strict=True))
+    ranked = [_ranked(one, texts[one.passage].text) for one in question.found]
+    ordered = order(ranked, by_id, blend=DEFAULT_OPTIONS.blend)
+    gold = {one.passage for one in question.found if is_gold(one, question)}
+    best = [
+        (item, item.reading)
+        for item in ordered[:BEST]
+        if item.reading is not None and item.reading.looked
+    ]
+    return Case(
+        question=question,
+        best=tuple(
+            Candidate(
+                relevance=reading.relevance,
+                answerable=reading.answerable,
+                span_score=reading.span_score,
+                null_score=reading.null_score,
+                score=item.score,
+                fusion_score=item.fusion_score,
+                dense_rank=item.dense_rank,
+                lexical_rank=item.lexical_rank,
+                windows=reading.windows,
+            )
+            for item, reading in best
+        ),
+        scores=tuple(_scores(question, item.entry.text, reading) for item, reading in best),
+        gold=tuple(item.entry.id in gold for item, _ in best),
+        retrieval=_retrieval(question, ordered),
+        found=question.answerable and any(item.entry.id in gold for item in ordered[:BEST]),
+    )
+
+
+def without_answer(
+    question: Question, readings: Sequence[Reading]
+) -> tuple[Question, list[Reading]]:
+    """The question asked of a library that lacks its gold documents: what stood below moves up in
+    both searches. What would move in from further down was not read."""
+    gone = [one for one in question.found if is_gold(one, question)]
+    left = [at for at, one in enumerate(question.found) if not is_gold(one, question)]
+
+    def moved_up(one: Found) -> Found:
+        ranks = []
+        for name in ("dense_rank", "lexical_rank"):
+            rank, others = getattr(one, name), [getattr(other, name) for other in gone]
+            ranks.append(
+                rank and rank - sum(other is not None and other < rank for other in others)
+            )
+        k, weights = DEFAULT_OPTIONS.rrf_k, (DEFAULT_OPTIONS.dense, DEFAULT_OPTIONS.lexical)
+        shares = [w * (k + 1) / (k + rank) for w, rank in zip(weights, ranks, strict=True) if rank]
+        fused = sum(shares) / sum(weights)
+        return replace(one, dense_rank=ranks[0], lexical_rank=ranks[1], fusion_score=fused)
+
+    found = tuple(moved_up(question.found[at]) for at in left)
+    return replace(question, answerable=False, found=found), [readings[at] for at in left]
+
+
+def hybrid(question: Question) -> Mapping[str, float]:
+    """Recall and nDCG of the searches alone."""
+    unread = order([_ranked(one, "") for one in question.found], {}, blend=DEFAULT_OPTIONS.blend)
+    return _retrieval(question, unread)
+
+
+def is_gold(one: Found, question: Question) -> bool:
+    return any(name in question.gold for name in one.names)
+
+
+def _ranked(one: Found, text: str) -> Ranked:
+    return Ranked(
+        entry=Entry(one.passage, one.document, text, (), one.start, one.end),
+        score=one.fusion_score,
+        fusion_score=one.fusion_score,
+        dense_rank=one.dense_rank,
+        lexical_rank=one.lexical_rank,
+    )
+
+
+def _scores(question: Question, text: str, reading: Reading) -> tuple[float, float]:
+    if not question.answerable or not question.answers:
+        return 0.0, 0.0
+    start, end = whole_numbers(text, reading.start, reading.end)
+    said = text[start:end]
+    return exact_match(said, question.answers), f1(said, question.answers)
+
+
+def _retrieval(question: Question, ordered: Sequence[Ranked]) -> Mapping[str, float]:
+    if not question.answerable or not question.gold:
+        return {}
+    names = {
+        one.document: next((name for name in one.names if name in question.gold), one.names[0])
+        for one in question.found
+    }
+    return retrieval_metrics(question.gold, [names[item.entry.document] for item in ordered])
+
+
+@dataclass(slots=True)
+class Read:
+    """The readings of the store as questions through readers, made once per set."""
+
+    store: Store
+    labels: tuple[str, ...]
+    texts: Mapping[str, Passage] = field(init=False)
+    _made: dict[str, dict[str, list[Case]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.texts = self.store.texts()
+
+    def of(self, data: str) -> dict[str, list[Case]]:
+        """By label, the same questions for all."""
+        if data not in self._made:
+            names = self.store.readers()
+            read = {label: self.store.read(names[label], data) for label in self.labels}
+            common = set.intersection(*(set(found) for found in read.values()))
+            asked = [one for one in self.store.questions(data) if one.id in common]
+            self._made[data] = {
+                label: [case_of(one, found[one.id], self.texts) for one in asked]
+                for label, found in read.items()
+            }
+        return self._made[data]
+
+    def mixed(self, data: str) -> dict[str, list[Case]]:
+        """The same, with as many without an answer as the set has: where reading was cut, or one
+        kind was read first, the kind that is further along is cut to the share of the other."""
+        found, asked = self.of(data), self.store.questions(data)
+        one = next(iter(found.values()))
+        places = {
+            kind: [at for at, case in enumerate(one) if case.answerable is kind]
+            for kind in (True, False)
+        }
+        sizes = {kind: sum(one.answerable is kind for one in asked) for kind in places}
+        share = min((len(places[kind]) / sizes[kind] for kind in places if sizes[kind]), default=0)
+        kept = sorted(at for kind in places for at in places[kind][: round(share * sizes[kind])])
+        return {label: [cases[at] for at in kept] for label, cases in found.items()}
+
+    def robbed(self, data: str, label: str) -> list[Case]:
+        """What one reader makes of the answerable questions when the library lacks the answer."""
+        read = self.store.read(self.store.readers()[label], data)
+        asked = [one for one in self.store.questions(data) if one.answerable and one.id in read]
+        return [
+            case_of(*left, self.texts)
+            for one in asked
+            if (left := without_answer(one, read[one.id]))[0].found
+        ]
+
+
+def held(by_label: ByLabel) -> dict[str, list[Case]]:
+    return {label: [case for case in cases if case.answerable] for label, cases in by_label.items()}
