@@ -168,6 +168,15 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_a_page_names_is_there(page: Path) -> None:
+    """Tests and benchmarks are named where a promise or a figure stands; they must exist."""
+    text = page.read_text("utf-8")
+    named = set(re.findall(r"\b(?:tests|benchmarks|scripts)/[\w/.-]+\w", text))
+    named |= {f"benchmarks/{name}.py" for name in re.findall(r"-m benchmarks\.(\w+)", text)}
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 @pytest.mark.parametrize(
     ("shown", "printed", "same"),
     [
