@@ -161,8 +161,8 @@ def test_a_run_that_is_opened_again_still_says_why_it_was_asked_so(visitor: Visi
     visitor.asks(SOUNDINGS).is_answered()
     route, steps = visitor.page.locator(".route p"), visitor.page.locator(".steps-workflow")
     told, grouped = route.inner_text(), steps.all_inner_texts()
-    assert "so Secondlook used corrective" in told
-    assert grouped == ["auto", "corrective", "auto"]
+    assert "Searched your documents" in told
+    assert grouped == ["auto", "linear", "auto"]
     visitor.page.reload()
     visitor.is_answered()
     assert route.inner_text() == told

@@ -138,7 +138,7 @@ def test_events_name_the_workflow_and_the_run_is_recorded_as_auto(
     routed = next(event for event in events if event.type == "routed")
     assert (routed.source, routed.to, routed.workflow) == ("consider", "corrective", None)
     inner = [event.workflow for event in events if event.type == "node_finished"]
-    assert {name for name in inner if name} == {"corrective", "analyst"}
+    assert {name for name in inner if name} == {"linear", "analyst"}
     started = [event for event in events if event.type == "node_started"]
     assert len(started) == len(inner)
     answer = events[-1].answer if events[-1].type == "answered" else None
@@ -155,8 +155,7 @@ def test_a_run_of_both_kinds_is_taken_up_where_it_stopped(settings: Settings) ->
         whole = engine.ask(BOTH)
     for workflow, node in (
         (None, "consider"),
-        ("corrective", "grade"),
-        (None, "look_again"),
+        ("linear", "rerank"),
         ("analyst", "compute"),
         (None, "finish"),
     ):
@@ -209,8 +208,8 @@ def test_the_command_line_says_what_was_chosen(
     where = ["--library", str(folder / "library")]
     assert main(["ask", "Who approved the plan?", *where]) == 0
     printed = capsys.readouterr()
-    assert "auto: One fact from documents, so Secondlook used corrective." in printed.err
-    assert "auto: corrective" in printed.out
+    assert "auto: Searched your documents." in printed.err
+    assert "auto: linear" in printed.out
     assert main(["ask", BOTH, "--json", "--quiet", *where]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["steps"][0]["node"] == "consider"

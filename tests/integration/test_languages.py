@@ -111,8 +111,6 @@ def test_the_answer_comes_with_its_passage_and_without_a_probability(
 def test_what_no_grader_can_read_is_answered_in_one_pass(engine: Secondlook) -> None:
     answer = engine.ask("Who built the mill of Valdeherrera?")
     assert answer.workflow == "linear"
-    said = [step.said for step in answer.steps if step.node == "look_again"]
-    assert said[0] == "No grader here knows Spanish, so Secondlook tried linear."
 
 
 def test_english_beside_them_keeps_its_probability(engine: Secondlook) -> None:

@@ -16,6 +16,7 @@ from secondlook.nodes.route import (
     PLAIN,
     SUMMARY,
     ToCall,
+    after_call,
     call,
     consider,
     look_again,
@@ -43,7 +44,8 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         .add_edge("finish", END)
     )
     for name in others:
-        graph.add_node(name, call).add_edge(name, "look_again")
+        graph.add_node(name, call)
+        graph.add_conditional_edges(name, after_call, [*others, "look_again", "finish"])
     return graph
 
 

@@ -77,10 +77,8 @@ def _told(decision: Decision) -> dict[str, Any]:
 
 def _why(decision: Decision) -> str:
     if decision.both:
-        used = " and ".join(call["workflow"] for call in decision.calls)
-        return f"It needs documents and a table, so Secondlook used {used}."
-    (call,) = decision.calls
-    return f"{call['why']}, so Secondlook used {call['workflow']}."
+        return "It needs documents and a table: each was asked for its part."
+    return f"{decision.calls[0]['why']}."
 
 
 def _about_risk(context: Context, decision: Decision) -> list[dict[str, Any]]:
@@ -179,9 +177,16 @@ class LookedAgain(Trace):
     calls: list[CallData]
 
 
-async def look_again(state: ToLookAgain, runtime: Runtime[Context]) -> LookedAgain:
+def after_call(state: Calls) -> str:
+    """To the part that is left; to another look where no answer was found; to the end."""
     if (pending := next_call(state)) is not None:
-        return _to(state, pending, "On to the other part.", "a part is left")
+        return pending["workflow"]
+    answer = state["answers"][-1]
+    withheld = answer["status"] == "abstained" and answer["stop_reason"] in _NOT_THERE
+    return "look_again" if withheld and not state["both"] else "finish"
+
+
+async def look_again(state: ToLookAgain, runtime: Runtime[Context]) -> LookedAgain:
     if not _worth_another(state, runtime.context):
         return _done(state)
     first = state["calls"][0]
@@ -199,15 +204,12 @@ async def look_again(state: ToLookAgain, runtime: Runtime[Context]) -> LookedAga
 
 
 def _worth_another(state: ToLookAgain, context: Context) -> bool:
-    if not context.settings.auto.enable_second_try or state["both"]:
+    if not context.settings.auto.enable_second_try:
         return False
     first = state["calls"][0]
     if len(state["calls"]) >= MOST_CALLS or first["workflow"] == SUMMARY or context.tables_given:
         return False
-    answer = state["answers"][-1]
-    withheld = answer["status"] == "abstained" and answer["stop_reason"] in _NOT_THERE
-    wanted = withheld and not parsed(state["question"]).choices
-    return wanted and not context.ledger.must_end("look_again")
+    return not parsed(state["question"]).choices and not context.ledger.must_end("look_again")
 
 
 async def _other(context: Context, state: ToLookAgain, first: CallData) -> CallData | None:
@@ -249,9 +251,9 @@ def _to(state: ToLookAgain, following: CallData, said: str, why: str) -> LookedA
 
 
 def _done(state: ToLookAgain) -> LookedAgain:
-    answers: list[dict[str, Any]] = state["answers"]
-    said = "Every part was asked." if len(answers) > 1 and state["both"] else "This is the answer."
-    told = step("look_again", said, route=("finish", "nothing is left to try"))
+    told = step(
+        "look_again", "There is nothing else to try.", route=("finish", "nothing is left to try")
+    )
     return {"calls": state["calls"], "steps": [told], "warnings": []}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from secondlook.errors import UnusableReply
+from secondlook.roles.ambiguity import unresolved
 from secondlook.roles.follow_up import names
 from secondlook.roles.prompts import load
 from secondlook.roles.split import needs_more, split_by_form
@@ -406,5 +407,7 @@ def from_documents(question: str, settings: AutoSettings) -> tuple[str, str]:
         return settings.account, "It asks for an account of several things"
     verdict = classified(question, choices=0)
     if verdict.kind == "multi_hop":
-        return settings.several_facts, f"Several facts from documents ({verdict.why})"
-    return settings.one_fact, "One fact from documents"
+        return settings.several_facts, f"It needs several facts ({verdict.why})"
+    if unresolved(question) is not None:  # `corrective` asks back where a word has several meanings
+        return settings.several_facts, "A word of it may have several meanings"
+    return settings.one_fact, "Searched your documents"

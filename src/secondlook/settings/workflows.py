@@ -276,7 +276,7 @@ FromDocuments = Literal["linear", "adaptive", "corrective", "research"]
 
 class AutoSettings(Section):
     one_fact: FromDocuments = Field(
-        default="corrective", description="Who answers a question for one fact from documents."
+        default="linear", description="Who answers a question for one fact from documents."
     )
     several_facts: FromDocuments = Field(
         default="corrective", description="Who answers one that needs several."
