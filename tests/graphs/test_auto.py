@@ -148,7 +148,7 @@ class _Broken:
 def test_where_documents_do_not_answer_the_tables_are_tried() -> None:
     """What speaks for the tables stands in their cells: nobody looks there the first time."""
     ran = run("Which one is it with c3?", desk=customers(), pieces=HARBOUR)
-    assert ran.called[0] == "linear"
+    assert ran.called[0] == "corrective"
     assert "look_again" in ran.nodes
 
 
@@ -214,13 +214,13 @@ def test_a_called_workflow_is_told_its_own_name() -> None:
     from tests.support.engine import state_of
 
     seen = _Seen(run(QUESTION))
-    made = replace(context(QUESTION), workflows={"corrective": seen})
+    made = replace(context(QUESTION), workflows={"linear": seen})
     graph = Graphs(made.settings).ready("auto", None)
     ended = asyncio.run(graph.ainvoke(state_of(QUESTION), context=made))
     (given,) = seen.contexts
     assert (given.workflow, given.models.workflow, given.run) == (
-        "corrective",
-        "corrective",
+        "linear",
+        "linear",
         made.run,
     )
     assert Answer.model_validate(ended["answer"]).short == "7.8 metres"

@@ -58,7 +58,7 @@ def engine(settings: Settings) -> Iterator[Secondlook]:
 
 def test_nobody_has_to_name_a_workflow(engine: Secondlook) -> None:
     chosen = {
-        "Who approved the plan?": "corrective",
+        "Who approved the plan?": "linear",
         "What were the total sales?": "analyst",
         "Summarise the plan": "summary",
         "Where is the warehouse? (A) Oslo (B) Bergen": "research",
@@ -136,7 +136,7 @@ def test_events_name_the_workflow_and_the_run_is_recorded_as_auto(
     begun = next(event for event in events if event.type == "run_started")
     assert begun.workflow == "auto"
     routed = next(event for event in events if event.type == "routed")
-    assert (routed.source, routed.to, routed.workflow) == ("consider", "corrective", None)
+    assert (routed.source, routed.to, routed.workflow) == ("consider", "linear", None)
     inner = [event.workflow for event in events if event.type == "node_finished"]
     assert {name for name in inner if name} == {"linear", "analyst"}
     started = [event for event in events if event.type == "node_started"]
@@ -156,6 +156,7 @@ def test_a_run_of_both_kinds_is_taken_up_where_it_stopped(settings: Settings) ->
     for workflow, node in (
         (None, "consider"),
         ("linear", "rerank"),
+        (None, "look_again"),
         ("analyst", "compute"),
         (None, "finish"),
     ):
@@ -216,6 +217,6 @@ def test_the_command_line_says_what_was_chosen(
     assert "auto:" not in printed.err
     assert main(["ask", BOTH, "--trace", *where]) == 0
     printed = capsys.readouterr()
-    assert "-> corrective: It needs documents and a table" in printed.err
+    assert "-> linear: It needs documents and a table" in printed.err
     assert "  retrieve" in printed.err
     assert "word for word from a passage; computed from the table, no model" in printed.out

@@ -92,8 +92,8 @@ def test_two_things_of_one_head() -> None:
 @pytest.mark.parametrize(
     ("question", "workflow", "why"),
     [
-        ("How deep is berth 4?", "linear", "One fact"),
-        ("Which is older, the Mary or the Anne?", "adaptive", "Several facts"),
+        ("How deep is berth 4?", "linear", "Searched your documents"),
+        ("Which is older, the Mary or the Anne?", "adaptive", "several facts"),
         ("Compare the two offers", "research", "account"),
     ],
 )

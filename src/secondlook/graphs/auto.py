@@ -45,7 +45,7 @@ def build(settings: Settings) -> StateGraph[State, Context]:
     )
     for name in others:
         graph.add_node(name, call)
-        graph.add_conditional_edges(name, after_call, [*others, "look_again", "finish"])
+        graph.add_conditional_edges(name, after_call, ["look_again", "finish"])
     return graph
 
 

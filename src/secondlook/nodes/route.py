@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -177,16 +177,17 @@ class LookedAgain(Trace):
     calls: list[CallData]
 
 
-def after_call(state: Calls) -> str:
-    """To the part that is left; to another look where no answer was found; to the end."""
-    if (pending := next_call(state)) is not None:
-        return pending["workflow"]
+def after_call(state: Calls) -> Literal["look_again", "finish"]:
+    """Another look where a part is left or no answer was found; else to the end."""
     answer = state["answers"][-1]
     withheld = answer["status"] == "abstained" and answer["stop_reason"] in _NOT_THERE
-    return "look_again" if withheld and not state["both"] else "finish"
+    left = next_call(state) is not None
+    return "look_again" if left or (withheld and not state["both"]) else "finish"
 
 
 async def look_again(state: ToLookAgain, runtime: Runtime[Context]) -> LookedAgain:
+    if (pending := next_call(state)) is not None:
+        return _to(state, pending, "On to the other part.", "a part is left")
     if not _worth_another(state, runtime.context):
         return _done(state)
     first = state["calls"][0]
