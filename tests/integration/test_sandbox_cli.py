@@ -12,8 +12,8 @@ from secondlook.cli.main import main
 from secondlook.cli.sandbox import watched
 from secondlook.errors import SandboxError
 from secondlook.sandbox.port import Failure, Figure, Frame, Outcome, Verdict
+from secondlook.sandbox.probes import PROBES
 from secondlook.sandbox.self_check import Attacked, Report
-from tests.support.attacks import ATTACKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -169,7 +169,7 @@ LEAKY = Report("plain", (Attacked("tcp", True, "refused"), Attacked("kill", Fals
 def test_an_attack_that_succeeds_is_told_and_fails(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check(*_: object, progress: object, which: str) -> Report:
+    def check(*_: object, progress: object) -> Report:
         assert callable(progress)
         return LEAKY
 
@@ -183,7 +183,7 @@ def test_an_attack_that_succeeds_is_told_and_fails(
 def test_a_check_shows_how_far_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attack = ATTACKS[0]
+    attack = PROBES[0]
     with watched(Call(quiet=True)) as listen:
         assert listen is None
     now = [0.0]

@@ -90,7 +90,7 @@ def test_trial_that_fails_says_what_failed(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_trial_that_confines_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The filter is left out, everything else is done: the trial must notice."""
-    leave_out = "from secondlook.sandbox.confining import seccomp; seccomp.install = print; "
+    leave_out = "from secondlook.sandbox import seccomp; seccomp.install = print; "
     head, _, tail = probing._TRY.partition("; ")
     first, _, rest = tail.partition("; ")
     monkeypatch.setattr(probing, "_TRY", f"{head}; {first}; {leave_out}{rest}")
@@ -177,14 +177,14 @@ def test_landlock_closes_all_but_what_is_allowed(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from secondlook.sandbox.confining import landlock, system
+from secondlook.sandbox import kernel
 folder = Path(sys.argv[1])
-system.drop_capabilities()
-system.forbid_new_privileges()
-landlock.restrict([
-    landlock.Allowed(str(folder / "open"), landlock.WRITE),
-    landlock.Allowed("/dev/null", landlock.USE_FILE),
-    landlock.Allowed(str(folder / "missing")),
+kernel.drop_capabilities()
+kernel.forbid_new_privileges()
+kernel.restrict([
+    kernel.Allowed(str(folder / "open"), kernel.WRITE),
+    kernel.Allowed("/dev/null", kernel.USE_FILE),
+    kernel.Allowed(str(folder / "missing")),
 ])
 print((folder / "open" / "file").read_text())
 (folder / "open" / "new").write_text("z")

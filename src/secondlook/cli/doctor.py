@@ -252,10 +252,10 @@ def _sandbox(call: Call, settings: Settings) -> Finding:
         why = "; ".join(f"{one.name}: {one.why}" for one in verdicts)
         said = f"generated code is not run here, what needs none is answered ({why})"
         return Finding("sandbox", chosen, "missing", said, _sandbox_fix(why))
-    from secondlook.sandbox.self_check import quick_check
+    from secondlook.sandbox.self_check import remembered_check
 
     try:
-        report = quick_check(chosen, when_made=lambda: call.say("Attacking the sandbox ..."))
+        report = remembered_check(chosen, when_made=lambda: call.say("Attacking the sandbox ..."))
     except SecondlookError as error:
         return Finding("sandbox", chosen, "broken", error.message, error.hint, needed=True)
     made = counted(len(report.attacks), "attack")

@@ -100,14 +100,14 @@ def check(
     call: Call,
     *,
     backend: BackendOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A few of each kind only.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", hidden=True)] = False,  # noqa: ARG001
 ) -> int:
-    """Attack the sandbox with everything we know, and say what was blocked."""
+    """Attack the sandbox, and say what was blocked."""
     from secondlook.sandbox.self_check import self_check
 
     chosen = _backend(backend, call.load().settings)
     with watched(call) as progress:
-        report = self_check(chosen, which="quick" if quick else "all", progress=progress)
+        report = self_check(chosen, progress=progress)
     if call.as_json:
         print_json(asdict(report))
     else:

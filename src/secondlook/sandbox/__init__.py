@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from secondlook.errors import SandboxError
 from secondlook.sandbox.port import Limits, Sandbox, Verdict  # noqa: TC001
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 # Chooses a backend. There is no way to run code unconfined: where none works, none is opened.
 
@@ -25,24 +22,22 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A module with `verdict() -> Verdict` and `start(limits: Limits) -> Sandbox`."""
+    """A module with `verdict` and `start`; where it serves two kinds, the kind comes first."""
 
     name: str
     module: str
+    kind: tuple[str, ...] = ()
 
     def verdict(self) -> Verdict:
-        return cast("Verdict", self._load().verdict())
+        return cast("Verdict", import_module(self.module).verdict(*self.kind))
 
     def start(self, limits: Limits) -> Sandbox:
-        return cast("Sandbox", self._load().start(limits))
-
-    def _load(self) -> ModuleType:
-        return import_module(self.module)
+        return cast("Sandbox", import_module(self.module).start(*self.kind, limits))
 
 
 BACKENDS = (
-    Backend("namespaces", "secondlook.sandbox.namespaces"),
-    Backend("plain", "secondlook.sandbox.plain"),
+    Backend("namespaces", "secondlook.sandbox.forked", ("namespaces",)),
+    Backend("plain", "secondlook.sandbox.forked", ("plain",)),
     Backend("bubblewrap", "secondlook.sandbox.bubblewrap"),
 )
 """Best first: `auto` takes the first that is usable."""

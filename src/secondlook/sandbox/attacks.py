@@ -17,9 +17,9 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from secondlook.processes import APART
 from secondlook.sandbox.port import Limits, Supplied
@@ -30,64 +30,49 @@ if TYPE_CHECKING:
 
     from secondlook.sandbox.port import Outcome, Sandbox
 
-Group = Literal["network", "files", "processes", "memory", "endless", "output", "kernel", "jobs"]
-MEGABYTE = 1_048_576
 CHECK_LIMITS = Limits(
     seconds=3.0,
-    address_space=1_536 * MEGABYTE,
-    resident=400 * MEGABYTE,
-    scratch_bytes=4 * MEGABYTE,
+    address_space=1_536 << 20,
+    resident=400 << 20,
+    scratch_bytes=4 << 20,
     scratch_files=100,
-    stdout_bytes=65_536,
-    reply_bytes=4 * MEGABYTE,
+    reply_bytes=4 << 20,
 )
 """Small, so that what must be bounded reaches its bound soon."""
-SHORT_LIMITS = Limits(
-    seconds=0.7,
-    address_space=CHECK_LIMITS.address_space,
-    resident=CHECK_LIMITS.resident,
-    scratch_bytes=CHECK_LIMITS.scratch_bytes,
-    scratch_files=CHECK_LIMITS.scratch_files,
-    reply_bytes=CHECK_LIMITS.reply_bytes,
-)
+SHORT_LIMITS = replace(CHECK_LIMITS, seconds=0.7)
 """For what only the deadline ends."""
+_SECONDS_OF_GRACE = 15.0
+"""Until a job is gone after its deadline, on a machine that is busy."""
+_MOST_FAILURE = 1_000_000
+_MOST_SAID = 160
+_MISTAKES = re.compile(r"\b(?:NameError|SyntaxError|TypeError|AttributeError|UnboundLocalError)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
     name: str
-    group: Group
     what: str
     """What it tries, as a clause: "connects to a listener on this machine"."""
     script: str
     """Python that finds `world` (addresses and names, no secrets), `attempt(what, function)`,
     `reached(what)` and `syscall(name, *arguments)`."""
-    limits: Limits = CHECK_LIMITS
     judges: tuple[Callable[[Evidence], str | None], ...] = ()
     """Beside those that every attack is judged by. Each says what was achieved, or None."""
-    quick: bool = False
-    """Part of the short check of `doctor`."""
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    """How much it asks for; the tests ask for less where nothing confines it."""
+    limits: Limits = CHECK_LIMITS
     provable: bool = True
     """Without confinement it succeeds here, harmlessly: the tests run it so, to see that it can."""
     before: str | None = None
     """A job that ran just before it."""
     beside: str | None = None
     """A job that runs at the same time."""
-    sizes: dict[str, int] = field(default_factory=dict)
-    """How much it asks for; the tests ask for less where nothing confines it."""
-
-
-# What is known after an attack: what the sandbox said, and what the world around it shows.
-
-_MISTAKES = re.compile(r"\b(?:NameError|SyntaxError|TypeError|AttributeError|UnboundLocalError)\b")
-_SECONDS_OF_GRACE = 15.0
-"""Until a job is gone after its deadline, on a machine that is busy."""
-_MOST_FAILURE = 1_000_000
-_MOST_SAID = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
+    """What is known after an attack: what the sandbox said, and what the world around it shows."""
+
     attack: Attack
     outcome: Outcome | None
     """None where `run` itself failed."""
@@ -110,10 +95,36 @@ class Evidence:
         return [line[len(start) :].strip() for line in text.splitlines() if line.startswith(start)]
 
 
-def achieved(evidence: Evidence) -> str | None:
+def achieved(evidence: Evidence) -> str | None:  # noqa: C901, PLR0911 - one line a way
     """What the attack achieved, or why it proves nothing; None where it was blocked."""
-    judges = (_ran, *evidence.attack.judges, _visible, _leaked, _boasted, _bounded)
-    return next((said for judge in judges if (said := judge(evidence))), None)
+    outcome, limits = evidence.outcome, evidence.attack.limits
+    if outcome is None:
+        return f"the sandbox itself broke: {evidence.broke}"
+    # An attack that was never made says nothing about the sandbox.
+    if not evidence.lines("begun"):
+        return f"it could not be tried: {how_blocked(evidence)}"
+    failure = outcome.failure
+    mistakes = [line for line in evidence.lines("refused") if _MISTAKES.search(line)]
+    if failure is not None and _MISTAKES.fullmatch(failure.kind):
+        mistakes.append(f"{failure.kind}: {failure.message}")
+    if mistakes:
+        return f"it has a mistake: {mistakes[0]}"
+    for judge in evidence.attack.judges:
+        if said := judge(evidence):
+            return said
+    if evidence.visible:
+        return "; ".join(evidence.visible)
+    if any(one in repr(outcome) for one in evidence.secrets):
+        return "it read what was secret"
+    if reached := evidence.lines("reached"):
+        return "; ".join(reached)
+    if evidence.seconds > limits.seconds + _SECONDS_OF_GRACE:
+        return f"it ran for {evidence.seconds:.0f} s"
+    if evidence.peak_bytes > limits.address_space:
+        return f"it held {evidence.peak_bytes:,} bytes"
+    if failure is not None and len(failure.message) > _MOST_FAILURE:
+        return f"its error has {len(failure.message):,} characters"
+    return None
 
 
 def how_blocked(evidence: Evidence) -> str:
@@ -121,7 +132,7 @@ def how_blocked(evidence: Evidence) -> str:
     outcome = evidence.outcome
     if outcome is None:
         return evidence.broke or ""
-    refusals = evidence.lines(REFUSED)
+    refusals = evidence.lines("refused")
     if outcome.failure is not None:
         said = f"{outcome.failure.kind}: {outcome.failure.message}"
         said = said if outcome.status == "error" else f"{outcome.status}: {said}"
@@ -129,51 +140,10 @@ def how_blocked(evidence: Evidence) -> str:
         said = outcome.status
     elif refusals:
         said = refusals[-1].partition(": ")[2]  # without what was tried
-    elif evidence.attack.group == "output":
-        said = "what came back was within its bounds"
     else:
         said = "it ran to its end and achieved nothing"
     flat = " ".join(said.split())
     return flat if len(flat) <= _MOST_SAID else f"{flat[: _MOST_SAID - 3]}..."
-
-
-def _ran(evidence: Evidence) -> str | None:
-    """An attack that was never made says nothing about the sandbox."""
-    if evidence.outcome is None:
-        return f"the sandbox itself broke: {evidence.broke}"
-    if not evidence.lines(BEGUN):
-        return f"it could not be tried: {how_blocked(evidence)}"
-    failure = evidence.outcome.failure
-    mistakes = [line for line in evidence.lines(REFUSED) if _MISTAKES.search(line)]
-    if failure is not None and _MISTAKES.fullmatch(failure.kind):
-        mistakes.append(f"{failure.kind}: {failure.message}")
-    return f"it has a mistake: {mistakes[0]}" if mistakes else None
-
-
-def _visible(evidence: Evidence) -> str | None:
-    return "; ".join(evidence.visible) or None
-
-
-def _leaked(evidence: Evidence) -> str | None:
-    text = repr(evidence.outcome)
-    return "it read what was secret" if any(one in text for one in evidence.secrets) else None
-
-
-def _boasted(evidence: Evidence) -> str | None:
-    return "; ".join(evidence.lines(REACHED)) or None
-
-
-def _bounded(evidence: Evidence) -> str | None:
-    limits = evidence.attack.limits
-    outcome = evidence.outcome
-    said = outcome.failure.message if outcome and outcome.failure else ""
-    if evidence.seconds > limits.seconds + _SECONDS_OF_GRACE:
-        return f"it ran for {evidence.seconds:.0f} s"
-    if evidence.peak_bytes > limits.address_space:
-        return f"it held {evidence.peak_bytes:,} bytes"
-    if len(said) > _MOST_FAILURE:
-        return f"its error has {len(said):,} characters"
-    return None
 
 
 def too_much_said(evidence: Evidence) -> str | None:
@@ -186,8 +156,7 @@ def too_much_said(evidence: Evidence) -> str | None:
     drawn = sum(len(figure.data) for figure in outcome.figures)
     if drawn > limits.reply_bytes or len(repr(outcome.result)) > 2 * limits.reply_bytes:
         return "a reply above the limit came back"
-    most = 16 * limits.reply_bytes + limits.stdout_bytes
-    grown = evidence.parent_bytes > most
+    grown = evidence.parent_bytes > 16 * limits.reply_bytes + limits.stdout_bytes
     return f"our own process grew by {evidence.parent_bytes:,} bytes" if grown else None
 
 
@@ -207,9 +176,6 @@ def forged(evidence: Evidence) -> str | None:
 
 # What stands before every attack's own lines: its facts, and how it says what it achieved.
 
-BEGUN = "begun"
-REACHED = "reached"
-REFUSED = "refused"
 _LINES = """\
 print(world["mark"], "begun", flush=True)
 
@@ -264,7 +230,7 @@ def with_prelude(script: str, world: Mapping[str, object]) -> str:
     return f"world = {dict(world)!r}\n{_LINES}\n{script}"
 
 
-# What an attack could reach: planted secrets, doors, another process, files to change.
+# What an attack could reach: planted secrets, listeners, another process, files to change.
 
 _VICTIM = """
 import ctypes, os, sys
@@ -277,6 +243,7 @@ _KEPT = "kept as it is"
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # where POSIX puts it; tried as a way out
 _OPEN_FOLDERS = ("/tmp", "/dev/shm", "/var/tmp", "/run", "~")  # noqa: S108  # the same
 _SECONDS_UNTIL_BESIDE = 0.3
+_HOST = "127.0.0.1"
 
 
 class World:
@@ -304,7 +271,7 @@ class World:
         # Anyone may look and write here: if it is not reached, the sandbox alone is the reason.
         self.folder.chmod(0o755)
         self.secret_file = self.folder / "secret"
-        self._write_secret()
+        self.secret_file.write_text(self.secret, "utf-8")
         self.shm_file = _SHARED_MEMORY / f"{self.mark}-secret"
         if _SHARED_MEMORY.is_dir():
             self.shm_file.write_text(self.secret, "utf-8")
@@ -312,18 +279,17 @@ class World:
         self.outside = self.folder / "outside"
         self._lay_out()
         self.table_file = self.folder / "table.parquet"
-        _write_table(self.table_file)
+        self._write_table()
         self._table_hash = _hash(self.table_file)
         os.environ[self.secret_name] = self.secret
         opening.callback(os.environ.pop, self.secret_name, None)
-        opening.callback(os.close, _inheritable(self.secret_file))
+        inherited = os.open(self.secret_file, os.O_RDONLY)
+        os.set_inheritable(inherited, True)  # noqa: FBT003  # its only parameter
+        opening.callback(os.close, inherited)
         opening.enter_context(orphans_come_to_us())
-        self._listeners = opening.enter_context(Listeners(self.folder, self.mark))
+        self._listeners = opening.enter_context(contextlib.closing(_Listeners(self)))
         self._start_victim()
         opening.callback(self._end_victim)
-
-    def _write_secret(self) -> None:
-        self.secret_file.write_text(self.secret, "utf-8")
 
     def _lay_out(self) -> None:
         shutil.rmtree(self.outside, ignore_errors=True)
@@ -332,6 +298,13 @@ class World:
         kept = self.outside / "kept"
         kept.write_text(_KEPT, "utf-8")
         kept.chmod(0o666)
+
+    def _write_table(self) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table({"planted": [1, 2, 3]}), self.table_file)
+        self.table_file.chmod(0o666)
 
     def _start_victim(self) -> None:
         self.victim = subprocess.Popen(  # noqa: S603  # our own interpreter, our own lines
@@ -355,11 +328,11 @@ class World:
         """What the attack is told: where things are, never what is in them."""
         return {
             "mark": self.mark,
-            "host": HOST,
+            "host": _HOST,
             "tcp_port": self._listeners.tcp_port,
             "udp_port": self._listeners.udp_port,
             "unix_path": self._listeners.unix_path,
-            "abstract": self._listeners.abstract,
+            "abstract": self.mark,
             "secret_file": str(self.secret_file),
             "secret_name": self.secret_name,
             "shm_file": str(self.shm_file),
@@ -373,22 +346,29 @@ class World:
             **attack.sizes,
         }
 
-    def script(self, attack: Attack) -> str:
-        return with_prelude(attack.script, self.facts(attack))
-
     def attack(self, sandbox: Sandbox, attack: Attack) -> Evidence:
         """Make it, and gather what shows whether it succeeded."""
+        others = {**attack.sizes, "mark": "-", "neighbour": self.neighbour}
         if attack.before:
-            sandbox.run(self._of_neighbour(attack, attack.before), limits=attack.limits)
+            sandbox.run(with_prelude(attack.before, others), limits=attack.limits)
         before = descendants()
-        broke, outcome = None, None
-        with MemoryWatch(ignoring={self.victim.pid}) as watch, self._beside(sandbox, attack):
+        script = with_prelude(attack.script, self.facts(attack))
+        broke, outcome, beside = None, None, None
+        with _MemoryWatch(ignoring={self.victim.pid}) as watch:
+            if attack.beside:
+                code = with_prelude(attack.beside, others)
+                beside = threading.Thread(target=sandbox.run, args=(code,))
+                beside.start()
+                time.sleep(_SECONDS_UNTIL_BESIDE)
             started = time.monotonic()
             try:
-                outcome = self._run(sandbox, attack)
+                tables = [Supplied("planted", self.table_file)]
+                outcome = sandbox.run(script, tables, limits=attack.limits)
             except Exception as error:  # noqa: BLE001  # that it fails at all is the finding
                 broke = f"{type(error).__name__}: {error}"
             seconds = time.monotonic() - started
+            if beside is not None:
+                beside.join()
         return Evidence(
             attack=attack,
             outcome=outcome,
@@ -398,31 +378,10 @@ class World:
             seconds=seconds,
             peak_bytes=watch.peak,
             parent_bytes=watch.grown,
-            visible=tuple(self.changes(before)),
+            visible=tuple(self._changes(before)),
         )
 
-    def _run(self, sandbox: Sandbox, attack: Attack) -> Outcome:
-        tables = [Supplied("planted", self.table_file)]
-        return sandbox.run(self.script(attack), tables, limits=attack.limits)
-
-    def _of_neighbour(self, attack: Attack, script: str) -> str:
-        return with_prelude(script, {**attack.sizes, "mark": "-", "neighbour": self.neighbour})
-
-    @contextlib.contextmanager
-    def _beside(self, sandbox: Sandbox, attack: Attack) -> Iterator[None]:
-        if not attack.beside:
-            yield
-            return
-        code = self._of_neighbour(attack, attack.beside)
-        beside = threading.Thread(target=sandbox.run, args=(code,))
-        beside.start()
-        time.sleep(_SECONDS_UNTIL_BESIDE)
-        try:
-            yield
-        finally:
-            beside.join()
-
-    def changes(self, before: set[int]) -> Iterator[str]:
+    def _changes(self, before: set[int]) -> Iterator[str]:
         """What happened out here, and is put right again for the next attack."""
         for name in self._listeners.reached():
             yield f"the {name} listener was reached"
@@ -437,10 +396,10 @@ class World:
             self._lay_out()
             yield "files outside were changed"
         if self.secret_file.read_text("utf-8") != self.secret:
-            self._write_secret()
+            self.secret_file.write_text(self.secret, "utf-8")
             yield "a file of the user was changed"
         if _hash(self.table_file) != self._table_hash:
-            _write_table(self.table_file)
+            self._write_table()
             yield "the table was changed"
         if self._remove_marked(keep=self.shm_file):
             yield "files were written to folders of this machine"
@@ -449,9 +408,8 @@ class World:
         kept = self.outside / "kept"
         try:
             rights = kept.stat().st_mode & 0o777
-            return list(self.outside.iterdir()) == [kept] and (
-                (rights, kept.read_text("utf-8")) == (0o666, _KEPT)
-            )
+            same = (rights, kept.read_text("utf-8")) == (0o666, _KEPT)
+            return same and list(self.outside.iterdir()) == [kept]
         except OSError:
             return False
 
@@ -467,60 +425,35 @@ class World:
         return removed
 
 
-def _inheritable(file: Path) -> int:
-    number = os.open(file, os.O_RDONLY)
-    os.set_inheritable(number, True)  # noqa: FBT003  # its only parameter
-    return number
-
-
-def _write_table(file: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    parquet.write_table(pa.table({"planted": [1, 2, 3]}), file)
-    file.chmod(0o666)
-
-
 def _hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-# Doors on this machine that an attack would knock at: it is seen from outside whether it did.
+class _Listeners:
+    """A TCP, a UDP and two unix sockets, and which of them an attack reached."""
 
-HOST = "127.0.0.1"
-
-
-class Listeners:
-    """A TCP, a UDP and two unix sockets, and who of them was reached."""
-
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, world: World) -> None:
         self._reached: list[str] = []
         self._lock = threading.Lock()
-        self._selector = selectors.DefaultSelector()
-        self.unix_path = str(folder / "door")
-        self.abstract = name
-        self._sockets = {
-            "TCP": socket.create_server((HOST, 0)),
-            "UDP": _datagrams(),
-            "unix": _unix(self.unix_path),
-            "abstract unix": _unix("\0" + name),
-        }
+        self.unix_path = str(world.folder / "door")
+        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        datagrams.bind((_HOST, 0))
+        self._sockets = {"TCP": socket.create_server((_HOST, 0)), "UDP": datagrams}
+        for name, address in (("unix", self.unix_path), ("abstract unix", "\0" + world.mark)):
+            self._sockets[name] = socket.socket(socket.AF_UNIX)
+            self._sockets[name].bind(address)
+            self._sockets[name].listen()
         Path(self.unix_path).chmod(0o777)
-        self._stopping, self._stop = socket.socketpair()
-        for said, each in self._sockets.items():
+        self.tcp_port = int(self._sockets["TCP"].getsockname()[1])
+        self.udp_port = int(datagrams.getsockname()[1])
+        self._selector = selectors.DefaultSelector()
+        for name, each in self._sockets.items():
             each.setblocking(False)  # noqa: FBT003  # its only parameter
-            self._selector.register(each, selectors.EVENT_READ, said)
+            self._selector.register(each, selectors.EVENT_READ, name)
+        self._stopping, self._stop = socket.socketpair()
         self._selector.register(self._stopping, selectors.EVENT_READ, None)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
-
-    @property
-    def tcp_port(self) -> int:
-        return int(self._sockets["TCP"].getsockname()[1])
-
-    @property
-    def udp_port(self) -> int:
-        return int(self._sockets["UDP"].getsockname()[1])
 
     def reached(self) -> list[str]:
         """Since it was last asked."""
@@ -533,17 +466,14 @@ class Listeners:
             for key, _ in self._selector.select():
                 if key.data is None:
                     return
-                self._answer(self._sockets[key.data], key.data)
-
-    def _answer(self, door: socket.socket, name: str) -> None:
-        # Whoever knocked may be gone again: that it knocked is what counts.
-        with contextlib.suppress(OSError):
-            if name == "UDP":
-                door.recvfrom(1024)
-            else:
-                door.accept()[0].close()
-        with self._lock:
-            self._reached.append(name)
+                # The attack may have gone again: that it connected is what counts.
+                with contextlib.suppress(OSError):
+                    if key.data == "UDP":
+                        self._sockets["UDP"].recvfrom(1024)
+                    else:
+                        self._sockets[key.data].accept()[0].close()
+                with self._lock:
+                    self._reached.append(key.data)
 
     def close(self) -> None:
         self._stop.send(b".")
@@ -552,32 +482,11 @@ class Listeners:
         for each in (*self._sockets.values(), self._stop, self._stopping):
             each.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def _datagrams() -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    made.bind((HOST, 0))
-    return made
-
-
-def _unix(address: str) -> socket.socket:
-    made = socket.socket(socket.AF_UNIX)
-    made.bind(address)
-    made.listen()
-    return made
-
 
 # What the processes below ours do while an attack runs, seen through /proc.
 
 _SET_CHILD_SUBREAPER = 36
 _PAUSE_SECONDS = 0.05
-_GONE_WITHIN_SECONDS = 3.0
-_ZOMBIE = "Z"
 
 
 @contextlib.contextmanager
@@ -593,7 +502,15 @@ def orphans_come_to_us() -> Iterator[None]:
 
 def descendants() -> set[int]:
     """Living processes below ours."""
-    parents = {pid: parent for pid, (parent, state) in _processes() if state != _ZOMBIE}
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                text = (folder / "stat").read_text("utf-8", "replace")
+                # The name of the program stands in brackets and may hold anything.
+                state, parent = text.rpartition(")")[2].split()[:2]
+                if state != "Z":
+                    parents[int(folder.name)] = int(parent)
     found: set[int] = set()
     fresh = {os.getpid()}
     while fresh:
@@ -602,14 +519,12 @@ def descendants() -> set[int]:
     return found
 
 
-def left_over(before: set[int], *, within: float = _GONE_WITHIN_SECONDS) -> set[int]:
-    """Processes that were not there before, after a moment in which to go."""
+def left_over(before: set[int], *, within: float = 3.0) -> set[int]:
+    """Processes that were not there before, after some seconds in which to go."""
     until = time.monotonic() + within
-    while True:
-        stayed = descendants() - before
-        if not stayed or time.monotonic() > until:
-            return stayed
+    while (stayed := descendants() - before) and time.monotonic() <= until:
         time.sleep(_PAUSE_SECONDS)
+    return stayed
 
 
 def end(processes: set[int]) -> None:
@@ -621,21 +536,21 @@ def end(processes: set[int]) -> None:
             os.waitpid(pid, 0)
 
 
-def resident_bytes(pid: int | None = None) -> int:
+def _resident_bytes(pid: int | str) -> int:
     """Memory that a process really holds; 0 where it is gone."""
     try:
-        pages = Path(f"/proc/{pid or 'self'}/statm").read_text("ascii").split()[1]
+        pages = Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]
     except (OSError, IndexError):
         return 0
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-class MemoryWatch:
+class _MemoryWatch:
     """The most that a process below ours, and ours itself, held meanwhile."""
 
     def __init__(self, *, ignoring: set[int]) -> None:
         self._ignored = ignoring
-        self._at_first = resident_bytes()
+        self._at_first = _resident_bytes("self")
         self._ended = threading.Event()
         self.peak = 0
         self.grown = 0
@@ -651,21 +566,8 @@ class MemoryWatch:
 
     def _watch(self) -> None:
         while True:
-            self._look()
+            held = [_resident_bytes(pid) for pid in descendants() - self._ignored]
+            self.peak = max([self.peak, *held])
+            self.grown = max(self.grown, _resident_bytes("self") - self._at_first)
             if self._ended.wait(_PAUSE_SECONDS):
                 return
-
-    def _look(self) -> None:
-        held = [resident_bytes(pid) for pid in descendants() - self._ignored]
-        self.peak = max([self.peak, *held])
-        self.grown = max(self.grown, resident_bytes() - self._at_first)
-
-
-def _processes() -> Iterator[tuple[int, tuple[int, str]]]:
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                text = (folder / "stat").read_text("utf-8", "replace")
-                # The name of the program stands in brackets and may hold anything.
-                state, parent = text.rpartition(")")[2].split()[:2]
-                yield int(folder.name), (int(parent), state)

@@ -25,8 +25,9 @@ from secondlook.errors import SandboxError, UsageError
 from secondlook.processes import APART
 from secondlook.sandbox import kernel
 from secondlook.sandbox.inside.preload import SYSTEM_PATHS
+from secondlook.sandbox.kernel import SCRATCH
 from secondlook.sandbox.outcomes import new_request, opened, outcome_of, request_file, watch
-from secondlook.sandbox.port import Limits, Verdict
+from secondlook.sandbox.port import READY, Limits, Verdict
 from secondlook.sandbox.probe import missing_packages
 from secondlook.sandbox.server import import_paths, server_environment, used_memory
 
@@ -133,20 +134,17 @@ class WrappingSandbox:
 
 # Starts `bwrap` with a job in it, and holds on to what it started.
 
-SCRATCH = "/scratch"
-"""Of the job alone, and gone with it. Not /tmp: what Python needs may lie there."""
-READY = b"r"
 _START_SECONDS = 120.0  # a cold disk under load; a second otherwise
 _END_SECONDS = 10.0
 _MOST_SAID = 2_000
 _BY_SIGNAL = 128
 _BOOT = (
     "import sys; sys.path += sys.argv[2:]; "
-    "from secondlook.sandbox.bubblewrap_job import main; main(sys.argv[1])"
+    "from secondlook.sandbox.inside.bubblewrap_job import main; main(sys.argv[1])"
 )
 _TRIAL = (
     "import sys; sys.path += sys.argv[1:]; "
-    "from secondlook.sandbox.bubblewrap_job import give_up_all_rights; give_up_all_rights()"
+    "from secondlook.sandbox.inside.bubblewrap_job import give_up_all_rights; give_up_all_rights()"
 )
 
 

@@ -9,14 +9,33 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import SandboxError, UsageError
 from secondlook.sandbox.outcomes import new_request, opened, outcome_of, request_file, watch
+from secondlook.sandbox.probe import probed
 from secondlook.sandbox.server import ServerGone, ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox.port import Limits, Outcome, Request, Supplied, Variation
+    from secondlook.sandbox.port import (
+        Limits,
+        Outcome,
+        Request,
+        Sandbox,
+        Supplied,
+        Variation,
+        Verdict,
+    )
     from secondlook.sandbox.seccomp import Kind
     from secondlook.sandbox.server import StartedJob
+
+
+def verdict(kind: Kind) -> Verdict:
+    return probed(kind)
+
+
+def start(kind: Kind, limits: Limits) -> Sandbox:
+    """`namespaces`: each job in namespaces of its own, with a private folder in memory. `plain`:
+    for machines that refuse namespaces; a job has no place to write to."""
+    return ForkingSandbox(kind, limits)
 
 
 class ForkingSandbox:

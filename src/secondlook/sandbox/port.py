@@ -178,6 +178,8 @@ LENGTH = struct.Struct(">Q")
 CODE_NAME = "<analysis>"
 """The file that tracebacks name for the code."""
 MOST_FIGURES = 20
+READY = b"r"
+"""What a job within bubblewrap says before it gives up its rights."""
 
 
 @dataclass(frozen=True, slots=True)

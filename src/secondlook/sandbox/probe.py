@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SECONDS = 30.0
 _TRY = (
     "import sys; sys.path.append(sys.argv[2]); "
-    "from secondlook.sandbox.probing import give_up_all_rights; give_up_all_rights(sys.argv[1])"
+    "from secondlook.sandbox.probe import give_up_all_rights; give_up_all_rights(sys.argv[1])"
 )
 
 

@@ -1,4 +1,4 @@
-"""Whether a sandbox holds here: every attack is made, and judged by what happened outside too."""
+"""Whether a sandbox holds here: attacks are made on it, and judged by what happened outside too."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from secondlook.errors import SandboxError
-from secondlook.sandbox import Choice, available, open_sandbox
-from secondlook.sandbox.attacks import Attack, Evidence, achieved, how_blocked
+from secondlook.sandbox import Choice, attacks, available, open_sandbox
 from secondlook.sandbox.port import Supplied
-from tests.support.attacks import ATTACKS
+from secondlook.sandbox.probes import PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secondlook.sandbox.attacks import World
+    from secondlook.sandbox.attacks import Attack, Evidence, World
     from secondlook.sandbox.port import Sandbox
 
-Which = Literal["all", "quick"]
 _CONTROL = "print(6 * 7)\nresult = {'rows': len(df), 'value': float(df['planted'].sum())}"
 _EXPECTED = {"rows": 3, "value": 6.0}
+_PACKAGE = Path(__file__).parent
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,51 +54,23 @@ class Report:
 
 def self_check(
     backend: Choice = "auto",
+    chosen: Sequence[Attack] = PROBES,
     *,
-    which: Which = "all",
     progress: Callable[[int, int, Attack], None] | None = None,
 ) -> Report:
     """Attack a sandbox of this kind. Raises SandboxError where none can be opened or where it
     cannot run even honest code. While it runs, a made-up variable stands in our environment."""
-    chosen = [attack for attack in ATTACKS if which == "all" or attack.quick]
     if not any(each.usable and backend in ("auto", each.name) for each in available()):
         # Nothing is planted where nothing can be attacked: this says why.
         open_sandbox(backend).close()
-    from secondlook.sandbox.attacks import World
-
-    with World() as world:
-        sandbox = open_sandbox(backend)
-        try:
-            return attacked(sandbox, world, chosen, progress=progress)
-        finally:
-            sandbox.close()
-
-
-def quick_check(backend: Choice = "auto", *, when_made: Callable[[], None] | None = None) -> Report:
-    """The short check, made once in each run of the machine and remembered."""
-
-    name = f"sandbox-{backend}"
-    report = _read(recall(name))
-    if report is None:
-        if when_made is not None:
-            when_made()
-        report = self_check(backend, which="quick")
-        remember(name, asdict(report))
-    return report
-
-
-def _read(kept: object) -> Report | None:
-    try:
-        attacks = tuple(Attacked(**each) for each in kept["attacks"])  # type: ignore[index]
-        return Report(kept["backend"], attacks)  # type: ignore[index]
-    except (TypeError, KeyError):
-        return None
+    with attacks.World() as world, contextlib.closing(open_sandbox(backend)) as sandbox:
+        return attacked(sandbox, world, chosen, progress=progress)
 
 
 def attacked(
     sandbox: Sandbox,
     world: World,
-    attacks: Sequence[Attack] = ATTACKS,
+    chosen: Sequence[Attack] = PROBES,
     *,
     progress: Callable[[int, int, Attack], None] | None = None,
 ) -> Report:
@@ -106,17 +78,17 @@ def attacked(
     the world: its server could have inherited what was planted."""
     _must_work(sandbox, world)
     found = []
-    for number, attack in enumerate(attacks):
+    for number, attack in enumerate(chosen):
         if progress is not None:
-            progress(number, len(attacks), attack)
+            progress(number, len(chosen), attack)
         found.append(judged(world.attack(sandbox, attack)))
     _must_work(sandbox, world)
     return Report(sandbox.name, tuple(found))
 
 
 def judged(evidence: Evidence) -> Attacked:
-    success = achieved(evidence)
-    how = how_blocked(evidence) if success is None else success
+    success = attacks.achieved(evidence)
+    how = attacks.how_blocked(evidence) if success is None else success
     return Attacked(evidence.attack.name, success is None, how)
 
 
@@ -130,17 +102,28 @@ def _must_work(sandbox: Sandbox, world: World) -> None:
         )
 
 
-# A verdict holds until the machine starts anew or our code changes: so long it is kept.
-
-_PACKAGE = Path(__file__).parents[1]
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
+def remembered_check(
+    backend: Choice = "auto", *, when_made: Callable[[], None] | None = None
+) -> Report:
+    """The check, made once until the machine starts anew or our code changes."""
+    name = f"sandbox-{backend}"
+    kept = recall(name)
+    try:
+        found = tuple(Attacked(**each) for each in kept["attacks"])  # type: ignore[index]
+        return Report(kept["backend"], found)  # type: ignore[index]
+    except (TypeError, KeyError):
+        pass
+    if when_made is not None:
+        when_made()
+    report = self_check(backend)
+    remember(name, asdict(report))
+    return report
 
 
 def state_of_machine() -> str:
     """Changes whenever a sandbox might hold that did not, or no longer does."""
     boot = _BOOT.read_text("ascii") if _BOOT.exists() else ""
-    sources = sorted(_PACKAGE.rglob("*.py"))
-    ours = [(str(file), file.stat().st_mtime_ns) for file in sources]
+    ours = [(str(file), file.stat().st_mtime_ns) for file in sorted(_PACKAGE.rglob("*.py"))]
     facts = (boot, os.getuid(), sys.executable, sys.version, ours)
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from secondlook.sandbox.probes import PROBES
 from tests.support.attacks.endless import ENDLESS
 from tests.support.attacks.files import FILES
 from tests.support.attacks.jobs import JOBS
@@ -13,16 +12,5 @@ from tests.support.attacks.network import NETWORK
 from tests.support.attacks.output import OUTPUT
 from tests.support.attacks.processes import PROCESSES
 
-if TYPE_CHECKING:
-    from secondlook.sandbox.attacks import Attack
-
-ATTACKS: tuple[Attack, ...] = (
-    *NETWORK,
-    *FILES,
-    *PROCESSES,
-    *MEMORY,
-    *ENDLESS,
-    *OUTPUT,
-    *KERNEL,
-    *JOBS,
-)
+OTHERS = (*NETWORK, *FILES, *PROCESSES, *MEMORY, *ENDLESS, *OUTPUT, *KERNEL, *JOBS)
+ATTACKS = (*PROBES, *OTHERS)

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import SHORT_LIMITS, Attack, not_ended
 
-_LOOP = """
-import time
-
-until = time.monotonic() + world["span"]
-while time.monotonic() < until:
-    pass
-"""
 _SLEEP = """
 import time
 
@@ -100,84 +93,47 @@ deeper(0)
 """
 
 ENDLESS = (
-    Attack(
-        "infinite loop",
-        "endless",
-        "computes for ever",
-        _LOOP,
-        SHORT_LIMITS,
-        (not_ended,),
-        quick=True,
-        sizes={"span": 600},
-    ),
-    Attack("sleep", "endless", "waits", _SLEEP, SHORT_LIMITS, (not_ended,), sizes={"span": 600}),
+    Attack("sleep", "waits", _SLEEP, (not_ended,), {"span": 600}, limits=SHORT_LIMITS),
     Attack(
         "ignored signals",
-        "endless",
         "ignores every signal that it can",
         _IGNORES,
-        SHORT_LIMITS,
         (not_ended,),
-        sizes={"span": 600},
+        {"span": 600},
+        limits=SHORT_LIMITS,
     ),
     Attack(
         "silence",
-        "endless",
         "closes everything and stays",
         _SILENT,
-        SHORT_LIMITS,
         (not_ended,),
+        {"span": 600},
+        limits=SHORT_LIMITS,
         provable=False,
-        sizes={"span": 600},
     ),
     Attack(
         "stuck in C",
-        "endless",
         "never comes back from a library",
         _STUCK,
-        SHORT_LIMITS,
         (not_ended,),
-        sizes={"letters": 64},
+        {"letters": 64},
+        limits=SHORT_LIMITS,
     ),
     Attack(
         "clinging value",
-        "endless",
         "returns what takes for ever to read",
         _CLINGS,
-        SHORT_LIMITS,
         (not_ended,),
-        sizes={"span": 600},
+        {"span": 600},
+        limits=SHORT_LIMITS,
     ),
     Attack(
         "thread bomb",
-        "endless",
         "starts threads without end",
         _THREADS,
         sizes={"threads": 2_000, "thread_seconds": 600, "most": 64},
     ),
-    Attack(
-        "early exit",
-        "endless",
-        "ends without a reply",
-        _EXIT,
-        judges=(not_ended,),
-        quick=True,
-        provable=False,
-    ),
-    Attack(
-        "crash",
-        "endless",
-        "makes the interpreter crash",
-        _CRASH,
-        judges=(not_ended,),
-        provable=False,
-    ),
-    Attack(
-        "deep stack",
-        "endless",
-        "overflows the stack",
-        _DEEP_STACK,
-        judges=(not_ended,),
-        provable=False,
-    ),
+    Attack("early exit", "ends without a reply", _EXIT, (not_ended,), provable=False),
+    Attack("crash", "makes the interpreter crash", _CRASH, (not_ended,), provable=False),
+    Attack("deep stack", "overflows the stack", _DEEP_STACK, (not_ended,), provable=False),
 )

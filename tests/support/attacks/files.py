@@ -12,10 +12,6 @@ def read():
 
 read()
 """
-_USER_FILE = """
-with open(world["secret_file"]) as file:
-    result = file.read()
-"""
 _LIBRARIES = """
 import numpy, pandas, pyarrow
 
@@ -91,16 +87,6 @@ result = found
 if not found:
     give_up(refusal)
 """
-_WRITE = """
-import os
-
-def write(place):
-    with open(place, "w") as file:
-        file.write("written")
-
-attempt("wrote a file outside", lambda: write(os.path.join(world["outside"], "written")))
-attempt("made a folder outside", lambda: os.mkdir(os.path.join(world["outside"], "made")))
-"""
 _CHANGE = """
 import os
 
@@ -119,14 +105,6 @@ finally:
     place = "/dev/shm/" + world["mark"] + "-w"
     attempt("wrote to /dev/shm", lambda: open(place, "w").close())
 """
-_ENVIRONMENT = """
-import ctypes, os
-
-here = dict(os.environ)
-c = ctypes.CDLL(None)
-c.getenv.restype = ctypes.c_char_p
-result = [here, str(c.getenv(world["secret_name"].encode()))]
-"""
 _INTERPRETER = """
 import os, sys
 
@@ -139,56 +117,6 @@ for folder in (sys.prefix, sys.base_prefix, os.path.dirname(os.__file__), *filte
     except OSError as error:
         refusal = error
 give_up(refusal)
-"""
-_DESCRIPTORS = """
-import os, stat
-
-found = []
-for number in range(1024):
-    try:
-        kind = os.fstat(number).st_mode
-    except OSError:
-        continue
-    if stat.S_ISREG(kind):
-        found.append(os.pread(number, 4096, 0).decode("latin-1"))
-    elif stat.S_ISDIR(kind):
-        reached("holds an open folder")
-    elif stat.S_ISSOCK(kind):
-        reached(f"holds a socket, descriptor {number}")
-result = found
-"""
-_TABLE = """
-import fcntl, mmap, os, stat
-
-def overwrite(number):
-    os.pwrite(number, b"changed!", 0)
-
-def empty(number):
-    os.ftruncate(number, 0)
-
-def by_map(number):
-    mmap.mmap(number, 8)[:] = b"changed!"
-
-def again(number):
-    with open(f"/proc/self/fd/{number}", "r+b") as file:
-        file.write(b"changed!")
-
-def by_name(number):
-    with open(world["table_file"], "r+b") as file:
-        file.write(b"changed!")
-
-def unlocked(number):
-    os.fchmod(number, 0o666)
-
-for number in range(3, 256):
-    try:
-        table = stat.S_ISREG(os.fstat(number).st_mode)
-    except OSError:
-        continue
-    if table:
-        for way in (overwrite, empty, by_map, again, unlocked):
-            attempt(f"{way.__name__} descriptor {number}", lambda: way(number))
-attempt("by_name", lambda: by_name(0))
 """
 _FILL = """
 import os
@@ -244,44 +172,27 @@ attempt("made a device", lambda: os.mknod(world["mark"], 0o666 | stat.S_IFBLK, o
 _SCRATCH = CHECK_LIMITS.scratch_bytes + 1_048_576
 
 FILES = (
-    Attack("/etc/passwd", "files", "reads a file of the system", _SYSTEM_FILE, quick=True),
-    Attack("secret file", "files", "reads a file of the user", _USER_FILE, quick=True),
-    Attack("file by libraries", "files", "has pandas, numpy and pyarrow read it", _LIBRARIES),
-    Attack("symbolic link", "files", "reads a file through a link to it", _SYMLINK),
-    Attack("hard link", "files", "gives a file a second name", _HARDLINK),
-    Attack("write by symbolic link", "files", "writes through a link", _WRITE_SYMLINK),
-    Attack("climbing", "files", "looks for a way up, out of its root", _CLIMB),
-    Attack("write outside", "files", "writes a file where others see it", _WRITE, quick=True),
-    Attack("change outside", "files", "empties, renames and removes files", _CHANGE),
-    Attack("shared memory files", "files", "reads and writes /dev/shm", _SHARED_FOLDER),
-    Attack("environment", "files", "reads a variable of the environment", _ENVIRONMENT, quick=True),
-    Attack(
-        "interpreter", "files", "plants code beside the interpreter", _INTERPRETER, provable=False
-    ),
-    Attack(
-        "inherited descriptors",
-        "files",
-        "reads what our process had open",
-        _DESCRIPTORS,
-        quick=True,
-    ),
-    Attack("table altered", "files", "changes the table it was given", _TABLE, quick=True),
+    Attack("/etc/passwd", "reads a file of the system", _SYSTEM_FILE),
+    Attack("file by libraries", "has pandas, numpy and pyarrow read it", _LIBRARIES),
+    Attack("symbolic link", "reads a file through a link to it", _SYMLINK),
+    Attack("hard link", "gives a file a second name", _HARDLINK),
+    Attack("write by symbolic link", "writes through a link", _WRITE_SYMLINK),
+    Attack("climbing", "looks for a way up, out of its root", _CLIMB),
+    Attack("change outside", "empties, renames and removes files", _CHANGE),
+    Attack("shared memory files", "reads and writes /dev/shm", _SHARED_FOLDER),
+    Attack("interpreter", "plants code beside the interpreter", _INTERPRETER, provable=False),
     Attack(
         "disk fill",
-        "files",
         "fills the disk",
         _FILL,
         sizes={"files": 64, "file_megabytes": 16, "most": _SCRATCH},
     ),
     Attack(
         "inode fill",
-        "files",
         "makes files without end",
         _INODES,
         sizes={"files": 20_000, "most": CHECK_LIMITS.scratch_files},
     ),
-    Attack(
-        "devices", "files", "opens memory, disks and the kernel's log", _DEVICES, provable=False
-    ),
-    Attack("device node", "files", "makes a device of its own", _NODE, provable=False),
+    Attack("devices", "opens memory, disks and the kernel's log", _DEVICES, provable=False),
+    Attack("device node", "makes a device of its own", _NODE, provable=False),
 )

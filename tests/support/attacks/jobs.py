@@ -4,31 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
-_LEAVES = """
-import builtins, os, sys
-
-neighbour = world["neighbour"]
-builtins.left_behind = neighbour
-sys.modules["left_behind"] = neighbour
-tables["left"] = neighbour
-for folder in (".", "/tmp", "/dev/shm"):
-    try:
-        with open(os.path.join(folder, "left_behind"), "w") as file:
-            file.write(neighbour)
-    except OSError:
-        pass
-"""
-_FINDS = """
-import builtins, glob, os, sys
-
-found = [getattr(builtins, "left_behind", None), str(sys.modules.get("left_behind"))]
-found.append(str(tables.get("left")))
-for folder in (".", "/tmp", "/dev/shm"):
-    for place in glob.glob(os.path.join(folder, "left_behind")):
-        with open(place) as file:
-            found.append(file.read())
-result = found
-"""
 _HOLDS = """
 import time
 
@@ -72,23 +47,13 @@ if names:
 
 JOBS = (
     Attack(
-        "what a job left",
-        "jobs",
-        "looks for what an earlier job left",
-        _FINDS,
-        before=_LEAVES,
-        quick=True,
-        provable=False,
-    ),
-    Attack(
         "data of another job",
-        "jobs",
         "searches its memory for a job beside it",
         _SEARCHES,
-        beside=_HOLDS,
-        provable=False,
         sizes={"hold_seconds": 1},
+        provable=False,
+        beside=_HOLDS,
     ),
-    Attack("frames", "jobs", "walks up the frames that called it", _FRAMES, provable=False),
-    Attack("list of processes", "jobs", "lists the processes", _PROCESSES),
+    Attack("frames", "walks up the frames that called it", _FRAMES, provable=False),
+    Attack("list of processes", "lists the processes", _PROCESSES),
 )

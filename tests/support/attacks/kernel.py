@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
-_RAW_SOCKET = """
-syscall("socket", 2, 1, 0)
-reached("made a socket")
-"""
 _RAW_OPEN = """
 import ctypes, os
 
@@ -43,12 +39,6 @@ if platform.machine() != "x86_64":
     raise PermissionError("this machine has no x32 calls")
 syscall(0x40000000 | 41, 2, 1, 0)
 reached("made a socket by an x32 call")
-"""
-_MOUNT = """
-import ctypes
-
-kind, place = ctypes.c_char_p(b"tmpfs"), ctypes.c_char_p(b"/")
-attempt("mounted", lambda: syscall("mount", kind, place, kind, 0, 0))
 """
 _UNMOUNT = """
 import ctypes
@@ -113,22 +103,20 @@ _RARE = {
 def _rare(name: str) -> Attack:
     call, arguments = _RARE[name]
     script = f'import ctypes\n\nsyscall("{call}", {arguments})\nreached("{call} was carried out")\n'
-    return Attack(name, "kernel", f"calls {call}", script, provable=False)
+    return Attack(name, f"calls {call}", script, provable=False)
 
 
 KERNEL = (
-    Attack("socket by number", "kernel", "makes a socket past Python", _RAW_SOCKET, quick=True),
-    Attack("open by number", "kernel", "opens a file past Python", _RAW_OPEN),
-    Attack("exec by number", "kernel", "runs a program past Python", _RAW_EXEC),
-    Attack("32-bit calls", "kernel", "calls as programs of 32 bits do", _OTHER_ABI, provable=False),
-    Attack("x32 calls", "kernel", "calls with numbers of x32", _X32, provable=False),
-    Attack("mount", "kernel", "mounts a file system", _MOUNT, quick=True, provable=False),
-    Attack("unmount", "kernel", "uncovers what lies below", _UNMOUNT, provable=False),
-    Attack("namespaces", "kernel", "makes namespaces of its own", _UNSHARE, provable=False),
-    Attack("chroot", "kernel", "changes its root", _CHROOT, provable=False),
-    Attack("setuid", "kernel", "becomes another user", _SETUID, provable=False),
-    Attack("capabilities", "kernel", "still has rights of root", _CAPABILITIES, provable=False),
-    Attack("handles", "kernel", "opens files by number", _HANDLE, provable=False),
-    Attack("kernel log", "kernel", "reads the kernel's log", _LOG, provable=False),
+    Attack("open by number", "opens a file past Python", _RAW_OPEN),
+    Attack("exec by number", "runs a program past Python", _RAW_EXEC),
+    Attack("32-bit calls", "calls as programs of 32 bits do", _OTHER_ABI, provable=False),
+    Attack("x32 calls", "calls with numbers of x32", _X32, provable=False),
+    Attack("unmount", "uncovers what lies below", _UNMOUNT, provable=False),
+    Attack("namespaces", "makes namespaces of its own", _UNSHARE, provable=False),
+    Attack("chroot", "changes its root", _CHROOT, provable=False),
+    Attack("setuid", "becomes another user", _SETUID, provable=False),
+    Attack("capabilities", "still has rights of root", _CAPABILITIES, provable=False),
+    Attack("handles", "opens files by number", _HANDLE, provable=False),
+    Attack("kernel log", "reads the kernel's log", _LOG, provable=False),
     *(_rare(name) for name in _RARE),
 )

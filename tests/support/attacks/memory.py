@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
-_PRIVATE = """
-import mmap
-
-held = mmap.mmap(-1, world["bytes"], flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-for at in range(0, world["bytes"], 4096):
-    held[at] = 1
-reached(f"held {world['bytes']:,} bytes")
-"""
 _ARRAY = """
 import numpy
 
@@ -113,52 +105,43 @@ _EIGHT_GB = 8_589_934_592
 _MEGABYTE = 1_048_576
 
 MEMORY = (
-    Attack(
-        "memory, private", "memory", "takes 8 GB", _PRIVATE, quick=True, sizes={"bytes": _EIGHT_GB}
-    ),
-    Attack("memory, array", "memory", "makes an array of 8 GB", _ARRAY, sizes={"bytes": _EIGHT_GB}),
+    Attack("memory, array", "makes an array of 8 GB", _ARRAY, sizes={"bytes": _EIGHT_GB}),
     Attack(
         "memory, shared",
-        "memory",
         "maps 8 GB that processes could share",
         _SHARED,
         sizes={"bytes": _EIGHT_GB, "piece": 64 * _MEGABYTE},
     ),
     Attack(
         "memory, many small",
-        "memory",
         "takes 8 GB in small pieces",
         _SMALL,
         sizes={"bytes": _EIGHT_GB, "piece": 16_384},
     ),
     Attack(
         "memory, unnamed files",
-        "memory",
         "writes 8 GB to files in memory",
         _UNNAMED_FILES,
         sizes={"bytes": _EIGHT_GB, "piece": 32 * _MEGABYTE, "most": 0},
     ),
     Attack(
         "memory, System V",
-        "memory",
         "takes segments and lets go of them",
         _SYSTEM_V,
         sizes={"bytes": 256 * _MEGABYTE, "piece": 64 * _MEGABYTE, "most": 0},
     ),
     Attack(
         "memory, pipes",
-        "memory",
         "keeps data in the kernel's buffers",
         _PIPES,
         sizes={"bytes": _EIGHT_GB, "most": 32 * _MEGABYTE},
     ),
     Attack(
         "memory, locked",
-        "memory",
         "keeps memory from being swapped out",
         _LOCKED,
-        provable=False,
         sizes={"bytes": 64 * _MEGABYTE},
+        provable=False,
     ),
-    Attack("limits lifted", "memory", "raises its own limits", _LIFTED, quick=True, provable=False),
+    Attack("limits lifted", "raises its own limits", _LIFTED, provable=False),
 )

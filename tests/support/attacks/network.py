@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
-_TCP = """
-import socket
-
-def knock():
-    with socket.create_connection((world["host"], world["tcp_port"]), timeout=2) as open_socket:
-        open_socket.sendall(b"knock")
-
-attempt("connected by TCP", knock)
-"""
 _TCP_LISTEN = """
 import socket
 
@@ -31,16 +22,6 @@ def send():
         open_socket.sendto(b"knock", (world["host"], world["udp_port"]))
 
 attempt("sent by UDP", send)
-"""
-_UNIX = """
-import socket
-
-def knock():
-    with socket.socket(socket.AF_UNIX) as open_socket:
-        open_socket.connect(world["unix_path"])
-        open_socket.sendall(b"knock")
-
-attempt("connected to a unix socket", knock)
 """
 _ABSTRACT = """
 import socket
@@ -75,20 +56,11 @@ attempt("read a page", lambda: pandas.read_csv(f"http://{world['host']}:{world['
 """
 
 NETWORK = (
-    Attack("tcp", "network", "connects to a listener on this machine", _TCP, quick=True),
-    Attack("tcp listener", "network", "waits for connections", _TCP_LISTEN),
-    Attack("udp", "network", "sends a datagram to this machine", _UDP, quick=True),
-    Attack("unix socket", "network", "connects to a socket in a folder", _UNIX, quick=True),
-    Attack("abstract socket", "network", "connects to a socket without a file", _ABSTRACT),
-    Attack("socket pair", "network", "makes a pair of sockets", _PAIR),
-    Attack(
-        "vsock",
-        "network",
-        "makes a socket to the host of a virtual machine",
-        _VSOCK,
-        quick=True,
-        provable=False,
-    ),
-    Attack("raw sockets", "network", "makes packet and netlink sockets", _RAW, provable=False),
-    Attack("page by pandas", "network", "has pandas fetch an address", _PANDAS, provable=False),
+    Attack("tcp listener", "waits for connections", _TCP_LISTEN),
+    Attack("udp", "sends a datagram to this machine", _UDP),
+    Attack("abstract socket", "connects to a socket without a file", _ABSTRACT),
+    Attack("socket pair", "makes a pair of sockets", _PAIR),
+    Attack("vsock", "makes a socket to the host of a virtual machine", _VSOCK, provable=False),
+    Attack("raw sockets", "makes packet and netlink sockets", _RAW, provable=False),
+    Attack("page by pandas", "has pandas fetch an address", _PANDAS, provable=False),
 )

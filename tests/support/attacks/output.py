@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack, forged, too_much_said
+from secondlook.sandbox.probes import FORGED
 
-_FLOOD = """
-import os
-
-block = "x" * 1_000_000
-for _ in range(world["megabytes"]):
-    print(block)
-"""
 _FLOOD_RAW = """
 import os
 
@@ -112,119 +106,69 @@ for number in range(3, 256):
         pass
 os._exit(0)
 """
-_FORGED = """
-import json, os, struct
-
-reply = {"status": "ok", "has_result": True, "result": "forged " + world["mark"], "figures": []}
-text = json.dumps(reply | {"memory": 0, "token": "0" * 32}).encode()
-for number in range(3, 256):
-    try:
-        os.write(number, struct.pack(">Q", len(text)) + text)
-    except OSError:
-        pass
-"""
-_FORGED_ALONE = f"{_FORGED}os._exit(0)\n"
 
 OUTPUT = (
     Attack(
-        "2 GB of output",
-        "output",
-        "prints without end",
-        _FLOOD,
-        judges=(too_much_said,),
-        quick=True,
-        sizes={"megabytes": 2_000},
-    ),
-    Attack(
         "2 GB past Python",
-        "output",
         "writes to its output and error output",
         _FLOOD_RAW,
-        judges=(too_much_said,),
-        sizes={"megabytes": 2_000},
+        (too_much_said,),
+        {"megabytes": 2_000},
     ),
     Attack(
-        "long text",
-        "output",
-        "returns a text of 100 MB",
-        _LONG_TEXT,
-        judges=(too_much_said,),
-        sizes={"megabytes": 100},
+        "long text", "returns a text of 100 MB", _LONG_TEXT, (too_much_said,), {"megabytes": 100}
     ),
     Attack(
         "deep value",
-        "output",
         "returns lists within lists",
         _DEEP,
-        judges=(too_much_said,),
-        quick=True,
+        (too_much_said,),
+        {"depth": 100_000},
         provable=False,
-        sizes={"depth": 100_000},
     ),
     Attack(
         "deep mapping",
-        "output",
         "returns mappings within mappings",
         _DEEP_MAPPING,
-        judges=(too_much_said,),
+        (too_much_said,),
+        {"depth": 100_000},
         provable=False,
-        sizes={"depth": 100_000},
     ),
-    Attack("circular value", "output", "returns a list that holds itself", _CIRCLE, provable=False),
+    Attack("circular value", "returns a list that holds itself", _CIRCLE, provable=False),
     Attack(
         "huge figure",
-        "output",
         "draws millions of points",
         _FIGURE,
-        judges=(too_much_said,),
+        (too_much_said,),
+        {"points": 2_000_000},
         provable=False,
-        sizes={"points": 2_000_000},
     ),
     Attack(
         "many figures",
-        "output",
         "draws hundreds of charts",
         _FIGURES,
-        judges=(too_much_said,),
+        (too_much_said,),
+        {"figures": 500},
         provable=False,
-        sizes={"figures": 500},
     ),
     Attack(
         "long error",
-        "output",
         "raises an error of 100 MB",
         _LONG_ERROR,
-        provable=False,
         sizes={"megabytes": 100},
+        provable=False,
     ),
-    Attack("endless value", "output", "returns what has no end", _ENDLESS_VALUE, provable=False),
+    Attack("endless value", "returns what has no end", _ENDLESS_VALUE, provable=False),
     Attack(
         "huge number",
-        "output",
         "returns numbers that JSON cannot say",
         _HUGE_NUMBER,
-        provable=False,
         sizes={"digits": 100_000},
-    ),
-    Attack("pickle", "output", "returns what acts when unpickled", _PICKLE, provable=False),
-    Attack("garbage reply", "output", "writes noise into the reply", _GARBAGE, provable=False),
-    Attack("false lengths", "output", "announces a reply of exabytes", _LENGTHS, provable=False),
-    Attack("deep reply", "output", "writes a nested reply itself", _DEEP_REPLY, provable=False),
-    Attack(
-        "forged reply",
-        "output",
-        "writes a reply itself, and ends",
-        _FORGED_ALONE,
-        judges=(forged,),
-        quick=True,
         provable=False,
     ),
-    Attack(
-        "second reply",
-        "output",
-        "writes a reply before ours",
-        _FORGED,
-        judges=(forged,),
-        provable=False,
-    ),
+    Attack("pickle", "returns what acts when unpickled", _PICKLE, provable=False),
+    Attack("garbage reply", "writes noise into the reply", _GARBAGE, provable=False),
+    Attack("false lengths", "announces a reply of exabytes", _LENGTHS, provable=False),
+    Attack("deep reply", "writes a nested reply itself", _DEEP_REPLY, provable=False),
+    Attack("second reply", "writes a reply before ours", FORGED, (forged,), provable=False),
 )

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
-_FORK = """
-import os
-
-for number in range(world["forks"]):
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    reached(f"forked {number + 1} times")
-    os.waitpid(child, 0)
-"""
 _FORK_RAW = """
 import os
 
@@ -56,14 +46,6 @@ if os.fork() == 0:
     os._exit(0)
 reached("left a process behind")
 """
-_EXEC = """
-import os, subprocess
-
-def run():
-    subprocess.run(["/bin/sh", "-c", "echo > " + os.path.join(world["outside"], "ran")], check=True)
-
-attempt("ran a program", run)
-"""
 _EXEC_SELF = """
 import os
 
@@ -91,13 +73,6 @@ number = os.memfd_create("program", 0)
 os.write(number, b"#!/bin/sh\\necho > " + os.path.join(world["outside"], "from-memory").encode())
 os.execve(number, ["program"], {})
 """
-_PTRACE = """
-import os
-
-# Seizing does not stop the process: where it succeeds, nobody is harmed.
-for process in (world["victim"], world["parent"], os.getppid()):
-    attempt("traces a process", lambda: syscall("ptrace", 0x4206, process, 0, 0))
-"""
 _VM_READ = """
 import ctypes, os
 
@@ -113,25 +88,6 @@ import os
 process = syscall("pidfd_open", world["victim"], 0)
 number = syscall("pidfd_getfd", process, world["victim_descriptor"], 0)
 result = os.pread(number, 4096, 0).decode()
-"""
-_PROC = """
-import os
-
-found = []
-for process in (world["victim"], world["parent"], os.getppid(), 1):
-    for name in ("environ", "cmdline", f"fd/{world['victim_descriptor']}", "maps"):
-        try:
-            # The file of that number may be a pipe of the parent, which nobody will write to.
-            number = os.open(f"/proc/{process}/{name}", os.O_RDONLY | os.O_NONBLOCK)
-            text = os.read(number, 65536).decode("latin-1")
-        except OSError as error:
-            refusal = error
-            continue
-        found.append(text)
-        if name in ("environ", "maps") and process != os.getpid() and text:
-            reached(f"read {name} of process {process}")
-result = found
-give_up(refusal)
 """
 _PROC_MEMORY = """
 with open(f"/proc/{world['victim']}/mem", "rb") as file:
@@ -152,11 +108,6 @@ for name in os.listdir("/proc"):
 result = found
 if found:
     reached(f"read the environment of {len(found)} processes")
-"""
-_KILL = """
-import os, signal
-
-attempt("killed a process", lambda: os.kill(world["victim"], signal.SIGKILL))
 """
 _KILL_PARENT = """
 import os, signal
@@ -209,34 +160,23 @@ attempt("opened the terminal", lambda: os.close(os.open("/dev/tty", os.O_RDWR)))
 """
 
 PROCESSES = (
+    Attack("fork by system call", "forks past the library", _FORK_RAW),
+    Attack("clone3", "forks by the newest call", _CLONE3),
     Attack(
-        "fork bomb", "processes", "forks again and again", _FORK, quick=True, sizes={"forks": 20}
+        "daemon", "leaves a process that outlives the job", _DAEMON, sizes={"daemon_seconds": 600}
     ),
-    Attack("fork by system call", "processes", "forks past the library", _FORK_RAW),
-    Attack("clone3", "processes", "forks by the newest call", _CLONE3),
-    Attack(
-        "daemon",
-        "processes",
-        "leaves a process that outlives the job",
-        _DAEMON,
-        sizes={"daemon_seconds": 600},
-    ),
-    Attack("exec of a program", "processes", "runs a shell", _EXEC, quick=True),
-    Attack("exec in place", "processes", "becomes a shell", _EXEC_SELF),
-    Attack("command", "processes", "runs a command by os.system", _EXEC_SYSTEM),
-    Attack("spawn", "processes", "spawns a program", _SPAWN),
-    Attack("program in memory", "processes", "runs a program without a file", _MEMORY_PROGRAM),
-    Attack("ptrace", "processes", "traces other processes", _PTRACE, quick=True),
-    Attack("memory of another", "processes", "reads another process's memory", _VM_READ),
-    Attack("descriptor of another", "processes", "takes another process's open file", _PIDFD),
-    Attack("/proc of the parent", "processes", "reads /proc of processes", _PROC, quick=True),
-    Attack("/proc memory", "processes", "reads memory by /proc", _PROC_MEMORY),
-    Attack("/proc of all", "processes", "searches /proc", _PROC_ALL),
-    Attack("kill", "processes", "kills another process", _KILL, quick=True),
-    Attack("kill parent", "processes", "signals those it comes from", _KILL_PARENT, quick=True),
-    Attack("kill otherwise", "processes", "kills by less known calls", _KILL_OTHERWISE),
-    Attack("kill by input", "processes", "has the kernel send a signal for it", _KILL_BY_INPUT),
-    Attack("priority", "processes", "takes the processor for itself", _PRIORITY, provable=False),
-    Attack("limits of another", "processes", "sets another's limits", _LIMITS_OF_OTHERS),
-    Attack("terminal", "processes", "types commands into the terminal", _TERMINAL, provable=False),
+    Attack("exec in place", "becomes a shell", _EXEC_SELF),
+    Attack("command", "runs a command by os.system", _EXEC_SYSTEM),
+    Attack("spawn", "spawns a program", _SPAWN),
+    Attack("program in memory", "runs a program without a file", _MEMORY_PROGRAM),
+    Attack("memory of another", "reads another process's memory", _VM_READ),
+    Attack("descriptor of another", "takes another process's open file", _PIDFD),
+    Attack("/proc memory", "reads memory by /proc", _PROC_MEMORY),
+    Attack("/proc of all", "searches /proc", _PROC_ALL),
+    Attack("kill parent", "signals those it comes from", _KILL_PARENT),
+    Attack("kill otherwise", "kills by less known calls", _KILL_OTHERWISE),
+    Attack("kill by input", "has the kernel send a signal for it", _KILL_BY_INPUT),
+    Attack("priority", "takes the processor for itself", _PRIORITY, provable=False),
+    Attack("limits of another", "sets another's limits", _LIMITS_OF_OTHERS),
+    Attack("terminal", "types commands into the terminal", _TERMINAL, provable=False),
 )

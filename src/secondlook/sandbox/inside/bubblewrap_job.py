@@ -8,11 +8,11 @@ import time
 from dataclasses import replace
 
 from secondlook.sandbox import kernel, seccomp
-from secondlook.sandbox.bubblewrap import READY, SCRATCH
 from secondlook.sandbox.inside.job import clean_environment, prepare_streams, serve
 from secondlook.sandbox.inside.preload import bindings, keep_polars_out
 from secondlook.sandbox.inside.server import close_all_but
-from secondlook.sandbox.port import Limits, Request
+from secondlook.sandbox.kernel import SCRATCH
+from secondlook.sandbox.port import READY, Limits, Request
 from secondlook.sandbox.seccomp import limit_resources
 
 
