@@ -268,7 +268,7 @@ def _sandbox(call: Call, settings: Settings) -> Finding:
 
 
 def _sandbox_fix(why: str) -> str:
-    if "analyst" in why:
+    if "pip install" in why:
         return "pip install matplotlib pandas plotly scikit-learn scipy statsmodels"
     if sys.platform == "linux":
         return "apt-get install bubblewrap"
