@@ -240,7 +240,7 @@ def test_prompts_load_from_inside_an_archive(tmp_path: Path) -> None:
             packed.write(file, f"secondlook/{file.relative_to(source).as_posix()}")
     code = (
         f"import sys; sys.path.insert(0, {str(archive)!r})\n"
-        "from secondlook import prompts\n"
+        "from secondlook.roles import prompts\n"
         "print(prompts.__file__, *(prompts.load(name).name for name in prompts.names()))"
     )
     # Not measured: the archive is gone by the time coverage is reported.

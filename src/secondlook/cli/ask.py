@@ -52,8 +52,8 @@ Examples:
 
 \b
 --workflow auto, the default, looks at the question and at what the library
-holds, picks one of the others and says why (docs/workflows.md). A question that
-needs a document and a table is put to both and gets one answer.
+holds, picks one of the others and says why (docs/workflows.md). A question
+that needs a document and a table is put to both and gets one answer.
 
 \b
 --workflow corrective looks a second time where the first is not enough, says
