@@ -233,10 +233,10 @@ def test_nothing_can_close_the_evidence(text: str) -> None:
 
 def test_prompts_load_from_inside_an_archive(tmp_path: Path) -> None:
     """They are found as resources of the package, not as files beside it."""
-    source = Path(prompts.__file__).parents[1]
+    source = Path(prompts.__file__).parents[2]
     archive = tmp_path / "secondlook.zip"
     with zipfile.ZipFile(archive, "w") as packed:
-        for file in [*source.rglob("*.py"), *source.glob("prompts/*.md")]:
+        for file in [*source.rglob("*.py"), *source.glob("roles/prompts/*.md")]:
             packed.write(file, f"secondlook/{file.relative_to(source).as_posix()}")
     code = (
         f"import sys; sys.path.insert(0, {str(archive)!r})\n"
