@@ -30,6 +30,7 @@ import pytest
 
 from secondlook.cli.main import main
 from secondlook.library.library import samples_folder
+from secondlook.settings import KEYS, SECTIONS
 
 Done: TypeAlias = "subprocess.CompletedProcess[str]"
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,6 +176,15 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     named = set(re.findall(r"\b(?:tests|benchmarks|scripts)/[\w/.-]+\w", text))
     named |= {f"benchmarks/{name}.py" for name in re.findall(r"-m benchmarks\.(\w+)", text)}
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_settings_that_a_page_names_exist(page: Path) -> None:
+    """`section.key`, written in full; what a section lacks was renamed or retired."""
+    named = re.findall(r"`([a-z]+)\.([a-z][a-z_]*)(?: = [^`]*)?`", page.read_text("utf-8"))
+    files = ("json", "db", "toml")
+    keys = {f"{one}.{key}" for one, key in named if one in SECTIONS and key not in files}
+    assert sorted(keys - set(KEYS)) == []
 
 
 @pytest.mark.parametrize(
