@@ -11,14 +11,14 @@ SPREAD ?= --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope
 # compile the product again, which takes longer than what most of them do.
 COMPILED := PYTHONDONTWRITEBYTECODE=
 
-.PHONY: demo test check soak lint types imports web suite requirements clean
+.PHONY: demo test check soak lint types imports size web suite requirements clean
 
 demo: $(VENV)/.base
 	$(BIN)/secondlook demo
 
 test: check suite
 
-check: lint types imports web
+check: lint types imports size web
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -30,6 +30,11 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
 
+# The ceilings of docs/architecture.md, and the way of one question.
+size: $(VENV)/.dev
+	$(BIN)/python scripts/size
+	$(BIN)/python scripts/walk --check
+
 # The page: types, lint, tests, and that what is committed is what its source builds to. Node is
 # taken from PyPI where this machine has none.
 web: $(VENV)/.dev
@@ -37,15 +42,15 @@ web: $(VENV)/.dev
 
 suite: $(VENV)/.dev
 	$(BIN)/python scripts/fetch_test_model.py smollm2
-	rm -f .coverage .coverage.*
-	$(COMPILED) $(BIN)/coverage run -m pytest $(SPREAD) --durations=25
-	$(BIN)/coverage combine -q
-	$(BIN)/coverage report
+	$(COMPILED) $(BIN)/python -m pytest $(SPREAD) --durations=25
 
-# The full counts of what `make test` samples: hundreds of kills, thousands of random histories.
+# The full counts of what `make test` samples: hundreds of kills, thousands of random histories, every
+# backend, coverage. `make soak SHARD=2/4` runs the second quarter of the files; each shard writes its
+# summary, with the hash of the tree, to benchmarks/results/soak.json.
+SHARD ?= 1/1
 soak: $(VENV)/.dev
 	$(BIN)/python scripts/fetch_test_model.py smollm2
-	$(COMPILED) SECONDLOOK_SOAK=1 $(BIN)/python -m pytest -rP -m "slow or not slow" tests/api tests/graphs tests/contracts tests/integration
+	$(COMPILED) $(BIN)/python scripts/soak $(SHARD)
 
 $(VENV)/bin/python:
 	bash scripts/make-venv "$(PYTHON)" "$(VENV)"
