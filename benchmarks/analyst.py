@@ -65,18 +65,16 @@ KEPT = CACHE / "analyst"
 SHIPPED = Path(confidence.__file__).parent / confidence.FILE
 ONE_SHOT: dict[str, object] = {
     "analyst.max_code_attempts": 1,
+    "models.servers.query": "model",
     **{
         f"analyst.enable_{step}": False
-        for step in (
-            *("understanding", "grammar", "alignment", "code_check", "variation", "arithmetic"),
-            *("recomputation", "remediation"),
-        )
+        for step in (*("understanding", "alignment", "code_check", "arithmetic", "remediation"),)
     },
 }
 WAYS: dict[str, dict[str, object]] = {
     "workflow": {},
     "one_shot": ONE_SHOT,
-    "workflow_without_grammar": {"analyst.enable_grammar": False},
+    "workflow_without_grammar": {"models.servers.query": "model"},
 }
 FIT, CHECK = (200, 700), (700, 1000)
 FEWEST = 30
@@ -231,7 +229,7 @@ def calibrate(options: argparse.Namespace) -> None:
     # Two to fit on for one to check with, so that a part of it serves too.
     placed = [*enumerate(fit), *((2 * at, case) for at, case in enumerate(check))]
     mixed = [case for _, case in sorted(placed, key=lambda item: item[0])]
-    changes = {"analyst.enable_grammar": False} if options.without_grammar else None
+    changes = {"models.servers.query": "model"} if options.without_grammar else None
     rows = asyncio.run(
         asked(data, mixed, model=options.model, changes=changes, minutes=options.minutes)
     )

@@ -111,9 +111,11 @@ class Case:
     def settings(self, seconds: float) -> Settings:
         return settings_of(
             runs={"keep": 0},
-            models={"default": SPEC if self.reply else "none"},
+            models={
+                "default": SPEC if self.reply else "none",
+                "servers": {"query": "model"},
+            },
             web={"enable_web_search": self.web},
-            analyst={"enable_grammar": False},
             budget={"seconds": seconds},
         )
 

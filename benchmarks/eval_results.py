@@ -105,7 +105,6 @@ def some_gold(corpus: Rows, queries: Rows, share: float = SHARE) -> set[str]:
 def configurations(url: str) -> list[Configuration]:
     on: dict[str, Scalar] = {
         "web.enable_web_search": True,
-        "web.backend": "searxng",
         "web.url": url,
         "web.allow_private": True,  # the pages are on loopback too
     }

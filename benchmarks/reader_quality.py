@@ -42,6 +42,7 @@ from benchmarks.readings import (
 from secondlook.evaluation.statistics import bootstrap, divided, interval, paired
 from secondlook.evaluation.summary import aurc, auroc
 from secondlook.reading.calibration import (
+    RISK_CONFIDENCE,
     Calibration,
     calibration_data,
     quality_features,
@@ -77,7 +78,7 @@ PRECISION, RECALL = 0.80, 0.70
 RIGHT = 0.5
 """Least F1 with a reference answer for a span to count as right."""
 RISKS = (0.05, 0.10, 0.20, 0.25, 0.30)
-CONFIDENCE = Settings().answer.risk_confidence
+CONFIDENCE = RISK_CONFIDENCE
 SPLITS, FOLDS, BINS, SEED = 20, 5, 10, 6
 BY_ARTICLE = "by article"
 _ONE_SIDED = 1.6448536269514722

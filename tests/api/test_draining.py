@@ -87,8 +87,11 @@ def test_a_server_that_is_told_to_end_finishes_the_steps(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("hurried", [False, True])
-def test_nobody_waits_longer_than_is_allowed(folder: Path, hurried: bool) -> None:
-    with gated(folder, serve={"drain_seconds": 600 if hurried else 0}) as (client, gate):
+def test_nobody_waits_longer_than_is_allowed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, hurried: bool
+) -> None:
+    monkeypatch.setattr("secondlook.server.runs._DRAIN_SECONDS", 600.0 if hurried else 0.0)
+    with gated(folder) as (client, gate):
         run = detached(client)
         assert gate.asked.acquire(timeout=60)
         runs = runs_of(client)

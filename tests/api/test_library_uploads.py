@@ -8,6 +8,7 @@ import json
 import socket
 import zipfile
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import httpx
 import pytest
@@ -45,7 +46,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running(place: Path) -> Iterator[TestClient]:
-    with client_of(place, serve={"max_upload_mb": 1, "files_per_upload": 3}) as client:
+    with (
+        mock.patch("secondlook.server.uploads.FILES_PER_UPLOAD", 3),
+        client_of(place, serve={"max_upload_mb": 1}) as client,
+    ):
         yield client
 
 
@@ -309,7 +313,7 @@ def test_a_client_that_goes_away_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_client_that_sends_too_much_reads_the_answer(tmp_path: Path) -> None:
     """On the wire: one that is cut off while it sends would see a broken connection."""
-    limits = {"max_upload_mb": 40, "files_per_upload": 1}
+    limits = {"max_upload_mb": 40}
     with (
         served(tmp_path, serve=limits, ingest={"max_file_mb": 1}) as serving,
         httpx.Client(base_url=serving.base_url, timeout=60) as client,

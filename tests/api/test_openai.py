@@ -321,9 +321,10 @@ async def _drained(client: openai.AsyncOpenAI, *, stream: bool) -> None:
             pass
 
 
-def test_a_full_queue_asks_to_come_back(tmp_path: Path) -> None:
+def test_a_full_queue_asks_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secondlook.server.runs._MOST_WAITING", 0)
     engine = ScriptedEngine(waits=True)
-    limits = {"concurrency": 1, "queue": 0}
+    limits = {"concurrency": 1}
     libraries = libraries_of(settings_at(tmp_path, serve=limits), engine)
     with served(tmp_path, libraries=libraries, serve=limits) as server:
         httpx.post(f"{server.base_url}/api/ask", json={"question": DEPTH, "detach": True})

@@ -97,7 +97,7 @@ def test_without_plotly_the_command_is_told(
 def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
     sections: dict[str, Any] = {
         "models": {"default": "openai:small@https://inside.example/v1"},
-        "serve": {"libraries": [f"papers={tmp_path / 'papers'}"], "question_characters": 100},
+        "serve": {"libraries": [f"papers={tmp_path / 'papers'}"]},
     }
     with client_of(tmp_path, token="a token of some length", **sections) as client:  # noqa: S106
         headers = {"authorization": "Bearer a token of some length"}
@@ -106,7 +106,7 @@ def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
     assert told["model"] == "openai:small"
     assert told["libraries"] == ["default", "papers"]
     assert told["token_required"] is True
-    assert told["limits"]["question_characters"] == 100
+    assert told["limits"]["question_characters"] == 4000
     assert {item["name"] for item in told["workflows"]} == set(WORKFLOWS)
     assert told["workflow"] in WORKFLOWS
     for secret in ("inside.example", str(tmp_path), "a token"):

@@ -167,8 +167,11 @@ def test_without_a_record_runs_are_in_memory(folder: Path) -> None:
 # The queue
 
 
-def test_who_comes_later_waits_and_is_told_his_place(folder: Path) -> None:
-    serve = {"concurrency": 1, "queue": 2}
+def test_who_comes_later_waits_and_is_told_his_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondlook.server.runs._MOST_WAITING", 2)
+    serve = {"concurrency": 1}
     with gated(folder, serve=serve) as (client, gate):
         first, second, third = (detached(client) for _ in range(3))
         assert gate.asked.acquire(timeout=20)

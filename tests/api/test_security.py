@@ -391,7 +391,7 @@ def test_web_sockets_are_not_spoken(client: TestClient) -> None:
 
 
 def test_further_names_and_origins_can_be_allowed(tmp_path: Path) -> None:
-    serve = {"hosts": ["Papers.example"], "origins": ["https://papers.example"]}
+    serve = {"origins": ["https://papers.example"]}
     with client_of(tmp_path, serve=serve) as client:
         headers = {"host": "papers.example", "origin": "https://papers.example"}
         assert client.get("/api/runs", headers=headers).status_code == 200

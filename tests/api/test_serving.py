@@ -328,8 +328,7 @@ def test_the_browser_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
         'host = "0.0.0.0"',
         'roots = ["/"]',
         "port = 1",
-        'token_env = "HOME"',
-        "queue = 1",
+        "concurrency = 1",
         'libraries = ["a=/etc"]',
     ],
 )

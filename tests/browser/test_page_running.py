@@ -34,9 +34,10 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def gated(texts: Path) -> Iterator[Gated]:
+def gated(texts: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gated]:
     """One question at a time, and one more may wait."""
-    with gated_server(texts, serve={"concurrency": 1, "queue": 1}) as made:
+    monkeypatch.setattr("secondlook.server.runs._MOST_WAITING", 1)
+    with gated_server(texts, serve={"concurrency": 1}) as made:
         yield made
 
 

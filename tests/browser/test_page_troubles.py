@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import httpx
 import pytest
@@ -27,7 +28,11 @@ TOKEN = "a-token-of-this-test"  # noqa: S105 (opens nothing else)
 @pytest.fixture(scope="module")
 def server(copied: Callable[[], Path]) -> Iterator[Serving]:
     """With a short limit on questions."""
-    with served(copied(), serve={"question_characters": 60}) as serving:
+    with (
+        mock.patch("secondlook.server.runs.QUESTION_CHARACTERS", 60),
+        mock.patch("secondlook.server.status.QUESTION_CHARACTERS", 60),
+        served(copied()) as serving,
+    ):
         yield serving
 
 

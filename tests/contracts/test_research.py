@@ -34,13 +34,12 @@ SHAPING = (
     "research.enable_memory",
     "research.enable_recall",
     "research.enable_classification",
-    "research.enable_issues",
-    "research.enable_quarantine",
+    "answer.enable_quarantine",
     "research.enable_replanning",
     "research.enable_choosing",
 )
 """Flags that change the graph; the others change what a node does."""
-SEES_CHOICES = {"screen", "recall", "classify", "issues", "choose", "remember", "finish"}
+SEES_CHOICES = {"screen", "recall", "classify", "choose", "remember", "finish"}
 
 
 def with_flags(values: dict[str, bool], **limits: int) -> Settings:

@@ -272,7 +272,7 @@ def test_a_number_that_the_result_does_not_hold_is_cut_from_the_explanation() ->
         Script(code=MEAN, explain=said),
         enable_grammar=False,
         explain="model",
-        enable_number_check=False,
+        enable_arithmetic=False,
     )
     assert len(kept.answer.claims) == 2
 

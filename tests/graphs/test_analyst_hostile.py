@@ -105,7 +105,8 @@ def _strays(case: Case) -> list[str]:
     """Numbers that a model said and the result does not hold. A mapping's frames are not told
     again in an answer: they are left out here."""
     analysis, chosen = case.answer.analysis, case.settings.analyst
-    checked = analysis is not None and chosen.enable_number_check and chosen.explain == "model"
+    checked = analysis is not None and chosen.enable_arithmetic
+    checked = checked and case.settings.models.servers.explain == "model"
     if not checked or analysis is None or analysis.kind != "generated" or "frames" in case.moods:
         return []
     result: Any = analysis.result

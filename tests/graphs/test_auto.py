@@ -60,7 +60,7 @@ def test_steps_of_a_called_workflow_say_whose_they_are() -> None:
 
 @pytest.mark.parametrize("name", ["linear", "adaptive", "corrective", "research"])
 def test_who_answers_from_documents_is_a_setting(name: str) -> None:
-    settings = settings_of(auto={"one_fact": name}, research={"enable_memory": False})
+    settings = settings_of(auto={"routes": {"one_fact": name}}, research={"enable_memory": False})
     ran = run(QUESTION, settings=settings)
     assert ran.answer.workflow == name
     assert name in called(settings)
@@ -124,12 +124,6 @@ def test_parts_of_one_kind_are_asked_as_a_whole() -> None:
     assert not ran.state["both"]
 
 
-def test_without_parts_a_question_goes_to_one_workflow() -> None:
-    settings = settings_of(auto={"enable_parts": False, "enable_second_try": False})
-    ran = run(f"{WHO[:-1]}, and what is the mean age?", desk=customers(), settings=settings)
-    assert len(ran.called) == 1
-
-
 # A second try
 
 
@@ -160,13 +154,6 @@ def test_where_tables_do_not_answer_the_documents_are_tried() -> None:
     assert ran.answer.status == "answered"
     (again,) = [step for step in ran.state["steps"] if step["node"] == "look_again"]
     assert again["said"] == "No table answers, so Secondlook tried linear."
-
-
-def test_without_a_second_try_the_first_is_the_end() -> None:
-    settings = settings_of(auto={"enable_second_try": False})
-    ran = run("What is the mean age of customers?", desk=_Broken(), settings=settings)
-    assert ran.called == ["analyst"]
-    assert ran.answer.status == "abstained"
 
 
 def test_what_neither_answers_says_that_both_were_tried() -> None:

@@ -52,16 +52,9 @@ class _Library(WildLibrary):
 def _settings(pick: random.Random) -> Settings:
     made = some_settings(pick)
     names = ["linear", "adaptive", "corrective", "research"]
-    auto = made.auto.model_copy(
-        update={
-            "one_fact": pick.choice(names),
-            "several_facts": pick.choice(names),
-            "account": pick.choice(names),
-            "enable_comparison": pick.random() < 0.7,
-            "enable_parts": pick.random() < 0.8,
-            "enable_second_try": pick.random() < 0.8,
-        }
-    )
+    kinds = ("one_fact", "several_facts", "account")
+    routes = made.auto.routes.model_copy(update={kind: pick.choice(names) for kind in kinds})
+    auto = made.auto.model_copy(update={"routes": routes})
     research = made.research.model_copy(update={"enable_memory": False})
     return made.model_copy(update={"auto": auto, "research": research})
 

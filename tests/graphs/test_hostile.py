@@ -234,7 +234,6 @@ def _settings(pick: random.Random) -> Settings:
             "enable_sentence_check": pick.random() < 0.8,
             "enable_abstention": pick.random() < 0.8,
             "unsupported": pick.choice(["cut", "mark"]),
-            "packing": pick.choice(["auto", "sentences", "passages"]),
             "k": pick.choice([1, 5, 20]),
         },
         search={"rerank": pick.random() < 0.9},

@@ -17,14 +17,10 @@ from tests.support.engine import passages_of, settings_of
 from tests.support.research import CodeShelf, engine, problems, research, run
 from tests.support.research_clerk import (
     Clerk,
-    options_of,
     retry_at_once,
     synthesise,
-    weighed,
 )
 from tests.support.research_world import (
-    BARE,
-    BARE_OPTIONS,
     BARGE,
     CODE,
     DARK,
@@ -45,7 +41,6 @@ from tests.support.research_world import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.models.chat import ChatRequest
     from tests.support.research import Ran
 
 WHOLE = asked(BARGE, OPTIONS)
@@ -274,7 +269,7 @@ def test_a_fabrication_is_cut_told_and_not_remembered(memory: AnswerMemory) -> N
 
 
 def test_a_step_of_nothing_but_fabrications_fails() -> None:
-    made = run(SIMPLE, model=Clerk(synthesise=INVENTED), settings=research(enable_escalation=False))
+    made = run(SIMPLE, model=Clerk(synthesise=INVENTED), settings=research(enable_replanning=False))
     assert made.statuses() == ["failed"]
     assert made.answer.status == "abstained"
     assert "Napoleon" not in made.answer.text
@@ -337,32 +332,6 @@ def test_a_guess_is_marked_has_no_confidence_and_is_not_remembered(memory: Answe
     assert "Ungrounded: from the model's own knowledge" in made.answer.text
     assert memory.list() == []
     assert problems(made.answer) == []
-
-
-def _third_of(request: ChatRequest) -> str:
-    """Prefers whatever stands in the third place."""
-    return weighed(request, list(options_of(request))[2])
-
-
-def test_a_choice_that_depends_on_the_order_is_doubted() -> None:
-    settings = research(enable_shuffled_choice=True)
-    torn = run(WHOLE, model=Clerk(choose=_third_of), settings=settings)
-    sure = run(WHOLE, model=Clerk(), settings=settings)
-    assert torn.answer.choice is not None
-    assert sure.answer.choice is not None
-    assert (torn.answer.choice.agreed, sure.answer.choice.agreed) == (False, True)
-    assert torn.answer.choice.confidence == pytest.approx(
-        (sure.answer.choice.confidence or 0) / 2, abs=1e-3
-    )
-    assert torn.calls == sure.calls == 8
-
-
-def test_options_become_neutral_matters_where_the_question_names_no_facts() -> None:
-    model = Clerk()
-    made = run(asked(BARE, BARE_OPTIONS), model=model, settings=research(enable_issues=True))
-    assert model.asked[0] == "issues"
-    assert "May matter: rules on untended barges" in model.prompts("plan")[0]
-    assert made.research.steps[0].phase == "Untended barges"
 
 
 # What is cut short

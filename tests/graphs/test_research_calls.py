@@ -15,12 +15,9 @@ from tests.support.research_clerk import (
     Clerk,
     replan,
     retry_at_once,
-    shown,
     step_of,
 )
 from tests.support.research_world import (
-    BARE,
-    BARE_OPTIONS,
     BARGE,
     DARK,
     LONG_SIMPLE,
@@ -35,7 +32,6 @@ from tests.support.research_world import (
 )
 
 if TYPE_CHECKING:
-    from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
     from tests.support.research import Ran
 
@@ -88,10 +84,8 @@ def test_a_mixed_research_with_choices_takes_at_most_fourteen() -> None:
 
 @pytest.mark.parametrize("settings", [SEED, OURS], ids=["seed", "ours"])
 def test_a_memory_hit_takes_none_and_one_with_choices(settings: Settings) -> None:
-    checked = settings.research.model_copy(
-        update={"enable_grounded_check": True, "min_cosine": 0.7}
-    )
-    settings = settings.model_copy(update={"research": checked})
+    checked = settings.answer.model_copy(update={"enable_grounded_check": True})
+    settings = settings.model_copy(update={"answer": checked})
     with AnswerMemory.temporary() as memory:
         assert ran(BARGE, settings, memory=memory).research.remembered
         again = ran(BARGE, settings, memory=memory, name="later")
@@ -158,26 +152,6 @@ def test_an_unclear_choice_is_shown_to_the_screen_alone() -> None:
     assert made.research.screen.by == model.spec
     assert model.asked[0] == "screen"
     assert _leaked(model, odd, but={"choose", "screen"}) == set()
-
-
-def test_issues_are_the_only_other_step_that_sees_choices() -> None:
-    model = Clerk()
-    ran(asked(BARE, BARE_OPTIONS), research(enable_issues=True), model)
-    assert _leaked(model, BARE_OPTIONS, but=set()) <= {"issues", "choose"}
-    assert "issues" in model.asked
-
-
-def test_the_order_of_the_choices_does_not_reach_the_issues() -> None:
-    seen: list[list[str]] = []
-
-    def noted(request: ChatRequest) -> str:
-        seen.append(list(shown(request).values()))
-        return '{"issues": ["rules on untended barges"]}'
-
-    turned = dict(zip("AB", reversed(BARE_OPTIONS.values()), strict=True))
-    for options in (BARE_OPTIONS, turned):
-        ran(asked(BARE, options), research(enable_issues=True), Clerk(issues=noted))
-    assert seen[0] == seen[1]
 
 
 def test_the_classifier_is_told_how_many_choices_there_are_and_no_more() -> None:

@@ -93,7 +93,7 @@ def _unkept(case: Case) -> list[str]:
         and choice.grounded
         and not answer.claims,
         "more steps than cycles": len(research.steps) > max(chosen.max_cycles, 1),
-        "an order quoted": chosen.enable_quarantine
+        "an order quoted": case.settings.answer.enable_quarantine
         and any(ORDER in citation.quote for citation in answer.citations),
         "two steps shown one passage": chosen.enable_fresh_evidence and _shown_twice(case),
     }
@@ -123,7 +123,7 @@ def _unverified(case: Case) -> list[str]:
 def _may_be_uncited(settings: Settings) -> bool:
     """Somebody wants to see what nothing has checked."""
     shown = settings.answer.unsupported == "mark" or not settings.answer.enable_sentence_check
-    return shown and not settings.research.enable_grounded_check
+    return shown and not settings.answer.enable_grounded_check
 
 
 _UNCITED = ("it cites nothing", "but no claim has a citation")

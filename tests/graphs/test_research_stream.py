@@ -39,15 +39,11 @@ def thorough() -> Settings:
     """Everything that may cost a call is on."""
     return settings_of(
         runs={"keep": 0},
-        answer={"min_support": 0.9},
         corrective={"grounded_judge": "llm"},
         research={
             "enable_screen_model": True,
             "classifier": "llm",
-            "calls": "separate",
-            "enable_issues": True,
-            "enable_synthesis_of_failed": True,
-            "enable_shuffled_choice": True,
+            "as_published": True,
             "enable_stagnation": False,
             "max_steps": 10,
         },
@@ -129,7 +125,7 @@ def test_the_stream_of_tokens_holds_findings_and_nothing_else(
 
 
 def test_nothing_of_failed_steps_is_streamed() -> None:
-    settings = settings_of(runs={"keep": 0}, research={"enable_synthesis_of_failed": True})
+    settings = settings_of(runs={"keep": 0}, research={"as_published": True})
     model = Clerk(synthesise=_first_sentence)
     events = watched(settings, MISLED, model)
     assert "synthesise" in model.asked

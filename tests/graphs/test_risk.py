@@ -13,6 +13,7 @@ import pytest
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
 from secondlook.nodes.limits import Dial
+from secondlook.reading.calibration import Calibration
 from tests.support.engine import (
     CALIBRATED,
     QUESTION,
@@ -114,21 +115,14 @@ def test_a_risk_that_nobody_can_promise_withholds_everything(tmp_path: Path) -> 
     assert "4000 answers" in answer.confidence.reasons[0]
 
 
-def test_the_confidence_of_the_promise_counts(tmp_path: Path) -> None:
+def test_the_confidence_of_the_promise_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """600 wrong of 2000: 32 % is not shown to a confidence of .99, to one of .9 it is."""
     file = own(tmp_path, 0.9912)
-    lax = settings(0.32, risk_confidence=0.9)
-    assert run(file, settings=lax)[0].status == "answered"
-    strict = settings(0.32, risk_confidence=0.99)
-    assert run(file, settings=strict)[0].status == "abstained"
-
-
-def test_the_stricter_of_risk_and_confidence_holds(tmp_path: Path) -> None:
-    file = own(tmp_path, 0.05)
-    assert run(file, settings=settings(0.05))[0].status == "answered"
-    both, _ = run(file, settings=settings(0.05, min_confidence=0.999))
-    assert both.stop_reason == "low_confidence"
-    assert "risk" not in both.confidence.reasons[0]
+    assert run(file, settings=settings(0.32))[0].status == "abstained"
+    monkeypatch.setattr(Calibration.risk_threshold, "__kwdefaults__", {"confidence": 0.9})
+    assert run(file, settings=settings(0.32))[0].status == "answered"
 
 
 def test_a_named_risk_takes_the_place_of_the_calibrated_limit(tmp_path: Path) -> None:

@@ -96,10 +96,9 @@ def test_a_real_model_writes_code_that_a_real_sandbox_runs(file: Path, tmp_path:
         {
             "runs.path": tmp_path / "runs.db",
             "models.default": f"gguf:{smollm2()}",
-            "analyst.enable_grammar": False,
+            "models.servers.query": "model",
             "analyst.max_code_attempts": 1,
             "analyst.enable_remediation": False,
-            "analyst.profile_tokens": 200,
         }
     ).settings
     with (

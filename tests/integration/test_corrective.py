@@ -24,6 +24,7 @@ from tests.support.corrective_texts import (
     write_notes,
     write_texts,
 )
+from tests.support.engine import settings_of
 from tests.support.function_model import no_pause
 from tests.support.web_site import Site
 
@@ -62,7 +63,7 @@ class Engines:
         given = {"library": {"path": self.library.path}, "runs": {"keep": 0}, **sections}
         if model is not None:
             given["models"] = {"default": model.spec, "retries": 0}
-        settings = Settings.model_validate({"answer": {"workflow": "corrective"}, **given})
+        settings = settings_of(**{"answer": {"workflow": "corrective"}, **given})
         chat: Any = model
         models = Models(settings, open_chat=lambda _: chat, probes=lambda _: None, pause=no_pause)
         return Secondlook(self.library, settings=settings, models=models)
@@ -355,7 +356,6 @@ def site() -> Iterator[Site]:
 def _web(site: Site, **more: Any) -> dict[str, Any]:
     return {
         "enable_web_search": True,
-        "backend": "searxng",
         "url": site.url(),
         "allow_private": True,
         **more,

@@ -215,7 +215,16 @@ def test_a_model_that_cannot_be_reached_is_told(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         model = f"ollama:x@http://127.0.0.1:{free.getsockname()[1]}"
-        call = ["eval", data, "--limit", "2", "--model", model, "--set", "models.retries=0"]
+        call = [
+            "eval",
+            data,
+            "--limit",
+            "2",
+            "--model",
+            model,
+            "--set",
+            "models.options=all.retries=0",
+        ]
         assert main(call) == 0
     said = capsys.readouterr().err
     assert "warning: 2 of 2 answers: answer: " in said

@@ -68,7 +68,7 @@ def test_each_step_that_needs_no_model_is_tried_without_it(
     assert found["ablation"]["metric"] == "values_accuracy"
     without = found["summaries"]["analyst without grammar"]["metrics"]
     assert without["values_accuracy"]["value"] == 0.0
-    assert "analyst.enable_variation" in found["ablation"]["left_out"]
+    assert "analyst.enable_code_check" in found["ablation"]["left_out"]
 
 
 def test_texts_are_not_asked_over_tables(

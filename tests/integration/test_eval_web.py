@@ -112,7 +112,7 @@ def test_snippet_is_cut_to_the_length_of_one() -> None:
 
 
 def test_own_web_client_reads_what_the_server_serves(server: CorpusServer) -> None:
-    web = open_web(WebSettings(backend="searxng", url=server.url, allow_private=True))
+    web = open_web(WebSettings(url=server.url, allow_private=True))
 
     async def find() -> Any:
         try:

@@ -71,14 +71,17 @@ class World:
 
     def settings(self, name: str, store: str | None = None) -> Settings:
         runs: dict[str, Any] = {"path": self.folder / name / "runs.db"}
-        web = {"enable_web_search": True, "backend": "searxng", "url": self._web}
+        web = {"enable_web_search": True, "url": self._web}
         model = f"openai:{name}@{self._model}/v1"
         given = {
             "library": {"path": self.folder / "library"},
             "runs": {**runs, "store": store} if store else runs,
-            "models": {"default": model, "retries": 0, "context_tokens": 8000},
+            "models": {
+                "default": model,
+                "options": ["all.retries=0", "all.context_tokens=8000"],
+                "servers": {"support": "coverage"},
+            },
             "embedding": {"threads": 1},
-            "answer": {"judge": "coverage"},
             "adaptive": {"min_quality": 1.0},
             "web": {**web, "min_quality": 1.0, "allow_private": True},
         }

@@ -193,6 +193,6 @@ def test_whatever_a_tiny_model_says_what_reaches_a_person_stands(small: Secondlo
         assert citation.passage in kept
         text = small.library.text(citation.document).text
         assert text[citation.start : citation.end] == citation.quote
-    assert verify(answer, small.library, min_support=small.settings.answer.min_support) == []
+    assert verify(answer, small.library) == []
     tokens = "".join(event.text for event in said if event.type == "token")
     assert "{" not in tokens

@@ -71,7 +71,7 @@ def test_answers_of_an_unreliable_model_stand_or_admit_it(
     with Secondlook(library, settings=chosen, models=models_of(FunctionModel(half_true))) as engine:
         for asked in QUESTIONS[::6]:
             answer = engine.ask(asked["question"])
-            report = examine(answer, library, min_support=chosen.answer.min_support)
+            report = examine(answer, library)
             assert [str(problem) for problem in report.problems] == [], answer.text
             written += answer.method == "generative"
             claims += len(answer.claims)

@@ -36,7 +36,6 @@ def answers(site: Site, folder: Path, tmp_path: Path, *questions: str) -> list[A
         "answer": {"workflow": "adaptive"},
         "web": {
             "enable_web_search": True,
-            "backend": "searxng",
             "url": site.url(),
             "allow_private": True,
         },

@@ -54,7 +54,7 @@ def site(shared: Searched) -> Iterator[Searched]:
 
 
 def settings(site: Site, **changed: Any) -> WebSettings:
-    given = {"backend": "searxng", "url": site.url(), "allow_private": True, "timeout": 20.0}
+    given = {"url": site.url(), "allow_private": True}
     return WebSettings.model_validate(given | changed)
 
 
@@ -203,9 +203,12 @@ def test_all_pages_together_have_a_deadline(
     assert passage.unread == "there was no time left to read it"
 
 
-def test_huge_pages_and_bombs_are_read_up_to_the_limit(site: Searched) -> None:
+def test_huge_pages_and_bombs_are_read_up_to_the_limit(
+    site: Searched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondlook.retrieval.web.service._PAGE_BYTES", 64 << 10)
     site.offer("/huge", "/bomb")
-    pages = by_path(find(site, max_kb=64))
+    pages = by_path(find(site))
     assert pages["/bomb"][0].text == "A lighthouse before the flood."
     assert "lighthouse keeper" in pages["/huge"][0].text
     assert sum(len(passage.text) for passage in pages["/huge"]) < 100_000
@@ -214,7 +217,7 @@ def test_huge_pages_and_bombs_are_read_up_to_the_limit(site: Searched) -> None:
 
 def test_a_question_costs_a_bounded_number_of_passages(site: Searched) -> None:
     site.offer("/huge")
-    assert len(find(site, max_kb=1024)) == 40
+    assert len(find(site)) == 40
 
 
 def test_the_same_page_is_read_once_and_kept_once(site: Searched) -> None:
@@ -371,7 +374,7 @@ def test_the_real_package_without_a_network_is_a_failure_of_ours(
         # Everything it sends goes to a port where nobody listens.
         monkeypatch.setenv("DDGS_PROXY", f"http://127.0.0.1:{taken.getsockname()[1]}")
         with pytest.raises(WebSearchError, match="DuckDuckGo failed") as caught:
-            asyncio.run(found(open_web(WebSettings(timeout=5.0))))
+            asyncio.run(found(open_web(WebSettings())))
     assert caught.value.retryable
 
 

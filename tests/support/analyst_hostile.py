@@ -53,12 +53,9 @@ FLAGS = (
     "enable_grammar",
     "enable_alignment",
     "enable_code_check",
-    "enable_variation",
     "enable_arithmetic",
-    "enable_recomputation",
     "enable_judgement",
     "enable_remediation",
-    "enable_number_check",
 )
 
 
@@ -79,7 +76,6 @@ def some_settings(pick: random.Random) -> Settings:
             "max_alignments": pick.choice([1, 2, 2, 5]),
             "max_code_attempts": pick.choice([1, 2, 2, 5]),
             "max_remediations": pick.choice([0, 1, 3, 3, 10]),
-            "profile_tokens": pick.choice([100, 700]),
         },
         budget={
             "calls": pick.choice([*[0] * 8, 1, 3]),

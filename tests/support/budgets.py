@@ -226,7 +226,6 @@ def some_settings(pick: random.Random, price_file: Path | None) -> Settings:
         research={
             "enable_memory": False,
             "enable_screen_model": pick.random() < 0.5,
-            "enable_issues": pick.random() < 0.5,
         },
         analyst={
             "enable_grammar": pick.random() < 0.3,

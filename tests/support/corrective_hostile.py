@@ -90,7 +90,6 @@ def some_settings(pick: random.Random) -> Settings:
             "min_relevant": pick.choice([1, 3, 100]),
             "max_rewrites": pick.randrange(4),
             "max_regenerations": pick.randrange(4),
-            "max_parts": pick.choice([2, 4]),
             "grounded_judge": pick.choice(["reader", "similarity", "llm"]),
             "useful_judge": pick.choice(["reader", "llm"]),
         },
@@ -105,7 +104,6 @@ def some_settings(pick: random.Random) -> Settings:
         search={"rerank": pick.random() < 0.9, "looks": pick.choice([1, 6])},
         web={
             "enable_web_search": pick.random() < 0.5,
-            "after": pick.choice(["rewrites", "first"]),
             "min_quality": pick.choice([-1.0, 0.0]),
         },
         budget={

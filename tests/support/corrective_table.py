@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from secondlook.graphs.corrective import most_asked, most_visits
-from secondlook.settings.workflows import CorrectiveSettings
+from secondlook.nodes.split import MAX_PARTS
+from secondlook.settings.workflows import Servers
 from tests.support.checking import SevereShelf
 from tests.support.corrective import Bench, Scripted, corrective, fit_probe, grades, sentence_with
 from tests.support.engine import passages_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tests.support.corrective import Ran
 
 HEAD: Final = "| case | grader | node visits | retrievals | LLM calls | ends |"
-GRADERS: Final[tuple[str, ...]] = get_args(CorrectiveSettings.model_fields["grader"].annotation)
+GRADERS: Final[tuple[str, ...]] = get_args(Servers.model_fields["grade"].annotation)
 QUESTION = "how deep is the deepest berth 4"
 ANSWER = "Berth 4 remains the deepest berth, at 7.8 metres. It has lost 60 centimetres."
 BESIDE_THE_POINT = "It has lost 60 centimetres"
@@ -148,7 +149,7 @@ def row(scenario: Scenario, grader: str) -> Row:
 def bound(grader: str) -> Row:
     """What no run exceeds, whatever happens in it."""
     settings = corrective(grader=grader)
-    searches = 2 + settings.corrective.max_rewrites + settings.corrective.max_parts
+    searches = 2 + settings.corrective.max_rewrites + MAX_PARTS
     return Row("bound", grader, most_visits(settings), searches, most_asked(settings), "")
 
 

@@ -19,7 +19,7 @@ from secondlook.passage import Hit, Passage
 from secondlook.reading.port import Reading, glimpse
 from secondlook.reading.support import load_support
 from secondlook.settings.sections import Settings
-from tests.support.function_model import models_of, no_pause
+from tests.support.function_model import models_of, no_pause, of_all_roles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -172,8 +172,45 @@ class MemoryPages:
         return {name: self.held[name] for name in ids if name in self.held}
 
 
+_SERVERS: dict[str, str | tuple[str, dict[Any, str]]] = {
+    "answer.judge": "support",
+    "corrective.grader": "grade",
+    "corrective.grounded_judge": "grounded",
+    "corrective.useful_judge": "useful",
+    "research.enable_screen_model": ("screen", {True: "model", False: "signs"}),
+    "research.classifier": "classify",
+    "research.synthesis": "synthesise",
+    "analyst.requirements": "require",
+    "analyst.remedies": "remedy",
+    "analyst.explain": "explain",
+    "analyst.enable_grammar": ("query", {True: "grammar", False: "model"}),
+    "analyst.enable_judgement": ("judge", {True: "model", False: "checks"}),
+}
+_ELSEWHERE = {
+    "corrective.enable_grounded_check": "answer",
+    "research.enable_grounded_check": "answer",
+    "research.enable_quarantine": "answer",
+}
+
+
 def settings_of(**sections: dict[str, Any]) -> Settings:
-    return Settings.model_validate(sections)
+    """Settings from dicts. What serves a role may be given with its workflow: `grader="auto"`."""
+    made: dict[str, dict[str, Any]] = {name: {} for name in sections}
+    servers: dict[str, str] = {}
+    given = [(section, *pair) for section, named in sections.items() for pair in named.items()]
+    for section, name, value in given:
+        key = f"{section}.{name}"
+        if key in _SERVERS:
+            role = _SERVERS[key]
+            servers |= {role: value} if isinstance(role, str) else {role[0]: role[1][value]}
+        else:
+            made.setdefault(_ELSEWHERE.get(key, section), {})[name] = value
+    if "models" in made:
+        made["models"] = of_all_roles(made["models"])
+    if servers:
+        models = made.setdefault("models", {})
+        models["servers"] = {**models.get("servers", {}), **servers}
+    return Settings.model_validate(made)
 
 
 def context_of(

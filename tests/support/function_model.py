@@ -105,9 +105,20 @@ async def no_pause(seconds: float) -> None:
     """Instead of waiting between retries."""
 
 
+def of_all_roles(models: dict[str, Any]) -> dict[str, Any]:
+    """`retries=0` and the like as options of all roles."""
+    named = {
+        name: models[name] for name in ("retries", "timeout", "context_tokens") if name in models
+    }
+    options = tuple(f"all.{name}={value}" for name, value in named.items() if value)
+    options += ("all.retries=0",) if named.get("retries") == 0 else ()
+    rest = {name: value for name, value in models.items() if name not in named}
+    return {**rest, "options": (*rest.get("options", ()), *options)}
+
+
 def models_of(chat: FunctionModel, **options: Any) -> Models:
     """Models whose every role is served by the double. `options` are of `ModelSettings`."""
-    settings = Settings(models=ModelSettings(**{"default": chat.spec, **options}))
+    settings = Settings(models=ModelSettings(**of_all_roles({"default": chat.spec, **options})))
 
     def open_chat(spec: ModelSpec) -> FunctionModel:
         return chat

@@ -12,7 +12,7 @@ from secondlook.nodes.state import Found, unread
 from secondlook.roles.verdicts import passages_identity
 from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.engine import context_of, settings_of
-from tests.support.function_model import no_pause, probe_of
+from tests.support.function_model import no_pause, of_all_roles, probe_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,9 @@ def grading_context(
     )
     if model is None:
         return context
-    settings = Settings(models=ModelSettings(default=model.spec, **(models or {})))
+    settings = Settings(
+        models=ModelSettings(**of_all_roles({"default": model.spec, **(models or {})}))
+    )
     served = Models(
         settings, open_chat=lambda spec: model, probes=lambda spec: probe, pause=no_pause
     )

@@ -10,6 +10,7 @@ from secondlook.models.langchain import LangChainChat
 from secondlook.models.specs import parse_spec
 from secondlook.settings.sections import ModelSettings
 from tests.support.chat_server import ChatServer, Said
+from tests.support.function_model import of_all_roles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ def spec_of(kind: str, server: ChatServer) -> str:
 
 
 def opened(kind: str, server: ChatServer, **settings: Any) -> LangChainChat:
-    return LangChainChat(parse_spec(spec_of(kind, server)), ModelSettings(**settings))
+    return LangChainChat(parse_spec(spec_of(kind, server)), ModelSettings(**of_all_roles(settings)))
 
 
 def complete(

@@ -123,7 +123,7 @@ def test_what_a_model_may_still_let_stand_is_left_in_the_draft_and_not_heard() -
         number = _evidence_number(request)
         return f"{DEEPEST} [{number}] {doubtful} [{number}]"
 
-    sections: dict[str, Any] = {"answer": {"min_support": 0.2, "judge": "coverage"}}
+    sections: dict[str, Any] = {"answer": {"judge": "coverage"}}
     plain = context_of(model=FunctionModel(doubting), settings=settings_of(**sections))
     cut = visit(answer_anew, plain, found=found(plain))
     sections["corrective"] = {"grounded_judge": "llm"}

@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from secondlook.answer import Citation
 from secondlook.errors import ModelUnavailable
 from secondlook.models.prices import Caps
-from secondlook.nodes.choose import choose, shuffled
+from secondlook.nodes.choose import choose
 from secondlook.nodes.options import choice_of, choice_text, step_heading
 from tests.support.choosing import (
     FOUND,
@@ -26,7 +26,6 @@ from tests.support.choosing import (
     full_reply,
     lines_reply,
     plan,
-    shown_options,
     weigh,
 )
 from tests.support.engine import WordShelf, context_of, settings_of
@@ -323,43 +322,6 @@ def test_lines_quote_facts_of_the_question_only() -> None:
     assert update["choice"]["options"][0]["verdicts"][0]["fact"] is None
     assert update["choice"]["options"][2]["verdicts"][0]["fact"] is not None
     assert numbers(update)["facts_dropped"] == 1
-
-
-def test_another_order_that_leads_to_the_same_option_agrees() -> None:
-    model = chooser()
-    update = run(model, enable_shuffled_choice=True)
-    assert update["choice"]["agreed"] is True
-    assert update["choice"]["confidence"] == pytest.approx(0.8)
-    first, second = (list(shown_options(one).values()) for one in model.requests)
-    assert first != second
-    assert sorted(first) == sorted(second)
-
-
-def test_a_model_that_always_says_c_does_not_agree_with_itself() -> None:
-    model = chooser(lambda request: full_reply(shown_options(request), "C"))
-    update = run(model, enable_shuffled_choice=True)
-    assert update["choice"]["agreed"] is False
-    assert update["choice"]["letter"] == "C"
-    assert update["choice"]["confidence"] == pytest.approx(0.4)
-    assert "another order" in update["choice"]["why"]
-    assert len(model.requests) == 2
-
-
-def test_an_order_that_could_not_be_asked_about_is_not_known() -> None:
-    def reply(request: ChatRequest) -> str:
-        return weigh(request) if len(model.requests) == 1 else "mumble"
-
-    model = chooser(reply)
-    assert run(model, enable_shuffled_choice=True)["choice"]["agreed"] is None
-
-
-def test_another_order_is_never_the_same() -> None:
-    for letters in (["A", "B"], list("ABCD")):
-        for run_id in map(str, range(50)):
-            order = shuffled(letters, run_id)
-            assert order != letters
-            assert sorted(order) == letters
-            assert order == shuffled(letters, run_id)
 
 
 @pytest.mark.parametrize(

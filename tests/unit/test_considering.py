@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from secondlook.nodes.route import BY_CODE, Signs, named_column, signs_of, summary_scope
 from secondlook.roles.route import MOST_PARTS, apart, asks_for_account, from_documents, shared_head
-from secondlook.settings.workflows import AutoSettings
+from secondlook.settings.workflows import AutoSettings, Routes
 from secondlook.tables.table import Column, Table
 from tests.support.auto import TITLES, context, customers
 from tests.support.engine import settings_of
@@ -100,7 +100,9 @@ def test_two_things_of_one_head() -> None:
 def test_the_kind_of_question_decides_between_workflows(
     question: str, workflow: str, why: str
 ) -> None:
-    chosen = AutoSettings(one_fact="linear", several_facts="adaptive", account="research")
+    chosen = AutoSettings(
+        routes=Routes(one_fact="linear", several_facts="adaptive", account="research")
+    )
     name, said = from_documents(question, chosen)
     assert name == workflow
     assert why in said

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Ablation, Row, Verdict
 
 MODEL = {"default": "openai:m@http://127.0.0.1:1/v1"}
-SERVER = {"backend": "searxng", "url": "http://127.0.0.1:8888"}
+SERVER = {"url": "http://127.0.0.1:8888"}
 
 
 @pytest.fixture
@@ -61,7 +61,6 @@ def test_with_a_model_and_a_server_nothing_is_left_out() -> None:
         "linear without sentence check",
         "linear without abstention",
         "linear without quarantine",
-        "linear without revalidation",
         "linear with answer grading",
         "adaptive",
         "adaptive without rerank",
@@ -119,11 +118,6 @@ def test_questions_go_to_a_search_engine_only_where_that_is_allowed() -> None:
     assert "adaptive without web" in {one.name for one in found}
 
 
-def test_a_server_without_an_address_cannot_be_asked() -> None:
-    _, left_out = ablation_plan(settings_of(web={"backend": "searxng"}), ["adaptive"])
-    assert "web.url" in left_out["web.enable_web_search"]
-
-
 def test_an_unknown_workflow_is_an_error() -> None:
     with pytest.raises(UsageError, match="no workflow 'lineal'"):
         ablation_plan(settings_of(), ["lineal"])
@@ -134,7 +128,7 @@ CORRECTING = (
     "corrective.enable_rewriting",
     "corrective.enable_decomposition",
     "corrective.enable_readings",
-    "corrective.enable_grounded_check",
+    "answer.enable_grounded_check",
     "corrective.enable_useful_check",
     "corrective.enable_regeneration",
     "web.enable_web_search",
@@ -162,15 +156,15 @@ def test_every_step_of_correcting_is_tried_and_who_judges_varied() -> None:
         "without regeneration",
         "with web",
         "with answer grading",
-        "with grader llm-batch",
-        "with grader llm-each",
-        "with grader auto",
-        "with grounded judge similarity",
-        "with grounded judge llm",
-        "with useful judge llm",
+        "with grade llm-batch",
+        "with grade llm-each",
+        "with grade auto",
+        "with grounded similarity",
+        "with grounded llm",
+        "with useful llm",
     ]
-    assert found[10].changes == {"corrective.grader": "llm-batch"}
-    assert found[10].about == "corrective.grader llm-batch"
+    assert found[10].changes == {"models.servers.grade": "llm-batch"}
+    assert found[10].about == "models.servers.grade llm-batch"
     assert {one.workflow for one in found[16:]} == {"linear", "adaptive"}
     assert left_out == {}
 
@@ -178,18 +172,18 @@ def test_every_step_of_correcting_is_tried_and_who_judges_varied() -> None:
 @pytest.mark.usefixtures("corrective", "without_ddgs")
 def test_what_needs_a_model_is_left_out_with_the_reason() -> None:
     found, left_out = ablation_plan(settings_of(), ["corrective"])
-    assert "corrective with grounded judge similarity" in {one.name for one in found}
+    assert "corrective with grounded similarity" in {one.name for one in found}
     assert set(left_out) == {
         "corrective.enable_regeneration",
         "answer.enable_answer_grading",
-        "corrective.grader = llm-batch",
-        "corrective.grader = llm-each",
-        "corrective.grader = auto",
-        "corrective.grounded_judge = llm",
-        "corrective.useful_judge = llm",
+        "models.servers.grade = llm-batch",
+        "models.servers.grade = llm-each",
+        "models.servers.grade = auto",
+        "models.servers.grounded = llm",
+        "models.servers.useful = llm",
         "web.enable_web_search",
     }
-    assert "--model" in left_out["corrective.grader = auto"]
+    assert "--model" in left_out["models.servers.grade = auto"]
 
 
 @pytest.mark.usefixtures("corrective")
@@ -197,7 +191,7 @@ def test_nobody_judges_where_the_step_is_off() -> None:
     settings = settings_of(models=MODEL, corrective={"enable_useful_check": False})
     found, left_out = ablation_plan(settings, ["corrective"])
     assert "corrective with useful check" in {one.name for one in found}
-    assert "is off" in left_out["corrective.useful_judge = llm"]
+    assert "is off" in left_out["models.servers.useful = llm"]
 
 
 @pytest.mark.usefixtures("corrective")
@@ -227,29 +221,23 @@ def test_every_step_of_research_is_tried_and_how_it_is_done_varied() -> None:
     assert [next(iter(one)) for one in changed_to[1:]] == [
         "search.rerank",
         *RESEARCHING,
-        "research.classifier",
-        "research.calls",
-        "research.rerank_against",
-        "research.synthesis",
+        "models.servers.screen",
+        "models.servers.classify",
+        "models.servers.synthesise",
         "research.evaluator",
     ]
     assert {"research.evaluator": "cosine"} in changed_to
-    assert "research with rerank against primary" in {one.name for one in found}
 
 
 @pytest.mark.usefixtures("research", "without_ddgs")
 def test_research_without_a_model_leaves_out_what_only_a_model_does() -> None:
     found, left_out = ablation_plan(settings_of(), ["research"])
     assert set(left_out) - {"web.enable_web_search"} == {
-        "research.enable_screen_model",
-        "research.enable_issues",
-        "research.enable_synthesis_of_failed",
-        "research.enable_shuffled_choice",
-        "research.classifier = llm",
-        "research.calls = separate",
-        "research.synthesis = extract",
+        "models.servers.screen = model",
+        "models.servers.classify = llm",
+        "models.servers.synthesise = extract",
     }
-    assert "could screen" in left_out["research.enable_screen_model"]
+    assert "could screen" in left_out["models.servers.screen = model"]
     assert "research without multi query" in {one.name for one in found}
 
 
@@ -258,10 +246,9 @@ def test_a_part_of_a_step_that_is_off_is_left_out() -> None:
     off = {"enable_screen": False, "enable_memory": False, "enable_classification": False}
     _, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER, research=off), ["research"])
     assert set(left_out) == {
-        "research.enable_screen_model",
+        "models.servers.screen = model",
         "research.enable_recall",
-        "research.enable_escalation",
-        "research.classifier = llm",
+        "models.servers.classify = llm",
     }
     assert left_out["research.enable_recall"].startswith("research.enable_memory is off")
 

@@ -102,7 +102,7 @@ class WordReader:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setattr("secondlook.reading.load_embedded_reader", WordReader)
-    return Settings.model_validate({"answer": {"judge": "coverage"}})
+    return Settings.model_validate({"models": {"servers": {"support": "coverage"}}})
 
 
 def tried(data: Path, out: Path, settings: Settings, channel: Channel) -> dict[str, str]:
@@ -126,7 +126,7 @@ def test_without_the_fences_the_double_comes_through(
     data: Path, tmp_path: Path, quick: Settings
 ) -> None:
     """The study can find what it looks for."""
-    off = {"enable_quarantine": False, "enable_revalidation": False, "enable_sentence_check": False}
+    off = {"enable_quarantine": False, "enable_sentence_check": False}
     open_door = quick.model_copy(update={"answer": quick.answer.model_copy(update=off)})
     assert tried(data, tmp_path / "out", open_door, "passage")["attack"] == "success"
 

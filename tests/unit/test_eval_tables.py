@@ -213,33 +213,28 @@ def test_an_ablation_without_a_model_tries_what_needs_none() -> None:
     assert [item.name for item in plan] == [
         "analyst",
         "analyst without understanding",
-        "analyst without grammar",
         "analyst without alignment",
         "analyst without arithmetic",
-        "analyst without charts",
     ]
-    assert "write code" in left_out["analyst.enable_variation"]
-    assert "judge" in left_out["analyst.enable_judgement"]
-    assert "'template'" in left_out["analyst.enable_number_check"]
+    assert "write code" in left_out["analyst.enable_code_check"]
+    assert "judge" in left_out["models.servers.judge = model"]
 
 
 def test_an_ablation_with_a_model_tries_every_step() -> None:
-    given = {"models.default": "openai:gpt-5", "analyst.explain": "model"}
+    given = {"models.default": "openai:gpt-5", "models.servers.explain": "model"}
     plan, left_out = ablation_plan(settings_of(given).settings, ["analyst"])
     tried = {flag for item in plan for flag in item.changes}
     assert {
         "analyst.enable_understanding",
         "analyst.enable_alignment",
         "analyst.enable_code_check",
-        "analyst.enable_variation",
         "analyst.enable_arithmetic",
-        "analyst.enable_recomputation",
-        "analyst.enable_judgement",
         "analyst.enable_remediation",
-        "analyst.enable_number_check",
-        "analyst.requirements",
-        "analyst.remedies",
-        "analyst.explain",
+        "models.servers.query",
+        "models.servers.judge",
+        "models.servers.require",
+        "models.servers.remedy",
+        "models.servers.explain",
     } <= tried
     assert left_out == {}
     assert {item.workflow for item in plan} == {"analyst"}

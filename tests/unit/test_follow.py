@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from secondlook.nodes import ranking
 from secondlook.nodes.retrieve import covered, follow, leads, rerank, retrieve
-from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
+from tests.support.engine import WordShelf, context_of, passages_of, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,14 +105,6 @@ def test_a_passage_that_covers_the_question_is_not_followed() -> None:
     state = followed(context_of(shelf=shelf, question=question), question)
     assert shelf.asked == [question]
     assert state["steps"][0]["numbers"] == {"linked": 0, "followed": False}
-
-
-@pytest.mark.parametrize(("below", "searches"), [(0.0, 1), (1.0, 4)])
-def test_the_setting_says_when_a_question_asks_beyond(below: float, searches: int) -> None:
-    shelf = _Shelf()
-    settings = settings_of(corrective={"follow_below": below})
-    followed(context_of(shelf=shelf, question=QUESTION, settings=settings))
-    assert (len(shelf.asked) > 1) is (searches > 1)
 
 
 def test_a_shelf_that_breaks_costs_only_what_was_to_be_looked_up() -> None:

@@ -24,6 +24,7 @@ from secondlook.models.calls import Models
 from secondlook.models.chat import ChatRequest, ModelBusy
 from secondlook.models.journal import MemoryJournal
 from secondlook.models.prices import Caps
+from secondlook.models.specs import RoleOptions
 from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.asking import ASKED, GOOD, Grade, ask, replies, spent
 from tests.support.function_model import FunctionModel, asker_of, probe_of
@@ -261,7 +262,7 @@ def test_the_time_left_bounds_each_call() -> None:
     ask(asker_of(model, ledger=Ledger(Caps(seconds=30), clock=lambda: 0.0)))
     assert model.requests[0].timeout == 30
     ask(asker_of(model))
-    assert model.requests[1].timeout == ModelSettings().timeout
+    assert model.requests[1].timeout == RoleOptions().timeout
 
 
 @pytest.mark.parametrize("schema", [None, Grade])
@@ -344,7 +345,7 @@ def test_what_was_probed_is_used() -> None:
         )
 
     async def contexts() -> list[int | None]:
-        told = models(context_tokens=4096)
+        told = models(options=("all.context_tokens=4096",))
         option = models(options=("grade.context_tokens=500",))
         return [
             await which.context_tokens(which.cast.part("grade"))

@@ -21,7 +21,9 @@ AWAY = "http://127.0.0.1:9"
 
 def failure_of(model: str) -> ModelError:
     """What asking it fails with; the ledger is looked at, too."""
-    models = Models(Settings.model_validate({"models": {"default": model, "retries": 0}}))
+    models = Models(
+        Settings.model_validate({"models": {"default": model, "options": ("all.retries=0",)}})
+    )
     ledger = Ledger(Caps())
     asker = models.asker(run="r", workflow="linear", ledger=ledger, journal=MemoryJournal())
     with pytest.raises(ModelError) as caught:

@@ -27,7 +27,7 @@ from tests.support.planning import (
 if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest
 
-SEPARATE = {"calls": "separate"}
+SEPARATE = {"as_published": True}
 QUERY = "when private necessity allows a captain to moor or berth at a private pier"
 
 
@@ -127,7 +127,7 @@ def test_a_model_that_fails_leaves_the_plan_to_code(error: Exception, calls: str
     def fail(_: ChatRequest) -> str:
         raise error
 
-    update = planned(context(FunctionModel(fail), research={"calls": calls}))
+    update = planned(context(FunctionModel(fail), research={"as_published": calls == "separate"}))
     (step,) = update["plan"]
     assert step["question"] == STORM
     assert bool(step["queries"]) is (calls == "merged")

@@ -133,5 +133,5 @@ def test_the_threshold_of_a_step_is_the_one_in_use(memory: AnswerMemory) -> None
     strict = settings_of(research={"min_confidence": 0.97})
     update = told(memory, strict)
     assert "(0.95, below 0.97)" in update["steps"][0]["said"]
-    cosine = settings_of(research={"evaluator": "cosine", "min_cosine": 0.7})
+    cosine = settings_of(research={"evaluator": "cosine"})
     assert told(memory, cosine)["remembered"]

@@ -65,7 +65,7 @@ def test_what_no_step_has_asked_comes_next() -> None:
 
 
 def test_in_separate_calls_the_searches_come_later() -> None:
-    update = replanned(context(speaking(missing), research={"calls": "separate"}))
+    update = replanned(context(speaking(missing), research={"as_published": True}))
     assert update["plan"][1]["queries"] == []
 
 

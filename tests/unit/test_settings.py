@@ -14,7 +14,13 @@ from pydantic import ValidationError
 from secondlook import settings as module
 from secondlook.errors import SettingsError
 from secondlook.settings import KEYS, load
-from secondlook.settings.sections import SECTIONS, ChunkingSettings, SearchSettings, Settings
+from secondlook.settings.sections import (
+    FIELDS,
+    SECTIONS,
+    ChunkingSettings,
+    SearchSettings,
+    Settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,28 +68,28 @@ def test_defaults_need_nothing(places: Places) -> None:
 
 
 def test_each_place_overrides_the_one_before(places: Places) -> None:
-    places.user.write_text("[search]\nk = 1\ndense = 0.1\npool = 11\nrrf_k = 5\n")
-    places.project.write_text("[search]\nk = 2\ndense = 0.2\npool = 22\n")
+    places.user.write_text("[search]\nk = 1\ndense = 0.1\nlooks = 11\nrrf_k = 5\n")
+    places.project.write_text("[search]\nk = 2\ndense = 0.2\nlooks = 22\n")
     loaded = places.load(
         {"search.k": 4}, {"SECONDLOOK_SEARCH_K": "3", "SECONDLOOK_SEARCH_DENSE": "0.3"}
     )
     search = loaded.settings.search
-    assert (search.k, search.dense, search.pool, search.rrf_k) == (4, 0.3, 22, 5)
+    assert (search.k, search.dense, search.looks, search.rrf_k) == (4, 0.3, 22, 5)
     assert loaded.origin["search.k"] == "--k"
     assert loaded.origin["search.dense"] == "SECONDLOOK_SEARCH_DENSE"
-    assert loaded.origin["search.pool"] == str(places.project)
+    assert loaded.origin["search.looks"] == str(places.project)
     assert loaded.origin["search.rrf_k"] == str(places.user)
-    assert loaded.origin["search.lexical"] == "default"
+    assert loaded.origin["search.blend"] == "default"
     assert loaded.files == (places.user, places.project)
     assert loaded.value("search.k") == 4
 
 
 def test_the_nearest_project_file_is_the_only_one(places: Places) -> None:
-    places.project.write_text("[search]\nk = 2\npool = 22\n")
+    places.project.write_text("[search]\nk = 2\nlooks = 22\n")
     nearer = places.cwd.parent / "secondlook.toml"
     nearer.write_text("[search]\nk = 7\n")
     loaded = places.load()
-    assert (loaded.settings.search.k, loaded.settings.search.pool) == (7, 100)
+    assert (loaded.settings.search.k, loaded.settings.search.looks) == (7, 6)
     assert loaded.files == (nearer,)
 
 
@@ -139,7 +145,8 @@ def test_the_long_variable_beats_its_short_form(places: Places) -> None:
         ("SECONDLOOK_SEARCH_RERANK", "false", "search.rerank", False),
         ("SECONDLOOK_SEARCH_RERANK", "1", "search.rerank", True),
         ("SECONDLOOK_SEARCH_K", "25", "search.k", 25),
-        ("SECONDLOOK_INGEST_IDLE_SECONDS", "2", "ingest.idle_seconds", 2.0),
+        ("SECONDLOOK_BUDGET_SECONDS", "2", "budget.seconds", 2.0),
+        ("SECONDLOOK_MODELS_SERVERS_GRADE", "auto", "models.servers.grade", "auto"),
         ("SECONDLOOK_INGEST_EXCLUDE", "*.log, drafts/", "ingest.exclude", ("*.log", "drafts/")),
         ("SECONDLOOK_INGEST_OCR", "off", "ingest.ocr", "off"),
         ("SECONDLOOK_EMBEDDING_BASE_URL", "https://x.org", "embedding.base_url", "https://x.org"),
@@ -213,7 +220,7 @@ def test_unknown_flag_key_is_an_error(places: Places) -> None:
         ("[search]\ndense = 'much'", "'much'", "must be a number, not 'much'"),
         ("[embedding]\nmodel = 3", "3", "must be text, not 3"),
         ("[search]\ndense = 1.5", "1.5", "less than or equal to 1"),
-        ('[ingest]\nocr = "maybe"', "'maybe'", "'auto' or 'off'"),
+        ('[ingest]\nocr = "maybe"', "'maybe'", "must match"),
         ('[ingest]\nexclude = "*.log"', "'*.log'", "must be a list, not '*.log'"),
         ("[library]\npath = 3", "3", "path"),
         ('[embedding]\nbase_url = "localhost:1"', "'localhost:1'", "localhost"),
@@ -237,11 +244,40 @@ def test_wrong_variable_and_flag_are_named_as_typed(places: Places) -> None:
     assert places.error({"search.k": 0}).message.startswith("--k must be greater")
 
 
-def test_a_key_in_place_of_its_variables_name_is_not_repeated(places: Places) -> None:
-    places.user.write_text('[embedding]\napi_key_env = "sk-very-secret"\n')
+@pytest.mark.parametrize(
+    ("text", "key", "hint"),
+    [
+        (
+            '[embedding]\napi_key_env = "sk-very-secret"\n',
+            "embedding.api_key_env",
+            "OPENAI_API_KEY",
+        ),
+        ('[corrective]\ngrader = "auto"\n', "corrective.grader", "models.servers.grade"),
+        ("[search]\npool = 5\n", "search.pool", "remove it"),
+    ],
+)
+def test_a_retired_setting_says_what_to_do(places: Places, text: str, key: str, hint: str) -> None:
+    places.user.write_text(text)
     error = places.error()
-    assert "secret" not in f"{error.message} {error.hint}"
-    assert "embedding.api_key_env" in error.message
+    assert error.message == f"{places.user}: {key} is no longer a setting"
+    assert hint in (error.hint or "")
+    assert "secret" not in (error.hint or "")
+    places.user.unlink()
+    name = f"SECONDLOOK_{key.replace('.', '_').upper()}"
+    assert places.error(None, {name: "1"}).message == f"{name} is no longer a setting"
+    assert "no longer" in places.error({key: 1}).message
+
+
+def test_a_map_is_given_entry_by_entry(places: Places) -> None:
+    places.user.write_text('[models.servers]\ngrade = "llm-batch"\nexplain = "model"\n')
+    loaded = places.load({"models.servers.grade": "auto"})
+    servers = loaded.settings.models.servers
+    assert (servers.grade, servers.explain, servers.useful) == ("auto", "model", "reader")
+    assert loaded.origin["models.servers.explain"] == str(places.user)
+    places.user.write_text('[models.servers]\nexplain = "nobody"\n')
+    assert "'template' or 'model'" in places.error().message
+    places.user.write_text('[models.servers]\nexplan = "model"\n')
+    assert "models.servers.explain" in (places.error().hint or "")
 
 
 @pytest.mark.parametrize(
@@ -312,11 +348,11 @@ def test_file_that_cannot_be_read(places: Places, monkeypatch: pytest.MonkeyPatc
 
 
 def test_contradiction_names_both_places(places: Places) -> None:
-    places.user.write_text("[search]\ndense = 0\n")
-    error = places.error(None, {"SECONDLOOK_SEARCH_LEXICAL": "0"})
-    assert "must not both be 0" in error.message
+    places.user.write_text("[chunking]\ntokens = 100\n")
+    error = places.error(None, {"SECONDLOOK_CHUNKING_OVERLAP": "90"})
+    assert "at most half" in error.message
     assert str(places.user) in error.message
-    assert "SECONDLOOK_SEARCH_LEXICAL" in error.message
+    assert "SECONDLOOK_CHUNKING_OVERLAP" in error.message
 
 
 def test_values_are_judged_together_only_once_all_are_known(places: Places) -> None:
@@ -359,8 +395,7 @@ def test_the_documentation_lists_every_setting_as_it_is() -> None:
     del documented["config.toml` in your config folder"], documented[_PROJECT_ROW]
     assert list(documented) == list(KEYS)
     for key, (default, meaning) in documented.items():
-        section, name = key.split(".")
-        field = SECTIONS[section].model_fields[name]
+        field = FIELDS[key]
         assert meaning == field.description, key
         if not key.endswith(".path"):
             assert default == _as_written(field.default), key
@@ -383,10 +418,10 @@ def test_a_preset_beats_files_and_variables_and_yields_to_flags(tmp_path: Path) 
         {"answer.k": 7},
         preset="seed004",
         cwd=tmp_path,
-        environ={"SECONDLOOK_SEARCH_LEXICAL": "0.5"},
+        environ={"SECONDLOOK_SEARCH_BLEND": "0.5"},
     )
     search = loaded.settings.search
-    assert (search.dense, search.lexical, search.k) == (0.9, 0.1, 3)
+    assert (search.dense, search.lexical, search.blend, search.k) == (0.9, 0.1, 1.0, 3)
     assert loaded.settings.answer.workflow == "adaptive"
     assert loaded.settings.answer.k == 7
     assert loaded.origin["search.dense"] == "preset seed004"

@@ -122,16 +122,10 @@ def test_without_the_package_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) 
     assert "pip install ddgs" in str(caught.value.hint)
 
 
-def test_searxng_needs_to_be_told_where_it_is() -> None:
-    with pytest.raises(SettingsError, match=r"web\.url") as caught:
-        open_web(WebSettings(backend="searxng"))
-    assert "http://127.0.0.1:8888" in str(caught.value.hint)
-
-
 @pytest.mark.parametrize(
     "url", ["http://me:hunter2@host/", "http://me@host", "http://host/?q=1", "http://host/#x"]
 )
 def test_the_address_of_a_server_is_a_plain_one(url: str) -> None:
     with pytest.raises(SettingsError, match="plain address") as caught:
-        open_web(WebSettings(backend="searxng", url=url))
+        open_web(WebSettings(url=url))
     assert "hunter2" not in str(caught.value)

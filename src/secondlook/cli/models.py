@@ -286,10 +286,10 @@ def grading_sentence(probe: Probe) -> str:
 
     fit = fit_of(probe)
     if fit is None or fit.passages is None:
-        return "How well it grades passages was not measured: corrective.grader=auto leaves it out."
+        return "How well it grades is not measured: models.servers.grade=auto leaves it out."
     if fit.grades_passages:
-        return "It grades well: corrective.grader=auto asks it where the reader is unsure."
-    return "It grades too badly to be trusted: corrective.grader=auto leaves it out."
+        return "It grades well: models.servers.grade=auto asks it where the reader is unsure."
+    return "It grades too badly to be trusted: models.servers.grade=auto leaves it out."
 
 
 def _facts(probe: Probe) -> list[tuple[str, str]]:

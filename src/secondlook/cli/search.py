@@ -90,7 +90,6 @@ def search(  # one parameter per flag
         {
             "search.k": k,
             "search.dense": dense,
-            "search.lexical": lexical,
             "search.rerank": rerank,
         }
     )
@@ -101,7 +100,7 @@ def search(  # one parameter per flag
             words,
             k=wanted.k,
             dense=wanted.dense,
-            lexical=wanted.lexical,
+            lexical=lexical if lexical is not None else wanted.lexical,
             rerank=wanted.rerank,
             filters=filters or None,
             documents=[library.document(name).id for name in doc] if doc else None,

@@ -80,7 +80,7 @@ def chosen_token(settings: Settings, given: str | None) -> str | None:
     """The one given, the one in the environment, or where others could reach us one made up."""
     from secondlook.server.security import is_loopback, made_up
 
-    token = given if given is not None else os.environ.get(settings.serve.token_env) or None
+    token = given if given is not None else os.environ.get("SECONDLOOK_TOKEN") or None
     if token is not None and len(token.strip()) < _SHORTEST_TOKEN:
         raise UsageError(
             f"a token needs {_SHORTEST_TOKEN} characters at least, and this one has "

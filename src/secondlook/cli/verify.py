@@ -96,13 +96,11 @@ def _examined(call: Call, answer: Answer, judge: str | None) -> Report:
     from secondlook.verify import examine
 
     loaded = call.load()
-    chosen = loaded.settings.answer
-    support = load_support(judge or chosen.judge)
+    support = load_support(judge or loaded.settings.models.servers.support)
     with _library_for(call, loaded, answer) as library:
         return examine(
             answer,
             library,
-            min_support=chosen.min_support,
             support=support,
             settings=loaded.settings,
         )

@@ -316,16 +316,16 @@ def _last_of(workflow: str, question: str, models: Models) -> Iterator[tuple[Par
 
 def _shown(settings: Settings, models: Models, part: Part) -> int:
     """Tokens of evidence, notes or tables that its prompt holds."""
+    from secondlook.nodes.desk import PROFILE_TOKENS
     from secondlook.nodes.evidence import PASSAGES_TOKENS, SENTENCES_TOKENS
     from secondlook.nodes.summarise import MOST_PARTS, PART
     from secondlook.roles.prompts import load
 
     if part.role == "code":
-        return settings.analyst.profile_tokens
+        return PROFILE_TOKENS
     if part.role == "summarise":
         return MOST_PARTS * load(PART).max_tokens
-    packing = settings.answer.packing
-    short = _is_local(models, part) if packing == "auto" else packing == "sentences"
+    short = _is_local(models, part)
     return settings.answer.evidence_tokens or (SENTENCES_TOKENS if short else PASSAGES_TOKENS)
 
 

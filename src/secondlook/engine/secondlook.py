@@ -340,7 +340,7 @@ class Secondlook:
                 counting=run.counting,
             ),
             ledger=ledger,
-            support=load_support(self.settings.answer.judge),
+            support=load_support(self.settings.models.servers.support),
             pages=RunPages(run.id, self._recorder),
             web=None if web is None else JournaledWeb(web, calls),
             desk=desk_of(self.library, run),

@@ -36,7 +36,7 @@ from secondlook.evaluation.statistics import questions_needed
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.specs import Cast
 from secondlook.settings import KEYS, load, preset_place
-from secondlook.settings.sections import SECTIONS
+from secondlook.settings.sections import FIELDS, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -218,26 +218,30 @@ SENTENCE_CHECK = "answer.enable_sentence_check"
 WEB = "web.enable_web_search"
 ANSWER_GRADING = "answer.enable_answer_grading"
 REGENERATION = "corrective.enable_regeneration"
-SYNTHESIS = "research.synthesis"
-EXPLAIN = "analyst.explain"
-NUMBER_CHECK = "analyst.enable_number_check"
+SYNTHESIS = "models.servers.synthesise"
+EXPLAIN = "models.servers.explain"
 NOT_FOR_QUESTIONS = frozenset({"summary"})
 OVER_TABLES = frozenset({"analyst"})
 """What answers from tables is not compared with what answers from texts."""
 VARIANTS: dict[str, tuple[str, ...]] = {
     "corrective": (
-        "corrective.grader",
-        "corrective.grounded_judge",
-        "corrective.useful_judge",
+        "models.servers.grade",
+        "models.servers.grounded",
+        "models.servers.useful",
     ),
     "research": (
-        "research.classifier",
-        "research.calls",
-        "research.rerank_against",
+        "models.servers.screen",
+        "models.servers.classify",
         SYNTHESIS,
         "research.evaluator",
     ),
-    "analyst": ("analyst.requirements", "analyst.remedies", EXPLAIN),
+    "analyst": (
+        "models.servers.require",
+        "models.servers.query",
+        "models.servers.judge",
+        "models.servers.remedy",
+        EXPLAIN,
+    ),
 }
 """By workflow, settings that say who judges or how: each of their values is tried."""
 _NEEDS_WRITER = frozenset(
@@ -246,44 +250,36 @@ _NEEDS_WRITER = frozenset(
         ANSWER_GRADING,
         REGENERATION,
         SYNTHESIS,
-        "research.enable_synthesis_of_failed",
     }
 )
 """What does nothing to words that the reader took from a passage."""
 _ASKS: dict[str, Role] = {
     ANSWER_GRADING: "grade",
-    "corrective.grader": "grade",
-    "corrective.grounded_judge": "grade",
-    "corrective.useful_judge": "grade",
-    "research.enable_screen_model": "screen",
-    "research.enable_issues": "plan",
-    "research.classifier": "plan",
-    "research.calls": "plan",
-    "research.enable_shuffled_choice": "choose",
+    "models.servers.grade": "grade",
+    "models.servers.grounded": "grade",
+    "models.servers.useful": "grade",
+    "models.servers.screen": "screen",
+    "models.servers.classify": "plan",
+    "research.as_published": "plan",
     "analyst.enable_code_check": "code",
-    "analyst.enable_variation": "code",
-    "analyst.enable_recomputation": "code",
     "analyst.enable_remediation": "code",
-    "analyst.enable_judgement": "judge",
-    "analyst.requirements": "require",
-    "analyst.remedies": "remedy",
+    "models.servers.query": "code",
+    "models.servers.judge": "judge",
+    "models.servers.require": "require",
+    "models.servers.remedy": "remedy",
     EXPLAIN: "explain",
-    NUMBER_CHECK: "explain",
 }
 """Who is asked for it."""
-_BY_OTHERS = frozenset({"reader", "similarity", "rules", "template"})
+_BY_OTHERS = frozenset({"reader", "similarity", "rules", "signs", "grammar", "checks", "template"})
 """Values for which no model is asked."""
 _PART_OF = {
-    "corrective.grounded_judge": "corrective.enable_grounded_check",
-    "corrective.useful_judge": "corrective.enable_useful_check",
-    "corrective.grader": "corrective.enable_grading",
-    "research.enable_screen_model": "research.enable_screen",
+    "models.servers.grounded": "answer.enable_grounded_check",
+    "models.servers.useful": "corrective.enable_useful_check",
+    "models.servers.grade": "corrective.enable_grading",
+    "models.servers.screen": "research.enable_screen",
     "research.enable_recall": "research.enable_memory",
-    "research.classifier": "research.enable_classification",
-    "research.enable_escalation": "research.enable_classification",
-    "research.rerank_against": "search.rerank",
-    "research.enable_shuffled_choice": "research.enable_choosing",
-    "analyst.remedies": "analyst.enable_remediation",
+    "models.servers.classify": "research.enable_classification",
+    "models.servers.remedy": "analyst.enable_remediation",
 }
 """The step that a setting is a part of: where it is off, the setting does nothing."""
 _WROTE_NOTHING = (
@@ -307,8 +303,6 @@ def why_not(settings: Settings, workflow: str, key: str, to: Value, *, set_to: S
     """Why a setting cannot be tried with that value; None if it can."""
     if key == WEB and to:
         return no_web(settings)
-    if key == NUMBER_CHECK and set_to(EXPLAIN) == "template":
-        return f"{EXPLAIN} is 'template', which says no number that the result does not hold"
     step = _PART_OF.get(key)
     if step is not None and not set_to(step):
         return f"{step} is off, so that it does nothing"
@@ -325,15 +319,14 @@ def why_not(settings: Settings, workflow: str, key: str, to: Value, *, set_to: S
 def no_web(settings: Settings) -> str | None:
     """Why the web cannot be looked at, or must not be without being asked; None if it can."""
     web = settings.web
-    if web.backend == "searxng":
-        missing = "web.backend is 'searxng', but web.url does not say where the server is"
-        return None if web.url else missing
+    if web.url:
+        return None
     if find_spec("ddgs") is None:
         return "needs the package ddgs (pip install ddgs) or a SearXNG server"
     if not web.enable_web_search:
         return (
-            "would send the questions to DuckDuckGo: allow it with --web, or set web.backend "
-            "and web.url to a SearXNG server of your own"
+            "would send the questions to DuckDuckGo: allow it with --web, or set web.url "
+            "to a SearXNG server of your own"
         )
     return None
 
@@ -383,7 +376,7 @@ def ablation_plan(
 
 def short_name(flag: str) -> str:
     """`adaptive.enable_adaptive_retrieval` as `adaptive retrieval`."""
-    own = flag.partition(".")[2].removeprefix("enable_").replace("_", " ")
+    own = flag.rpartition(".")[2].removeprefix("enable_").replace("_", " ")
     return _CALLED.get(flag, own)
 
 
@@ -427,9 +420,7 @@ class _Plan:
         }
 
     def _set_to(self, key: str) -> bool | str:
-        section, name = key.split(".")
-        value: bool | str = getattr(getattr(self.settings, section), name)
-        return value
+        return value_of(self.settings, key)  # type: ignore[return-value]
 
     def _why_not(self, workflow: str, key: str, to: bool | str) -> str | None:  # noqa: FBT001
         return why_not(self.settings, workflow, key, to, set_to=self._set_to)
@@ -437,8 +428,7 @@ class _Plan:
 
 def choices(key: str) -> tuple[str, ...]:
     """The values that a setting can have."""
-    section, name = key.split(".")
-    return get_args(SECTIONS[section].model_fields[name].annotation)
+    return get_args(FIELDS[key].annotation)
 
 
 def _configuration(workflow: str, changes: Mapping[str, bool | str]) -> Configuration:
@@ -530,7 +520,7 @@ def _shared(settings: Mapping[str, Any]) -> dict[str, Scalar]:
         f"{section}.{name}": value
         for section in _SHAPING
         for name, value in settings.get(section, {}).items()
-        if f"{section}.{name}" in KEYS and value != SECTIONS[section].model_fields[name].default
+        if f"{section}.{name}" in KEYS and value != FIELDS[f"{section}.{name}"].default
     }
 
 
@@ -582,7 +572,7 @@ def _as_toml(values: Mapping[str, Scalar]) -> Iterator[str]:
     for key in KEYS:
         if key not in values or values[key] is None:  # None: not set, which a file says by silence
             continue
-        own, name = key.split(".")
+        own, _, name = key.rpartition(".")
         if own != section:
             yield from (["", f"[{own}]"] if section else [f"[{own}]"])
             section = own

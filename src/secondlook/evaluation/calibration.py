@@ -23,7 +23,7 @@ from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.library.library import Library
 from secondlook.library.stores import chosen_library
-from secondlook.reading.calibration import load_calibration
+from secondlook.reading.calibration import RISK_CONFIDENCE, load_calibration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,7 +124,7 @@ def _calibrated(
         answered,
         shipped,
         promising=all(one.kind == "own" for one in source.asked),
-        confidence=library.settings.answer.risk_confidence,
+        confidence=RISK_CONFIDENCE,
     )
     asked = Counter[str](one.kind for one in source.asked)
     stored = None

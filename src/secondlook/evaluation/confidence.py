@@ -23,6 +23,7 @@ from secondlook.nodes.context import Context
 from secondlook.nodes.retrieve import found_by, rerank
 from secondlook.reading.calibration import (
     CALIBRATION_FILE,
+    RISK_CONFIDENCE,
     answer_features,
     load_calibration,
     save_calibration,
@@ -508,7 +509,7 @@ def in_use(library: Library) -> InUse:
     file = library.path / CALIBRATION_FILE
     reader = library.reader().name
     used = load_calibration(reader, file)
-    confidence = library.settings.answer.risk_confidence
+    confidence = RISK_CONFIDENCE
     held = _held(file)
     return InUse(
         source=used.source if used.label == "calibrated" else "none",

@@ -168,7 +168,7 @@ class _Opened:
 
         settings = self._study.settings
         models = open_models(settings) if self._study.model is not None else None
-        reader, support = load_embedded_reader(), load_support(settings.answer.judge)
+        reader, support = load_embedded_reader(), load_support(settings.models.servers.support)
         self._bench = Bench(settings, reader, support, Worker(), models)
         return self._bench
 
@@ -372,12 +372,13 @@ async def answered(bench: Bench, channel: Channel, what: Given, double: Obedient
 
 def _settings(settings: Settings, channel: Channel, *, own: bool) -> Settings:
     update: dict[str, Any] = {}
-    if own:
-        update["models"] = settings.models.model_copy(update={"default": SPEC})
+    models: dict[str, Any] = {"default": SPEC} if own else {}
+    if channel == "table":
+        servers = settings.models.servers.model_copy(update={"explain": "model"})
+        models["servers"] = servers
+    update["models"] = settings.models.model_copy(update=models)
     if channel == "web":
         update["web"] = settings.web.model_copy(update={"enable_web_search": True})
-    if channel == "table":
-        update["analyst"] = settings.analyst.model_copy(update={"explain": "model"})
     return settings.model_copy(update=update)
 
 

@@ -80,7 +80,7 @@ def library_key(data: EvalSet, settings: Settings) -> str:
         "chunking": settings.chunking.model_dump(),
         "embedding": [settings.embedding.model, settings.embedding.base_url],
         "language": settings.library.language,
-        "ingest": [settings.ingest.ocr, settings.ingest.ocr_language],
+        "ingest": settings.ingest.ocr,
     }
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
 

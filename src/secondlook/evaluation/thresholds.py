@@ -17,7 +17,7 @@ from secondlook.evaluation.records import Configuration, Sweep, SweepPoint
 from secondlook.evaluation.statistics import holm, interval
 from secondlook.settings import KEYS
 from secondlook.settings.mistakes import in_plain_words, nearest
-from secondlook.settings.sections import SECTIONS
+from secondlook.settings.sections import FIELDS, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -227,9 +227,8 @@ class Numeric:
 def numeric_setting(given: str, settings: Settings) -> Numeric:
     """By its dotted key, or by its name alone where no two sections have it."""
     key = _key(given)
-    section, name = key.split(".")
-    field = SECTIONS[section].model_fields[name]
-    now = getattr(getattr(settings, section), name)
+    field = FIELDS[key]
+    now: float = value_of(settings, key)  # type: ignore[assignment]
     bounds = {kind: _bound(field.metadata, kind) for kind in ("ge", "gt", "le", "lt")}
     return Numeric(
         key=key,
@@ -266,9 +265,8 @@ def _key(given: str) -> str:
 
 def _numeric_keys() -> Iterable[str]:
     for key in KEYS:
-        section, name = key.split(".")
-        number = SECTIONS[section].model_fields[name].annotation in {int, float}
-        if number and section not in _NOT_OF_ANSWERS:
+        number = FIELDS[key].annotation in {int, float}
+        if number and key.partition(".")[0] not in _NOT_OF_ANSWERS:
             yield key
 
 
@@ -293,8 +291,7 @@ def _bound(metadata: Iterable[Any], kind: str) -> float | None:
 
 def _checked(setting: Numeric, value: float) -> float:
     typed = int(value) if setting.whole and float(value).is_integer() else value
-    section, name = setting.key.split(".")
-    field = SECTIONS[section].model_fields[name]
+    field = FIELDS[setting.key]
     # Alone: what contradicts another setting is told when all of them are known.
     adapter: TypeAdapter[Any] = TypeAdapter(
         Annotated[field.annotation, field],  # type: ignore[arg-type]  # an annotation is a value here

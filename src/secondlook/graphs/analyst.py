@@ -107,7 +107,7 @@ class Steps:
         chosen = settings.analyst
         return cls(
             understand=chosen.enable_understanding,
-            compute=chosen.enable_grammar,
+            compute=settings.models.servers.query == "grammar",
             align=chosen.enable_alignment,
             retry=chosen.max_code_attempts > 1,
             remediate=chosen.enable_remediation and chosen.max_remediations > 0,
@@ -180,14 +180,14 @@ def most_calls(settings: Settings) -> int:
 
 def _asked_at(node: str, settings: Settings) -> int:
     """How many questions one visit of a node puts to models at most."""
-    chosen = settings.analyst
+    servers = settings.models.servers
     return {
         "understand": 1,
         "answer": 1,
         "explain_concept": 1,
         "requirements": 1,
         "code": 1,
-        "evaluate": int(chosen.enable_judgement),
-        "remediate": int(chosen.remedies == "model"),
-        "explain": int(chosen.explain == "model"),
+        "evaluate": int(servers.judge == "model"),
+        "remediate": int(servers.remedy == "model"),
+        "explain": int(servers.explain == "model"),
     }.get(node, 0)

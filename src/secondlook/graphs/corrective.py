@@ -20,7 +20,7 @@ from secondlook.nodes.grade import grade
 from secondlook.nodes.limits import AnswerGrades
 from secondlook.nodes.retrieve import follow, rerank, retrieve, search_again, search_web_once
 from secondlook.nodes.rewrite import rewrite
-from secondlook.nodes.split import ask_part, split
+from secondlook.nodes.split import MAX_PARTS, ask_part, split
 from secondlook.nodes.state import Drafts, Outcome, Quality, Searches
 
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ class Steps:
             readings=chosen.enable_readings,
             rewrite=rewrites and (chosen.enable_grading or chosen.enable_useful_check),
             web=settings.web.enable_web_search and chosen.enable_grading,
-            check_grounded=chosen.enable_grounded_check,
+            check_grounded=settings.answer.enable_grounded_check,
             check_useful=chosen.enable_useful_check,
-            regenerate=chosen.enable_grounded_check
+            regenerate=settings.answer.enable_grounded_check
             and chosen.enable_regeneration
             and chosen.max_regenerations > 0,
             grade_answer=settings.answer.enable_answer_grading,
@@ -178,7 +178,7 @@ def most_by_node(settings: Settings) -> dict[str, int]:
     weighed = 1 + (rewrites if on.check_useful else 0) + on.grade_answer
     most = {
         "split": int(on.split),
-        "ask_part": chosen.max_parts if on.split else 0,
+        "ask_part": MAX_PARTS if on.split else 0,
         "combine": int(on.split),
         "retrieve": 1,
         "rerank": 1,
@@ -211,12 +211,12 @@ def most_calls(settings: Settings) -> int:
 
 def _asked_at(node: str, settings: Settings) -> int:
     """How many questions one visit of a node puts to models at most."""
-    chosen = settings.corrective
+    chosen, servers = settings.corrective, settings.models.servers
     # What a reply about several passages leaves out is asked for once more.
-    again = {"reader": 0, "llm-each": chosen.graded}.get(chosen.grader, 2 * chosen.graded - 1)
+    again = {"reader": 0, "llm-each": chosen.graded}.get(servers.grade, 2 * chosen.graded - 1)
     return {
         "grade": again if chosen.enable_grading else 0,
-        "check_grounded": int(chosen.grounded_judge == "llm"),
-        "check_useful": int(chosen.useful_judge == "llm"),
+        "check_grounded": int(servers.grounded == "llm"),
+        "check_useful": int(servers.useful == "llm"),
         **dict.fromkeys(("split", "ask_part", "rewrite", "answer", "grade_answer"), 1),
     }.get(node, 0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
+from secondlook.models.specs import Cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +43,7 @@ class Workflow:
 
 
 _ANSWERING = ("search.rerank", "answer.enable_sentence_check", "answer.enable_abstention")
-_GUARDING = ("answer.enable_quarantine", "answer.enable_revalidation")
+_GUARDING = ("answer.enable_quarantine",)
 """They change no graph, and the same in every workflow: one tells what they cost."""
 _CORRECTING = (
     "corrective.enable_grading",
@@ -50,7 +51,7 @@ _CORRECTING = (
     "corrective.enable_following",
     "corrective.enable_decomposition",
     "corrective.enable_readings",
-    "corrective.enable_grounded_check",
+    "answer.enable_grounded_check",
     "corrective.enable_useful_check",
     "corrective.enable_regeneration",
     "answer.enable_answer_grading",
@@ -58,36 +59,25 @@ _CORRECTING = (
 )
 _RESEARCHING = (
     "research.enable_screen",
-    "research.enable_screen_model",
-    "research.enable_quarantine",
+    "answer.enable_quarantine",
     "research.enable_memory",
     "research.enable_recall",
     "research.enable_classification",
-    "research.enable_escalation",
-    "research.enable_issues",
     "research.enable_multi_query",
     "research.enable_fresh_evidence",
-    "research.enable_synthesis_of_failed",
+    "research.as_published",
     "research.enable_replanning",
     "research.enable_stagnation",
-    "research.enable_grounded_check",
+    "answer.enable_grounded_check",
     "research.enable_choosing",
-    "research.enable_shuffled_choice",
 )
 _ANALYSING = (
     "analyst.enable_understanding",
-    "analyst.enable_grammar",
     "analyst.enable_alignment",
     "analyst.enable_code_check",
-    "analyst.enable_variation",
     "analyst.enable_arithmetic",
-    "analyst.enable_recomputation",
-    "analyst.enable_judgement",
     "analyst.enable_remediation",
-    "analyst.enable_number_check",
-    "analyst.enable_charts",
 )
-_CHOOSING = ("auto.enable_comparison", "auto.enable_parts", "auto.enable_second_try")
 _SEARCHING_ON = ("adaptive.enable_adaptive_retrieval", "web.enable_web_search")
 
 WORKFLOWS = {
@@ -129,7 +119,7 @@ WORKFLOWS = {
         Workflow(
             "auto",
             "looks at the question and at what there is, and picks one of the others, saying why",
-            _CHOOSING,
+            (),
         ),
     )
 }
@@ -160,4 +150,4 @@ def asked_over(visits: Mapping[str, int], asked_at: Callable[[str], int]) -> int
 def calls_for(asked: int, settings: Settings) -> int:
     """A question is put once more where its reply cannot be used, in each way that there is to
     demand a form, and again where the model is away."""
-    return asked * 2 * _MODES * (1 + settings.models.retries)
+    return asked * 2 * _MODES * (1 + Cast(settings.models).most_retries)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from langgraph.graph import END, START, StateGraph
 
 from secondlook.graphs.registry import asked_over, calls_for
-from secondlook.nodes.choices import Issues, issues, separate
+from secondlook.nodes.choices import Issues, separate
 from secondlook.nodes.choose import choose
 from secondlook.nodes.context import Context
 from secondlook.nodes.finish_research import Reported, finish_research
@@ -57,8 +57,6 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         graph.add_conditional_edges("recall", decided, {"miss": onward, "hit": "aggregate"})
     if on.classify:
         graph.add_node("classify", classify).add_edge("classify", on.after("classify"))
-    if on.issues:
-        graph.add_node("issues", issues).add_edge("issues", "plan")
     if on.quarantine:
         graph.add_node("quarantine", quarantine).add_edge("quarantine", "synthesise")
     if on.replan:
@@ -86,7 +84,7 @@ def has_choices(state: Choices) -> str:
 # Which steps of `research` the settings leave in, and what comes after each.
 
 _ORDER = (
-    ("separate", "screen", "recall", "classify", "issues", "plan"),
+    ("separate", "screen", "recall", "classify", "plan"),
     ("search_step", "quarantine", "synthesise"),
     ("choose", "remember", "finish"),
 )
@@ -97,7 +95,6 @@ class Steps:
     screen: bool
     recall: bool
     classify: bool
-    issues: bool
     quarantine: bool
     replan: bool
     choose: bool
@@ -110,8 +107,7 @@ class Steps:
             screen=chosen.enable_screen,
             recall=chosen.enable_memory and chosen.enable_recall,
             classify=chosen.enable_classification,
-            issues=chosen.enable_issues,
-            quarantine=chosen.enable_quarantine,
+            quarantine=settings.answer.enable_quarantine,
             replan=chosen.enable_replanning and chosen.max_cycles > 1,
             choose=chosen.enable_choosing,
             remember=chosen.enable_memory,
@@ -144,7 +140,6 @@ def most_by_node(settings: Settings) -> dict[str, int]:
         "screen": int(on.screen),
         "recall": int(on.recall),
         "classify": int(on.classify),
-        "issues": int(on.issues),
         "plan": 1,
         "search_step": cycles,
         "quarantine": cycles * on.quarantine,
@@ -171,17 +166,16 @@ def most_calls(settings: Settings) -> int:
 
 def _asked_at(node: str, settings: Settings) -> int:
     """How many questions one visit of a node puts to models at most."""
-    chosen = settings.research
-    judged = int(chosen.enable_grounded_check and settings.corrective.grounded_judge == "llm")
+    servers = settings.models.servers
+    judged = int(settings.answer.enable_grounded_check and servers.grounded == "llm")
     return {
-        "screen": int(chosen.enable_screen_model),
-        "classify": int(chosen.classifier == "llm"),
-        "issues": 1,
+        "screen": int(servers.screen == "model"),
+        "classify": int(servers.classify == "llm"),
         "plan": 1,
         "search_step": 1,
-        "synthesise": int(chosen.synthesis == "model") + judged,
+        "synthesise": int(servers.synthesise == "model") + judged,
         "replan": 1,
         "aggregate": judged,
         # A contradiction is asked about once more.
-        "choose": 2 + int(chosen.enable_shuffled_choice),
+        "choose": 2,
     }.get(node, 0)

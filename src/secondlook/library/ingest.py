@@ -148,7 +148,7 @@ class Intake:
     ) -> AddReport:
         report = AddReport()
         if total:
-            pace = Pace(self.settings.commit_passages, self.settings.commit_seconds)
+            pace = Pace()
             tables = Tabulator(self.stores.tables, force=force)
             ingest = Ingest(
                 self.stores,
@@ -186,12 +186,11 @@ class Intake:
         return self.settings.workers or max(1, min(4, (os.cpu_count() or 2) // 2))
 
     def _limits(self) -> ParseLimits:
+        ocr = self.settings.ocr
         return ParseLimits(
-            idle_seconds=self.settings.idle_seconds,
             file_bytes=self.settings.max_file_mb << 20,
-            table_bytes=self.settings.max_table_mb << 20,
-            ocr=self.settings.ocr,
-            ocr_language=self.settings.ocr_language,
+            ocr="off" if ocr == "off" else "auto",
+            ocr_language="eng" if ocr in {"off", "auto"} else ocr,
         )
 
     def _seconds(self) -> float:

@@ -100,7 +100,7 @@ def load_embedder_for(settings: Settings, spec: str) -> Embedder:
     return load_embedder(
         spec,
         base_url=chosen.base_url,
-        api_key=os.environ.get(chosen.api_key_env),
+        api_key=os.environ.get("OPENAI_API_KEY"),
         threads=chosen.threads or None,
     )
 
@@ -263,7 +263,7 @@ def forget(index: str, generation: int, chosen: LibrarySettings) -> None:
     from secondlook.retrieval.index import milvus
 
     with contextlib.suppress(LibraryError):
-        milvus.drop(_address(chosen), _name(index, generation), token=_token(chosen))
+        milvus.drop(_address(chosen), _name(index, generation), token=_token())
 
 
 def _embedded(folder: Path, manifest: Manifest, *, create: bool) -> Index:
@@ -286,7 +286,7 @@ def _in_milvus(manifest: Manifest, chosen: LibrarySettings, *, create: bool) -> 
             _address(chosen),
             name,
             dimensions=manifest.dimensions,
-            token=_token(chosen),
+            token=_token(),
             create=create,
         )
     except LibraryMissing as error:
@@ -303,8 +303,8 @@ def _address(chosen: LibrarySettings) -> str:
     return chosen.index.removeprefix(_MILVUS)
 
 
-def _token(chosen: LibrarySettings) -> str | None:
-    return os.environ.get(chosen.index_token_env)
+def _token() -> str | None:
+    return os.environ.get("MILVUS_TOKEN")
 
 
 # The tables of a library as they are asked: each under a name of its own.

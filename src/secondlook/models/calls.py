@@ -46,7 +46,7 @@ from secondlook.models.replies import (
     with_schema,
     without_thoughts,
 )
-from secondlook.models.specs import Cast, ladder
+from secondlook.models.specs import Cast, ladder, window_of
 from secondlook.telemetry import SILENT
 
 if TYPE_CHECKING:
@@ -139,9 +139,9 @@ class Models:
 
     async def context_tokens(self, part: Part) -> int | None:
         """How much the model can see: the least of what is set, measured and said by itself."""
-        known = [part.options.context_tokens, self.settings.context_tokens]
+        known = [part.options.context_tokens]
         known.append(await self.chat(part.spec).context_tokens())
-        if not self.settings.context_tokens and (probe := self.probe(part.spec)):
+        if not part.options.context_tokens and (probe := self.probe(part.spec)):
             known.append(probe.context_tokens)
         return min(filter(None, known), default=None)
 
@@ -191,7 +191,7 @@ def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:
     if spec.provider == "gguf":
         from secondlook.models.gguf import GgufChat
 
-        return GgufChat(spec.path, context_tokens=settings.context_tokens)
+        return GgufChat(spec.path, context_tokens=window_of(settings))
     from secondlook.models.langchain import LangChainChat
 
     return LangChainChat(spec, settings)
@@ -579,7 +579,7 @@ class Tries:
     async def _asked(self, key: str, prompt: tuple[Message, ...], mode: OutputMode) -> Made:
         tokens_in: int | None = None
         failed: ModelUnavailable | None = None
-        for turn in range(self.models.settings.retries + 1):
+        for turn in range(self.terms.part.options.retries + 1):
             if failed is not None and not await self._may_wait(failed, turn):
                 break
             try:
@@ -632,8 +632,8 @@ class Tries:
                 f"{self.terms.node}: a prompt of {tokens:,} tokens and a reply of "
                 f"{self.terms.max_tokens:,} do not fit into the {context:,} tokens that "
                 f"{self.chat.spec!r} can see",
-                hint="Give less evidence (answer.evidence_tokens), or set models.context_tokens "
-                "if it can see more.",
+                hint="Give less evidence (answer.evidence_tokens), or set models.options, "
+                "all.context_tokens=N, if it can see more.",
             )
         return tokens
 
@@ -752,7 +752,7 @@ class Tries:
         )
 
     def _timeout(self) -> float:
-        allowed = self.terms.part.options.timeout or self.models.settings.timeout
+        allowed = self.terms.part.options.timeout
         left = self.ledger.remaining_seconds(final=self.terms.final)
         return allowed if left is None else min(allowed, left)
 

@@ -681,7 +681,7 @@ def overdue(spec: str, seconds: float, ahead: int) -> ModelTimeout:
     waited = f"; {ahead} other calls to it were still ahead" if ahead else ""
     return ModelTimeout(
         f"the model {spec!r} did not answer within {seconds:g} s{waited}",
-        hint="Allow more time (models.timeout), or use a smaller model.",
+        hint="Allow more time (models.options, all.timeout=SECONDS), or use a smaller model.",
     )
 
 

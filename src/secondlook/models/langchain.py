@@ -30,7 +30,7 @@ from secondlook.models.chat import (
     approximate_tokens,
     longest_reply,
 )
-from secondlook.models.specs import KEY_VARIABLES, PACKAGES
+from secondlook.models.specs import KEY_VARIABLES, PACKAGES, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -97,7 +97,7 @@ class LangChainChat:
 
     def __init__(self, spec: ModelSpec, settings: ModelSettings) -> None:
         self._spec = spec
-        self._told_window = settings.context_tokens or None
+        self._told_window = window_of(settings)
         self._models: WeakKeyDictionary[Any, asyncio.Future[BaseChatModel]] = WeakKeyDictionary()
         self._window: int | None = None
         self._has_answered = False
@@ -124,7 +124,7 @@ class LangChainChat:
         except TimeoutError as late:
             raise ModelTimeout(
                 f"{self.spec!r} did not finish within {request.timeout:g} s",
-                hint="Give it longer with models.timeout.",
+                hint="Give it longer: models.options, all.timeout=SECONDS.",
             ) from late
         return self._result(request, heard, started)
 

@@ -232,6 +232,8 @@ def _meant(given: str) -> str:
 ROLES: tuple[Role, ...] = get_args(Role)
 _MODES: tuple[OutputMode, ...] = ("json_schema", "tool", "prompted")
 _HOTTEST = 2.0
+ALL = "all"
+"""Stands for every role in `models.options`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +244,12 @@ class RoleOptions:
     max_tokens: int | None = None
     """Tokens of a reply, instead of what the step asks for."""
     seed: int | None = None
-    timeout: float | None = None
+    timeout: float = 120.0
+    """Seconds one call may take."""
+    retries: int = 2
+    """Tries after a failed call."""
     context_tokens: int | None = None
+    """How much the model can see, instead of what was probed or is known."""
     mode: OutputMode | None = None
     """How a reply is given its form, instead of what was probed."""
 
@@ -269,7 +275,7 @@ class Cast:
             self._options.setdefault(target, {})[name] = value
 
     def part(self, role: Role, workflow: str = "") -> Part:
-        names = [f"{workflow}.{role}", role]
+        names = [f"{workflow}.{role}", role, ALL]
         spec = next((self._specs[name] for name in names if name in self._specs), self._default)
         options = RoleOptions()
         for name in reversed(names):
@@ -281,9 +287,21 @@ class Cast:
         return (self._default, *self._specs.values())
 
     @property
+    def most_retries(self) -> int:
+        """Of the role that is tried most often."""
+        usual = self._options.get(ALL, {}).get("retries", RoleOptions().retries)
+        return max(int(given.get("retries", usual)) for given in ({}, *self._options.values()))
+
+    @property
     def own(self) -> tuple[str, ...]:
         """The roles, and roles of workflows, that have a model of their own."""
         return tuple(self._specs)
+
+
+def window_of(settings: ModelSettings) -> int | None:
+    """The option `all.context_tokens`."""
+    text = settings.for_all("context_tokens")
+    return int(text) if text else None
 
 
 def _role_line(line: str) -> tuple[str, ModelSpec]:
@@ -296,10 +314,10 @@ def _role_line(line: str) -> tuple[str, ModelSpec]:
     return _target(target, line), parse_spec(spec, place=f"models.roles, {target.strip()}")
 
 
-def _target(target: str, line: str) -> str:
+def _target(target: str, line: str, *, option: bool = False) -> str:
     """`role` or `workflow.role`, checked."""
     workflow, _, role = target.strip().rpartition(".")
-    if role not in ROLES or "." in workflow:
+    if (role not in ROLES and not (option and target.strip() == ALL)) or "." in workflow:
         close = nearest(role, ROLES)
         meant = f"Did you mean {close!r}? " if close else ""
         raise SettingsError(
@@ -324,7 +342,7 @@ def _option_line(line: str) -> tuple[str, str, Any]:
             f"models.options: {line!r} names no option that is known ({name!r})",
             hint=f"{meant}Options: {', '.join(_READERS)}.",
         )
-    return _target(target, line), name, _value(name, text.strip(), line)
+    return _target(target, line, option=True), name, _value(name, text.strip(), line)
 
 
 def _value(name: str, text: str, line: str) -> Any:
@@ -356,6 +374,13 @@ def _positive(text: str) -> int:
     return value
 
 
+def _count(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 10:  # noqa: PLR2004
+        raise ValueError(text)
+    return value
+
+
 def _mode(text: str) -> OutputMode:
     if text not in _MODES:
         raise ValueError(text)
@@ -366,6 +391,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "temperature": (_temperature, "a number from 0 to 2"),
     "max_tokens": (_positive, "a whole number above 0"),
     "seed": (int, "a whole number"),
+    "retries": (_count, "a whole number from 0 to 10"),
     "timeout": (_seconds, "a number of seconds above 0"),
     "context_tokens": (_positive, "a whole number above 0"),
     "mode": (_mode, "one of json_schema, tool, prompted"),

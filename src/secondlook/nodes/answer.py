@@ -40,7 +40,7 @@ from secondlook.nodes.state import (
 from secondlook.nodes.state import Sentence as Claimed
 from secondlook.reading.calibration import CalibrationError
 from secondlook.reading.languages import foreign
-from secondlook.reading.support import SupportHeadError, stands_in
+from secondlook.reading.support import DEFAULT_MIN_SUPPORT, SupportHeadError, stands_in
 from secondlook.retrieval.outline import sentence_starts
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import evidence_marks
@@ -208,7 +208,7 @@ class _Writing:
         checker = Checker(
             passages=[held[block.passage] for block in shown.blocks],
             support=context.support,
-            min_support=settings.min_support,
+            min_support=DEFAULT_MIN_SUPPORT,
             enabled=settings.enable_sentence_check,
             guard=guard_of(context, question),
         )
@@ -474,8 +474,8 @@ def _again(context: Context, *, complaints: Sequence[str], regenerations: int) -
 
 
 def _doubted(context: Context) -> float:
-    settings = context.settings.corrective
-    asks = settings.enable_grounded_check and settings.grounded_judge == "llm"
+    settings = context.settings
+    asks = settings.answer.enable_grounded_check and settings.models.servers.grounded == "llm"
     return GREY if asks and context.models.serves("grade") else 0.0
 
 

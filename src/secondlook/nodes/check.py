@@ -43,7 +43,7 @@ from secondlook.nodes.state import (
 )
 from secondlook.reading.languages import foreign
 from secondlook.reading.numbers import missing_numbers
-from secondlook.reading.support import Cap, cap, is_verbatim, joined_evidence
+from secondlook.reading.support import DEFAULT_MIN_SUPPORT, Cap, cap, is_verbatim, joined_evidence
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import evidence_marks
 from secondlook.roles.verdicts import Verdict, verdicts_of
@@ -82,7 +82,7 @@ async def check_grounded(state: ToCheck, runtime: Runtime[Context]) -> Checked:
     told = step(
         "check_grounded",
         _said(made.draft, made.complaints, again=again),
-        {**made.numbers, "judge": context.settings.corrective.grounded_judge},
+        {**made.numbers, "judge": context.settings.models.servers.grounded},
         route=(way, _why(stands=stands, again=again)),
         grounded=share,
         regenerations=regenerations,
@@ -252,11 +252,11 @@ def share_grounded(
     texts = {sentence["text"] for sentence in sentences}
     cut = sum(complaint not in texts for complaint in complaints)
     checked = cut or any(sentence["supported"] is not None for sentence in sentences)
-    if not checked or not settings.corrective.enable_grounded_check:
+    if not checked or not settings.answer.enable_grounded_check:
         return None, None
     failing = cut + sum(sentence["supported"] is False for sentence in sentences)
     share = 1 - failing / (len(sentences) + cut)
-    if settings.corrective.grounded_judge == "similarity":
+    if settings.models.servers.grounded == "similarity":
         return round(share, 4), share > _MOST
     return round(share, 4), failing == 0
 
@@ -342,9 +342,9 @@ def shipped_head() -> UsefulHead:
 
 
 async def usefulness(context: Context, question: str, text: str) -> Usefulness:
-    """By the reader; with `useful_judge = "llm"` by a model where the reader is unsure."""
+    """By the reader; with `models.servers.useful = "llm"` by a model where the reader is unsure."""
     found = await asyncio.to_thread(_by_reader, context, question, text)
-    judge, grey = context.settings.corrective.useful_judge, shipped_head().grey
+    judge, grey = context.settings.models.servers.useful, shipped_head().grey
     if judge == "reader" or found.score is None or not grey[0] <= found.score < grey[1]:
         return found
 
@@ -481,7 +481,7 @@ class Heard:
 
 async def opinions(context: Context, question: str, ones: Sequence[Backed]) -> Heard:
     """By the judge that is set. One that fails is replaced by the reader, and that is told."""
-    judge = context.settings.corrective.grounded_judge
+    judge = context.settings.models.servers.grounded
     if not ones:
         return Heard([])
     if judge == "similarity":
@@ -493,7 +493,6 @@ async def opinions(context: Context, question: str, ones: Sequence[Backed]) -> H
 async def _judges_by_reader(context: Context, ones: Sequence[Backed]) -> Heard:
     """As it was measured when the draft was written; measured now where that was not done, or
     where some of the evidence is gone since."""
-    least = context.settings.answer.min_support
     known = [one.sentence["support"] if one.complete else None for one in ones]
     unknown = [
         (one.text, one.evidence) for one, value in zip(ones, known, strict=True) if value is None
@@ -506,7 +505,7 @@ async def _judges_by_reader(context: Context, ones: Sequence[Backed]) -> Heard:
         told = trouble(CHECK_GROUNDED, error, "the sentences were not checked")
         return Heard([Opinion(None, value) for value in known], warnings=[told])
     supports = [next(measured) if value is None else value for value in known]
-    return Heard([Opinion(value >= least, round(value, 4)) for value in supports])
+    return Heard([Opinion(value >= DEFAULT_MIN_SUPPORT, round(value, 4)) for value in supports])
 
 
 async def _by_likeness(context: Context, ones: Sequence[Backed]) -> Heard:
@@ -529,8 +528,7 @@ async def _by_model(context: Context, question: str, ones: Sequence[Backed], hea
     """A model is asked about the sentences that the reader is unsure of, all in one call. Where it
     says nothing, the reader's opinion stands."""
 
-    least = context.settings.answer.min_support
-    unsure = [at for at, opinion in enumerate(heard.opinions) if _is_grey(opinion.support, least)]
+    unsure = [at for at, opinion in enumerate(heard.opinions) if _is_grey(opinion.support)]
     if not unsure:
         return heard
     warnings = [*heard.warnings, *unfit_judge(context, CHECK_GROUNDED)]
@@ -554,8 +552,8 @@ async def _by_model(context: Context, question: str, ones: Sequence[Backed], hea
     return Heard(ruled, numbers, warnings)
 
 
-def _is_grey(support: float | None, least: float) -> bool:
-    return support is not None and abs(support - least) <= GREY
+def _is_grey(support: float | None) -> bool:
+    return support is not None and abs(support - DEFAULT_MIN_SUPPORT) <= GREY
 
 
 # What a model is asked about a draft, in the role that grades: yes or no, as JSON.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import random
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -196,9 +195,8 @@ async def chosen_by_model(context: Context, task: Task) -> Choosing | list[dict[
         return desk.warnings or [trouble(NODE, _unusable(context), "the reader chose instead")]
     found = derived(said.weighing)
     letter, why = await _decided(desk, task, found, said.weighing)
-    agreed = await _shuffled(desk, task, said, letter)
     other = await _reader_prefers(desk, task, letter)
-    doubts = (bool(found.contradiction), agreed is False, other is not None)
+    doubts = (bool(found.contradiction), other is not None)
     if letter is not None and found.contradiction:
         why += f". {found.contradiction}"
     if other is not None:
@@ -209,9 +207,9 @@ async def chosen_by_model(context: Context, task: Task) -> Choosing | list[dict[
         elements=said.weighing.elements,
         model=context.models.name("choose"),
         grounded=True,
-        agreed=agreed,
+        agreed=None,
         confidence=confidence(task.confidence, found.decisive, *doubts) if letter else None,
-        why=why if agreed is not False else f"{why}. In another order it was another option.",
+        why=why,
     )
     return Choosing(choice, _numbers(desk, said), desk.warnings)
 
@@ -257,28 +255,6 @@ async def _reader_prefers(desk: _Desk, task: Task, letter: str | None) -> str | 
     made = await chosen_by_reader(desk.context, task)
     other = made.choice["letter"]
     return other if letter is not None and other != letter else None
-
-
-async def _shuffled(desk: _Desk, task: Task, said: _Said, letter: str | None) -> bool | None:
-    """Whether the options in another order lead to the same one; None where that is not known."""
-    wanted = desk.context.settings.research.enable_shuffled_choice
-    if not wanted or letter is None or desk.closed or len(task.options) < 2:  # noqa: PLR2004
-        return None
-    order = shuffled(list(task.options), desk.context.run)
-    original = dict(zip(task.options, order, strict=True))
-    other = replace(task, options={shown: task.options[real] for shown, real in original.items()})
-    second = await desk.ask(other, said.form)
-    if second is None:
-        return None
-    again, _ = settled(derived(second.weighing), second.weighing)
-    return original[again] == letter if again is not None else False
-
-
-def shuffled(letters: list[str], run: str) -> list[str]:
-    """Another order than the given one, the same for the same run. Every option moves: a model
-    that prefers a place is found out wherever the right one stood."""
-    by = random.Random(run).randrange(1, len(letters))  # noqa: S311  # nothing secret
-    return [*letters[by:], *letters[:by]]
 
 
 async def _messages(context: Context, task: Task, form: Form) -> tuple[Message, ...]:

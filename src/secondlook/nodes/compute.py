@@ -48,7 +48,6 @@ async def compute(state: ToCompute, runtime: Runtime[Context]) -> Ran:
         desk,
         state["question"],
         reading,
-        charts=context.settings.analyst.enable_charts,
     )
     failure = outcome.failure
     attempt = AttemptData(

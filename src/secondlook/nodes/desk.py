@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from secondlook.tables.resolver import Embed, Resolved
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
     from secondlook.tables.understand.readings import Wanted
+PROFILE_TOKENS = 700
+"""How long the profile shown to a model may be."""
+
 
 _NAMED = 5
 
@@ -372,9 +375,7 @@ async def tables_shown(context: Context, question: str) -> str:
     tables = await asked_tables(context, question)
     joins = await asyncio.to_thread(desk_of(context).joins, [one.table.id for one in tables])
     cleaned = [harmless_table(one.table, one.profile) for one in tables]
-    text = profile_text(
-        cleaned, question=question, budget=context.settings.analyst.profile_tokens, joins=joins
-    )
+    text = profile_text(cleaned, question=question, budget=PROFILE_TOKENS, joins=joins)
     return evidence_marks(context.run).wrap([text])
 
 

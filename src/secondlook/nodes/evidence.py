@@ -47,9 +47,6 @@ def packed(
 
 
 def mode(context: Context, role: Role) -> Mode:
-    chosen = context.settings.answer.packing
-    if chosen != "auto":
-        return chosen
     return "sentences" if context.models.local(role) else "passages"
 
 

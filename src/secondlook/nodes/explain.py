@@ -104,7 +104,7 @@ async def _drafted(
     columns = [one["column"] for one in state["resolved"]]
     plain = told_by_code(state["reading"], columns, outcome, values)
     told, note, warnings, model = plain, None, [], None
-    if context.settings.analyst.explain == "model" and context.models.serves("explain"):
+    if context.settings.models.servers.explain == "model" and context.models.serves("explain"):
         try:
             said = await _said(context, state, outcome)
             model = context.models.name("explain")
@@ -205,7 +205,7 @@ async def _said(context: Context, state: Analysed, outcome: Outcome) -> list[str
 def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]) -> list[str]:
     """The sentences that speak of the result, and say no number of their own."""
     said = _of_the_result(context, state, outcome, said)
-    if not context.settings.analyst.enable_number_check:
+    if not context.settings.analyst.enable_arithmetic:
         return said
     values = values_of(outcome)
     allowed = [state["question"], *(one["column"] for one in state["resolved"])]

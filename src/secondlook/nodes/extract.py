@@ -161,15 +161,13 @@ async def _if_understood(context: Context, question: str, pick: _Pick) -> _Pick:
 def _objection(context: Context, pick: _Pick) -> tuple[str, ...] | None:
     """Why the pick may not be given, beyond its own reasons; None where it may.
 
-    A risk that is named takes the place of the calibrated limit, not of one that is set. It holds
-    also where withholding is switched off: a promise is a promise.
+    A risk that is named takes the place of the calibrated limit. It holds also where withholding
+    is switched off: a promise is a promise.
     """
     settings, allowed = context.settings.answer, dial(context)
     if allowed is not None and (objection := allowed.objection(pick.confidence)):
         return (objection,)
-    limit = settings.min_confidence
-    if limit < 0:
-        limit = context.calibration.min_answer if allowed is None else 0.0
+    limit = context.calibration.min_answer if allowed is None else 0.0
     sure = pick.most if pick.confidence is None else pick.confidence
     return () if settings.enable_abstention and sure < limit else None
 

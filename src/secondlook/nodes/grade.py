@@ -185,7 +185,7 @@ def _decided(
     if enough := weights.enough(settings, min_quality(settings, context.calibration)):
         return _Decision("answer", enough)
     why = f"{weights.relevant} of {weights.graded} are about it"
-    if way := _next_try(state, settings, weights, searches):
+    if way := _next_try(state, settings, searches):
         return _Decision(way, why)
     if _nothing_fits(context, weights):
         return _Decision("settle", f"{why}, and nothing else may be tried")
@@ -193,16 +193,12 @@ def _decided(
     return _Decision("answer", f"{why}, and {rest}", last_resort=True)
 
 
-def _next_try(
-    state: Searched, settings: Settings, weights: _Weights, searches: Sequence[Search]
-) -> Way | None:
-    """Other words, or the web: whichever comes first, as long as it may."""
+def _next_try(state: Searched, settings: Settings, searches: Sequence[Search]) -> Way | None:
+    """Other words, then the web, as long as it may."""
     words = not state.get("stuck", False) and may_search_again(
         state["queries"], searches, settings, assumed=state.get("assumed")
     )
     web = settings.web.enable_web_search and not state.get("web_tried", False)
-    if web and settings.web.after == "first" and 2 * weights.relevant < weights.graded:
-        return "search_web"
     if words:
         return "rewrite"
     return "search_web" if web else None
@@ -317,7 +313,7 @@ class _Made:
 
 
 def _plan(context: Context, reader: ReaderGrader, items: Sequence[Found]) -> _Plan:
-    chosen = context.settings.corrective.grader
+    chosen = context.settings.models.servers.grade
     numbers: dict[str, Scalar] = {"grader": chosen}
     if chosen == "reader":
         return _Plan(numbers)
@@ -718,7 +714,7 @@ def unfit(fit: Fit | None) -> UnfitGrader | None:
         return None
     return UnfitGrader(
         f"{fit.model!r} grades passages badly: {in_words(fit.passages)}",
-        hint="corrective.grader=reader or auto does not ask it",
+        hint="models.servers.grade=reader or auto does not ask it",
     )
 
 

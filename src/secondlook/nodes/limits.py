@@ -133,9 +133,7 @@ def dial(context: Context) -> Dial | None:
     calibration = context.calibration
     return Dial(
         max_risk=settings.max_risk,
-        threshold=calibration.risk_threshold(
-            settings.max_risk, confidence=settings.risk_confidence
-        ),
+        threshold=calibration.risk_threshold(settings.max_risk),
         counted=calibration.risk.questions if calibration.risk else 0,
     )
 

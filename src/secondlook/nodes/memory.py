@@ -95,7 +95,7 @@ async def recall(state: ToRecall, runtime: Runtime[Context]) -> Recollection:
 def _searched(context: Context, memory: AnswerMemory, state: ToRecall) -> _Search:
     question = state["question"]
     vector = context.shelf.vectors([question])[0]
-    asking = asking_of(context, state["scope"], state.get("choices", {}))
+    asking = asking_of(context, state["scope"])
     found = _Search()
     for alike in memory.find(vector, asking=asking):
         if alike.entry.run == context.run:  # taken up again, a run does not recall itself
@@ -206,7 +206,7 @@ def _put(context: Context, memory: AnswerMemory, state: ToRemember) -> str | Non
     memory.put(
         state["question"],
         context.shelf.vectors([state["question"]])[0],
-        asking=asking_of(context, state["scope"], state.get("choices", {})),
+        asking=asking_of(context, state["scope"]),
         run=context.run,
         created=context.created,
         cited=cited,
@@ -242,9 +242,7 @@ _SHAPING_NOTHING = frozenset(
         "enable_recall",
         "memory_similarity",
         "enable_screen",
-        "enable_screen_model",
         "enable_choosing",
-        "enable_shuffled_choice",
         "guess",
     }
 )
@@ -252,19 +250,18 @@ _SHAPING_NOTHING = frozenset(
 _ROLES: tuple[Role, ...] = ("plan", "rewrite", "answer")
 
 
-def asking_of(context: Context, scope: Scope, choices: Mapping[str, str]) -> Asking:
-    """What research must share with this question's to be used for it.
-
-    Choices shape research only where they are made into questions of it."""
-    settings = context.settings
+def asking_of(context: Context, scope: Scope) -> Asking:
+    """What research must share with this question's to be used for it."""
+    settings, servers = context.settings, context.settings.models.servers
     shaping = settings.research.model_dump(mode="json", exclude=set(_SHAPING_NOTHING))
     manner = {
         "format": FORMAT,
         "workflow": context.workflow,
         "research": shaping,
+        "servers": [servers.classify, servers.synthesise, servers.grounded],
+        "checks": [settings.answer.enable_quarantine, settings.answer.enable_grounded_check],
         "web": settings.web.enable_web_search,
         "models": [context.models.name(role) for role in _ROLES],
-        "choices": sorted(choices.values()) if settings.research.enable_issues else [],
     }
     return Asking(scope=_digest(scope), manner=_digest(manner))
 

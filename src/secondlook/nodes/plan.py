@@ -90,7 +90,7 @@ async def _classified(
     context: Context, question: str, *, choices: int
 ) -> tuple[Verdict, str, list[dict[str, Any]]]:
     by_rules = classified(question, choices=choices)
-    if context.settings.research.classifier == "rules" or not context.models.serves("plan"):
+    if context.settings.models.servers.classify == "rules" or not context.models.serves("plan"):
         return by_rules, RULES, []
     from secondlook.roles.route import asked_model
 

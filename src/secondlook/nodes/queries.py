@@ -415,7 +415,7 @@ async def queries_said(context: Context, question: str) -> list[str]:
 
 def is_merged(context: Context) -> bool:
     """Whether the call that plans a step words its searches too."""
-    return context.settings.research.calls == "merged"
+    return not context.settings.research.as_published
 
 
 def field_of(context: Context) -> str:

@@ -89,7 +89,7 @@ async def require(state: ToRequire, runtime: Runtime[Context]) -> Formulated:
     context, question = runtime.context, state["question"]
     tables = await asked_tables(context, question)
     asked = _Asked(question, wanted_of(question), tables, resolver(context, tables))
-    if not _revising(state) and context.settings.analyst.enable_grammar and tables:
+    if not _revising(state) and context.settings.models.servers.query == "grammar" and tables:
         read = await asyncio.to_thread(_read, context, asked)
         if read.best is not None:
             return _understood(asked, read)
@@ -158,7 +158,7 @@ async def _formulated(
     context: Context, asked: _Asked, state: ToRequire
 ) -> tuple[RequirementsData, list[dict[str, Any]]]:
     by_rules = await asyncio.to_thread(_by_rules, asked)
-    by_model = context.settings.analyst.requirements == "model" or state["remedies"]
+    by_model = context.settings.models.servers.require == "model" or state["remedies"]
     if not (by_model and context.models.serves("require") and asked.tables):
         return by_rules, []
     try:

@@ -106,7 +106,7 @@ async def _read(
     warnings: list[dict[str, Any]] = []
     if search.rerank and pool:
         first, rest = pool[: search.candidates], pool[search.candidates :]
-        primary = context.settings.research.rerank_against == "primary"
+        primary = context.settings.research.as_published
         query = current["queries"][0] if primary else current["question"]
         try:
             read = await ranking.read(context, query, first, looks=max(search.looks, k))
@@ -158,7 +158,7 @@ async def synthesise(state: Researched, runtime: Runtime[Context]) -> Synthesise
     worth = Scale.of(context).status(confidence) != "failed"
     complaints: list[str] = []
     draft = withheld("low_confidence", reasons=["its passages do not seem to answer it"])
-    if worth or context.settings.research.enable_synthesis_of_failed:
+    if worth or context.settings.research.as_published:
         emit = runtime.stream_writer if worth else _unheard
         draft, complaints, more = await _written(context, current, kept, emit)
         warnings += more
@@ -180,7 +180,7 @@ async def _written(
     context: Context, current: StepData, kept: list[Found], emit: Callable[[Any], None]
 ) -> tuple[DraftData, list[str], list[dict[str, Any]]]:
     """The findings, what was cut from them, and what went wrong on the way."""
-    question, by_model = current["question"], context.settings.research.synthesis == "model"
+    question, by_model = current["question"], context.settings.models.servers.synthesise == "model"
     if not (by_model and context.models.serves("answer") and kept):
         return await _quoted(context, question, kept, emit), [], []
     from secondlook.nodes.answer import written
@@ -190,7 +190,7 @@ async def _written(
     except (ModelError, BudgetExceeded) as error:
         lost = trouble(_SYNTHESISE_NODE, error, "the passages' own words were taken instead")
         return await _quoted(context, question, kept, emit), [], [lost]
-    if not context.settings.research.enable_grounded_check:
+    if not context.settings.answer.enable_grounded_check:
         return made.draft, list(made.cut), []
     checked = await grounded(context, question, made.draft, made.cut)
     return cut(checked.draft, made.draft), list(checked.complaints), checked.warnings
@@ -317,7 +317,7 @@ def _escalates(context: Context, state: Researched, judged: StepData) -> bool:
     return (
         _kind(state) == "simple"
         and judged["status"] == "failed"
-        and chosen.enable_escalation
+        and not chosen.as_published
         and chosen.enable_replanning
         and not state.get("escalated", False)
         and chosen.max_cycles > 1
@@ -460,7 +460,7 @@ async def _checked(
     context: Context, question: str, draft: DraftData
 ) -> tuple[DraftData, list[dict[str, Any]]]:
     """The whole passes the check that each step has passed."""
-    if not context.settings.research.enable_grounded_check:
+    if not context.settings.answer.enable_grounded_check:
         return draft, []
     checked = await grounded(context, question, draft, ())
     made = cut(checked.draft, draft)
@@ -602,6 +602,8 @@ def titles(found: Sequence[Found], step: StepData, most: int = 3) -> list[str]:
 # How sure a step of research is, and what that makes of it. The same evidence gets the same
 # verdict: nothing here asks a model.
 
+MIN_COSINE = 0.70
+_PUBLISHED_NOISE = 0.05
 WEAK_MARGIN = 0.15
 """How much the confidence of one question differs between two wordings, where it can be answered:
 the median on `squad2-dev` and `hotpot` is 0.17 and 0.13. Nearer to the threshold than that, other
@@ -626,12 +628,12 @@ class Scale:
     def of(cls, context: Context) -> Scale:
         chosen = context.settings.research
         cosine = chosen.evaluator == "cosine"
-        threshold = chosen.min_cosine if cosine else chosen.min_confidence
-        noise = COSINE_NOISE if cosine else NOISE
+        threshold = MIN_COSINE if cosine else chosen.min_confidence
+        measured = COSINE_NOISE if cosine else NOISE
         return cls(
             threshold=context.calibration.min_quality if threshold < 0 else threshold,
-            margin=WEAK_MARGIN if chosen.weak_margin < 0 else chosen.weak_margin,
-            noise=noise if chosen.stagnation_spread < 0 else chosen.stagnation_spread,
+            margin=0.0 if chosen.as_published else WEAK_MARGIN,
+            noise=_PUBLISHED_NOISE if chosen.as_published else measured,
         )
 
     def status(self, confidence: float | None) -> StepStatus:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from secondlook.passage import Hit, Passage
     from secondlook.retrieval.web.port import WebPassage
 
+_FOLLOW_BELOW = 0.8
+"""Share of the question's words in the best passage below which the question asks beyond it."""
+
 
 class Retrieved(Evidence, Trace):
     pass
@@ -281,8 +284,7 @@ async def follow(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     context, found = runtime.context, state["found"]
     try:
         best = await _best(context, found)
-        enough = context.settings.corrective.follow_below
-        if best is None or covered(state["question"], best) >= enough:
+        if best is None or covered(state["question"], best) >= _FOLLOW_BELOW:
             return _left(found, "The best passage covers the question.")
         linked = await _linked(context, state, best)
         chosen = await _chosen(context, state["question"], best, linked)

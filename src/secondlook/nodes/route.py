@@ -205,8 +205,6 @@ async def look_again(state: ToLookAgain, runtime: Runtime[Context]) -> LookedAga
 
 
 def _worth_another(state: ToLookAgain, context: Context) -> bool:
-    if not context.settings.auto.enable_second_try:
-        return False
     first = state["calls"][0]
     if len(state["calls"]) >= MOST_CALLS or first["workflow"] == SUMMARY or context.tables_given:
         return False
@@ -280,7 +278,7 @@ async def decided(state: Question, runtime: Runtime[Context]) -> Decision:
         return _one(CHOOSING, question, scope, "The question has choices")
     if (summed := await _summed(context, question, scope)) is not None:
         return _one(SUMMARY, question, summed, "It asks for a summary")
-    if context.settings.auto.enable_parts and context.desk is not None:
+    if context.desk is not None:
         parts = await _of_both_kinds(runtime, question, scope)
         if parts is not None:
             return parts
@@ -307,9 +305,6 @@ async def _decided_as_a_whole(runtime: Runtime[Context], question: str, scope: S
 async def _surer(runtime: Runtime[Context], question: str, scope: Scope, signs: Signs) -> Decision:
     """A close call: whoever is more likely right."""
     context = runtime.context
-    if not context.settings.auto.enable_comparison:
-        return _one(ANALYST, question, scope, signs.why)
-
     look = await looked(runtime, question, scope)
     if signs.likely >= look.likely or _is_of_a_table(context, look.document):
         chosen = _one(ANALYST, question, scope, signs.why)
@@ -487,7 +482,7 @@ def _understood(
     values = bool(found.values(question))
     if not values and not found.mentions(question):
         return None, False
-    if not context.settings.analyst.enable_grammar:
+    if context.settings.models.servers.query == "model":
         return None, values
     return understand(question, tables, embed=embedding(context)).best, values
 

@@ -113,7 +113,7 @@ async def _judged(
 
 
 def _refuse_without_model(context: Context) -> None:
-    if not context.settings.research.enable_screen_model:
+    if context.settings.models.servers.screen != "model":
         raise ModelUnavailable("the signs are unclear, and no model may be asked")
     if not context.models.serves("screen"):
         raise ModelUnavailable("the signs are unclear, and there is no model to ask")

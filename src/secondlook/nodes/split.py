@@ -70,8 +70,7 @@ async def split(state: Question, runtime: Runtime[Context]) -> Divided:
 
 def _allowed(made: Split | None, context: Context) -> Split | None:
     """Every part needs a passage of its own among those an answer may rest on."""
-    settings = context.settings
-    most = min(settings.corrective.max_parts, settings.answer.k)
+    most = min(MAX_PARTS, context.settings.answer.k)
     return made if made and len(made.parts) <= most else None
 
 
@@ -103,6 +102,7 @@ def _divided(
 # Asks the next part of a split question: its own search, reading and answer. What it finds
 # joins the evidence; where it has no answer, the whole question goes the ordinary way.
 
+MAX_PARTS: Final = 4
 _LONGEST_SHORT: Final = 12
 """Words of an answer that may stand in a later question."""
 
@@ -200,9 +200,7 @@ def _failure(draft: DraftData, context: Context, *, last: bool) -> str | None:
 
 
 def _unsure(confidence: float | None, context: Context) -> bool:
-    chosen = context.settings.answer.min_confidence
-    limit = chosen if chosen >= 0 else context.calibration.min_answer
-    return confidence is not None and confidence < limit
+    return confidence is not None and confidence < context.calibration.min_answer
 
 
 def _short(part: PartData) -> str:
@@ -274,7 +272,7 @@ async def planned(context: Context, question: str) -> Split | None:
 
 def _most(context: Context) -> int:
     """Every part rests on a passage of its own."""
-    return min(context.settings.corrective.max_parts, context.settings.answer.k)
+    return min(MAX_PARTS, context.settings.answer.k)
 
 
 def checked(plan: Plan, question: str, *, most: int) -> Split | str:

@@ -179,7 +179,7 @@ def _checker(context: Context, question: str, passages: Sequence[Passage]) -> Ch
     return Checker(
         passages=passages,
         support=context.support,
-        min_support=chosen.min_support,
+        min_support=DEFAULT_MIN_SUPPORT,
         enabled=chosen.enable_sentence_check,
         guard=guard_of(context, question, sums_up=True),
     )

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # What is known about the scores of one reader.
 
+RISK_CONFIDENCE = 0.99
+"""How sure it must be that `max_risk` is kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
@@ -73,7 +76,9 @@ class Calibration:
             return 0.0
         return self.quality.probability(quality_features(candidates))
 
-    def risk_threshold(self, max_risk: float, *, confidence: float) -> float | None:
+    def risk_threshold(
+        self, max_risk: float, *, confidence: float = RISK_CONFIDENCE
+    ) -> float | None:
         """The probability from which on answers are wrong at most so often, which is true with
         this confidence; None where nothing can be promised."""
         if self.label == "uncalibrated" or self.risk is None:

@@ -404,10 +404,10 @@ def asks_for_account(question: str) -> bool:
 def from_documents(question: str, settings: AutoSettings) -> tuple[str, str]:
     """The workflow, and why."""
     if asks_for_account(question):
-        return settings.account, "It asks for an account of several things"
+        return settings.routes.account, "It asks for an account of several things"
     verdict = classified(question, choices=0)
     if verdict.kind == "multi_hop":
-        return settings.several_facts, f"It needs several facts ({verdict.why})"
+        return settings.routes.several_facts, f"It needs several facts ({verdict.why})"
     if unresolved(question) is not None:  # `corrective` asks back where a word has several meanings
-        return settings.several_facts, "A word of it may have several meanings"
-    return settings.one_fact, "Searched your documents"
+        return settings.routes.several_facts, "A word of it may have several meanings"
+    return settings.routes.one_fact, "Searched your documents"

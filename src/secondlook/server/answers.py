@@ -48,8 +48,7 @@ def checked(state: Served, run: str) -> Verified:
     report = examine(
         answer,
         library,
-        min_support=settings.answer.min_support,
-        support=load_support(settings.answer.judge),
+        support=load_support(settings.models.servers.support),
         settings=library.settings if library is not None else settings,
     )
     return Verified(

@@ -180,6 +180,11 @@ MOST_KEPT_BYTES: Final = 64 * 1024 * 1024
 _LONGEST_WAIT = 60
 _SHARE_OF_THE_LAST = 0.2
 """In the running mean of what a run takes."""
+QUESTION_CHARACTERS = 4000
+_MOST_WAITING = 100
+"""Questions that may wait; one more is refused (429)."""
+_DRAIN_SECONDS = 20.0
+"""After SIGTERM, for each question to finish its step."""
 _LOOKS = 0.1
 """Seconds between two looks at whether to hurry."""
 _LOOKS_FOR_STOPS = 1.0
@@ -216,11 +221,11 @@ class Runs:
         return self._enqueued(LiveRun(id=name, ask=ask))
 
     def check(self, ask: Ask) -> None:
-        most = self._settings.serve.question_characters
+        most = QUESTION_CHARACTERS
         if len(ask.question) > most:
             raise UsageError(
                 f"the question has {len(ask.question)} characters, and {most} are taken",
-                hint="ask for one thing at a time; serve.question_characters sets the limit",
+                hint="ask for one thing at a time",
             )
         if not ask.question.strip():
             raise UsageError("the question is empty", hint="say what you want to know")
@@ -375,7 +380,7 @@ class Runs:
             self._stopped = True
             running = list(self._running.values())
         self._libraries.drain()
-        deadline = time.monotonic() + self._settings.serve.drain_seconds
+        deadline = time.monotonic() + _DRAIN_SECONDS
         for live in running:
             while not (live.put_away.wait(_LOOKS) or self._hurried.is_set()):
                 if time.monotonic() > deadline:
@@ -416,7 +421,7 @@ class Runs:
             if live.id in self._running or any(one.id == live.id for one in self._waiting):
                 raise not_interrupted(live.id, "running")  # somebody else was faster
             full = len(self._running) >= self._at_once
-            if full and len(self._waiting) >= self._settings.serve.queue:
+            if full and len(self._waiting) >= _MOST_WAITING:
                 raise self._too_many()
             self._kept.pop(live.id, None)
             live.begin_again()
@@ -448,7 +453,7 @@ class Runs:
             429,
             "queue_full",
             f"too many questions: {len(self._running)} worked on, {len(self._waiting)} waiting",
-            hint="ask again later; serve.queue says how many may wait",
+            hint="ask again later",
             headers={"Retry-After": str(min(_LONGEST_WAIT, max(1, round(seconds))))},
         )
 

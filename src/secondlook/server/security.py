@@ -134,7 +134,7 @@ class Guard:
             421,
             "host_not_allowed",
             f"this server does not answer to {', '.join(given)[:200]!r}",
-            hint="use the address that it printed, or allow the name with serve.hosts",
+            hint="use the address that it printed, or allow it with serve.origins",
         )
 
     def _foreign_origin(self, scope: Scope, headers: Headers) -> Problem | None:

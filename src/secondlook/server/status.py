@@ -14,8 +14,10 @@ from secondlook import __version__
 from secondlook.errors import SecondlookError
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.server.problems import Problem, responses
+from secondlook.server.runs import QUESTION_CHARACTERS
 from secondlook.server.security import MEGABYTE
 from secondlook.server.state import Served, served
+from secondlook.server.uploads import FILES_PER_UPLOAD
 from secondlook.telemetry import scraped
 
 if TYPE_CHECKING:
@@ -58,9 +60,9 @@ def workflows() -> list[WorkflowShown]:
 async def show_settings(served: Annotated[Served, Depends(served)]) -> SettingsShown:
     settings = served.settings
     limits = LimitsShown(
-        question_characters=settings.serve.question_characters,
+        question_characters=QUESTION_CHARACTERS,
         upload_bytes=settings.serve.max_upload_mb * MEGABYTE,
-        files_per_upload=settings.serve.files_per_upload,
+        files_per_upload=FILES_PER_UPLOAD,
     )
     return SettingsShown(
         version=__version__,

@@ -23,7 +23,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
 from secondlook.library.uploads import new_staging, safe_name
-from secondlook.retrieval.parse.source import TABLES
+from secondlook.retrieval.parse.source import DEFAULT_LIMITS, TABLES
 from secondlook.server.jobs import (
     ENDED,
     Job,
@@ -57,6 +57,9 @@ _MOST_PARTS = 1_000
 _SEND = "send multipart/form-data with one part named 'files' for each file"
 
 
+FILES_PER_UPLOAD = 50
+
+
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
     upload_bytes: int
@@ -68,9 +71,9 @@ class UploadLimits:
     def of(cls, settings: Settings) -> UploadLimits:
         return cls(
             upload_bytes=settings.serve.max_upload_mb * MEGABYTE,
-            files=settings.serve.files_per_upload,
+            files=FILES_PER_UPLOAD,
             file_bytes=settings.ingest.max_file_mb * MEGABYTE,
-            table_bytes=settings.ingest.max_table_mb * MEGABYTE,
+            table_bytes=DEFAULT_LIMITS.table_bytes,
         )
 
     def most_of(self, name: str) -> int:
@@ -210,7 +213,7 @@ class _Receiver:
             413,
             "too_many_files",
             f"an upload may have at most {self.limits.files} files",
-            hint="send them in several uploads; serve.files_per_upload sets how many",
+            hint="send them in several uploads",
         )
 
     def _data(self, data: bytes, start: int, end: int) -> None:

@@ -1,309 +1,216 @@
-"""What can be set of single workflows, with what each setting is for."""
+"""The settings of single workflows, each with a description that errors and docs show."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-# What all sections of the settings have in common.
 
 
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+def setting(default: Any, description: str, **limits: Any) -> Any:
+    return Field(default, description=description, **limits)
+
+
+def words(description: str, **limits: Any) -> Any:
+    """A list of strings; TOML arrays become tuples."""
+    return Field((), strict=False, description=description, **limits)
+
+
 class AdaptiveSettings(Section):
-    enable_adaptive_retrieval: bool = Field(
-        default=True, description="Search again, by words, where the first search looks poor."
+    enable_adaptive_retrieval: bool = setting(
+        True, "Search again, by words, where the first search looks poor."
     )
-    check: Literal["calibrated", "min_rerank_score"] = Field(
-        default="calibrated", description="How the quality of a search is judged."
+    check: Literal["calibrated", "min_rerank_score"] = setting(
+        "calibrated", "How the quality of a search is judged."
     )
-    min_quality: float = Field(
-        default=-1.0,
+    min_quality: float = setting(
+        -1.0,
+        "Probability below which `calibrated` searches again; -1 = as calibrated.",
         ge=-1,
         le=1,
-        description="Probability below which `calibrated` searches again; -1 = as calibrated.",
     )
-    min_rerank_score: float = Field(
-        default=0.0, description="Lowest relevance among the best five for `min_rerank_score`."
+    min_rerank_score: float = setting(
+        0.0, "Lowest relevance among the best five for `min_rerank_score`."
     )
-    dense: float = Field(default=0.3, ge=0, le=1, description="Weight of meaning, second search.")
-    lexical: float = Field(default=0.7, ge=0, le=1, description="Weight of words, second search.")
-    candidates: int = Field(default=40, ge=1, le=1000, description="Depth of the second search.")
-    pooling: Literal["merge", "replace"] = Field(
-        default="merge", description="Pool both searches, or keep the second alone."
+    dense: float = setting(
+        0.3, "Weight of meaning in the second search; words have the rest.", ge=0, le=1
     )
+    candidates: int = setting(40, "Depth of the second search.", ge=1, le=1000)
+    pooling: Literal["merge", "replace"] = setting(
+        "merge", "Pool both searches, or keep the second alone."
+    )
+
+    @property
+    def lexical(self) -> float:
+        return round(1 - self.dense, 6)
 
 
 class CorrectiveSettings(Section):
-    enable_grading: bool = Field(
-        default=True, description="Grade what was found, and search again where too little fits."
+    enable_grading: bool = setting(
+        True, "Grade what was found, and search again where too little fits."
     )
-    grader: Literal["reader", "llm-batch", "llm-each", "auto"] = Field(
-        default="reader",
-        description="Who grades: the reader, a model in one call or passage by passage, or `auto`: "
-        "a model that grades well is asked where the reader is unsure.",
+    few_shot: Literal["auto", "on", "off"] = setting(
+        "auto", "Show a grading model examples; `auto` = as the probe of the model found."
     )
-    few_shot: Literal["auto", "on", "off"] = Field(
-        default="auto",
-        description="Show a grading model examples; `auto` = as the probe of the model found.",
+    graded: int = setting(10, "Passages graded after a search.", ge=1, le=100)
+    min_relevant: int = setting(3, "Passages about the question that are enough.", ge=1, le=100)
+    enable_rewriting: bool = setting(True, "Ask again in other words where too little fits.")
+    max_rewrites: int = setting(3, "Times it is asked again.", ge=0, le=10)
+    enable_following: bool = setting(
+        True, "Look up what the best passage names, where the question asks beyond it."
     )
-    graded: int = Field(default=10, ge=1, le=100, description="Passages graded after a search.")
-    min_relevant: int = Field(
-        default=3, ge=1, le=100, description="Passages about the question that are enough."
-    )
-    enable_rewriting: bool = Field(
-        default=True, description="Ask again in other words where too little fits."
-    )
-    max_rewrites: int = Field(default=3, ge=0, le=10, description="Times it is asked again.")
-    enable_following: bool = Field(
-        default=True,
-        description="Look up what the best passage names, where the question asks beyond it.",
-    )
-    follow_below: float = Field(
-        default=0.8,
-        ge=0,
-        le=1,
-        description="Share of the question's words in the best passage below which it asks beyond.",
-    )
-    enable_decomposition: bool = Field(
-        default=True, description="Split a question that needs several facts."
-    )
-    max_parts: int = Field(default=4, ge=2, le=10, description="Questions one is split into.")
-    enable_readings: bool = Field(
-        default=True, description="Tell what a word that may mean several things was taken for."
-    )
-    enable_grounded_check: bool = Field(
-        default=True, description="Check the whole answer against its evidence."
-    )
-    grounded_judge: Literal["reader", "similarity", "llm"] = Field(
-        default="reader",
-        description="Who judges that: the judge of `answer.judge`, likeness of meaning, or a model "
-        "where the reader is unsure.",
-    )
-    enable_useful_check: bool = Field(
-        default=True, description="Check that the answer addresses the question."
-    )
-    useful_judge: Literal["reader", "llm"] = Field(
-        default="reader",
-        description="Who judges that: the reader, or a model where the reader is unsure.",
-    )
-    enable_regeneration: bool = Field(
-        default=True, description="Have an answer that is not grounded written anew."
-    )
-    max_regenerations: int = Field(
-        default=2, ge=0, le=10, description="Times an answer is written anew."
-    )
+    enable_decomposition: bool = setting(True, "Split a question that needs several facts.")
+    enable_readings: bool = setting(True, "Say which meaning of an ambiguous word was taken.")
+    enable_useful_check: bool = setting(True, "Check that the answer addresses the question.")
+    enable_regeneration: bool = setting(True, "Have an answer that is not grounded written anew.")
+    max_regenerations: int = setting(2, "Times an answer is written anew.", ge=0, le=10)
 
 
 class ResearchSettings(Section):
-    enable_screen: bool = Field(
-        default=True, description="Refuse a question, or choices, that give a model orders."
+    enable_screen: bool = setting(True, "Refuse a question, or choices, that give a model orders.")
+    enable_memory: bool = setting(
+        True, "Remember research, and use it where the question is the same."
     )
-    enable_screen_model: bool = Field(
-        default=False, description="Ask a model where the signs of such orders are unclear."
+    enable_recall: bool = setting(
+        True, "Look for earlier research; off = ask afresh, and remember that."
     )
-    enable_quarantine: bool = Field(
-        default=True, description="Keep passages that give a model orders out of prompts."
+    memory_similarity: float = setting(
+        0.92, "How alike two questions must be to be the same.", ge=0, le=1
     )
-    enable_memory: bool = Field(
-        default=True, description="Remember research, and use it where the question is the same."
+    enable_classification: bool = setting(
+        True, "Research a simple question in one step; off = never."
     )
-    enable_recall: bool = Field(
-        default=True, description="Look for earlier research; off = ask afresh, and remember that."
+    enable_multi_query: bool = setting(True, "Search each step in three wordings, not in one.")
+    enable_fresh_evidence: bool = setting(True, "Leave out what earlier steps were shown.")
+    as_published: bool = setting(
+        False,
+        "Work a step as the design was first published: separate calls for plan and queries, "
+        "passages read for the first query, findings written before a step is judged, and no "
+        "further step where the only one failed.",
     )
-    memory_similarity: float = Field(
-        default=0.92, ge=0, le=1, description="How alike two questions must be to be the same."
+    evaluator: Literal["calibrated", "cosine"] = setting(
+        "calibrated",
+        "What a step is judged by: the probability that its passages answer it, or their mean "
+        "likeness to the query, at least 0.70.",
     )
-    enable_classification: bool = Field(
-        default=True, description="Research a simple question in one step; off = never."
+    min_confidence: float = setting(
+        -1.0, "Below it a step has failed; -1 = as calibrated.", ge=-1, le=1
     )
-    classifier: Literal["rules", "llm"] = Field(
-        default="rules", description="Who tells simple questions: rules, or a model."
+    enable_replanning: bool = setting(True, "Decide after each step what to research next.")
+    max_steps: int = setting(3, "Steps that may be completed.", ge=1, le=10)
+    max_cycles: int = setting(4, "Steps that may be tried.", ge=1, le=20)
+    enable_stagnation: bool = setting(True, "Stop after three failures that bring nothing new.")
+    enable_choosing: bool = setting(True, "Choose among the choices of a question that has some.")
+    guess: bool = setting(
+        False,
+        "Where nothing was found, let the model choose from its own knowledge; such a choice is "
+        "marked.",
     )
-    enable_escalation: bool = Field(
-        default=True, description="Go on in several steps where the only step of a plan failed."
+    vocabulary: str = setting(
+        "", "What to tell a model about the words of a field.", max_length=2000
     )
-    enable_issues: bool = Field(
-        default=False,
-        description="Have a model turn the choices into neutral questions where the question alone "
-        "names no facts.",
-    )
-    enable_multi_query: bool = Field(
-        default=True, description="Search each step in three wordings, not in one."
-    )
-    calls: Literal["merged", "separate"] = Field(
-        default="merged",
-        description="Plan a step and word its searches in one model call, or in two.",
-    )
-    enable_fresh_evidence: bool = Field(
-        default=True, description="Leave out what earlier steps were shown."
-    )
-    rerank_against: Literal["question", "primary"] = Field(
-        default="question",
-        description="What passages are read for: the step's question, or its first search query.",
-    )
-    synthesis: Literal["model", "extract"] = Field(
-        default="model",
-        description="Who writes a step's findings: a model, or the reader, word for word.",
-    )
-    enable_synthesis_of_failed: bool = Field(
-        default=False, description="Have findings written even where a step's evidence fails."
-    )
-    evaluator: Literal["calibrated", "cosine"] = Field(
-        default="calibrated",
-        description="What a step is judged by: the probability that its passages answer it, or "
-        "their mean likeness to the query.",
-    )
-    min_confidence: float = Field(
-        default=-1.0,
-        ge=-1,
-        le=1,
-        description="Below it a step has failed; -1 = as calibrated.",
-    )
-    min_cosine: float = Field(
-        default=0.70, ge=-1, le=1, description="The same for the evaluator `cosine`."
-    )
-    weak_margin: float = Field(
-        default=-1.0,
-        ge=-1,
-        le=1,
-        description="So near the threshold a step is weak: kept with a caveat; -1 = as measured.",
-    )
-    enable_replanning: bool = Field(
-        default=True, description="Decide after each step what to research next."
-    )
-    max_steps: int = Field(default=3, ge=1, le=10, description="Steps that may be completed.")
-    max_cycles: int = Field(default=4, ge=1, le=20, description="Steps that may be tried.")
-    enable_stagnation: bool = Field(
-        default=True, description="Stop after three failures that bring nothing new."
-    )
-    stagnation_spread: float = Field(
-        default=-1.0,
-        ge=-1,
-        le=1,
-        description="Failures whose scores differ by less are all the same; -1 = as measured.",
-    )
-    enable_grounded_check: bool = Field(
-        default=True, description="Check each sentence of a step, and of the whole."
-    )
-    enable_choosing: bool = Field(
-        default=True, description="Choose among the choices of a question that has some."
-    )
-    enable_shuffled_choice: bool = Field(
-        default=False, description="Choose twice, in another order: two calls."
-    )
-    guess: bool = Field(
-        default=False,
-        description="Where nothing was found, let the model choose from its own knowledge; such a "
-        "choice is marked.",
-    )
-    vocabulary: str = Field(
-        default="", max_length=2000, description="What to tell a model about the words of a field."
-    )
-    structure: tuple[str, ...] = Field(
-        default=(),
-        strict=False,
-        description="What the findings of a step tell, in order, such as Rule, Exceptions.",
+    structure: tuple[str, ...] = words(
+        "What the findings of a step tell, in order, such as Rule, Exceptions."
     )
 
 
 class AnalystSettings(Section):
-    enable_understanding: bool = Field(
-        default=True, description="Tell a question about a concept from one over the data."
+    enable_understanding: bool = setting(
+        True, "Tell a question about a concept from one over the data."
     )
-    requirements: Literal["rules", "model"] = Field(
-        default="rules",
-        description="Who says what a question needs: rules, or a model where there is one.",
+    enable_alignment: bool = setting(
+        True, "Check that the columns are there and fit before code is written."
     )
-    enable_grammar: bool = Field(
-        default=True,
-        description="Compute common questions by our own code, also where there is a model.",
+    max_alignments: int = setting(2, "Times that is checked before it is given up.", ge=1, le=5)
+    enable_code_check: bool = setting(
+        True,
+        "Refuse code that invents its data, reads files or does not use the tables; run it again "
+        "on shuffled and on changed rows; compute simple results a second time.",
     )
-    enable_alignment: bool = Field(
-        default=True, description="Check that the columns are there and fit before code is written."
+    max_code_attempts: int = setting(
+        2, "Times code is written before its failure is judged.", ge=1, le=5
     )
-    max_alignments: int = Field(
-        default=2, ge=1, le=5, description="Times that is checked before it is given up."
+    enable_arithmetic: bool = setting(
+        True,
+        "Check results by arithmetic, such as a correlation within -1..1, and cut sentences with "
+        "a number that the result does not hold.",
     )
-    enable_code_check: bool = Field(
-        default=True,
-        description="Refuse code that invents its data, reads files or does not use the tables.",
+    enable_remediation: bool = setting(
+        True, "Find the cause of a result that cannot stand, and try again."
     )
-    max_code_attempts: int = Field(
-        default=2, ge=1, le=5, description="Times code is written before its failure is judged."
-    )
-    enable_variation: bool = Field(
-        default=True,
-        description="Run code again on shuffled and on changed rows: its result must follow.",
-    )
-    enable_arithmetic: bool = Field(
-        default=True, description="Check results by arithmetic, such as a correlation within -1..1."
-    )
-    enable_recomputation: bool = Field(
-        default=True, description="Compute simple results a second time, by our own code."
-    )
-    enable_judgement: bool = Field(
-        default=False, description="Have a model judge whether method and answer are complete."
-    )
-    enable_remediation: bool = Field(
-        default=True, description="Find the cause of a result that cannot stand, and try again."
-    )
-    remedies: Literal["rules", "model"] = Field(
-        default="rules",
-        description="Who finds the cause: rules that read the failure, or a model.",
-    )
-    max_remediations: int = Field(default=3, ge=0, le=10, description="Times that is tried.")
-    explain: Literal["template", "model"] = Field(
-        default="template",
-        description="Who puts a result into words: code, or a model where there is one.",
-    )
-    enable_number_check: bool = Field(
-        default=True, description="Cut sentences with a number that the result does not hold."
-    )
-    enable_charts: bool = Field(
-        default=True, description="Draw a chart where a question asks for one."
-    )
-    profile_tokens: int = Field(
-        default=700, ge=100, le=20000, description="How long the profile shown to a model may be."
-    )
+    max_remediations: int = setting(3, "Times that is tried.", ge=0, le=10)
 
 
 FromDocuments = Literal["linear", "adaptive", "corrective", "research"]
 
 
+class Routes(Section):
+    one_fact: FromDocuments = setting(
+        "linear", "Workflow for a question that asks for one fact from documents."
+    )
+    several_facts: FromDocuments = setting("corrective", "Workflow for one that needs several.")
+    account: FromDocuments = setting(
+        "research", "Workflow for one that asks for an account, such as a comparison."
+    )
+
+
 class AutoSettings(Section):
-    one_fact: FromDocuments = Field(
-        default="linear", description="Who answers a question for one fact from documents."
-    )
-    several_facts: FromDocuments = Field(
-        default="corrective", description="Who answers one that needs several."
-    )
-    account: FromDocuments = Field(
-        default="research",
-        description="Who answers one that asks for an account, such as a comparison.",
-    )
-    enable_comparison: bool = Field(
-        default=True,
-        description="Where documents and tables may both answer: look into both, take the surer.",
-    )
-    enable_parts: bool = Field(
-        default=True,
-        description="Put the parts of a question that needs a document and a table to each.",
-    )
-    enable_second_try: bool = Field(
-        default=True,
-        description="Where documents do not answer, try the tables once, and the other way round.",
-    )
+    routes: Routes = setting(Routes(), "The workflow for each kind of question about documents.")
 
 
 class SandboxSettings(Section):
-    backend: Literal["auto", "namespaces", "plain", "bubblewrap"] = Field(
-        default="auto",
-        description="How generated code is confined: the first that works here, or this one. There "
-        "is no way to run it unconfined.",
+    backend: Literal["auto", "namespaces", "plain", "bubblewrap"] = setting(
+        "auto",
+        "How generated code is confined: the first that works here, or this one. There is no way "
+        "to run it unconfined.",
     )
-    seconds: float = Field(default=30.0, gt=0, le=600, description="Until a job is stopped.")
-    memory: int = Field(default=1024, ge=128, le=65536, description="Megabytes that a job may use.")
+    seconds: float = setting(30.0, "Until a job is stopped.", gt=0, le=600)
+    memory: int = setting(1024, "Megabytes that a job may use.", ge=128, le=65536)
+
+
+class Servers(Section):
+    """Which of its servers does the work of a role. The first of each is the default."""
+
+    support: Literal["reader", "coverage"] = setting(
+        "reader", "Judges what a sentence cites: the trained reader, or counting words."
+    )
+    grade: Literal["reader", "llm-batch", "llm-each", "auto"] = setting(
+        "reader",
+        "Grades passages: the reader, a model in one call or passage by passage, or `auto`: a "
+        "model that grades well where the reader is unsure.",
+    )
+    grounded: Literal["reader", "similarity", "llm"] = setting(
+        "reader",
+        "Judges the whole answer against its evidence: the server of `support`, likeness of "
+        "meaning, or a model where the reader is unsure.",
+    )
+    useful: Literal["reader", "llm"] = setting(
+        "reader",
+        "Judges whether an answer addresses the question: the reader, or a model where it is "
+        "unsure.",
+    )
+    screen: Literal["signs", "model"] = setting(
+        "signs", "Finds orders to a model in a question: signs, or a model where they are unclear."
+    )
+    classify: Literal["rules", "llm"] = setting("rules", "Tells simple questions.")
+    synthesise: Literal["model", "extract"] = setting(
+        "model", "Writes a step's findings: a model, or the reader, word for word."
+    )
+    require: Literal["rules", "model"] = setting("rules", "Says what a question over tables needs.")
+    query: Literal["grammar", "model"] = setting(
+        "grammar",
+        "Computes common questions over tables: our own code first, or always a model's code.",
+    )
+    judge: Literal["checks", "model"] = setting(
+        "checks", "Judges a computed result: checks alone, or also a model."
+    )
+    remedy: Literal["rules", "model"] = setting(
+        "rules", "Finds the cause of a failure: rules that read it, or a model."
+    )
+    explain: Literal["template", "model"] = setting(
+        "template", "Puts a result into words: code, or a model."
+    )

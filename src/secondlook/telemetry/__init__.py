@@ -4,6 +4,7 @@ and names alone: no question, passage or answer leaves through here."""
 from __future__ import annotations
 
 import functools
+import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 from secondlook.errors import SettingsError
@@ -62,7 +63,7 @@ _PATIENCE = 5.0
 def observer_for(settings: Settings) -> Observer:
     """Silent unless telemetry is switched on, or metrics are served."""
     telemetry = settings.telemetry
-    if not telemetry.enable and not settings.serve.metrics:
+    if telemetry.endpoint is None and not settings.serve.metrics:
         return SILENT
     return _observer(telemetry, settings.serve.metrics)
 
@@ -96,7 +97,7 @@ def _observer(telemetry: TelemetrySettings, served: bool) -> Observer:  # noqa: 
     traces, metrics = _providers(telemetry, served)
     from secondlook.telemetry.opentelemetry import Meters, Spans, Telemetry
 
-    spans = Spans(traces.get_tracer(_SCOPE)) if telemetry.enable else None
+    spans = Spans(traces.get_tracer(_SCOPE)) if telemetry.endpoint else None
     return Telemetry(spans, Meters(metrics.get_meter(_SCOPE)))
 
 
@@ -110,14 +111,14 @@ def _providers(telemetry: TelemetrySettings, served: bool) -> tuple[Any, Any]:  
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
     except ImportError as error:
-        key = "telemetry.enable" if telemetry.enable else "serve.metrics"
+        key = "telemetry.endpoint" if telemetry.endpoint else "serve.metrics"
         raise SettingsError(
             f"{key} is set, and OpenTelemetry is not installed", hint=INSTALL
         ) from error
-    resource = Resource.create({"service.name": telemetry.service_name})
+    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "secondlook")})
     readers: list[Any] = [_prometheus(telemetry)] if served else []
     traces: Any = trace.get_tracer_provider()
-    if telemetry.enable and telemetry.endpoint:
+    if telemetry.endpoint not in {None, "program"}:
         traces = TracerProvider(resource=resource)
         traces.add_span_processor(_span_processor(telemetry.endpoint))
         readers.append(_metric_reader(telemetry.endpoint))

@@ -130,9 +130,9 @@ async def _checked(
     if chosen.enable_arithmetic:
         checks += await _by_arithmetic(context, state, outcome)
     sound = all(one["passed"] for one in checks)
-    if generated and sound and chosen.enable_variation:
+    if generated and sound and chosen.enable_code_check:
         checks += await _by_variation(context, state, outcome)
-    if generated and sound and chosen.enable_recomputation:
+    if generated and sound and chosen.enable_code_check:
         found, warnings = await _by_recomputation(context, state["question"], outcome)
         checks += found
     if all(one["passed"] for one in checks) and _is_judged(context, generated=generated):
@@ -190,7 +190,9 @@ async def _by_recomputation(
 
 def _is_judged(context: Context, *, generated: bool) -> bool:
     return (
-        generated and context.settings.analyst.enable_judgement and context.models.serves("judge")
+        generated
+        and context.settings.models.servers.judge == "model"
+        and context.models.serves("judge")
     )
 
 
@@ -281,7 +283,7 @@ async def _planned(
     if context.ledger.must_end("remediate"):
         guidance = "Nothing more may be tried: the budget or the time ran out."
         return {**by_rules, "action": "cannot_proceed", "guidance": guidance}, "rules", []
-    if context.settings.analyst.remedies == "rules" or not context.models.serves("remedy"):
+    if context.settings.models.servers.remedy == "rules" or not context.models.serves("remedy"):
         return by_rules, "rules", []
     try:
         said = await _said(context, state)

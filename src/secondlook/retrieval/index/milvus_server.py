@@ -70,8 +70,8 @@ class Server:
             raise UsageError(
                 "the address of Milvus is not of the form http://HOST:PORT or "
                 "http://HOST:PORT/DATABASE",
-                hint="a name and a password do not belong in it: put USER:PASSWORD into the "
-                "environment variable that library.index_token_env names",
+                hint="a name and a password do not belong in it: put USER:PASSWORD into "
+                "MILVUS_TOKEN",
             )
         self.address = address
         self._token = token or ""
@@ -107,8 +107,7 @@ class Server:
         if _NOT_LET_IN.search(said):
             return LibraryError(
                 f"Milvus at {self.address} does not let us in: {said}",
-                hint="put USER:PASSWORD or a token into the environment variable that "
-                "library.index_token_env names",
+                hint="put USER:PASSWORD or a token into MILVUS_TOKEN",
             )
         return LibraryError(f"Milvus at {self.address} refused: {said}")
 

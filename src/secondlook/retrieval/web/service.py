@@ -36,7 +36,12 @@ if TYPE_CHECKING:
 
 # Wires the parts together as the settings say.
 
-_KB = 1024
+PAGES = 5
+"""Pages that are read."""
+_SECONDS = 10.0
+"""For the search, and for each page."""
+_PAGE_BYTES = 2 << 20
+"""Of a larger page only the start is read."""
 
 
 def open_service(
@@ -53,7 +58,7 @@ def open_service(
 
     return WebService(
         _engine(settings, open_fetcher),
-        Bounds(settings.results, Limits(settings.timeout, settings.max_kb * _KB)),
+        Bounds(PAGES, Limits(_SECONDS, _PAGE_BYTES)),
         open_fetcher=open_fetcher,
         cutter=Cutter(token_starts or approximate_starts, chunking or DEFAULT_OPTIONS),
         language=language,
@@ -61,22 +66,17 @@ def open_service(
 
 
 def _engine(settings: WebSettings, open_fetcher: Callable[[Limits], Fetcher]) -> SearchEngine:
-    if settings.backend == "searxng":
-        return SearxngEngine(_server(settings.url), settings.timeout, open_fetcher)
+    if settings.url:
+        return SearxngEngine(_server(settings.url), _SECONDS, open_fetcher)
     if find_spec("ddgs") is None:
         raise SettingsError(
             "searching the web with DuckDuckGo needs the package ddgs",
-            hint="pip install ddgs, or use a SearXNG server with web.backend",
+            hint="pip install ddgs, or name a SearXNG server with web.url",
         )
-    return DuckDuckGoEngine(settings.timeout)
+    return DuckDuckGoEngine(_SECONDS)
 
 
-def _server(url: str | None) -> str:
-    if not url:
-        raise SettingsError(
-            "web.backend is 'searxng', but web.url does not say where the server is",
-            hint="set web.url, such as http://127.0.0.1:8888, or use web.backend = 'duckduckgo'",
-        )
+def _server(url: str) -> str:
     parts = urlsplit(url)
     if parts.username is not None or parts.query or parts.fragment:
         raise SettingsError(
