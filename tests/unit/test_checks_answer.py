@@ -117,7 +117,7 @@ def test_a_complaint_about_a_stricter_answer_is_heard_too() -> None:
 
 
 def test_what_a_model_may_still_let_stand_is_left_in_the_draft_and_not_heard() -> None:
-    doubtful = "Berth 4 has been losing depth for years because of a sandbank."
+    doubtful = "Berth 4 has lost 60 centimetres because of a sandbank near the mole."
 
     def doubting(request: ChatRequest) -> str:
         number = _evidence_number(request)

@@ -260,7 +260,6 @@ _ASKS: dict[str, Role] = {
     "models.servers.useful": "grade",
     "models.servers.screen": "screen",
     "models.servers.classify": "plan",
-    "research.as_published": "plan",
     "analyst.enable_code_check": "code",
     "analyst.enable_remediation": "code",
     "models.servers.query": "code",

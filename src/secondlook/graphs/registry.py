@@ -65,7 +65,6 @@ _RESEARCHING = (
     "research.enable_classification",
     "research.enable_multi_query",
     "research.enable_fresh_evidence",
-    "research.as_published",
     "research.enable_replanning",
     "research.enable_stagnation",
     "answer.enable_grounded_check",
