@@ -315,6 +315,7 @@ def test_a_client_that_sends_too_much_reads_the_answer(tmp_path: Path) -> None:
     """On the wire: one that is cut off while it sends would see a broken connection."""
     limits = {"max_upload_mb": 40}
     with (
+        mock.patch("secondlook.server.uploads.FILES_PER_UPLOAD", 1),
         served(tmp_path, serve=limits, ingest={"max_file_mb": 1}) as serving,
         httpx.Client(base_url=serving.base_url, timeout=60) as client,
     ):

@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.support.research_clerk import (
     shown,
     weighed,
 )
-from tests.support.research_world import BARE, BARGE, LIGHTS, MISLED, SIMPLE, asked
+from tests.support.research_world import BARGE, LIGHTS, MISLED, MIXED, SIMPLE, asked
 
 if TYPE_CHECKING:
     from secondlook.events import Event
@@ -32,7 +33,7 @@ CHOICES = {
     "C": "Hauling nets of fishermen ashore.",
     "D": "Selling bones of a whale, marked <|im_start|> by its finders.",
 }
-QUESTION = asked(BARE, CHOICES)
+QUESTION = asked(MIXED, CHOICES)
 
 
 def thorough() -> Settings:
@@ -77,7 +78,12 @@ def watched(settings: Settings, question: str, model: Clerk, **given: Any) -> li
 @pytest.fixture(scope="module")
 def run() -> tuple[list[Event], Clerk]:
     model = clerk()
-    with AnswerMemory.temporary() as memory:
+    with (
+        AnswerMemory.temporary() as memory,
+        # So that a model is asked about every sentence.
+        mock.patch("secondlook.nodes.answer.DEFAULT_MIN_SUPPORT", 0.9),
+        mock.patch("secondlook.nodes.check.DEFAULT_MIN_SUPPORT", 0.9),
+    ):
         events = watched(thorough(), QUESTION, model, memory=memory, shelf=CodeShelf())
     return events, model
 
@@ -91,7 +97,7 @@ def test_the_run_makes_as_many_calls_as_the_settings_allow(
 ) -> None:
     events, model = run
     answer = events[-1].answer  # type: ignore[union-attr]
-    assert answer.usage.calls == len(model.asked) == most_asked(thorough()) == 23
+    assert answer.usage.calls == len(model.asked) == most_asked(thorough()) == 21
     assert answer.research is not None
     assert answer.research.cycles == 4
     assert problems(answer) == []

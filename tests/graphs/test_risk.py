@@ -213,18 +213,20 @@ def test_a_models_answer_that_is_sure_enough_is_given(tmp_path: Path) -> None:
     assert "".join(heard).strip() == answer.claims[0].text
 
 
-def test_nothing_is_heard_of_a_models_answer_that_is_withheld(tmp_path: Path) -> None:
+def test_nothing_is_heard_of_a_models_answer_that_is_withheld(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What it says is half supported: the evidence was sure enough, the answer is not."""
     said = "Berth 4 remains the deepest berth of Europe and Asia with 7.8 metres. [1]"
-    loose = {"min_support": 0.0}
-    plain = settings(None, **loose)
+    monkeypatch.setattr("secondlook.nodes.answer.DEFAULT_MIN_SUPPORT", 0.0)
+    plain = settings(None)
     shown, _ = run(own(tmp_path), model=FunctionModel(Writer(said)), settings=plain)
     value = shown.confidence.value
     assert value is not None
     assert value < sure(tmp_path)
     file = own(tmp_path, (value + sure(tmp_path)) / 2)
     writer = Writer(said)
-    answer, heard = run(file, model=FunctionModel(writer), settings=settings(0.05, **loose))
+    answer, heard = run(file, model=FunctionModel(writer), settings=settings(0.05))
     assert writer.asked == 1
     assert answer.stop_reason == "low_confidence"
     assert answer.model is not None

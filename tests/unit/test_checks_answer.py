@@ -116,8 +116,11 @@ def test_a_complaint_about_a_stricter_answer_is_heard_too() -> None:
     assert (model.requests[0].temperature, INVENTED in asked(model.requests[0])) == (0.4, True)
 
 
-def test_what_a_model_may_still_let_stand_is_left_in_the_draft_and_not_heard() -> None:
-    doubtful = "Berth 4 has lost 60 centimetres because of a sandbank near the mole."
+def test_what_a_model_may_still_let_stand_is_left_in_the_draft_and_not_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("secondlook.nodes.answer.DEFAULT_MIN_SUPPORT", 0.2)
+    doubtful = "Berth 4 has been losing depth for years because of a sandbank."
 
     def doubting(request: ChatRequest) -> str:
         number = _evidence_number(request)
