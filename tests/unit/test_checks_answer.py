@@ -13,6 +13,8 @@ from tests.support.engine import context_of, settings_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
+    import pytest
+
     from secondlook.models.chat import ChatRequest
     from secondlook.nodes.context import Context
 
