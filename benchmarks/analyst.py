@@ -143,7 +143,7 @@ def told(case: Case, answer: Answer) -> Row:
     kind, signals = confidence.signals(
         query=analysis.query if isinstance(analysis.query, dict) else None,
         scores=[column.score for column in analysis.columns],
-        checks={check.name: check.passed for check in analysis.checks},
+        checks=[check.passed for check in analysis.checks],
         attempts=len(analysis.attempts),
         remedies=len(analysis.remedies),
     )

@@ -36,7 +36,7 @@ def test_a_simple_question_succeeds_at_once() -> None:
     assert analysis is not None
     assert (analysis.kind, analysis.code) == ("generated", MEAN)
     assert all(check.passed for check in analysis.checks)
-    assert {"same_in_any_order", "follows_the_data"} <= {check.name for check in analysis.checks}
+    assert {"present", "middle"} <= {check.name for check in analysis.checks}
     assert analysis.columns[0].column == "age"
 
 

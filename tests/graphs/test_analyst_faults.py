@@ -91,15 +91,6 @@ def test_a_sandbox_that_breaks_before_any_result_ends_the_analysis() -> None:
     assert ran.nodes.count("code") == 1
 
 
-def test_a_sandbox_that_breaks_after_a_result_leaves_it_standing_without_its_second_look() -> None:
-    watched = Watched(sandbox, most=2)
-    ran = run(QUESTION, Script(code=MEAN), opened=watched, enable_grammar=False)
-    assert ran.answer.status == "answered"
-    checks = {one.name for one in ran.answer.analysis.checks}  # type: ignore[union-attr]
-    assert "present" in checks
-    assert not checks & {"same_in_any_order", "follows_the_data"}
-
-
 def test_a_sandbox_that_breaks_in_the_middle_of_a_remedy_ends_the_analysis() -> None:
     script = Script(code=["result = df['age'].mean() * 0 - 5", MEAN])
     ran = run(QUESTION, script, opened=Watched(sandbox, most=1), enable_grammar=False)
@@ -147,7 +138,7 @@ def test_a_job_that_outlives_the_deadline_does_not_hold_the_answer_up() -> None:
     ) as engine:
         answer = engine.ask(QUESTION, workflow="analyst")
         released.set()
-    assert watched.jobs == [f"None: {MEAN}"]
+    assert watched.jobs == [MEAN]
     assert (answer.status, answer.stop_reason) == ("failed", "deadline")
     assert answer.steps[-1].node != "finish"
 
@@ -202,7 +193,7 @@ def test_a_run_stopped_before_any_node_is_taken_up_to_the_same_answer(tmp_path: 
         assert told(resumed) == told(whole), node
         if node in {"evaluate", "explain", "finish"}:
             assert len(script.prompts) == paid, node
-            assert f"None: {MEAN}" not in again.jobs, node
+            assert MEAN not in again.jobs, node
 
 
 KILLED = """

@@ -17,7 +17,7 @@ from secondlook.errors import RunStopped, UsageError
 from secondlook.models.journal import Calls, MemoryJournal
 from secondlook.retrieval.web.port import WebPassage
 from secondlook.roles.follow_up import Turn
-from secondlook.sandbox.port import Figure, Frame, Outcome, Supplied
+from secondlook.sandbox.port import Figure, Frame, Limits, Outcome, Supplied
 from tests.support.engine import QUESTION, WordShelf, settings_of
 from tests.support.function_model import FunctionModel, models_of
 from tests.support.research import FakeLibrary
@@ -212,5 +212,5 @@ def test_code_that_was_run_is_not_run_again(tmp_path: Path) -> None:
 
     assert run() == run()
     assert sandbox.asked == 1
-    assert run(vary="shuffled", seed=1) == run(vary="shuffled", seed=1)
+    assert run(limits=Limits(seconds=1)) == run(limits=Limits(seconds=1))
     assert sandbox.asked == 2

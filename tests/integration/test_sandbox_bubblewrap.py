@@ -116,13 +116,6 @@ if "bubblewrap" in usable():  # a test that is not there is not skipped
         assert [figure.kind for figure in outcome.figures] == ["plotly", "png"]
         assert outcome.memory > 0
 
-    def test_rows_in_another_order(sandbox: Sandbox, tmp_path: Path) -> None:
-        code = "result = df['count'].tolist()"
-        shuffled = sandbox.run(code, [sales(tmp_path)], vary="shuffled").result
-        assert isinstance(shuffled, list)
-        assert shuffled != list(range(1, ROWS + 1))
-        assert set(shuffled) == set(range(1, ROWS + 1))
-
     def test_errors_have_their_line(sandbox: Sandbox) -> None:
         failure = sandbox.run("x = 1\nresult = x / 0").failure
         assert failure is not None

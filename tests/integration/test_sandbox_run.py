@@ -235,24 +235,6 @@ def test_random_draws_are_the_same_again(sandbox: Sandbox) -> None:
     assert sandbox.run(code).result == sandbox.run(code).result
 
 
-def test_shuffled_rows_give_the_same_sum(sandbox: Sandbox, table: Supplied) -> None:
-    code = 'result = [int(df["count"].sum()), int(df["count"].iloc[0]), list(df.index[:2])]'
-    asked = sandbox.run(code, [table])
-    mixed = sandbox.run(code, [table], vary="shuffled", seed=3)
-    assert isinstance(asked.result, list)
-    assert isinstance(mixed.result, list)
-    assert mixed.result[::2] == asked.result[::2]
-    assert mixed.result[1] != asked.result[1]
-    assert mixed.result == sandbox.run(code, [table], vary="shuffled", seed=3).result
-
-
-@pytest.mark.parametrize("vary", ["perturbed", "resampled"])
-def test_other_data_give_another_sum(sandbox: Sandbox, table: Supplied, vary: str) -> None:
-    code = 'result = int(df["count"].sum())'
-    changed = sandbox.run(code, [table], vary=vary, seed=3).result  # type: ignore[arg-type]
-    assert changed != sandbox.run(code, [table]).result
-
-
 def test_threads_share_one_sandbox(sandbox: Sandbox, table: Supplied) -> None:
     def job(number: int) -> object:
         return sandbox.run(f'result = {number} + len(df)\nprint("{number}")', [table])

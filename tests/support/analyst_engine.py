@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.models.chat import ChatRequest
-    from secondlook.sandbox.port import Limits, Sandbox, Supplied, Variation
+    from secondlook.sandbox.port import Limits, Sandbox, Supplied
 
 SPEC = "ollama:function"
 MEAN_AGE = sum(CUSTOMERS["age"]) / len(CUSTOMERS["age"])
@@ -60,18 +60,15 @@ class Watched:
         tables: Sequence[Supplied] = (),
         *,
         limits: Limits | None = None,
-        vary: Variation | None = None,
-        seed: int = 0,
     ) -> Outcome:
         if len(self.jobs) >= self.most:
             raise SandboxError("the server of the sandbox died", hint="secondlook sandbox check")
-        self.jobs.append(f"{vary}: {code}")
+        self.jobs.append(code)
         if self.waits is not None:
             self.waits.wait(60)
         if self.inner is None:
-            changed = vary not in {None, "shuffled"}
-            return Outcome("ok", result=MEAN_AGE + seed * changed, has_result=True)
-        return self.inner().run(code, tables, limits=limits, vary=vary, seed=seed)
+            return Outcome("ok", result=MEAN_AGE, has_result=True)
+        return self.inner().run(code, tables, limits=limits)
 
     def close(self) -> None:
         pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.sandbox.port import Limits, Plain, Status, Supplied, Variation
+    from secondlook.sandbox.port import Limits, Plain, Status, Supplied
     from secondlook.tables.desk import Desk
     from secondlook.tables.query import Computed, Query
     from secondlook.tables.table import Examination, Join, Table, TableProfile
@@ -220,11 +220,10 @@ class WildOpening:
     name: str = "wild"
     jobs: int = 0
     moods: tuple[str, ...] = ()
-    _sound: dict[str, Outcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pick = self.pick
-        wild = pick.sample([*ENDS, "broken", "unfaithful"], pick.choice([1, 1, 2, 7]))
+        wild = pick.sample([*ENDS, "broken"], pick.choice([1, 1, 2, 6]))
         self.moods = (*wild, *["sound"] * pick.choice([0, 1, len(wild), 9]))
 
     def __call__(self) -> WildOpening:
@@ -238,25 +237,12 @@ class WildOpening:
         tables: Sequence[Supplied] = (),
         *,
         limits: Limits | None = None,
-        vary: Variation | None = None,
-        seed: int = 0,
     ) -> Outcome:
         self.jobs += 1
         mood = self.pick.choice(self.moods)
         if mood == "broken":
             raise SandboxError("the server of the sandbox died")
-        if vary is not None and code in self._sound and mood != "unfaithful":
-            return self._varied(self._sound[code], vary)
-        outcome = ENDS[mood if mood in ENDS else "sound"](self.pick)
-        if vary is None:
-            self._sound[code] = outcome
-        return outcome
-
-    def _varied(self, base: Outcome, vary: Variation) -> Outcome:
-        """As an honest sandbox would have it: the same of shuffled rows, another of changed."""
-        if vary == "shuffled" or not isinstance(base.result, float):
-            return base
-        return replace(base, result=base.result * (1 + self.pick.random() / 50))
+        return ENDS[mood if mood in ENDS else "sound"](self.pick)
 
     def close(self) -> None:
         pass

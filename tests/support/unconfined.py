@@ -16,7 +16,7 @@ from secondlook.sandbox.port import Failure, Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox.port import Limits, Supplied, Variation
+    from secondlook.sandbox.port import Limits, Supplied
 
 _RUN = """
 import json, os, sys
@@ -43,8 +43,6 @@ class Unconfined:
         tables: Sequence[Supplied] = (),
         *,
         limits: Limits | None = None,
-        vary: Variation | None = None,
-        seed: int = 0,
     ) -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
             reply = Path(folder) / "reply"

@@ -137,11 +137,9 @@ def test_bins_hold_every_value(low: float, high: float, kind: Any) -> None:
 
 def test_manners_leave_data_and_choices_alone() -> None:
     figure = {"data": [{"y": [1, 2]}], "layout": {"xaxis": {"title": {"text": "mine"}}}}
-    better = polished(figure, title="Title", axes=("x", "y"))
+    better = polished(figure)
     assert better["data"] == figure["data"]
     assert better["layout"]["xaxis"]["title"]["text"] == "mine"
-    assert better["layout"]["yaxis"]["title"]["text"] == "y"
-    assert better["layout"]["title"]["text"] == "Title"
     assert better["layout"]["colorway"] == list(OKABE_ITO)
     assert "plot_bgcolor" not in figure["layout"]
     chosen = {"data": [], "layout": {"template": {"layout": {"colorway": ["red"]}}}}

@@ -48,24 +48,13 @@ WRAPPED = {
         '{"thought": "easy", "code": "```python\\nmean = df[\\"Fare\\"].mean()\\n'
         'result = round(mean, 2)\\n```"}'
     ),
-    "a session": '>>> mean = df["Fare"].mean()\n>>> result = round(mean, 2)\n>>> ',
-    "a session with output": (
-        f'{FENCE}\n>>> mean = df["Fare"].mean()\n34.65\n>>> result = round(mean, 2)\n{FENCE}'
-    ),
-    "a notebook": 'In [1]: mean = df["Fare"].mean()\nIn [2]: result = round(mean, 2)',
     "prose before, no fence": f"Here is the code you asked for:\n\n{CODE}",
     "prose after, no fence": f"{CODE}\n\nThis computes the mean of the fare (rounded).",
     "prose around, no fence": f"Sure, here it is.\n{CODE}\nLet me know if that helps!",
-    "prose between, no fence": (
-        'First we compute the mean fare\nmean = df["Fare"].mean()\n'
-        "Then we round it to two places\nresult = round(mean, 2)"
-    ),
     "a tag": f"<code>\n{CODE}\n</code>",
     "a tag that is not closed": f"<python>\n{CODE}",
     "thoughts": f"<think>Use ```python\nx = 1\n```.</think>\n{FENCE}python\n{CODE}\n{FENCE}",
     "magics": f"{FENCE}python\n%matplotlib inline\n!pip install pandas\n{CODE}\n{FENCE}",
-    "a timed line": f"{FENCE}python\n%time {CODE}\n{FENCE}",
-    "help": f"{FENCE}python\ndf.mean?\n{CODE}\n{FENCE}",
     "all of it indented": textwrap.indent(CODE, "    "),
     "invisible characters": f"{FENCE}python\n\ufeff{CODE}\u200b\n{FENCE}",
     "typographic quotes": f"{FENCE}python\n{CODE}\n{FENCE}".replace('"', "\u201d"),
@@ -116,17 +105,6 @@ def test_code_that_was_cut_without_a_fence_keeps_its_last_line() -> None:
     )
 
 
-def test_a_fence_on_one_line() -> None:
-    assert code_of("```python result = df['a'].sum()```") == "result = df['a'].sum()"
-    assert code_of("Write ```x``` and\n```python\nresult = len(df)\n```") == "result = len(df)"
-
-
-def test_code_on_the_line_of_the_fence() -> None:
-    assert code_of("```python result = df['a'].sum()\nprint(result)\n```") == (
-        "result = df['a'].sum()\nprint(result)"
-    )
-
-
 def test_brackets_that_close_after_the_last_line_of_code() -> None:
     reply = "Here you go\nresult = (\n    df['a']\n    .sum()\n)\nI hope that it helps you"
     assert code_of(reply) == "result = (\n    df['a']\n    .sum()\n)"
@@ -140,11 +118,6 @@ def test_a_magic_in_a_block_leaves_the_block() -> None:
 def test_a_percent_sign_that_continues_a_line_is_no_magic() -> None:
     code = "result = (len(df)\n  % 3)"
     assert code_of(f"```python\n{code}\n```") == code
-
-
-def test_a_session_keeps_what_continues_a_line() -> None:
-    reply = ">>> for name in df:\n...     print(name)\nFare\n>>> result = len(df)\n1309"
-    assert code_of(reply) == "for name in df:\n    print(name)\nresult = len(df)"
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)

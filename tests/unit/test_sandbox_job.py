@@ -18,7 +18,7 @@ from tests.support.sandbox import ROWS, sales
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.sandbox.port import Outcome, Supplied, Variation
+    from secondlook.sandbox.port import Outcome, Supplied
 
 TOKEN = "t"  # noqa: S105 - of no job at all
 
@@ -34,11 +34,9 @@ def table(tmp_path: Path) -> Supplied:
     return sales(tmp_path)
 
 
-def run(
-    code: str, *tables: Supplied, vary: Variation | None = None, limits: Limits | None = None
-) -> Outcome:
+def run(code: str, *tables: Supplied, limits: Limits | None = None) -> Outcome:
     given = limits or Limits()
-    asked = Request(code, tuple(each.name for each in tables), given, vary, 5, TOKEN)
+    asked = Request(code, tuple(each.name for each in tables), given, TOKEN)
     request = Request.decoded(asked.encoded())
     assert request == asked
     files = [os.open(each.file, os.O_RDONLY) for each in tables]
@@ -56,14 +54,6 @@ def test_result_from_a_table(table: Supplied) -> None:
 def test_code_without_a_result() -> None:
     outcome = run("x = 1")
     assert (outcome.status, outcome.has_result, outcome.result) == ("ok", False, None)
-
-
-def test_varied_rows(table: Supplied) -> None:
-    code = 'result = list(df["count"])'
-    given, mixed = run(code, table).result, run(code, table, vary="shuffled").result
-    assert isinstance(mixed, list)
-    assert mixed != given
-    assert sorted(mixed, key=int) == given  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

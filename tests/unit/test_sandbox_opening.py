@@ -134,9 +134,9 @@ def test_fonts_are_remembered_where_there_is_a_place(
 def test_requests_that_no_job_can_take(tmp_path: Path) -> None:
     many = [Supplied(str(number), tmp_path) for number in range(201)]
     with pytest.raises(UsageError, match="201 tables"):
-        new_request("", many, limits=Limits(), vary=None, seed=0)
+        new_request("", many, limits=Limits())
     with pytest.raises(UsageError, match="longer than"):
-        new_request("x" * 10_000_001, [], limits=Limits(), vary=None, seed=0)
+        new_request("x" * 10_000_001, [], limits=Limits())
 
 
 def test_tables_are_closed_again(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_tables_are_closed_again(tmp_path: Path) -> None:
 
 
 def test_request_is_read_from_its_start() -> None:
-    request = new_request("é\ud800", [], limits=Limits(seconds=1), vary="shuffled", seed=4)
+    request = new_request("é\ud800", [], limits=Limits(seconds=1))
     file = request_file(request)
     try:
         assert type(request).decoded(os.read(file, 10_000)) == request

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from secondlook.library.library import Library
     from secondlook.models.journal import Calls
     from secondlook.retrieval.web.port import WebPassage, WebResult, WebSearch
-    from secondlook.sandbox.port import Limits, Outcome, Sandbox, Supplied, Variation
+    from secondlook.sandbox.port import Limits, Outcome, Sandbox, Supplied
     from secondlook.settings.sections import Settings
     from secondlook.settings.workflows import SandboxSettings
 
@@ -74,14 +74,12 @@ class JournaledSandbox:
         tables: Sequence[Supplied] = (),
         *,
         limits: Limits | None = None,
-        vary: Variation | None = None,
-        seed: int = 0,
     ) -> Outcome:
         bounds = None if limits is None else asdict(limits)
-        key = self.calls.key("sandbox", code, _named(tables), bounds, vary, seed)
+        key = self.calls.key("sandbox", code, _named(tables), bounds)
         if (known := self.calls.reply(key)) is not None:
             return outcome_from(json.loads(known.text))
-        outcome = self.opened().run(code, tables, limits=limits, vary=vary, seed=seed)
+        outcome = self.opened().run(code, tables, limits=limits)
         text = json.dumps(asdict(outcome))
         self.calls.keep(key, JournalEntry.free(text, kind="sandbox", node="code"))
         return outcome

@@ -6,7 +6,7 @@ import asyncio
 import copy
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Scalar
     from secondlook.nodes.context import Desk
     from secondlook.sandbox.port import Plain
-    from secondlook.tables.query import Computed, Key, Measure
+    from secondlook.tables.query import Computed, Measure
     from secondlook.tables.understand.readings import Reading, Wanted
 
 
@@ -42,10 +42,9 @@ class Ran(Coding, Trace):
 async def compute(state: ToCompute, runtime: Runtime[Context]) -> Ran:
     context = runtime.context
     reading = reading_from(state["query"] or {})
-    desk = desk_of(context)
     outcome, sql = await asyncio.to_thread(
         computed_outcome,
-        desk,
+        desk_of(context),
         state["question"],
         reading,
     )
@@ -68,39 +67,29 @@ async def compute(state: ToCompute, runtime: Runtime[Context]) -> Ran:
     }
 
 
-# A reading of our own computed: by the step that answers, and again by who verifies it.
-
-
 def computed_outcome(
     desk: Desk, question: str, reading: Reading, *, charts: bool = True
 ) -> tuple[Outcome, str]:
-    """What it came to, with a chart where one is asked for, and the SQL behind it. Never raises for
-    what the tables cannot do."""
+    """What a reading came to, with a chart where one is asked for, and the SQL behind it; also for
+    `verify`. Never raises for what the tables cannot do."""
     try:
         computed = [desk.compute(one) for one in queries(reading)]
     except TableError as error:
         failure = Failure(kind=type(error).__name__, message=error.message)
         return Outcome("error", failure=failure), reading.said
-    values: dict[str, Any] = values_of(reading, computed, wanted_of(question))
-    sql = ";\n".join(one.sql for one in computed)
-    drawn = chart_of(question, reading, computed, desk) if charts else None
+    first, frame = computed[0], None
+    if len(first.rows) * len(first.columns) > 1:
+        rows = tuple(tuple(row) for row in first.rows)
+        frame = Frame(columns=first.columns, rows=rows, total_rows=first.total_rows)
+    drawn = _chart_of(question, reading, computed, desk) if charts else None
     outcome = Outcome(
         "ok",
-        result=values,
+        result=cast("Plain", values_of(reading, computed, wanted_of(question))),
         has_result=True,
-        frame=_frame(computed),
+        frame=frame,
         figures=() if drawn is None else (drawn,),
     )
-    return outcome, sql
-
-
-def _frame(computed: Sequence[Computed]) -> Frame | None:
-    """What the first query found, where that is more than one value."""
-    first = computed[0]
-    if len(first.rows) * len(first.columns) <= 1:
-        return None
-    rows = tuple(tuple(row) for row in first.rows)
-    return Frame(columns=first.columns, rows=rows, total_rows=first.total_rows)
+    return outcome, ";\n".join(one.sql for one in computed)
 
 
 # From an outcome to named values.
@@ -112,21 +101,20 @@ _MOST_NAMED = 50
 
 def named_values(outcome: Outcome, wanted: Wanted) -> dict[str, Plain]:
     """Values by the names that the question gave them, else by those that the code did."""
-    found = _found(outcome)
+    found: dict[str, Plain] = {}
+    if isinstance(outcome.result, dict):
+        found = dict(outcome.result)
+    elif outcome.result is not None:
+        found = {RESULT: outcome.result}
+    elif outcome.frame is not None:
+        found = _of_frame(outcome.frame)
     if len(wanted.names) == 1 and len(found) == 1:
         found = {wanted.names[0]: next(iter(found.values()))}
-    elif wanted.names:
-        found = _renamed(found, wanted)
+    elif wanted.names:  # names that differ only in how they are written are the wanted ones
+        plain = {_plain(name): value for name, value in found.items()}
+        named = {name: plain[_plain(name)] for name in wanted.names if _plain(name) in plain}
+        found = named or found
     return {name: _rounded(value, wanted.decimals) for name, value in found.items()}
-
-
-def _found(outcome: Outcome) -> dict[str, Plain]:
-    result = outcome.result
-    if isinstance(result, dict):
-        return dict(result)
-    if result is not None:
-        return {RESULT: result}
-    return _of_frame(outcome.frame) if outcome.frame is not None else {}
 
 
 def _of_frame(frame: Frame) -> dict[str, Plain]:
@@ -138,13 +126,6 @@ def _of_frame(frame: Frame) -> dict[str, Plain]:
     if len(frame.columns) == 1 and frame.total_rows <= _MOST_NAMED:
         return {frame.columns[0]: [row[0] for row in frame.rows]}
     return {}
-
-
-def _renamed(found: dict[str, Plain], wanted: Wanted) -> dict[str, Plain]:
-    """Names that differ only in how they are written are the wanted ones."""
-    plain = {_plain(name): value for name, value in found.items()}
-    named = {name: plain[_plain(name)] for name in wanted.names if _plain(name) in plain}
-    return named or found
 
 
 def _plain(name: str) -> str:
@@ -167,25 +148,25 @@ def _rounded(value: Plain, decimals: int | None) -> Plain:
 
 
 def as_json(value: Any) -> Any:
-    """Numbers that JSON has no word for are said in words."""
+    """Numbers that JSON has no word for become words."""
     return json.loads(json.dumps(value, default=str), parse_constant=str)
 
 
 def result_table(outcome: Outcome | None) -> ResultTable | None:
+    """A cell without a number is empty; JSON has no word for infinity either."""
+
+    def cell(value: Plain) -> Scalar:
+        if isinstance(value, list | dict):
+            return str(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return None if math.isnan(value) else str(value)
+        return value
+
     if outcome is None or outcome.frame is None:
         return None
     frame = outcome.frame
-    rows = tuple(tuple(_cell(cell) for cell in row) for row in frame.rows)
+    rows = tuple(tuple(map(cell, row)) for row in frame.rows)
     return ResultTable(columns=frame.columns, rows=rows, total_rows=frame.total_rows)
-
-
-def _cell(value: Plain) -> Scalar:
-    """A cell without a number is empty; JSON has no word for infinity either."""
-    if isinstance(value, list | dict):
-        return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value
 
 
 def figures_of(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
@@ -195,14 +176,11 @@ def figures_of(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
             found.append(AnalysisFigure(kind="png", data=figure.data))
             continue
         data = polished(json.loads(figure.data, parse_constant=lambda _: None))
-        found.append(AnalysisFigure(kind="plotly", title=_title(data), data=data))
+        layout = data.get("layout", {}) if isinstance(data, dict) else {}
+        title = layout.get("title", {}) if isinstance(layout, dict) else {}
+        text = str(title.get("text", "") if isinstance(title, dict) else title or "")
+        found.append(AnalysisFigure(kind="plotly", title=text, data=data))
     return tuple(found)
-
-
-def _title(data: Any) -> str:
-    layout = data.get("layout", {}) if isinstance(data, dict) else {}
-    title = layout.get("title", {}) if isinstance(layout, dict) else {}
-    return str(title.get("text", "") if isinstance(title, dict) else title or "")
 
 
 # Which chart shows a result: bars for groups, a line over time, points for a correlation.
@@ -213,7 +191,7 @@ _PAIRED = frozenset({"correlation", "correlation_p", "covariance", "slope"})
 _IN_ORDER = frozenset({"year", "quarter", "month", "hour"})
 
 
-def chart_of(
+def _chart_of(
     question: str, reading: Reading, computed: Sequence[Computed], desk: Desk
 ) -> Figure | None:
     """None where no chart is asked for, or none shows such a result."""
@@ -233,39 +211,24 @@ def _of_groups(reading: Reading, computed: Computed, desk: Desk) -> Figure:
     shown = [one.name for one in reading.query.measures]
     if reading.outputs:  # a histogram's order is no part of what it shows
         shown = [one.measure for one in reading.outputs if one.measure in shown] or shown
-    kind = _line() if _is_time(key, reading.query, desk) else {"type": "bar"}
+    over_time = key.part in _IN_ORDER
+    if key.part is None:
+        table = next((one for one in desk.tables() if one.id == reading.query.table), None)
+        types = {one.name: one.type for one in table.columns} if table else {}
+        over_time = types.get(key.column) in TEMPORAL
+    kind = {"type": "scatter", "mode": "lines+markers"} if over_time else {"type": "bar"}
     x = [row[0] if row[0] is not None else "missing" for row in computed.rows]
-    traces = [
-        {
-            **kind,
-            "name": name,
-            "x": x,
-            "y": [row[computed.columns.index(name)] for row in computed.rows],
-        }
-        for name in shown[:_MOST_TRACES]
-    ]
-    layout = _layout(reading.said, _key_name(key), shown[0] if len(shown) == 1 else "")
+    traces = []
+    for name in shown[:_MOST_TRACES]:
+        at = computed.columns.index(name)
+        traces.append({**kind, "name": name, "x": x, "y": [row[at] for row in computed.rows]})
+    named = f"{key.column} ({key.part})" if key.part else key.column
+    layout = _layout(reading.said, named, shown[0] if len(shown) == 1 else "")
     if key.bins:
         layout["bargap"] = 0.02
-    if kind["type"] == "bar" and not key.bins:
+    elif not over_time:
         layout["xaxis"]["type"] = "category"
     return _figure(traces, layout)
-
-
-def _line() -> dict[str, Any]:
-    return {"type": "scatter", "mode": "lines+markers"}
-
-
-def _is_time(key: Key, query: Query, desk: Desk) -> bool:
-    if key.part is not None:
-        return key.part in _IN_ORDER
-    table = next((one for one in desk.tables() if one.id == query.table), None)
-    types = {one.name: one.type for one in table.columns} if table else {}
-    return types.get(key.column) in TEMPORAL
-
-
-def _key_name(key: Key) -> str:
-    return f"{key.column} ({key.part})" if key.part else key.column
 
 
 def _of_pairs(reading: Reading, measure: Measure, desk: Desk) -> Figure | None:
@@ -279,21 +242,21 @@ def _of_pairs(reading: Reading, measure: Measure, desk: Desk) -> Figure | None:
         table=reading.query.table, where=where, select=(x.column, y.column), limit=_MOST_POINTS
     )
     try:
-        found = desk.compute(points)
+        rows = desk.compute(points).rows
     except TableError:
         return None
     trace = {
         "type": "scatter",
         "mode": "markers",
         "name": f"{y.column} against {x.column}",
-        "x": [row[0] for row in found.rows],
-        "y": [row[1] for row in found.rows],
+        "x": [row[0] for row in rows],
+        "y": [row[1] for row in rows],
     }
     return _figure([trace], _layout(reading.said, x.column, y.column))
 
 
 def _layout(said: str, x: str, y: str) -> dict[str, Any]:
-    layout = styled()
+    layout = _styled()
     layout["title"] = {"text": f"{said[:1].upper()}{said[1:]}"}
     layout["xaxis"]["title"] = {"text": x}
     layout["yaxis"]["title"] = {"text": y}
@@ -308,22 +271,16 @@ def _figure(traces: list[dict[str, Any]], layout: dict[str, Any]) -> Figure:
 # How every chart looks: a quiet background, named axes, colours that all can tell apart.
 
 OKABE_ITO: Final = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-    "#000000",
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7"),
+    *("#56B4E9", "#D55E00", "#F0E442", "#000000"),
 )
-"""Okabe and Ito, "Color Universal Design" (2008): told apart with any colour vision."""
-_GRID: Final = "#E5E5E5"
+"""Okabe and Ito, "Color Universal Design" (2008): apart with any colour vision."""
 
 
-def styled() -> dict[str, Any]:
+def _styled() -> dict[str, Any]:
     """The look of Plotly's `plotly_white`, as plain values."""
-    axis = {"gridcolor": _GRID, "linecolor": "#999999", "zerolinecolor": _GRID, "automargin": True}
+    grid = "#E5E5E5"
+    axis = {"gridcolor": grid, "linecolor": "#999999", "zerolinecolor": grid, "automargin": True}
     return {
         "colorway": list(OKABE_ITO),
         "paper_bgcolor": "white",
@@ -335,35 +292,26 @@ def styled() -> dict[str, Any]:
     }
 
 
-def polished(figure: Any, *, title: str = "", axes: tuple[str, str] | None = None) -> Any:
-    """A figure of generated code with what it left out: look, title, names of the axes. Its data
-    and whatever it chose itself stay."""
+def polished(figure: Any) -> Any:
+    """A figure of generated code with the look that it left out. Its data and whatever it chose
+    itself stay."""
     if not isinstance(figure, dict) or not isinstance(figure.get("data"), list):
         return figure
     made = copy.deepcopy(figure)
     chosen = made.get("layout")
     layout: dict[str, Any] = chosen if isinstance(chosen, dict) else {}
-    look = {} if _has_template(layout) else styled()
-    look.setdefault("colorway", list(OKABE_ITO))
-    if title:
-        look["title"] = {"text": title}
-    for name, text in zip(("xaxis", "yaxis"), axes or (), strict=False):
-        look.setdefault(name, {}).setdefault("title", {"text": text})
-    made["layout"] = _filled(layout, look)
-    return made
-
-
-def _has_template(layout: dict[str, Any]) -> bool:
-    """More than the empty one that a figure gets where none was chosen."""
     template = layout.get("template")
-    return isinstance(template, dict) and bool(template.get("layout"))
+    # More than the empty template that a figure gets where none was chosen.
+    has_template = isinstance(template, dict) and bool(template.get("layout"))
+    made["layout"] = _filled(layout, {"colorway": list(OKABE_ITO)} if has_template else _styled())
+    return made
 
 
 def _filled(chosen: dict[str, Any], default: dict[str, Any]) -> dict[str, Any]:
     """What was chosen, and the default for what was not."""
     found = dict(chosen)
     for name, value in default.items():
-        if name not in found or found[name] is None:
+        if found.get(name) is None:
             found[name] = value
         elif isinstance(found[name], dict) and isinstance(value, dict):
             found[name] = _filled(found[name], value)

@@ -3,9 +3,9 @@ or a model whose every number must be in the result."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,12 +17,11 @@ from secondlook.nodes.code.write import SAME, STOPPED
 from secondlook.nodes.compute import RESULT, named_values
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.desk import (
+    ask,
     asked_tables,
     last_outcome,
     measures,
     result_shown,
-    shared,
-    shared_by,
     value_shown,
 )
 from secondlook.nodes.extract import withheld
@@ -47,10 +46,9 @@ from secondlook.roles.sentences import review
 from secondlook.tables.understand.readings import wanted_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from secondlook.answer import StopReason
-    from secondlook.nodes.state import AttemptData
     from secondlook.sandbox.port import Frame, Outcome, Plain
 
 _LISTED = 8
@@ -67,33 +65,34 @@ class Explained(Draft, Readings, Trace):
 async def explain_result(state: Analysed, runtime: Runtime[Context]) -> Explained:
     context = runtime.context
     outcome = last_outcome(context, state["attempts"])
-    if outcome is None or outcome.status != "ok" or state["issues"]:
-        return _withheld(context, state)
-    drafted, warnings = await _drafted(context, state, outcome)
-    for sentence in drafted["sentences"]:
+    if outcome is not None and outcome.status == "ok" and not state["issues"]:
+        draft, warnings = await _drafted(context, state, outcome)
+        told = step("explain", "Put the result into words.", sentences=len(draft["sentences"]))
+        return _explained(runtime, draft, told, warnings)
+    # Nothing that a check spoke against is shown as an answer: what was tried is, and what would
+    # help.
+    stop, question = _given_up(context, state)
+    draft = {**withheld(stop, reasons=state["issues"]), "note": _tried(state)}
+    told = step("explain", "Withheld: no result could stand.", issues=len(state["issues"]))
+    return _explained(runtime, draft, told, [], asks_back=question)
+
+
+def _explained(
+    runtime: Runtime[Context],
+    draft: DraftData,
+    told: dict[str, Any],
+    warnings: list[dict[str, Any]],
+    *,
+    asks_back: str | None = None,
+) -> Explained:
+    for sentence in draft["sentences"]:
         runtime.stream_writer({"token": sentence["text"]})
-    told = step("explain", "Put the result into words.", sentences=len(drafted["sentences"]))
     return {
-        "draft": drafted,
+        "draft": draft,
         "assumed": None,
-        "asks_back": None,
+        "asks_back": asks_back,
         "steps": [told],
         "warnings": warnings,
-    }
-
-
-def _withheld(context: Context, state: Analysed) -> Explained:
-    """Nothing that a check spoke against is shown as an answer: what was tried is, and what would
-    help."""
-    stop, question = given_up(context, state)
-    draft = {**withheld(stop, reasons=state["issues"]), "note": tried(state)}
-    told = step("explain", "Withheld: no result could stand.", issues=len(state["issues"]))
-    return {
-        "draft": draft,  # type: ignore[typeddict-item]
-        "assumed": None,
-        "asks_back": question,
-        "steps": [told],
-        "warnings": [],
     }
 
 
@@ -102,23 +101,29 @@ async def _drafted(
 ) -> tuple[DraftData, list[dict[str, Any]]]:
     values = named_values(outcome, wanted_of(state["question"]))
     columns = [one["column"] for one in state["resolved"]]
-    plain = told_by_code(state["reading"], columns, outcome, values)
-    told, note, warnings, model = plain, None, [], None
+    told = told_by_code(state["reading"], columns, outcome, values)
+    note, warnings, model = None, [], None
     if context.settings.models.servers.explain == "model" and context.models.serves("explain"):
+        checks = "\n".join(f"- {one['said']}" for one in state["checks"]) or "none"
         try:
-            said = await _said(context, state, outcome)
+            said = await _said(
+                context, "explain", "explain", state, result=result_shown(outcome), checks=checks
+            )
             model = context.models.name("explain")
         except (ModelError, BudgetExceeded) as error:
             warnings = [trouble("explain", error, "the result was put into words by code")]
         else:
             kept = _checked(context, state, outcome, said)
-            note = _cut(len(said) - len(kept)) if len(kept) < len(said) else None
-            told = kept or plain
-    sure, reasons = confidence(context, state)
+            told = kept or told
+            if cut := len(said) - len(kept):
+                note = f"({cut} more {sentences_were(cut)} cut: the result does not say so.)"
+    sure, reasons = confidence(state)
+    # It stands on the executed result, which every number in it was found in.
+    sentences = [Sentence(text=text, cited=[], support=1.0, supported=True) for text in told]
     draft = DraftData(
         method="computed",
         model=model,
-        sentences=[_sentence(text) for text in told],
+        sentences=sentences,
         short=short_form(values),
         stop="answered",
         confidence=sure,
@@ -128,8 +133,38 @@ async def _drafted(
     return draft, warnings
 
 
-def _cut(count: int) -> str:
-    return f"({count} more {sentences_were(count)} cut: the result does not say so.)"
+async def _said(
+    context: Context, name: str, node: str, state: Mapping[str, Any], **holes: str
+) -> list[str]:
+    """The sentences of a model's explanation, without those that are the prompt's own."""
+    reply = await ask(context, name, node, state, final=True, **holes)
+    own = load(f"analyst_{name}").own_words
+    reviewed = review(reply.text, 0, own_words=own, question=state["question"])
+    return [sentence.text for sentence in reviewed.sentences]
+
+
+def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]) -> list[str]:
+    """The sentences that speak of the result, and say no number of their own. Cut is what a cell
+    or a name may have ordered: links, code, orders, and what neither says a value of the result
+    nor speaks of what was asked."""
+    question, columns = state["question"], [one["column"] for one in state["resolved"]]
+    kept = list(said)
+    if (guard := guard_of(context, question)) is not None:
+        known = set(query_terms(" ".join([question, *columns])))
+        shown = result_shown(outcome)
+        kept = [
+            one
+            for one in kept
+            if (
+                says_a_number_of(one, shown)
+                or len(known & set(terms(one))) >= min(_SHARED, len(known))
+            )
+            and guard.objection(one, []) is None
+        ]
+    if not context.settings.analyst.enable_arithmetic:
+        return kept
+    values = values_of(outcome)
+    return [one for one in kept if not stray_numbers(one, values, allowed=[question, *columns])]
 
 
 def told_by_code(
@@ -141,103 +176,38 @@ def told_by_code(
     if not values and outcome.frame is not None:
         rows = outcome.frame.total_rows
         return [f"The result is a table of {rows} {'row' if rows == 1 else 'rows'}."]
-    if len(values) == 1:
-        name, value = next(iter(values.items()))
-        return [_single(reading, columns, name, value)]
-    listed = [f"{name}: {value_shown(value)}" for name, value in list(values.items())[:_LISTED]]
-    more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
-    return [f"{'; '.join(listed)}{more}."]
-
-
-def _single(reading: str, columns: Sequence[str], name: str, value: Plain) -> str:
+    if len(values) != 1:
+        listed = [f"{name}: {value_shown(value)}" for name, value in list(values.items())[:_LISTED]]
+        more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
+        return [f"{'; '.join(listed)}{more}."]
+    name, value = next(iter(values.items()))
     if isinstance(value, list | dict) and not value:
-        return "There is none."
-    subject = reading or (name.replace("_", " ") if name != RESULT else "")
-    said = value_shown(value) if _is_short(value) else _summed_up(value)
-    if subject:
-        return f"{subject[:1].upper()}{subject[1:]}: {said}."
+        return ["There is none."]
+    said = value_shown(value)
+    if isinstance(value, list | dict) and len(value) > _MOST_SAID:
+        # More than anybody reads in a sentence: how many, and between which they lie.
+        several = list(value.values()) if isinstance(value, dict) else value
+        known = [one for one in several if isinstance(one, int | float)]
+        said = f"{len(several)} values, which the table lists"
+        if len(known) == len(several):
+            said = (
+                f"{len(known)} values from {value_shown(min(known))} to {value_shown(max(known))}"
+            )
+    if subject := reading or (name.replace("_", " ") if name != RESULT else ""):
+        return [f"{subject[:1].upper()}{subject[1:]}: {said}."]
     source = f", computed from {', '.join(dict.fromkeys(columns))}" if columns else ""
-    return f"{said}{source}."
-
-
-def _is_short(value: Plain) -> bool:
-    return not isinstance(value, list | dict) or len(value) <= _MOST_SAID
-
-
-def _summed_up(value: Plain) -> str:
-    """Of more values than anybody reads in a sentence: how many, and between which they lie."""
-    several = value.values() if isinstance(value, dict) else value
-    assert isinstance(several, Collection)  # noqa: S101 - others are short
-    numbers = [one for one in several if isinstance(one, int | float)]
-    if not numbers or len(numbers) < len(several):
-        return f"{len(several)} values, which the table lists"
-    return f"{len(several)} values from {value_shown(min(numbers))} to {value_shown(max(numbers))}"
+    return [f"{said}{source}."]
 
 
 def short_form(values: dict[str, Plain]) -> str | None:
-    if not values or len(values) > _LISTED:
-        return None
-    if not all(map(_is_short, values.values())):
+    too_long = any(
+        isinstance(one, list | dict) and len(one) > _MOST_SAID for one in values.values()
+    )
+    if not values or len(values) > _LISTED or too_long:
         return None
     if len(values) == 1:
         return value_shown(next(iter(values.values()))) or None
     return "; ".join(f"{name} = {value_shown(value)}" for name, value in values.items())
-
-
-async def _said(context: Context, state: Analysed, outcome: Outcome) -> list[str]:
-    prompt = load("analyst_explain")
-    holes = await shared_by(context, state)
-    reply = await context.models.ask(
-        prompt.role,
-        prompt.render(
-            **holes,
-            result=result_shown(outcome),
-            checks="\n".join(f"- {one['said']}" for one in state["checks"]) or "none",
-        ),
-        node="explain",
-        max_tokens=prompt.max_tokens,
-        final=True,
-    )
-    reviewed = review(reply.text, 0, own_words=prompt.own_words, question=state["question"])
-    return [sentence.text for sentence in reviewed.sentences]
-
-
-def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]) -> list[str]:
-    """The sentences that speak of the result, and say no number of their own."""
-    said = _of_the_result(context, state, outcome, said)
-    if not context.settings.analyst.enable_arithmetic:
-        return said
-    values = values_of(outcome)
-    allowed = [state["question"], *(one["column"] for one in state["resolved"])]
-    return [one for one in said if not stray_numbers(one, values, allowed=allowed)]
-
-
-def _of_the_result(
-    context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]
-) -> list[str]:
-    """Without what a cell or a name may have ordered: links, code, orders, and what neither says a
-    value of the result nor speaks of what was asked."""
-    guard = guard_of(context, state["question"])
-    if guard is None:
-        return list(said)
-    columns = [one["column"] for one in state["resolved"]]
-    known = set(query_terms(" ".join([state["question"], *columns])))
-    shown = result_shown(outcome)
-    return [
-        one
-        for one in said
-        if (says_a_number_of(one, shown) or _speaks_of(known, one))
-        and guard.objection(one, []) is None
-    ]
-
-
-def _speaks_of(known: set[str], sentence: str) -> bool:
-    return len(known & set(terms(sentence))) >= min(_SHARED, len(known))
-
-
-def _sentence(text: str) -> Sentence:
-    """It stands on the executed result, which every number in it was found in."""
-    return Sentence(text=text, cited=[], support=1.0, supported=True)
 
 
 # Explains a concept that no document of the library explains: in a model's words, with an
@@ -245,74 +215,29 @@ def _sentence(text: str) -> Sentence:
 # without a confidence.
 
 GENERAL = "(General knowledge: no document of the library explains this.)"
-_GLOSSARY = "the glossary"
 _MOST_TERMS = 2
 
 
 async def explain_concept(state: Question, runtime: Runtime[Context]) -> Explained:
     context, question = runtime.context, state["question"]
-    draft, warnings = await _explained(context, question)
-    for sentence in draft["sentences"]:
-        runtime.stream_writer({"token": sentence["text"]})
-    by = draft["model"] or (_GLOSSARY if draft["sentences"] else "nobody")
-    told = step("explain_concept", f"Explained by {by}.", sentences=len(draft["sentences"]))
-    return {
-        "draft": draft,
-        "assumed": None,
-        "asks_back": None,
-        "steps": [told],
-        "warnings": warnings,
-    }
-
-
-async def _explained(context: Context, question: str) -> tuple[DraftData, list[dict[str, Any]]]:
     warnings: list[dict[str, Any]] = []
+    said: list[str] = []
+    model = None
     if context.models.serves("explain"):
         try:
-            said = await _explain_concept_said(context, question)
+            said = await _said(context, "concept", "explain_concept", state)
+            model = context.models.name("explain") if said else None
         except (ModelError, BudgetExceeded) as error:
             warnings = [trouble("explain_concept", error, "the glossary was looked up instead")]
-        else:
-            if said:
-                return _explain_concept_drafted(said, context.models.name("explain")), warnings
-    named = entries_in(question)[:_MOST_TERMS]
-    if named:
+    if not said and (named := entries_in(question)[:_MOST_TERMS]):
         said = [sentence for entry in named for sentence in entry.sentences]
-        example = await _example(context, named[0].example, question)
-        return _explain_concept_drafted([*said, *example], None), warnings
-    note = f"Neither the library nor the glossary explains {term_of(question)!r}."
-    return {**withheld("no_evidence"), "note": note}, warnings
-
-
-async def _explain_concept_said(context: Context, question: str) -> list[str]:
-    prompt = load("analyst_concept")
-    tables = await asked_tables(context, question)
-    shown = await shared(context, question) if tables else {"tables": "", "question": question}
-    reply = await context.models.ask(
-        prompt.role,
-        prompt.render(tables=shown["tables"], question=shown["question"]),
-        node="explain_concept",
-        max_tokens=prompt.max_tokens,
-        final=True,
-    )
-    reviewed = review(reply.text, 0, own_words=prompt.own_words, question=question)
-    return [sentence.text for sentence in reviewed.sentences]
-
-
-async def _example(context: Context, example: str, question: str) -> list[str]:
-    """With a column of the person's own where the example has room for one."""
-    if "{column}" not in example:
-        return [example] if example else []
-    try:
-        tables = await asked_tables(context, question)
-    except TableError:
-        return []
-    numbers = measures(tables)
-    return [example.replace("{column}", numbers[0])] if numbers else []
-
-
-def _explain_concept_drafted(said: Sequence[str], model: str | None) -> DraftData:
-    return DraftData(
+        said += await _example(context, named[0].example, question)
+    by = model or ("the glossary" if said else "nobody")
+    told = step("explain_concept", f"Explained by {by}.", sentences=len(said))
+    if not said:
+        note = f"Neither the library nor the glossary explains {term_of(question)!r}."
+        return _explained(runtime, {**withheld("no_evidence"), "note": note}, told, warnings)
+    draft = DraftData(
         method="generative" if model else "none",
         model=model,
         sentences=[Sentence(text=text, cited=[], support=None, supported=None) for text in said],
@@ -322,59 +247,64 @@ def _explain_concept_drafted(said: Sequence[str], model: str | None) -> DraftDat
         reasons=["general knowledge, without a source"],
         note=None,
     )
+    return _explained(runtime, draft, told, warnings)
 
 
-# What a person is told where no result could stand: what was tried, and what would help.
+async def _example(context: Context, example: str, question: str) -> list[str]:
+    """With a column of the person's own where the example has room for one."""
+    if "{column}" not in example:
+        return [example] if example else []
+    try:
+        columns = measures(await asked_tables(context, question))
+    except TableError:
+        return []
+    return [example.replace("{column}", columns[0])] if columns else []
+
+
+# Where no result could stand: what was tried, and what would help.
 
 _TRIES = {1: "once", 2: "twice", 3: "three times"}
 
 
-def given_up(context: Context, state: Analysed) -> tuple[StopReason, str | None]:
+def _given_up(context: Context, state: Analysed) -> tuple[StopReason, str | None]:
     """Why it ended, and what to ask the person."""
     last = state["attempts"][-1] if state["attempts"] else None
     if last is not None and last["status"] == STOPPED:
-        return _stopped(context, last), None
+        served = context.models.serves("code")
+        return last.get("stop", "cannot_proceed") if served else "model_unavailable", None
     if context.ledger.refusal is not None:
         return context.ledger.refusal.reason, None
+    back = _question_back(state)
     if state["remedies"] and state["remedies"][-1]["action"] == "cannot_proceed":
-        return "cannot_proceed", _question_back(state)
-    if last is not None and last["error"] == SAME:
-        return "no_progress", _question_back(state)
-    return "attempts_exhausted", _question_back(state)
+        return "cannot_proceed", back
+    same = last is not None and last["error"] == SAME
+    return "no_progress" if same else "attempts_exhausted", back
 
 
-def _stopped(context: Context, last: AttemptData) -> StopReason:
-    if not context.models.serves("code"):
-        return "model_unavailable"
-    return last.get("stop", "cannot_proceed")
-
-
-def tried(state: Analysed) -> str:
+def _tried(state: Analysed) -> str:
     """An honest account."""
     last = state["attempts"][-1] if state["attempts"] else None
     if last is not None and last["status"] == STOPPED:
         return last["error"] or "Nothing could be run."
     parts = []
-    codes = [one for one in state["attempts"] if one["code"]]
     if state["reading"]:
         parts.append(f"It was read as: {state['reading']}.")
-    elif codes:
-        count = len(codes)
+    elif count := sum(bool(one["code"]) for one in state["attempts"]):
         parts.append(f"Code was written {_TRIES.get(count, f'{count} times')}.")
     if state["issues"]:
         told = "; ".join(issue.rstrip(".") for issue in state["issues"])
         parts.append(f"The last result could not stand: {told}.")
     if state["remedies"]:
-        causes = list(dict.fromkeys(one["cause"] for one in state["remedies"]))
+        causes = dict.fromkeys(one["cause"] for one in state["remedies"])
         parts.append(f"Tried to mend: {'; '.join(causes)}.")
     return " ".join(parts)
 
 
 def _question_back(state: Analysed) -> str:
-    """One that whoever asked can answer. A model's guidance may be one already."""
-    guidance = next((one["guidance"] for one in reversed(state["remedies"])), "")
-    if guidance.rstrip().endswith("?"):
-        return guidance.strip()
+    """One that the person can answer. A model's guidance may be one already."""
+    guidance = state["remedies"][-1]["guidance"].strip() if state["remedies"] else ""
+    if guidance.endswith("?"):
+        return guidance
     columns = ", ".join(dict.fromkeys(one["column"] for one in state["resolved"]))
     if columns:
         return f"Which figure do you want to know of {columns}, and over which rows?"
@@ -400,13 +330,6 @@ _TIMED = re.compile(r"\b(\d{4}-\d{2}-\d{2})T(?=\d{2}:)")
 _SLACK = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    values: tuple[float, ...]
-    words: frozenset[str]
-    """Numbers of the texts: as they are read, also dates and codes."""
-
-
 def stray_numbers(
     sentence: str, values: Iterable[Plain | Frame], *, allowed: Iterable[str] = ()
 ) -> list[str]:
@@ -416,33 +339,52 @@ def stray_numbers(
     in thousands or millions where the sentence says so.
     """
     text = _LIST_MARK.sub("", sentence)
-    said = _numbers_said_said(text)
+    said = [number for number in numbers(text) if number.required]
     if not said:
         return []
     held = _held(values, allowed)
     scales = _SCALES if _SCALED.search(text) else _SCALES[:1]
-    downward = _DOWNWARD.search(text) is not None
-    return [
-        number.written
-        for number in said
-        if not _stands(number, held, scales, percent=_is_percent(number, text), downward=downward)
-    ]
+    signs = (1.0, -1.0) if _DOWNWARD.search(text) else (1.0,)
+
+    def stands(number: Number) -> bool:
+        if number.readings & held.words:
+            return True
+        at = text.find(number.written)
+        percent = at >= 0 and _PERCENT.match(text, at + len(number.written)) is not None
+        factors = [
+            sign * share / scale
+            for share in ((1.0, 100.0) if percent else (1.0,))
+            for scale in scales
+            for sign in signs
+        ]
+        readings = [float(one) for one in number.readings if _PLAIN.fullmatch(one)]
+        return any(
+            _equal(reading, value * factor, unit)
+            for reading, unit in ((one, _unit(number, one)) for one in readings)
+            for value in held.values
+            for factor in factors
+        )
+
+    return [number.written for number in said if not stands(number)]
 
 
 def says_a_number_of(sentence: str, shown: str) -> bool:
     """Whether any of its numbers stands in what was shown, be it rounded."""
-    said = _numbers_said_said(_LIST_MARK.sub("", sentence))
+    said = [number for number in numbers(_LIST_MARK.sub("", sentence)) if number.required]
     return len(stray_numbers(sentence, (), allowed=[shown])) < len(said)
-
-
-def _numbers_said_said(text: str) -> list[Number]:
-    return [number for number in numbers(text) if number.required]
 
 
 def values_of(outcome: Outcome) -> list[Plain | Frame]:
     """What an explanation of that outcome may speak of."""
     frames = [outcome.frame] if outcome.frame is not None else []
     return [outcome.result, *frames, *outcome.frames.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    values: tuple[float, ...]
+    words: frozenset[str]
+    """Numbers of the texts: as they are read, also dates and codes."""
 
 
 def _held(values: Iterable[Plain | Frame], allowed: Iterable[str]) -> _Held:
@@ -469,7 +411,8 @@ def _flat(value: Plain | Frame, depth: int) -> Iterator[str | float]:
     elif isinstance(value, bool) or value is None or depth > _DEEPEST:
         return
     elif isinstance(value, int | float):
-        yield _as_float(value)
+        with contextlib.suppress(OverflowError):
+            yield float(value)
     elif isinstance(value, list):
         yield float(len(value))
         for one in value:
@@ -486,49 +429,6 @@ def _flat(value: Plain | Frame, depth: int) -> Iterator[str | float]:
         for row in value.rows:
             for cell in row:
                 yield from _flat(cell, depth + 1)
-
-
-def _as_float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-def _is_percent(number: Number, text: str) -> bool:
-    at = text.find(number.written)
-    return at >= 0 and _PERCENT.match(text, at + len(number.written)) is not None
-
-
-def _stands(
-    number: Number, held: _Held, scales: tuple[float, ...], *, percent: bool, downward: bool
-) -> bool:
-    if number.readings & held.words:
-        return True
-    readings = [float(one) for one in number.readings if _PLAIN.fullmatch(one)]
-    return any(
-        _is_held(reading, _unit(number, reading), held, scales, percent=percent, downward=downward)
-        for reading in readings
-    )
-
-
-def _is_held(
-    said: float,
-    unit: float,
-    held: _Held,
-    scales: tuple[float, ...],
-    *,
-    percent: bool,
-    downward: bool,
-) -> bool:
-    factors = (1.0, 100.0) if percent else (1.0,)
-    for value in held.values:
-        for factor in factors:
-            for scale in scales:
-                meant = value * factor / scale
-                if _equal(said, meant, unit) or (downward and _equal(said, -meant, unit)):
-                    return True
-    return False
 
 
 def _equal(said: float, meant: float, unit: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -27,7 +28,7 @@ from secondlook.nodes.state import Analysed, Finishing, Readings
 from secondlook.tables.understand.readings import wanted_of
 
 if TYPE_CHECKING:
-    from secondlook.answer import AnalysisKind, Status, StopReason
+    from secondlook.answer import AnalysisKind, StopReason
     from secondlook.sandbox.port import Outcome
 
 _WHY: dict[StopReason, str] = {
@@ -36,7 +37,6 @@ _WHY: dict[StopReason, str] = {
     "no_progress": "No answer: trying again changed nothing.",
     "cannot_proceed": "No answer: this cannot be computed here.",
 }
-_ABSTAINED = frozenset(_WHY)
 
 
 class Analysing(Finishing, Analysed, Readings):
@@ -54,18 +54,27 @@ async def analysed(state: Analysing, context: Context) -> Answer:
         return _concept(plain)
     outcome = last_outcome(context, state.get("attempts", []))
     stands = bool(plain.claims) and outcome is not None
-    analysis = _analysis(state, context, outcome, stands=stands)
+    analysis = _analysis(state, context, outcome if stands else None)
     values = named_values(outcome, wanted_of(state["question"])) if outcome and stands else {}
+    status, text = plain.status, plain.text
+    if not plain.claims and plain.stop_reason in _WHY:
+        note = state["draft"]["note"]
+        status = "abstained"
+        text = f"{_WHY[plain.stop_reason]} {note}" if note else _WHY[plain.stop_reason]
+    elif analysis.kind == "computed" and analysis.reading.casefold() not in text.casefold():
+        text = f"{text}\n\nRead as: {analysis.reading}."
+    known = plain.confidence.value is not None and bool(plain.claims)
+    label = "calibrated" if known else "provisional"
     return plain.model_copy(
         update={
             "analysis": analysis,
             "values": as_json(values),
-            "text": _text(plain, analysis, state["draft"]["note"]),
-            "status": _status(plain),
+            "text": text,
+            "status": status,
             "asks_back": state.get("asks_back"),
-            "confidence": _confidence(plain),
+            "confidence": plain.confidence.model_copy(update={"label": label}),
             "attempts": max(1, len(state.get("attempts", []))),
-            "model": _model(context, analysis, plain),
+            "model": context.models.name("code") if analysis.kind == "generated" else plain.model,
         }
     )
 
@@ -83,48 +92,17 @@ def _concept(plain: Answer) -> Answer:
     )
 
 
-def _status(plain: Answer) -> Status:
-    return "abstained" if not plain.claims and plain.stop_reason in _ABSTAINED else plain.status
-
-
-def _confidence(plain: Answer) -> Confidence:
-    known = plain.confidence.value is not None and bool(plain.claims)
-    return plain.confidence.model_copy(update={"label": "calibrated" if known else "provisional"})
-
-
-def _model(context: Context, analysis: Analysis, plain: Answer) -> str | None:
-    return context.models.name("code") if analysis.kind == "generated" else plain.model
-
-
-def _text(plain: Answer, analysis: Analysis, note: str | None) -> str:
-    if not plain.claims:
-        return _abstention(plain, note)
-    reading = analysis.reading if analysis.kind == "computed" else ""
-    if reading.casefold() in plain.text.casefold():
-        return plain.text
-    return f"{plain.text}\n\nRead as: {reading}."
-
-
-def _abstention(plain: Answer, note: str | None) -> str:
-    if plain.stop_reason not in _ABSTAINED:
-        return plain.text
-    why = _WHY[plain.stop_reason]
-    return f"{why} {note}" if note else why
-
-
-def _kind(state: Analysing, *, stands: bool) -> AnalysisKind:
-    if state.get("query") is not None and stands:
-        return "computed"
-    return "generated" if stands else "limitation"
-
-
-def _analysis(
-    state: Analysing, context: Context, outcome: Outcome | None, *, stands: bool
-) -> Analysis:
+def _analysis(state: Analysing, context: Context, shown: Outcome | None) -> Analysis:
+    """`shown`: the outcome of the last attempt where it stands."""
     attempts, requirements = state.get("attempts", []), state.get("requirements")
-    kind = _kind(state, stands=stands)
-    shown = outcome if stands else None
+    kind: AnalysisKind = "limitation"
+    if shown is not None:
+        kind = "computed" if state.get("query") is not None else "generated"
     ran = next((one["code"] for one in reversed(attempts) if one["code"]), None)
+    backend = None
+    if kind == "generated" and context.sandbox is not None:
+        with contextlib.suppress(SandboxError):  # it broke since: the result that it gave stands
+            backend = context.sandbox().name
     return Analysis(
         kind=kind,
         reading=state.get("reading", ""),
@@ -147,28 +125,16 @@ def _analysis(
             for one in attempts
         ),
         remedies=tuple(AnalysisRemedy.model_validate(one) for one in state.get("remedies", [])),
-        inputs=_inputs(context, state["question"]),
-        sandbox=_backend(context) if kind == "generated" else None,
+        inputs=tuple(
+            InputTable(
+                name=one.name,
+                id=one.id,
+                title=one.title,
+                sha256=one.sha256,
+                rows=one.rows,
+                path=one.path,
+            )
+            for one in meant(tables_of(context), state["question"])
+        ),
+        sandbox=backend,
     )
-
-
-def _inputs(context: Context, question: str) -> tuple[InputTable, ...]:
-    return tuple(
-        InputTable(
-            name=one.name,
-            id=one.id,
-            title=one.title,
-            sha256=one.sha256,
-            rows=one.rows,
-            path=one.path,
-        )
-        for one in meant(tables_of(context), question)
-    )
-
-
-def _backend(context: Context) -> str | None:
-    """None also where it broke since: the result that it gave stands."""
-    try:
-        return context.sandbox().name if context.sandbox is not None else None
-    except SandboxError:
-        return None

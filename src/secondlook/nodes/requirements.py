@@ -1,9 +1,9 @@
-"""Says what a question needs: our own reading of it where there is one, else its variables, which
-code resolves to columns that are there."""
+"""Says what a question needs, checks that the tables have it, and explains where they do not."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,19 +11,16 @@ from langgraph.runtime import Runtime  # noqa: TC002
 from pydantic import BaseModel, ConfigDict, Field
 
 from secondlook.errors import BudgetExceeded, ModelError
-from secondlook.nodes import desk
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.desk import (
-    LIKELY,
+    RULES,
     after_remedy,
+    ask,
     asked_tables,
     embedding,
-    fewest_rows,
-    matched,
-    measured,
     measures,
     resolver,
-    shared,
+    wants_chart,
 )
 from secondlook.nodes.explain import Explained  # noqa: TC001
 from secondlook.nodes.extract import withheld
@@ -38,22 +35,26 @@ from secondlook.nodes.state import (
     Remedies,
     Required,
     RequirementsData,
+    ResolvedData,
     Trace,
     step,
     trouble,
 )
-from secondlook.roles.prompts import load
 from secondlook.tables.table import NUMERIC
 from secondlook.tables.understand.interpreter import understand as read_question
 from secondlook.tables.understand.readings import reading_data, wanted_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from secondlook.tables.resolver import AskedTable, Resolver
+    from secondlook.tables.resolver import AskedTable, Resolved, Resolver
     from secondlook.tables.table import TableProfile
-    from secondlook.tables.understand.interpreter import Understanding
-    from secondlook.tables.understand.readings import Wanted
+    from secondlook.tables.understand.readings import Reading, Wanted
+
+_SURE = 0.8
+"""From this score on a column is taken for what was meant at the first try."""
+_LIKELY = 0.5
+"""The same once it is known that no better one is there."""
 
 
 class ToRequire(Question, Required, Alignment, Coding, Judged, Remedies):
@@ -86,32 +87,36 @@ class _Asked:
 
 
 async def require(state: ToRequire, runtime: Runtime[Context]) -> Formulated:
+    """Our own reading of the question where there is one; else its variables, which code resolves
+    to columns that are there."""
     context, question = runtime.context, state["question"]
     tables = await asked_tables(context, question)
     asked = _Asked(question, wanted_of(question), tables, resolver(context, tables))
-    if not _revising(state) and context.settings.models.servers.query == "grammar" and tables:
-        read = await asyncio.to_thread(_read, context, asked)
+    revising = state["requirements"] is not None
+    if not revising and context.settings.models.servers.query == "grammar" and tables:
+        read = await asyncio.to_thread(
+            lambda: read_question(question, tables, embed=embedding(context), wanted=asked.wanted)
+        )
         if read.best is not None:
-            return _understood(asked, read)
+            return _as_read(asked, read.best)
     requirements, warnings = await _formulated(context, asked, state)
     # What was not sure enough the first time may be the best there is.
-    least = desk.LIKELY if _revising(state) else desk.SURE
-    found = await asyncio.to_thread(
-        lambda: desk.matched(asked.resolver, requirements["variables"], least=least)
+    least = _LIKELY if revising else _SURE
+    resolved, unresolved = await asyncio.to_thread(
+        _matched, asked.resolver, requirements["variables"], least
     )
-    said = f"Needs {', '.join(requirements['variables']) or 'no column by name'}."
     told = step(
         "requirements",
-        said,
+        f"Needs {', '.join(requirements['variables']) or 'no column by name'}.",
         analysis=requirements["analysis"],
         by=requirements["by"],
-        resolved=len(found.resolved),
-        unresolved=", ".join(found.unresolved),
+        resolved=len(resolved),
+        unresolved=", ".join(unresolved),
     )
     return {
         "requirements": requirements,
-        "resolved": found.resolved,
-        "unresolved": found.unresolved,
+        "resolved": resolved,
+        "unresolved": unresolved,
         "query": None,
         "reading": "",
         "doubt": 1.0,
@@ -120,30 +125,13 @@ async def require(state: ToRequire, runtime: Runtime[Context]) -> Formulated:
     }
 
 
-def _revising(state: ToRequire) -> bool:
-    return state["requirements"] is not None
-
-
-def _read(context: Context, asked: _Asked) -> Understanding:
-    return read_question(
-        asked.question, asked.tables, embed=embedding(context), wanted=asked.wanted
-    )
-
-
-def _understood(asked: _Asked, read: Understanding) -> Formulated:
-    best = read.best
-    assert best is not None  # noqa: S101 - the caller has looked
-    resolved = [desk.as_data(one) for one in best.resolved]
+def _as_read(asked: _Asked, best: Reading) -> Formulated:
+    resolved = [_resolved(one) for one in best.resolved]
     variables = list(dict.fromkeys(one["column"] for one in resolved))
-    told = step(
-        "requirements",
-        f"Read as: {best.said}.",
-        doubt=best.doubt,
-        by=desk.RULES,
-        family=best.family,
-    )
+    said = f"Read as: {best.said}."
+    told = step("requirements", said, doubt=best.doubt, by=RULES, family=best.family)
     return {
-        "requirements": desk.required(asked.question, asked.wanted, variables),
+        "requirements": _by_rules(asked, variables),
         "resolved": resolved,
         "unresolved": [],
         "query": reading_data(best),
@@ -157,14 +145,22 @@ def _understood(asked: _Asked, read: Understanding) -> Formulated:
 async def _formulated(
     context: Context, asked: _Asked, state: ToRequire
 ) -> tuple[RequirementsData, list[dict[str, Any]]]:
-    by_rules = await asyncio.to_thread(_by_rules, asked)
+    mentions = await asyncio.to_thread(asked.resolver.mentions, asked.question)
+    named = [*_variables_named(asked.question), *(one.resolved.asked for one in mentions)]
+    by_rules = _by_rules(asked, list(dict.fromkeys(named)))
     by_model = context.settings.models.servers.require == "model" or state["remedies"]
     if not (by_model and context.models.serves("require") and asked.tables):
         return by_rules, []
+    again = ""
+    if (before := state["requirements"]) is not None:  # what was wrong with the last formulation
+        lines = ["", "", f"You asked for: {', '.join(before['variables']) or 'nothing'}."]
+        again = "\n".join([*lines, *(gap["said"] for gap in state["gaps"])])
+        again += after_remedy(state["remedies"], state["attempts"], state["issues"])
     try:
-        said = await _said(context, asked, state)
+        reply = await ask(context, "require", "requirements", state, Formulation, again=again)
     except (ModelError, BudgetExceeded) as error:
         return by_rules, [trouble("requirements", error, "rules told what the question needs")]
+    said = reply.value or Formulation()
     return {
         **by_rules,
         "variables": [name.strip() for name in said.variables if name.strip()],
@@ -175,40 +171,86 @@ async def _formulated(
     }, []
 
 
-def _by_rules(asked: _Asked) -> RequirementsData:
-    mentioned = [one.resolved.asked for one in asked.resolver.mentions(asked.question)]
-    named = desk.variables_named(asked.question)
-    variables = list(dict.fromkeys([*named, *mentioned]))
-    return desk.required(asked.question, asked.wanted, variables)
+# What a question over tables needs, by its words.
+
+_KINDS: tuple[tuple[str, str], ...] = (
+    ("correlation", r"correlat\w*|relationship between|association"),
+    ("regression", r"regress\w*|predict\w*|linear model|coefficient of determination|r-?squared"),
+    ("classification", r"classif\w*|logistic|decision tree|random forest|accuracy"),
+    ("test", r"t-?test|anova|chi-?squared?|p-?value|shapiro|kolmogorov|significan\w*|normality"),
+    ("distribution", r"distribut\w*|skew\w*|kurtosis|histogram|normally"),
+    ("outliers", r"outliers?|z-?scores?|anomal\w*"),
+    ("missing", r"missing|null values?|nan\b|empty cells?"),
+    ("trend", r"trends?|over time|growth|time series|slope"),
+    ("group", r"\b(?:for|per|by) each\b|grouped? by|per (?:year|month|day)|breakdown"),
+)
+_QUOTED = re.compile(
+    r"[\"\u201c'`\u2018]([^\"\u201d'`\u2019\n]{1,60})[\"\u201d'`\u2019]\s+(?:column|variable|field)s?\b",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(
+    r"\b(?:correlat\w+|relationship|association|difference)\s+(?:coefficient\s+)?between\s+"
+    r"(?:the\s+)?(.{2,60}?)\s+and\s+(?:the\s+)?(.{2,60}?)(?=[\s,.;?!]*$|[,.;?!\n]|\s+(?:in|for|of|with)\b)",
+    re.IGNORECASE,
+)
+_MEASURED = re.compile(
+    r"\b(?:average|mean|median|total|sum|maximum|minimum)\s+(?:value\s+)?(?:of\s+)?(?:the\s+)?"
+    r"(?!of\b|and\b|number\b|value\b)([^\W\d][\w ]{2,30}?)"
+    r"(?=\s+(?:by|for|per|in|of|from|over|where|between|with|and)\b|\s*[?.!,;:\n]|\s*$)",
+    re.IGNORECASE,
+)
+_COLUMN = re.compile(r"\s+columns?$", re.IGNORECASE)
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 
 
-async def _said(context: Context, asked: _Asked, state: ToRequire) -> Formulation:
-    prompt = load("analyst_require")
-    holes = await shared(context, asked.question)
-    reply = await context.models.ask(
-        prompt.role,
-        prompt.render(tables=holes["tables"], question=holes["question"], again=_again(state)),
-        Formulation,
-        node="requirements",
-        max_tokens=prompt.max_tokens,
+def _by_rules(asked: _Asked, variables: Sequence[str]) -> RequirementsData:
+    question, names = asked.question, list(asked.wanted.names)
+    kinds = (kind for kind, words in _KINDS if re.search(rf"\b(?:{words})", question.casefold()))
+    success = "a chart of the data" if wants_chart(question) else "the value or values asked for"
+    return RequirementsData(
+        variables=list(variables),
+        constraints=[],
+        analysis=next(kinds, "visualization" if wants_chart(question) else "descriptive"),
+        success=f"a value for each of: {', '.join(names)}" if names else success,
+        wanted=names,
+        by=RULES,
     )
-    return reply.value or Formulation()
 
 
-def _again(state: ToRequire) -> str:
-    """What was wrong with the last formulation."""
-    before = state["requirements"]
-    if before is None:
-        return ""
-    lines = ["", "", f"You asked for: {', '.join(before['variables']) or 'nothing'}."]
-    lines += [gap["said"] for gap in state["gaps"]]
-    return "\n".join(lines) + after_remedy(state["remedies"], state["attempts"], state["issues"])
+def _variables_named(question: str) -> list[str]:
+    """What the question itself calls a column, or relates to one another."""
+    found = [match[1].strip() for match in _QUOTED.finditer(question)]
+    for match in _BETWEEN.finditer(question):
+        found += [_COLUMN.sub("", phrase.strip().strip(_QUOTES)) for phrase in match.groups()]
+    return [name for name in found if name]
+
+
+def _matched(
+    resolver: Resolver, variables: Iterable[str], least: float
+) -> tuple[list[ResolvedData], list[str]]:
+    """Each variable's best column where it is sure enough, and the variables without one."""
+    resolved, unresolved = [], []
+    for variable in variables:
+        best = next(iter(resolver.column(variable)), None)
+        if best is not None and best.score >= least:
+            resolved.append(_resolved(best))
+        else:
+            unresolved.append(variable)
+    return resolved, unresolved
+
+
+def _resolved(one: Resolved) -> ResolvedData:
+    return ResolvedData(
+        asked=one.asked, table=one.table, column=one.column, score=round(one.score, 4), how=one.how
+    )
 
 
 # Checks by code that the data can give what the question needs: columns are there, their types
-# fit, there are enough rows. A gap goes back to whoever can close it, twice at most.
+# fit, there are enough rows. A gap goes back to the step that can close it, twice at most.
 
 _NUMBERS_NEEDED = frozenset({"correlation", "regression", "outliers"})
+_FEWEST = {"correlation": 3, "regression": 5, "classification": 5, "test": 3, "trend": 2}
+"""Rows below which an analysis of that kind says nothing."""
 
 
 class ToAlign(Question, Required, LookedAt, Alignment):
@@ -222,8 +264,7 @@ class Aligned(Alignment, Trace):
 async def align(state: ToAlign, runtime: Runtime[Context]) -> Aligned:
     context = runtime.context
     tables = await asked_tables(context, state["question"])
-    profiles = {one.table.id: one.profile for one in tables}
-    gaps = _gaps(state, profiles)
+    gaps = _gaps(state, {one.table.id: one.profile for one in tables})
     count = state["alignments"] + 1
     way, why = _way(state, gaps, count, most=context.settings.analyst.max_alignments)
     if way == "code" and not context.models.serves("code"):
@@ -235,6 +276,7 @@ async def align(state: ToAlign, runtime: Runtime[Context]) -> Aligned:
 
 def _way(state: ToAlign, gaps: Sequence[GapData], count: int, *, most: int) -> tuple[str, str]:
     kinds = {gap["kind"] for gap in gaps}
+    looked = {one["column"] for one in state["looked"]}
     if not gaps:
         return ("compute" if state["query"] is not None else "code"), "no gap"
     if "nothing" in kinds:
@@ -243,58 +285,38 @@ def _way(state: ToAlign, gaps: Sequence[GapData], count: int, *, most: int) -> t
         return "limitation", f"checked {count} times, and a gap is left"
     if "requirements" in kinds:
         return "requirements", "something is asked for that is not there by that name"
-    if all(_was_looked_at(state, gap) for gap in gaps):
+    if all(gap["variable"] in looked for gap in gaps):
         return "limitation", "a closer look found nothing more"
     return "profile", "the columns must be looked at more closely"
 
 
-def _was_looked_at(state: ToAlign, gap: GapData) -> bool:
-    return any(one["column"] == gap["variable"] for one in state["looked"])
-
-
 def _gaps(state: ToAlign, profiles: Mapping[str, TableProfile]) -> list[GapData]:
     if not profiles:
-        return [_gap("nothing", "", "There is no table to ask.")]
-    requirements = state["requirements"]
+        return [GapData(kind="nothing", variable="", said="There is no table to ask.")]
     gaps = [
-        _gap("requirements", name, f"No column is called {name!r}, or anything like it.")
+        GapData(
+            kind="requirements",
+            variable=name,
+            said=f"No column is called {name!r}, or anything like it.",
+        )
         for name in state["unresolved"]
     ]
-    kind = requirements["analysis"] if requirements else ""
-    if state["query"] is None:  # our own reading has looked at types itself
-        gaps += _wrong_types(state, profiles, kind)
-    return gaps + _too_few(state, profiles, fewest_rows(kind))
-
-
-def _wrong_types(state: ToAlign, profiles: Mapping[str, TableProfile], kind: str) -> list[GapData]:
-    if kind not in _NUMBERS_NEEDED:
-        return []
-    gaps = []
-    for one in state["resolved"]:
-        profile = profiles.get(one["table"])
-        column = profile.column(one["column"]) if profile else None
-        if column is None or column.type in NUMERIC or _is_known(state, one["column"]):
-            continue
-        said = f"{one['column']!r} holds {column.type}, and a {kind} needs numbers."
-        gaps.append(_gap("data", one["column"], said))
-    return gaps
-
-
-def _is_known(state: ToAlign, column: str) -> bool:
-    """Whoever writes code has been told how its values look: that may be enough."""
-    return any(one["column"] == column for one in state["looked"])
-
-
-def _too_few(state: ToAlign, profiles: Mapping[str, TableProfile], fewest: int) -> list[GapData]:
+    kind = state["requirements"]["analysis"] if state["requirements"] else ""
+    looked = {one["column"] for one in state["looked"]}
+    # Our own reading has looked at types itself; a model that has seen the values may do without.
+    if state["query"] is None and kind in _NUMBERS_NEEDED:
+        for one in state["resolved"]:
+            profile, name = profiles.get(one["table"]), one["column"]
+            column = profile.column(name) if profile else None
+            if column is not None and column.type not in NUMERIC and name not in looked:
+                said = f"{name!r} holds {column.type}, and a {kind} needs numbers."
+                gaps.append(GapData(kind="data", variable=name, said=said))
     used = {one["table"] for one in state["resolved"]} or set(profiles)
     rows = max((profiles[table].rows for table in used if table in profiles), default=0)
-    if rows >= fewest:
-        return []
-    return [_gap("nothing", "", f"There are {rows} rows, and it takes at least {fewest}.")]
-
-
-def _gap(kind: str, variable: str, said: str) -> GapData:
-    return GapData(kind=kind, variable=variable, said=said)  # type: ignore[typeddict-item]
+    if rows < (fewest := _FEWEST.get(kind, 1)):
+        said = f"There are {rows} rows, and it takes at least {fewest}."
+        gaps.append(GapData(kind="nothing", variable="", said=said))
+    return gaps
 
 
 # Says what the tables cannot answer, what is missing, and what could be asked instead.
@@ -303,18 +325,13 @@ _SUGGESTED = 3
 
 
 async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
-    tables = await asked_tables(runtime.context, state["question"])
-    missing = " ".join(gap["said"] for gap in state["gaps"]) or await asyncio.to_thread(
-        _unread, runtime.context, state["question"], tables
-    )
-    instead = _instead(tables)
-    draft = {
-        **withheld("no_evidence", reasons=[gap["said"] for gap in state["gaps"]]),
-        "note": " ".join(part for part in (missing, instead) if part),
-    }
-    told = step("limitation", "The tables cannot answer this.", gaps=len(state["gaps"]))
+    context, gaps = runtime.context, [gap["said"] for gap in state["gaps"]]
+    tables = await asked_tables(context, state["question"])
+    missing = " ".join(gaps) or await asyncio.to_thread(_unread, context, state["question"], tables)
+    note = " ".join(part for part in (missing, _instead(tables)) if part)
+    told = step("limitation", "The tables cannot answer this.", gaps=len(gaps))
     return {
-        "draft": draft,  # type: ignore[typeddict-item]
+        "draft": {**withheld("no_evidence", reasons=gaps), "note": note},
         "assumed": None,
         "asks_back": None,
         "steps": [told],
@@ -323,16 +340,14 @@ async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
 
 
 def _unread(context: Context, question: str, tables: Sequence[AskedTable]) -> str:
-    found = matched(resolver(context, tables), measured(question), least=LIKELY) if tables else None
-    if found is not None and found.unresolved:
-        names = ", ".join(map(repr, found.unresolved))
-        return f"No column is called {names}, or anything like it."
-    hint = (
-        " Name a model that can write code, such as --model gguf:FILE, to have others answered."
-        if not context.models.serves("code")
-        else ""
+    measured = dict.fromkeys(match[1].strip() for match in _MEASURED.finditer(question))
+    _, unresolved = _matched(resolver(context, tables), measured, _LIKELY) if tables else ([], [])
+    if unresolved:
+        return f"No column is called {', '.join(map(repr, unresolved))}, or anything like it."
+    return (
+        "I can't calculate this without a language model. Name one that can write code, such as "
+        "--model gguf:FILE."
     )
-    return f"The question is none of those, in English, that are computed without a model.{hint}"
 
 
 def _instead(tables: Sequence[AskedTable]) -> str:

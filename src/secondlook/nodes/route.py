@@ -457,9 +457,6 @@ def _probability(reading: Reading) -> float:
     kind, seen = signals(
         query=reading_data(reading),
         scores=[one.score for one in reading.resolved],
-        checks={},
-        attempts=0,
-        remedies=0,
     )
     fitted = shipped().get(kind)
     return 1.0 - reading.doubt if fitted is None else fitted.probability(seen)

@@ -8,24 +8,15 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime  # noqa: TC002
 from pydantic import BaseModel, Field
 
 from secondlook.errors import BudgetExceeded, ModelError, TableError
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.desk import RULES, asked_tables, resolver, shared
+from secondlook.nodes.desk import RULES, ask, asked_tables, resolver
 from secondlook.nodes.state import Question, Trace, Understood, Work, step, trouble
-from secondlook.roles.prompts import load
-
-if TYPE_CHECKING:
-    from secondlook.tables.resolver import AskedTable
-
-_SAID: dict[Work, str] = {
-    "data": "The question is about the data.",
-    "concept": "The question asks what something means.",
-}
 
 
 class Told(Understood, Trace):
@@ -39,8 +30,9 @@ class WorkNeeded(BaseModel):
 
 
 async def understand(state: Question, runtime: Runtime[Context]) -> Told:
-    work, by, why, warnings = await _understood(runtime.context, state["question"])
-    told = step("understand", _SAID[work], by=by, why=why, route=(work, why))
+    work, by, why, warnings = await _understood(runtime.context, state)
+    said = {"data": "about the data", "concept": "about what something means"}[work]
+    told = step("understand", f"The question is {said}.", by=by, why=why, route=(work, why))
     return {
         "work": work,
         "understood_by": by,
@@ -50,9 +42,10 @@ async def understand(state: Question, runtime: Runtime[Context]) -> Told:
     }
 
 
-async def _understood(
-    context: Context, question: str
+async def _understood(  # noqa: PLR0911 - one line a reason
+    context: Context, state: Question
 ) -> tuple[Work, str, str, list[dict[str, Any]]]:
+    question = state["question"]
     concept, data = asks_for_concept(question), asks_for_data(question)
     if data and not concept:
         return "data", RULES, "it asks for a measure", []
@@ -66,29 +59,14 @@ async def _understood(
         return "concept", RULES, "it asks what something means and names no column", []
     if named and not concept:
         return "data", RULES, "it names a column", []
-    return await _asked(
-        context, question, tables, unsure="concept" if concept and not data else "data"
-    )
-
-
-async def _asked(
-    context: Context, question: str, tables: tuple[AskedTable, ...], *, unsure: Work
-) -> tuple[Work, str, str, list[dict[str, Any]]]:
+    unsure: Work = "concept" if concept and not data else "data"
     if not context.models.serves("understand") or not tables:
         return unsure, RULES, "the signs are unclear", []
-    prompt = load("analyst_understand")
     try:
-        holes = await shared(context, question)
-        reply = await context.models.ask(
-            prompt.role,
-            prompt.render(**{hole: holes[hole] for hole in prompt.holes}),
-            WorkNeeded,
-            node="understand",
-            max_tokens=prompt.max_tokens,
-        )
+        reply = await ask(context, "understand", "understand", state, WorkNeeded)
     except (ModelError, BudgetExceeded) as error:
         return unsure, RULES, "the signs are unclear", [trouble("understand", error, "rules told")]
-    work: Work = reply.value.work if reply.value else unsure
+    work = reply.value.work if reply.value else unsure
     return work, context.models.name("understand"), "a model says so", []
 
 
@@ -169,34 +147,30 @@ def entry_for(term: str) -> Entry | None:
 
 def entries_in(text: str) -> list[Entry]:
     """Those whose terms a text names, in its order; of two that overlap, the longer term."""
-    found = {match["name"]: None for match in _names().finditer(_spaced(text))}
+    found = dict.fromkeys(match["name"] for match in _names().finditer(_spaced(text)))
     return list(dict.fromkeys(_by_name()[_plain(name)] for name in found))
 
 
 @cache
+def _by_name() -> dict[str, Entry]:
+    held = tomllib.loads(files(__package__).joinpath("glossary.toml").read_text("utf-8"))
+    made = (
+        Entry(tuple(one["names"]), tuple(one["sentences"]), one.get("example", ""))
+        for one in held["entry"]
+    )
+    return {_plain(name): entry for entry in made for name in entry.names}
+
+
+@cache
 def _names() -> re.Pattern[str]:
-    names = sorted((_spaced(name) for one in entries() for name in one.names), key=len)
-    return re.compile(rf"\b(?P<name>{'|'.join(map(re.escape, reversed(names)))})s?\b")
+    names = {_spaced(name) for one in _by_name().values() for name in one.names}
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"\b(?P<name>{'|'.join(map(re.escape, longest_first))})s?\b")
 
 
 def _spaced(text: str) -> str:
     return " ".join(re.findall(r"[a-z0-9]+", text.casefold()))
 
 
-@cache
-def entries() -> tuple[Entry, ...]:
-    held = tomllib.loads(files(__package__).joinpath("glossary.toml").read_text("utf-8"))
-    return tuple(
-        Entry(tuple(one["names"]), tuple(one["sentences"]), one.get("example", ""))
-        for one in held["entry"]
-    )
-
-
-@cache
-def _by_name() -> dict[str, Entry]:
-    return {_plain(name): entry for entry in entries() for name in entry.names}
-
-
 def _plain(term: str) -> str:
-    kept = "".join(char for char in term.casefold() if char.isalnum())
-    return kept.removesuffix("s")
+    return "".join(char for char in term.casefold() if char.isalnum()).removesuffix("s")

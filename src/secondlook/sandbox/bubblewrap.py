@@ -34,7 +34,7 @@ from secondlook.sandbox.server import import_paths, server_environment, used_mem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox.port import Outcome, Request, Sandbox, Supplied, Variation
+    from secondlook.sandbox.port import Outcome, Request, Sandbox, Supplied
 
 _NAME = "bubblewrap"
 _PROGRAM = "bwrap"
@@ -89,10 +89,8 @@ class WrappingSandbox:
         tables: Sequence[Supplied] = (),
         *,
         limits: Limits | None = None,
-        vary: Variation | None = None,
-        seed: int = 0,
     ) -> Outcome:
-        request = new_request(code, tables, limits=limits or self._limits, vary=vary, seed=seed)
+        request = new_request(code, tables, limits=limits or self._limits)
         with opened(tables) as descriptors:
             return self._carry_out(request, descriptors)
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Request,
         Sandbox,
         Supplied,
-        Variation,
         Verdict,
     )
     from secondlook.sandbox.seccomp import Kind
@@ -59,10 +58,8 @@ class ForkingSandbox:
         tables: Sequence[Supplied] = (),
         *,
         limits: Limits | None = None,
-        vary: Variation | None = None,
-        seed: int = 0,
     ) -> Outcome:
-        request = new_request(code, tables, limits=limits or self._limits, vary=vary, seed=seed)
+        request = new_request(code, tables, limits=limits or self._limits)
         with opened(tables) as files:
             return self._carry_out(request, files)
 

@@ -19,7 +19,7 @@ from secondlook.sandbox.port import LENGTH, MOST_FIGURES, Failure, Figure, Frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from secondlook.sandbox.port import Limits, Plain, Status, Supplied, Variation
+    from secondlook.sandbox.port import Limits, Plain, Status, Supplied
 
 
 def outcome_of(
@@ -242,8 +242,6 @@ def new_request(
     tables: Sequence[Supplied],
     *,
     limits: Limits,
-    vary: Variation | None,
-    seed: int,
 ) -> Request:
     names = tuple(table.name for table in tables)
     if len(names) > MOST_TABLES:
@@ -254,7 +252,7 @@ def new_request(
         raise UsageError(f"Two tables have the same name: {sorted(names)!r}.")
     if len(code) > _MOST_CODE:
         raise UsageError(f"Code of {len(code)} characters is longer than {_MOST_CODE}.")
-    return Request(code, names, limits, vary, seed, token=secrets.token_hex(16))
+    return Request(code, names, limits, token=secrets.token_hex(16))
 
 
 @contextmanager

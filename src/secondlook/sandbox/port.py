@@ -22,9 +22,6 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | 
 Status = Literal["ok", "error", "timeout", "memory", "output", "crashed"]
 """`error`: the code raised. `output`: it said more than allowed. `crashed`: it died otherwise, for
 example because it tried what is not allowed."""
-Variation = Literal["shuffled", "perturbed", "resampled"]
-"""How the rows that the code is given differ from the table: in another order; every value of a
-number slightly changed and texts swapped between rows; drawn anew with replacement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +121,6 @@ class Sandbox(Protocol):
         tables: Sequence[Supplied] = (),
         *,
         limits: Limits | None = None,
-        vary: Variation | None = None,
-        seed: int = 0,
     ) -> Outcome:
         """Never raises for what the code does. Raises SandboxError where no job can be run."""
         ...
@@ -188,8 +183,6 @@ class Request:
     tables: tuple[str, ...]
     """Their names; the descriptors come beside the request, in this order."""
     limits: Limits
-    vary: Variation | None
-    seed: int
     token: str
     """A reply without it was not made by us."""
 
