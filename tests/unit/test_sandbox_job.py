@@ -152,7 +152,7 @@ def test_job_that_cannot_be_confined_runs_nothing(
     request_file = tmp_path / "request"
     marker = tmp_path / "ran"
     code = f"open({str(marker)!r}, 'w')"
-    request_file.write_bytes(Request(code, (), Limits(), None, 0, TOKEN).encoded())
+    request_file.write_bytes(Request(code, (), Limits(), TOKEN).encoded())
     with pytest.raises(SystemExit) as end:
         job_module.serve(os.open(request_file, os.O_RDONLY), reply_end, [], refuse)
     with os.fdopen(reply, "rb") as answer:

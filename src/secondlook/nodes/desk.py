@@ -263,7 +263,7 @@ async def ask(
         "looked": _looked(state.get("looked", ())),
     }
     filled = {hole: value for hole, value in filled.items() if hole in prompt.holes}
-    return await context.models.ask(
+    reply: Reply[Any] = await context.models.ask(
         prompt.role,
         prompt.render(**filled, **holes),
         form,
@@ -272,6 +272,7 @@ async def ask(
         temperature=temperature,
         final=final,
     )
+    return reply
 
 
 async def _tables_shown(context: Context, question: str) -> str:

@@ -134,7 +134,7 @@ async def _drafted(
 
 
 async def _said(
-    context: Context, name: str, node: str, state: Mapping[str, Any], **holes: str
+    context: Context, name: str, node: str, state: Mapping[str, Any], **holes: Any
 ) -> list[str]:
     """The sentences of a model's explanation, without those that are the prompt's own."""
     reply = await ask(context, name, node, state, final=True, **holes)
