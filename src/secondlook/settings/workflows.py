@@ -128,8 +128,7 @@ class AnalystSettings(Section):
     max_alignments: int = setting(2, "Times that is checked before it is given up.", ge=1, le=5)
     enable_code_check: bool = setting(
         True,
-        "Refuse code that invents its data, reads files or does not use the tables; run it again "
-        "on shuffled and on changed rows; compute simple results a second time.",
+        "Refuse code that invents its data, reads files or does not use the tables.",
     )
     max_code_attempts: int = setting(
         2, "Times code is written before its failure is judged.", ge=1, le=5
