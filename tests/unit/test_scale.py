@@ -60,7 +60,9 @@ SIZES = {"1": measured(1_000_000, 12.0, real=True), "2": measured(2_000_000, 14.
 
 
 def test_a_plan_is_arithmetic_over_its_assumptions() -> None:
-    assumed = replace(Assumed(), node_gb=100, usable=0.5, replicas=3, embed_core_ms=90.0)
+    assumed = replace(
+        Assumed(), node_gb=100, usable=0.5, replicas=3, embed_core_ms=90.0, words_bytes=464.0
+    )
     plan = planned(SIZES, assumed)
     assert plan["memory_gb"] == pytest.approx(200)
     assert (plan["shards"], plan["nodes"]) == (4, 12)
