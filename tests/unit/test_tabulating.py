@@ -93,7 +93,6 @@ def test_a_full_disk_is_told(
     ("place", "member", "extracted", "holds"),
     [
         ("a.csv", "", Extracted("a", kind="csv"), True),
-        (None, "", Extracted("a", kind="csv"), False),
         ("a.csv", "", None, False),
         ("a.txt", "", Extracted("a", kind="text"), False),
         ("a.json", "", Extracted("[1]", kind="json"), True),
@@ -105,7 +104,7 @@ def test_a_full_disk_is_told(
     ],
 )
 def test_which_files_hold_tables(
-    place: str | None, member: str, extracted: Extracted | None, holds: bool
+    place: str, member: str, extracted: Extracted | None, holds: bool
 ) -> None:
     parsed = Parsed(member, "f" * 64, 1, extracted)
-    assert holds_tables(Path(place) if place else None, parsed) is holds
+    assert holds_tables(Path(place), parsed) is holds

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import LibraryError, UsageError
 from secondlook.library import manifest as manifests
-from secondlook.library.manifest import writing
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.library.uploads import originals
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from secondlook.library.catalog import Catalog
 
 _ROOT = "library"
+_HINT = "secondlook backup FILE makes one"
 
 
 def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
@@ -64,72 +64,52 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
 
 def read_backup(archive: Path, library: Path, *, force: bool) -> None:
     """Unpack beside the final place and check it before anything is replaced."""
-    _check_place(archive, library, force=force)
+    if not archive.is_file():
+        raise UsageError(f"there is no file {str(archive)!r}")
+    if library.exists() and not library.is_dir():
+        raise UsageError(f"{str(library)!r} is not a folder", hint="--library PATH names another")
+    if library.exists() and any(library.iterdir()):
+        elsewhere = "--library PATH restores elsewhere"
+        if not (library / manifests.FILE_NAME).exists():
+            raise UsageError(f"{str(library)!r} is not a library and not empty", hint=elsewhere)
+        if not force:
+            hint = f"--force replaces it; {elsewhere}"
+            raise UsageError(f"{str(library)!r} is not empty", hint=hint)
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".restore-") as scratch:
         _unpack(archive, Path(scratch))
-        restored = Path(scratch) / _ROOT
+        restored, old = Path(scratch) / _ROOT, Path(scratch) / "old"
         if not (restored / manifests.FILE_NAME).is_file():
-            raise UsageError(
-                f"{str(archive)!r} is not a backup of a library",
-                hint="secondlook backup FILE makes one",
-            )
+            raise UsageError(f"{str(archive)!r} is not a backup of a library", hint=_HINT)
         manifests.read(restored)
-        old = Path(scratch) / "old"
         if library.exists():
-            with writing(library, wait=0):
+            with manifests.writing(library, wait=0):
                 pass  # nobody is at work in what is about to be replaced
             library.replace(old)
         restored.replace(library)
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _check_place(archive: Path, library: Path, *, force: bool) -> None:
-    if not archive.is_file():
-        raise UsageError(f"there is no file {str(archive)!r}")
-    if library.exists() and not library.is_dir():
-        raise UsageError(f"{str(library)!r} is not a folder", hint="--library PATH names another")
-    if not library.exists() or not any(library.iterdir()):
-        return
-    if not (library / manifests.FILE_NAME).exists():
-        raise UsageError(
-            f"{str(library)!r} is not a library and not empty",
-            hint="--library PATH restores elsewhere",
-        )
-    if not force:
-        raise UsageError(
-            f"{str(library)!r} is not empty",
-            hint="--force replaces it; --library PATH restores elsewhere",
-        )
-
-
 def _unpack(archive: Path, folder: Path) -> None:
-    import zstandard
-
-    try:
-        with (
-            archive.open("rb") as source,
-            zstandard.ZstdDecompressor().stream_reader(source) as unpacked,
-            tarfile.open(fileobj=unpacked, mode="r|") as members,
-        ):
-            _extract(members, folder)
-    except (OSError, tarfile.TarError, zstandard.ZstdError) as error:
-        raise UsageError(
-            f"{str(archive)!r} is not a whole backup: {error}",
-            hint="secondlook backup FILE makes one",
-        ) from error
-
-
-def _extract(members: tarfile.TarFile, folder: Path) -> None:
     """Plain files inside the folder and nothing else. `extractall(filter="data")` would do it, had
     every Python 3.11 the parameter."""
+    import zstandard
+
     inside = folder.resolve()
-    for member in members:
-        place = (inside / member.name).resolve()
-        source = members.extractfile(member) if member.isreg() else None
-        if not place.is_relative_to(inside) or not (source or member.isdir()):
-            raise tarfile.TarError(f"{member.name!r} does not belong in a backup")
-        (place.parent if source else place).mkdir(parents=True, exist_ok=True)
-        if source is not None:
-            with source, place.open("wb") as copy:
-                shutil.copyfileobj(source, copy)
+    try:
+        with (
+            archive.open("rb") as packed,
+            zstandard.ZstdDecompressor().stream_reader(packed) as unpacked,
+            tarfile.open(fileobj=unpacked, mode="r|") as members,
+        ):
+            for member in members:
+                place = (inside / member.name).resolve()
+                source = members.extractfile(member) if member.isreg() else None
+                if not place.is_relative_to(inside) or not (source or member.isdir()):
+                    raise tarfile.TarError(f"{member.name!r} does not belong in a backup")  # noqa: TRY301
+                (place.parent if source else place).mkdir(parents=True, exist_ok=True)
+                if source is not None:
+                    with source, place.open("wb") as copy:
+                        shutil.copyfileobj(source, copy)
+    except (OSError, tarfile.TarError, zstandard.ZstdError) as error:
+        raise UsageError(f"{str(archive)!r} is not a whole backup: {error}", hint=_HINT) from error

@@ -20,7 +20,7 @@ from secondlook.document import Extracted, Heading, Page
 from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError, SecondlookError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 _SCHEMA_VERSION = 1
@@ -44,7 +44,8 @@ PRAGMA user_version = 1;
 COMMIT;
 """
 _CANNOT_WRITE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR}
-_RESTORE = (
+MAKE_ROOM = "check that the disk has room and that you may write there; nothing stored is lost"
+RESTORE = (
     "restore a backup (secondlook restore FILE), or add the documents to a new library "
     "(--library PATH)"
 )
@@ -94,8 +95,6 @@ class FileRow:
 
 
 _JSON = {"notes", "labels", "folders", "metadata"}
-_DOCUMENT_COLUMNS = tuple(DocumentRow.__dataclass_fields__)
-_FILE_COLUMNS = tuple(FileRow.__dataclass_fields__)
 
 
 class Catalog:
@@ -106,15 +105,14 @@ class Catalog:
         self._file = file
         if not create and not file.exists():
             # SQLite would make an empty one, and everything would look forgotten.
-            raise LibraryDamaged(f"the catalog {str(file)!r} is missing", hint=_RESTORE)
+            raise LibraryDamaged(f"the catalog {str(file)!r} is missing", hint=RESTORE)
         with self._explained():
             self._db = sqlite3.connect(
                 file, timeout=30, isolation_level=None, check_same_thread=False
             )
             self._db.row_factory = sqlite3.Row
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._db.execute("PRAGMA secure_delete=ON")
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+                self._db.execute(f"PRAGMA {pragma}")
             if self._db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA_VERSION:
                 if not create:
                     raise sqlite3.DatabaseError("it is empty")
@@ -138,11 +136,23 @@ class Catalog:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """SQLite's errors as ours: what can be mended by room or rights is no damage."""
+        """SQLite's errors as ours: a lack of room or rights is no damage."""
         try:
             yield
         except sqlite3.Error as error:
-            raise _explanation(error, self._file) from error
+            file = f"the catalog {str(self._file)!r}"
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it is detail
+            refused = code == sqlite3.SQLITE_CANTOPEN and self._file.exists()
+            found: SecondlookError
+            if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+                found = UsageError("the library is closed", hint="open it again with Library.open")
+            elif code == sqlite3.SQLITE_BUSY:
+                found = LibraryBusy(f"{file} is in use", hint="try again")
+            elif code in _CANNOT_WRITE or refused:
+                found = LibraryError(f"{file} cannot be written: {error}", hint=MAKE_ROOM)
+            else:
+                found = LibraryDamaged(f"{file} cannot be read: {error}", hint=RESTORE)
+            raise found from error
 
     # Reading
 
@@ -151,34 +161,27 @@ class Catalog:
 
     def documents_by_id(self, ids: Collection[str]) -> list[DocumentRow]:
         rows = self._select_in("SELECT * FROM documents WHERE id IN", ids)
-        return [_document(row) for row in rows]
+        return [DocumentRow(**_revived(row)) for row in rows]
 
     def documents(self) -> list[DocumentRow]:
-        return [
-            _document(row) for row in self._select("SELECT * FROM documents ORDER BY added, id")
-        ]
+        rows = self._select("SELECT * FROM documents ORDER BY added, id")
+        return [DocumentRow(**_revived(row)) for row in rows]
 
     def files(self) -> list[FileRow]:
-        return [_file(row) for row in self._select("SELECT * FROM files ORDER BY path")]
+        return self._files("ORDER BY path")
 
     def failed_files(self) -> list[FileRow]:
-        rows = self._select("SELECT * FROM files WHERE reason IS NOT NULL ORDER BY path")
-        return [_file(row) for row in rows]
+        return self._files("WHERE reason IS NOT NULL ORDER BY path")
 
     def file(self, path: str) -> FileRow | None:
-        rows = self._select("SELECT * FROM files WHERE path = ?", path)
-        return _file(rows[0]) if rows else None
+        return next(iter(self._files("WHERE path = ?", path)), None)
 
     def files_of(self, documents: Collection[str]) -> list[FileRow]:
         rows = self._select_in("SELECT * FROM files WHERE document IN", documents)
-        return [_file(row) for row in rows]
+        return [FileRow(**_revived(row)) for row in rows]
 
     def members_of(self, container: str) -> list[FileRow]:
-        rows = self._select("SELECT * FROM files WHERE container = ?", container)
-        return [_file(row) for row in rows]
-
-    def count(self) -> int:
-        return int(self._select("SELECT count(*) FROM documents")[0][0])
+        return self._files("WHERE container = ?", container)
 
     def ids(self) -> set[str]:
         return {row["id"] for row in self._select("SELECT id FROM documents")}
@@ -194,10 +197,10 @@ class Catalog:
     # Writing
 
     def put_documents(self, rows: Iterable[DocumentRow]) -> None:
-        self._put("documents", _DOCUMENT_COLUMNS, rows)
+        self._put("documents", DocumentRow, rows)
 
     def put_files(self, rows: Iterable[FileRow]) -> None:
-        self._put("files", _FILE_COLUMNS, rows)
+        self._put("files", FileRow, rows)
 
     def drop_documents(self, ids: Iterable[str]) -> None:
         self._many("DELETE FROM documents WHERE id = ?", ((item,) for item in ids))
@@ -226,18 +229,25 @@ class Catalog:
         finally:
             target.close()
 
-    def _put(self, table: str, columns: tuple[str, ...], rows: Iterable[Any]) -> None:
+    def _put(self, table: str, row_type: type[Any], rows: Iterable[Any]) -> None:
+        columns = tuple(row_type.__dataclass_fields__)
         marks = ", ".join("?" for _ in columns)
         statement = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
-        self._many(statement, (_values(row, columns) for row in rows))
+        self._many(
+            statement, ([_stored(name, getattr(row, name)) for name in columns] for row in rows)
+        )
 
-    def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    def _files(self, rest: str, *values: str) -> list[FileRow]:
+        rows = self._select(f"SELECT * FROM files {rest}", *values)  # noqa: S608 - ours
+        return [FileRow(**_revived(row)) for row in rows]
+
+    def _many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         with self._lock, self._explained():
-            self._db.executemany(statement, (tuple(map(_bound, row)) for row in rows))
+            self._db.executemany(statement, ([_stored("", value) for value in row] for row in rows))
 
     def _select(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         with self._lock, self._explained():
-            return self._db.execute(statement, tuple(map(_bound, values))).fetchall()
+            return self._db.execute(statement, [_stored("", value) for value in values]).fetchall()
 
     def _select_in(self, statement: str, values: Collection[str]) -> Iterator[sqlite3.Row]:
         listed = list(values)
@@ -246,26 +256,10 @@ class Catalog:
             yield from self._select(f"{statement} ({', '.join('?' for _ in part)})", *part)
 
 
-def _explanation(error: sqlite3.Error, file: Path) -> SecondlookError:
-    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-        return UsageError("the library is closed", hint="open it again with Library.open")
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it is detail
-    if code == sqlite3.SQLITE_BUSY:
-        return LibraryBusy(f"the catalog {str(file)!r} is in use", hint="try again")
-    if code in _CANNOT_WRITE or (code == sqlite3.SQLITE_CANTOPEN and file.exists()):
-        return LibraryError(f"the catalog {str(file)!r} cannot be written: {error}", hint=MAKE_ROOM)
-    return LibraryDamaged(f"the catalog {str(file)!r} cannot be read: {error}", hint=_RESTORE)
-
-
-def _values(row: DocumentRow | FileRow, columns: tuple[str, ...]) -> tuple[Any, ...]:
-    values = ((name, getattr(row, name)) for name in columns)
-    return tuple(
-        json.dumps(value, ensure_ascii=False) if name in _JSON else value for name, value in values
-    )
-
-
-def _bound(value: Any) -> Any:
+def _stored(column: str, value: Any) -> Any:
     """SQLite takes valid Unicode alone: a file name that is none is kept as its bytes."""
+    if column in _JSON:
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         try:
             value.encode()
@@ -274,28 +268,38 @@ def _bound(value: Any) -> Any:
     return value
 
 
-def _document(row: sqlite3.Row) -> DocumentRow:
-    return DocumentRow(**_revive(row))
+def _revived(row: sqlite3.Row) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in row.keys():  # noqa: SIM118
+        value = row[name]
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "surrogatepass")
+        found[name] = json.loads(value) if name in _JSON else value
+    return found
 
 
-def _file(row: sqlite3.Row) -> FileRow:
-    return FileRow(**_revive(row))
+def write_whole(target: Path, data: bytes) -> None:
+    """The file is there whole or not at all, whatever happens meanwhile."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
+    try:
+        with partial.open("wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        partial.replace(target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
 
 
-def _revive(row: sqlite3.Row) -> dict[str, Any]:
-    return {
-        name: json.loads(row[name]) if name in _JSON else _unbound(row[name])
-        for name in row.keys()  # noqa: SIM118
-    }
-
-
-def _unbound(value: Any) -> Any:
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+def not_writable(what: str, place: Path, error: OSError) -> LibraryError:
+    reason = error.strerror or error
+    return LibraryError(f"the {what} {str(place)!r} cannot be written: {reason}", hint=MAKE_ROOM)
 
 
 # The extracted text of every document with its maps, so that each quote can be checked later.
-
-MAKE_ROOM = "check that the disk has room and that you may write there; nothing stored is lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,29 +318,21 @@ class TextStore:
         target = self._file(key)
         if target.exists():
             return
-        partial = target.with_suffix(f".partial-{os.getpid()}")
         data = json.dumps(asdict(extracted), ensure_ascii=False).encode()
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("wb") as out:
-                out.write(zstandard.compress(data, 3))
-                out.flush()
-                os.fsync(out.fileno())
-            partial.replace(target)
+            write_whole(target, zstandard.compress(data, 3))
         except OSError as error:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise LibraryError(
-                f"the text {str(target)!r} cannot be written: {error.strerror or error}",
-                hint=MAKE_ROOM,
-            ) from error
+            raise not_writable("text", target, error) from error
 
     def read(self, key: TextKey) -> Extracted:
         import zstandard
 
         file = self._file(key)
         try:
-            return _texts_revive(json.loads(zstandard.decompress(file.read_bytes())))
+            raw = json.loads(zstandard.decompress(file.read_bytes()))
+            raw["pages"] = tuple(Page(**page) for page in raw["pages"])
+            raw["headings"] = tuple(Heading(**heading) for heading in raw["headings"])
+            return Extracted(**{**raw, "notes": tuple(raw["notes"])})
         except (OSError, ValueError, LookupError, TypeError, zstandard.ZstdError) as error:
             raise LibraryDamaged(
                 f"the stored text of document {key.sha256[:16]!r} cannot be read: {error}",
@@ -357,26 +353,15 @@ class TextStore:
         return self._folder / key.sha256[:2] / f"{key.sha256}.{key.parser}.json.zst"
 
 
-def _texts_revive(raw: dict[str, Any]) -> Extracted:
-    raw["pages"] = tuple(Page(**page) for page in raw["pages"])
-    raw["headings"] = tuple(Heading(**heading) for heading in raw["headings"])
-    raw["notes"] = tuple(raw["notes"])
-    return Extracted(**raw)
-
-
 # What a search can be narrowed by: facts of the document, its folders, and the user's own keys.
 
 FOLDER = "folder"
 RESERVED = frozenset({"kind", "language", "author", "year", FOLDER})
 
 
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-
-
 def storable(text: str) -> str:
-    """Lone surrogates, which file names and some formats let through, cannot be stored as text.
-    One sign for one, so that positions in the text stay right."""
-    return _HALF_CHARACTER.sub("\ufffd", text)
+    """Lone surrogates cannot be stored as text. One sign for one keeps positions right."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def label(key: object, value: object) -> str:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from secondlook.errors import LibraryDamaged, LibraryError
+from secondlook.errors import LibraryDamaged, LibraryError, LibraryMissing
 from secondlook.library.catalog import (
     MAKE_ROOM,
     Catalog,
@@ -31,24 +30,17 @@ from secondlook.library.catalog import (
 )
 from secondlook.library.manifest import now
 from secondlook.retrieval.chunk import ChunkOptions, chunk, with_context
-from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, Index, IndexStats, Scored
+from secondlook.retrieval.index.port import Entry, Filter, Index
 from secondlook.retrieval.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
     from secondlook.document import Extracted
     from secondlook.library.manifest import Manifest
     from secondlook.library.tables import TableStore
-    from secondlook.passage import Span
     from secondlook.reading.port import Embedder
-    from secondlook.retrieval.index.port import Vectors as port_Vectors
-
-if TYPE_CHECKING:
-    Vectors = NDArray[np.float32]
+    from secondlook.retrieval.index.port import Vectors
 
 _MARK = "@change"
 
@@ -86,15 +78,34 @@ class Stores:
 
 
 def commit(stores: Stores, change: Change) -> None:
-    intent = uuid.uuid4().hex
-    change = _labelled(stores.catalog, change)
-    dropped = _documents_dropped(stores.catalog, change)
-    for document in change.documents:
+    catalog, intent = stores.catalog, uuid.uuid4().hex
+    touched = {file.path for file in change.files} | set(change.gone_files)
+    documents = [_labelled(catalog, document, change, touched) for document in change.documents]
+    dropped = _documents_dropped(catalog, change, touched)
+    for document in documents:
         if document.extracted is not None:
             stores.texts.write(document.row.text_key, document.extracted)
-    stores.catalog.write_journal(intent, _written(stores.catalog, change, dropped))
-    _commit_index(stores.index, change, dropped, mark=f"{_MARK}={intent}")
-    _finish(stores, intent, stores.catalog.journal()[intent])
+    replaced = catalog.documents_by_id([*dropped, *(document.row.id for document in documents)])
+    kept = {document.row.text_key for document in documents}
+    written: dict[str, Any] = {
+        "documents": [asdict(document.row) for document in documents],
+        "files": [asdict(file) for file in change.files],
+        "gone_files": change.gone_files,
+        "dropped": dropped,
+        "old_texts": [asdict(row.text_key) for row in replaced if row.text_key not in kept],
+    }
+    catalog.write_journal(intent, written)
+    if documents:
+        entries = [
+            replace(entry, labels=(*entry.labels, f"{_MARK}={intent}"))
+            for document in documents
+            for entry in document.entries
+        ]
+        vectors = np.concatenate([document.vectors for document in documents])
+        stores.index.add(entries, vectors, replacing=dropped)
+    elif dropped:
+        stores.index.delete(dropped)
+    _finish(stores, intent, written)
 
 
 def recover(stores: Stores) -> None:
@@ -113,59 +124,24 @@ def recover(stores: Stores) -> None:
         stores.tables.sweep(stores.catalog.ids())
 
 
-def _labelled(catalog: Catalog, change: Change) -> Change:
-    touched = {file.path for file in change.files} | set(change.gone_files)
-    holders: dict[str | None, list[FileRow]] = defaultdict(list)
-    for file in catalog.files_of([document.row.id for document in change.documents]):
-        if file.path not in touched:
-            holders[file.document].append(file)
-    for file in change.files:
-        holders[file.document].append(file)
-    documents = []
-    for document in change.documents:
-        labels = all_labels(document.row.labels, holders[document.row.id])
-        entries = [replace(entry, labels=tuple(labels)) for entry in document.entries]
-        row = replace(document.row, labels=labels)
-        documents.append(replace(document, row=row, entries=entries))
-    return replace(change, documents=documents)
+def _labelled(
+    catalog: Catalog, document: NewDocument, change: Change, touched: set[str]
+) -> NewDocument:
+    """The document with the labels of all files that hold it after the change."""
+    name = document.row.id
+    files = [file for file in catalog.files_of([name]) if file.path not in touched]
+    files += [file for file in change.files if file.document == name]
+    labels = all_labels(document.row.labels, files)
+    entries = [replace(entry, labels=tuple(labels)) for entry in document.entries]
+    return replace(document, row=replace(document.row, labels=labels), entries=entries)
 
 
-def _documents_dropped(catalog: Catalog, change: Change) -> list[str]:
+def _documents_dropped(catalog: Catalog, change: Change, touched: set[str]) -> list[str]:
     """Documents whose last file this change takes away."""
-    touched = {file.path for file in change.files} | set(change.gone_files)
     before = {row.document for path in touched if (row := catalog.file(path)) and row.document}
     held = {file.document for file in change.files}
-    kept_elsewhere = {
-        file.document for file in catalog.files_of(before) if file.path not in touched
-    }
-    return sorted(document for document in before - held - kept_elsewhere if document)
-
-
-def _written(catalog: Catalog, change: Change, dropped: list[str]) -> dict[str, Any]:
-    replaced = catalog.documents_by_id([*dropped, *(doc.row.id for doc in change.documents)])
-    kept = {document.row.text_key for document in change.documents}
-    return {
-        "documents": [asdict(document.row) for document in change.documents],
-        "files": [asdict(file) for file in change.files],
-        "gone_files": change.gone_files,
-        "dropped": dropped,
-        "old_texts": [asdict(row.text_key) for row in replaced if row.text_key not in kept],
-    }
-
-
-def _commit_index(index: Index, change: Change, dropped: list[str], *, mark: str) -> None:
-    import numpy as np
-
-    if change.documents:
-        entries = [
-            replace(entry, labels=(*entry.labels, mark))
-            for document in change.documents
-            for entry in document.entries
-        ]
-        vectors = np.concatenate([document.vectors for document in change.documents])
-        index.add(entries, vectors, replacing=dropped)
-    elif dropped:
-        index.delete(dropped)
+    elsewhere = {file.document for file in catalog.files_of(before) if file.path not in touched}
+    return sorted(before - held - elsewhere)
 
 
 def _landed(index: Index, documents: list[str], *, mark: str) -> bool:
@@ -197,56 +173,35 @@ _FROM_THE_SYSTEM = re.compile(r"\(os error \d+\)")
 _WHERE_IN_THE_ENGINE = re.compile(r",? ?/[^\s,]*\.rs:\d+.*", re.DOTALL)
 
 
+def open_lance(place: str, dimensions: int, remedy: str, **options: Any) -> Index:
+    """A Lance index whose errors are explained, also those of later calls."""
+    from secondlook.retrieval.index.lance import LanceIndex
+
+    try:
+        with explained(place):
+            index = LanceIndex.open(place, dimensions=dimensions, **options)
+    except LibraryMissing as error:
+        raise LibraryDamaged(f"the index {place!r} is missing", hint=remedy) from error
+    return cast("Index", _Guarded(index, place))
+
+
 @dataclass(frozen=True, slots=True)
-class GuardedIndex:
-    """Implements the `Index` port on top of another one that lies in `folder`."""
-
+class _Guarded:
     inner: Index
-    folder: Path
+    place: str
 
-    def add(
-        self, entries: Sequence[Entry], vectors: port_Vectors, *, replacing: Collection[str] = ()
-    ) -> None:
-        with explained(self.folder):
-            self.inner.add(entries, vectors, replacing=replacing)
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self.inner, name)
 
-    def delete(self, documents: Collection[str]) -> None:
-        with explained(self.folder):
-            self.inner.delete(documents)
+        def guarded(*args: Any, **options: Any) -> Any:
+            with explained(self.place):
+                return call(*args, **options)
 
-    def dense(
-        self, vector: port_Vectors, k: int, where: Filter = EVERYTHING, *, exact: bool = False
-    ) -> list[Scored]:
-        with explained(self.folder):
-            return self.inner.dense(vector, k, where, exact=exact)
-
-    def lexical(self, terms: Sequence[str], k: int, where: Filter = EVERYTHING) -> list[Scored]:
-        with explained(self.folder):
-            return self.inner.lexical(terms, k, where)
-
-    def fetch(self, ids: Sequence[str]) -> list[Entry]:
-        with explained(self.folder):
-            return self.inner.fetch(ids)
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, port_Vectors]:
-        with explained(self.folder):
-            return self.inner.vectors(ids)
-
-    def documents(self) -> dict[str, int]:
-        with explained(self.folder):
-            return self.inner.documents()
-
-    def stats(self) -> IndexStats:
-        with explained(self.folder):
-            return self.inner.stats()
-
-    def compact(self, *, purge: bool = False) -> None:
-        with explained(self.folder):
-            self.inner.compact(purge=purge)
+        return guarded
 
 
 @contextmanager
-def explained(folder: Path) -> Iterator[None]:
+def explained(place: str) -> Iterator[None]:
     """What the system refused (room, rights) is no damage; what cannot be made sense of is."""
     import pyarrow as pa
 
@@ -254,13 +209,10 @@ def explained(folder: Path) -> Iterator[None]:
         yield
     except (OSError, RuntimeError, ValueError, pa.ArrowException) as error:
         said = _WHERE_IN_THE_ENGINE.sub("", " ".join(str(error).split()))
+        index = f"the index {place!r}"
         if _FROM_THE_SYSTEM.search(said):
-            raise LibraryError(
-                f"the index {str(folder)!r} cannot be used: {said}", hint=MAKE_ROOM
-            ) from error
-        raise LibraryDamaged(
-            f"the index {str(folder)!r} cannot be read: {said}", hint=REBUILD
-        ) from error
+            raise LibraryError(f"{index} cannot be used: {said}", hint=MAKE_ROOM) from error
+        raise LibraryDamaged(f"{index} cannot be read: {said}", hint=REBUILD) from error
 
 
 # From extracted text to entries: chunk, analyse, and say what is to be embedded.
@@ -284,16 +236,8 @@ def document_id(sha256: str) -> str:
     return sha256[:ID_LENGTH]
 
 
-def passage_ids(row: DocumentRow) -> list[str]:
-    return [f"{row.id}.{ordinal}" for ordinal in range(row.passages)]
-
-
-def is_made_by(version: str, parser: str) -> bool:
-    """Whether what is stored under this version is what the parser would make now."""
-    return version_of_parser(version) == parser
-
-
 def version_of_parser(version: str) -> str:
+    """The parser that made what is stored under this version."""
     return version.removesuffix(_CARD)
 
 
@@ -306,18 +250,33 @@ def prepare(
     manifest: Manifest,
     embedder: Embedder,
 ) -> Prepared:
-    extracted = _storable(extracted)
-    options = ChunkOptions(tokens=manifest.chunk_tokens, overlap=manifest.chunk_overlap)
-    spans = chunk(extracted, embedder.token_starts, options)
-    title = extracted.title or ""
+    title, author = (storable(said or "") for said in (extracted.title, extracted.author))
+    extracted = replace(
+        extracted,
+        text=storable(extracted.text),
+        title=title or extracted.title,
+        author=author or extracted.author,
+        notes=tuple(map(storable, extracted.notes)),
+    )
     document = document_id(sha256)
-    to_embed = [
-        with_context(title, span.heading, extracted.text[span.start : span.end]) for span in spans
-    ]
-    entries = [
-        _entry(document, ordinal, span, extracted.text, terms(whole, manifest.language))
-        for ordinal, (span, whole) in enumerate(zip(spans, to_embed, strict=True))
-    ]
+    options = ChunkOptions(tokens=manifest.chunk_tokens, overlap=manifest.chunk_overlap)
+    entries, to_embed = [], []
+    for ordinal, span in enumerate(chunk(extracted, embedder.token_starts, options)):
+        text = extracted.text[span.start : span.end]
+        whole = with_context(title, span.heading, text)
+        to_embed.append(whole)
+        entries.append(
+            Entry(
+                id=f"{document}.{ordinal}",
+                document=document,
+                text=text,
+                terms=terms(whole, manifest.language),
+                start=span.start,
+                end=span.end,
+                page=span.page,
+                heading=span.heading,
+            )
+        )
     row = DocumentRow(
         id=document,
         sha256=sha256,
@@ -338,29 +297,6 @@ def prepare(
     return Prepared(row, extracted, entries, to_embed)
 
 
-def _storable(extracted: Extracted) -> Extracted:
-    return replace(
-        extracted,
-        text=storable(extracted.text),
-        title=storable(extracted.title) if extracted.title else extracted.title,
-        author=storable(extracted.author) if extracted.author else extracted.author,
-        notes=tuple(map(storable, extracted.notes)),
-    )
-
-
-def _entry(document: str, ordinal: int, span: Span, text: str, analysed: tuple[str, ...]) -> Entry:
-    return Entry(
-        id=f"{document}.{ordinal}",
-        document=document,
-        text=text[span.start : span.end],
-        terms=analysed,
-        start=span.start,
-        end=span.end,
-        page=span.page,
-        heading=span.heading,
-    )
-
-
 # Documents that are held already, given to further files or stored again under other labels.
 
 _ATTACHED_PASSAGES = 2000
@@ -369,10 +305,9 @@ _ATTACHED_FILES = 2000
 
 def held_document(stores: Stores, row: DocumentRow) -> NewDocument:
     """A document as the index holds it, to be stored again under other labels."""
-    entries = stores.index.fetch(passage_ids(row))
+    entries = stores.index.fetch([f"{row.id}.{ordinal}" for ordinal in range(row.passages)])
     vectors = stores.index.vectors([entry.id for entry in entries])
-    stacked = np.stack([vectors[entry.id] for entry in entries])
-    return NewDocument(row, None, entries, stacked)
+    return NewDocument(row, None, entries, np.stack([vectors[entry.id] for entry in entries]))
 
 
 def attach(stores: Stores, files: list[FileRow], gone: list[str]) -> None:
@@ -380,17 +315,20 @@ def attach(stores: Stores, files: list[FileRow], gone: list[str]) -> None:
 
     A document's new files and gone files go in one commit: between two it would be nobody's.
     """
-    rows = {path: row for path in gone if (row := stores.catalog.file(path))}
     by_document: dict[str, Change] = {}
     for file in files:
         by_document.setdefault(file.document or "", Change()).files.append(file)
-    for path, row in rows.items():
-        by_document.setdefault(row.document or "", Change()).gone_files.append(path)
+    for path in gone:
+        if row := stores.catalog.file(path):
+            by_document.setdefault(row.document or "", Change()).gone_files.append(path)
     batch = Change()
     for identifier, part in by_document.items():
         document = stores.catalog.document(identifier)
-        if document and part.files and _labels_after(stores, document, part) != document.labels:
-            batch.documents.append(held_document(stores, document))
+        if document and part.files:
+            held = NewDocument(document, None, [], np.empty((0, 0), np.float32))
+            touched = {*part.gone_files, *(file.path for file in part.files)}
+            if _labelled(stores.catalog, held, part, touched).row.labels != document.labels:
+                batch.documents.append(held_document(stores, document))
         batch.files.extend(part.files)
         batch.gone_files.extend(part.gone_files)
         if batch.passages >= _ATTACHED_PASSAGES or len(batch.files) >= _ATTACHED_FILES:
@@ -398,9 +336,3 @@ def attach(stores: Stores, files: list[FileRow], gone: list[str]) -> None:
             batch = Change()
     if batch.files or batch.gone_files:
         commit(stores, batch)
-
-
-def _labels_after(stores: Stores, document: DocumentRow, part: Change) -> list[str]:
-    touched = {*part.gone_files, *(file.path for file in part.files)}
-    others = [file for file in stores.catalog.files_of([document.id]) if file.path not in touched]
-    return all_labels(document.labels, [*others, *part.files])

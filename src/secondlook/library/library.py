@@ -7,44 +7,28 @@ import tempfile
 import threading
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from secondlook.errors import LibraryDamaged, LibraryError, LibraryMissing, UsageError
+from secondlook.errors import (
+    LibraryDamaged,
+    LibraryError,
+    LibraryFormat,
+    LibraryMissing,
+    UsageError,
+)
 from secondlook.library import backup, report
 from secondlook.library import manifest as manifests
 from secondlook.library import publish as published
-from secondlook.library import stores as held_tables
+from secondlook.library import stores as opening
 from secondlook.library.catalog import check_metadata, label
 from secondlook.library.commit import Change, Stores, commit, recover
 from secondlook.library.manifest import active_holder, writing
-from secondlook.library.publish import Bucket, names_bucket
-from secondlook.library.report import (
-    AddReport,
-    DocumentInfo,
-    FailedFile,
-    FileChange,
-    Progress,
-    Status,
-    Text,
-    document_info,
-    hit,
-)
-from secondlook.library.stores import (
-    check_compatible,
-    check_embedder,
-    chosen_library,
-    create_library,
-    load_embedder_for,
-    load_reader_for,
-    manifest_time,
-    open_current,
-)
+from secondlook.library.report import DocumentInfo, FailedFile, FileChange, Progress, Status
 from secondlook.library.uploads import delete_originals
 from secondlook.retrieval.index.port import EVERYTHING, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
 
     from langchain_core.retrievers import BaseRetriever
 
@@ -52,7 +36,7 @@ if TYPE_CHECKING:
     from secondlook.library.catalog import FileRow
     from secondlook.library.ingest import Intake
     from secondlook.library.manifest import Manifest
-    from secondlook.library.publish import Publication
+    from secondlook.library.report import AddReport, Text
     from secondlook.passage import Hit, Passage
     from secondlook.reading.port import Choose, Embedder, Reader, Reading
     from secondlook.retrieval.index.port import Index
@@ -62,12 +46,11 @@ if TYPE_CHECKING:
     from secondlook.tables.table import Table
     from secondlook.tables.worker import Worker
 
+    Listener = Callable[[Progress], None]
+
+T = TypeVar("T")
 _MOST_FILTERS = 100
 """Each is a condition of its own to the index, which would end the process over very many."""
-
-
-def _ignore(_: object) -> None:
-    pass
 
 
 class Library:
@@ -81,7 +64,7 @@ class Library:
         self.settings = settings
         self._manifest = manifest
         self._stores = stores
-        self._manifest_time = manifest_time(path)
+        self.manifest_time = opening.manifest_time(path)
         self._switching = threading.Lock()
         self._retired: list[Stores] = []
         self._worker: Worker | None = None
@@ -95,17 +78,25 @@ class Library:
         settings: Settings | None = None,
     ) -> Self:
         """Open the library at `path` (default: the configured one), making it if allowed."""
-        chosen, folder = chosen_library(path, settings)
+        chosen, folder = opening.chosen_library(path, settings)
         try:
             manifest = manifests.read(folder)
         except LibraryMissing:
             if not create:
                 raise
-            manifest = create_library(folder, chosen)
-        check_compatible(folder, manifest, chosen)
-        manifest, stores = open_current(folder, manifest, chosen)
-        library = cls(folder, chosen, manifest, stores)
-        library._recover_if_free()
+            manifest = opening.create_library(folder, chosen)
+        opening.check_compatible(folder, manifest, chosen)
+        library = cls(folder, chosen, *opening.open_current(folder, manifest, chosen))
+        if library._stores.catalog.journal():
+            # Finish what a killed writer left, unless another one is at work already.
+            try:
+                with writing(folder, wait=0):
+                    recover(library._stores)
+            except LibraryDamaged:
+                library.close()
+                raise
+            except LibraryError:  # busy, or not ours to write: searching works all the same
+                pass
         return library
 
     def close(self) -> None:
@@ -116,6 +107,12 @@ class Library:
         for stores in (self._stores, *self._retired):
             stores.catalog.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def language(self) -> str:
         """Language whose word forms the search by words goes by."""
@@ -123,21 +120,10 @@ class Library:
 
     @property
     def place(self) -> str:
-        """How all who use it call it: its folder, or the address where it was published."""
+        """Its folder, or the address where it was published."""
         if published.is_published(self._manifest):
             return published.address_of(self._manifest)
         return str(self.path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # Documents in
 
@@ -151,23 +137,22 @@ class Library:
         dry_run: bool = False,
         force: bool = False,
         within: Sequence[Path] = (),
-        progress: Callable[[Progress], None] | None = None,
+        progress: Listener | None = None,
         done: Callable[[FileChange], None] | None = None,
     ) -> AddReport:
         """Bring the library in step with these files and folders. Unchanged files cost a stat.
 
         `within`: files that do not lie in one of these folders, links followed, are left out.
-        `progress` hears how far it is, `done` of each file once it is safely stored. Ctrl-C ends
-        it early with a report of what is stored; the same call completes the rest.
+        `progress` is called with how far it is, `done` with each file once it is safely stored.
+        Ctrl-C ends it early with a report of what is stored; the same call completes the rest.
         """
         from secondlook.library.survey import Request
         from secondlook.retrieval.parse.source import PARSER_VERSION
 
-        metadata = _metadata(meta)
         ingest = self.settings.ingest
         request = Request(
             roots=tuple(Path(path).expanduser().absolute() for path in _listed(paths)),
-            metadata=metadata,
+            metadata=_metadata(meta),
             excludes=(*ingest.exclude, *_listed(exclude)),
             max_bytes=ingest.max_file_mb << 20,
             prune=prune,
@@ -189,23 +174,19 @@ class Library:
         with self._writing():
             return self._intake().add_bytes(data, name, metadata)
 
-    def add_texts(
-        self, texts: Iterable[Text], *, progress: Callable[[Progress], None] | None = None
-    ) -> AddReport:
+    def add_texts(self, texts: Iterable[Text], *, progress: Listener | None = None) -> AddReport:
         """Take in texts that are in no file, each a document named by `Text.name`."""
         with self._writing(progress):
             return self._intake(progress).add_texts(texts)
 
-    def remove(self, names_: str | Sequence[str], *, purge: bool = False) -> list[FileChange]:
+    def remove(self, names: str | Sequence[str], *, purge: bool = False) -> list[FileChange]:
         """Forget documents, by id, path, file name or title. Purged: no byte of them stays.
 
         Uploaded files, which the library keeps itself, go with them; others are not touched."""
         with self._writing():
             listed = self.documents()
-            files: dict[str, FileRow] = {}
-            for name in _listed(names_):
-                for file in self._files_meant(name, listed):
-                    files[file.path] = file
+            found = [file for name in _listed(names) for file in self._files_meant(name, listed)]
+            files = {file.path: file for file in found}
             if files:
                 commit(self._stores, Change(gone_files=sorted(files)))
                 delete_originals(self.path, self._stores.catalog, files.values())
@@ -254,13 +235,17 @@ class Library:
             self.settings.search, k=k, dense=dense, lexical=lexical, rerank=rerank
         )
         where = self.scope(filters=filters, documents=documents, exclude=exclude)
+        return self.follow(lambda: self.hits(self.searcher().search(query, options, where)))
+
+    def follow(self, work: Callable[[], T]) -> T:
+        """Do `work`, and do it again if a rebuild took the place of what was being read."""
+        self.refresh()
         try:
-            return self.hits(self.searcher().search(query, options, where))
+            return work()
         except LibraryError:
             if not self.refresh():
                 raise
-            # A rebuild took the place of what was being searched.
-            return self.hits(self.searcher().search(query, options, where))
+            return work()
 
     def searcher(self) -> Searcher:
         """Index, embedder and reader together, for those who rank by their own rules."""
@@ -280,7 +265,7 @@ class Library:
         return self._stores.index
 
     def shelf(self) -> Shelf:
-        """What the workflows ask of this library: find, read, fetch, each by itself."""
+        """What the workflows need of this library: find, read, fetch, each by itself."""
         return Shelf(self)
 
     def scope(
@@ -302,6 +287,35 @@ class Library:
             excluded=frozenset(_listed(exclude)),
         )
 
+    def embedder(self) -> Embedder:
+        """The embedder that made this library's vectors; refuses any other."""
+        embedder = opening.load_embedder_for(self.settings, self._manifest.embedder_spec)
+        if embedder.name != self._manifest.embedder:
+            raise LibraryFormat(
+                f"the library at {str(self.path)!r} was made with the embedder "
+                f"{self._manifest.embedder!r}, and {embedder.name!r} is what is installed now: "
+                "their vectors do not mix",
+                hint="secondlook rebuild makes it anew from its stored texts",
+            )
+        return embedder
+
+    def reader(self) -> Reader:
+        return opening.load_reader_for(self.settings)
+
+    def as_retriever(self, **search: object) -> BaseRetriever:
+        """A LangChain retriever over this library; the options are those of `search`."""
+        from secondlook.library.retriever import make_retriever
+
+        return make_retriever(self, **search)
+
+    def hits(self, ranked: Sequence[Ranked]) -> list[Hit]:
+        """Ranked entries as passages of documents."""
+        rows = self._stores.catalog.documents_by_id({item.entry.document for item in ranked})
+        by_id = {row.id: row for row in rows}
+        # A document between its index commit and its catalog row is not quite there yet.
+        known = (item for item in ranked if item.entry.document in by_id)
+        return [report.hit(item, by_id[item.entry.document]) for item in known]
+
     # Tables
 
     def tables(
@@ -314,7 +328,7 @@ class Library:
         """The tables in scope. Their names are identifiers, each different in all the library."""
         self.refresh()
         chosen = where or self.scope(filters=filters, documents=documents)
-        return tuple(held_tables.tables_within(self._stores, chosen))
+        return tuple(opening.tables_within(self._stores, chosen))
 
     def desk(
         self,
@@ -327,40 +341,22 @@ class Library:
         from secondlook.tables.desk import Desk
 
         store = self._stores.tables
-        entries = [
-            (table, store.file(table.id))
-            for table in self.tables(filters=filters, documents=documents, where=where)
-        ]
+        tables = self.tables(filters=filters, documents=documents, where=where)
+        entries = [(table, store.file(table.id)) for table in tables]
         return Desk(entries, folder=store.folder, worker=self.worker())
 
     def unusable_tables(self) -> list[FailedFile]:
         """What looks like a table and is held as a document only, with the reason."""
-        return [FailedFile(*item) for item in held_tables.unusable(self._stores)]
+        return [FailedFile(*item) for item in opening.unusable(self._stores)]
 
     def worker(self) -> Worker:
-        """The process in which this library's tables are computed with. It ends with the library
-        and starts with its first task."""
+        """The process that computes with this library's tables. It starts with its first task and
+        ends with the library."""
         from secondlook.tables.worker import Worker
 
         with self._switching:
-            if self._worker is None:
-                self._worker = Worker()
+            self._worker = self._worker or Worker()
             return self._worker
-
-    def embedder(self) -> Embedder:
-        """The embedder that made this library's vectors; refuses any other."""
-        embedder = load_embedder_for(self.settings, self._manifest.embedder_spec)
-        check_embedder(self.path, self._manifest, embedder)
-        return embedder
-
-    def reader(self) -> Reader:
-        return load_reader_for(self.settings)
-
-    def as_retriever(self, **search: object) -> BaseRetriever:
-        """A LangChain retriever over this library; the options are those of `search`."""
-        from secondlook.library.retriever import make_retriever
-
-        return make_retriever(self, **search)
 
     # Looking around
 
@@ -368,11 +364,13 @@ class Library:
         self.refresh()
         wanted = {label(key, value) for key, value in (filters or {}).items()}
         rows = [row for row in self._stores.catalog.documents() if wanted <= set(row.labels)]
-        paths: dict[str | None, list[FileRow]] = {}
+        files: dict[str | None, list[FileRow]] = {}
         for file in self._stores.catalog.files():
-            paths.setdefault(file.document, []).append(file)
-        tables = held_tables.tables_by_document(self._stores)
-        found = [document_info(row, paths.get(row.id, []), tables.get(row.id, ())) for row in rows]
+            files.setdefault(file.document, []).append(file)
+        tables = opening.tables_by_document(self._stores)
+        found = [
+            report.document_info(row, files.get(row.id, []), tables.get(row.id, ())) for row in rows
+        ]
         return sorted(found, key=lambda item: (item.paths, item.id))
 
     def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -408,7 +406,7 @@ class Library:
         stats = self._stores.index.stats()
         return Status(
             path=self.place,
-            documents=self._stores.catalog.count(),
+            documents=len(self._stores.catalog.ids()),
             passages=stats.passages,
             tables=len(self.tables()),
             failed=tuple(self.failed_files()),
@@ -423,7 +421,7 @@ class Library:
 
     # The whole
 
-    def publish(self, address: str) -> Publication:
+    def publish(self, address: str) -> published.Publication:
         """Copy what changed to `s3://BUCKET/PREFIX`, where other machines can open it to read."""
         with self._writing():
             return published.publish(self.path, self._stores.catalog, address)
@@ -445,8 +443,8 @@ class Library:
         settings: Settings | None = None,
     ) -> Self:
         """Make a library from a backup. An existing one is replaced only with `force`."""
-        chosen, folder = chosen_library(path, settings)
-        if names_bucket(path or chosen.library.path):
+        chosen, folder = opening.chosen_library(path, settings)
+        if published.names_bucket(path or chosen.library.path):
             raise UsageError(
                 "a backup is restored into a folder, not into object storage",
                 hint="restore it with --library PATH, then secondlook publish",
@@ -460,38 +458,48 @@ class Library:
         path: str | Path | None = None,
         *,
         settings: Settings | None = None,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Listener | None = None,
     ) -> Self:
         """Make catalog, passages and vectors anew from the stored texts, as now configured."""
-        from secondlook.library.stores import rebuild
-
-        chosen, folder = chosen_library(path, settings)
+        chosen, folder = opening.chosen_library(path, settings)
         manifests.read_raw(folder)
         published.refuse_change_in(folder)
-        embedder = load_embedder_for(chosen, chosen.embedding.model)
-        with writing(folder, wait=held_tables.WAIT_FOR_WRITER):
-            rebuild(folder, chosen, embedder, progress=progress or _ignore)
+        embedder = opening.load_embedder_for(chosen, chosen.embedding.model)
+        with writing(folder, wait=opening.WAIT_FOR_WRITER):
+            opening.rebuild(folder, chosen, embedder, progress=progress or _ignore)
         return cls.open(folder, create=False, settings=chosen)
 
-    # How it is done
+    def refresh(self) -> bool:
+        """Follow a rebuild or restore that another process did; whether there was one."""
+        with self._switching:
+            if published.is_published(self._manifest):
+                published.follow(published.Bucket(self.place), self.path)
+            modified = opening.manifest_time(self.path)
+            if modified == self.manifest_time:
+                return False
+            read = manifests.read(self.path)
+            manifest, stores = opening.open_current(self.path, read, self.settings)
+            # Other threads may be in the midst of the old ones: they are closed at the end.
+            self._retired.append(self._stores)
+            self._manifest, self._stores = manifest, stores
+            self.manifest_time = modified
+            return True
 
     @contextmanager
-    def _writing(self, progress: Callable[[Progress], None] | None = None) -> Iterator[None]:
+    def _writing(self, progress: Listener | None = None) -> Iterator[None]:
         def waiting(who: str) -> None:
             if progress:
                 progress(Progress("waiting", current=who))
 
         published.refuse_change(self._manifest)
-        with writing(self.path, wait=held_tables.WAIT_FOR_WRITER, waiting=waiting):
+        with writing(self.path, wait=opening.WAIT_FOR_WRITER, waiting=waiting):
             self.refresh()
             manifests.drop_other_generations(self.path, self._manifest.generation)
             recover(self._stores)
             yield
 
     def _intake(
-        self,
-        progress: Callable[[Progress], None] | None = None,
-        done: Callable[[FileChange], None] | None = None,
+        self, progress: Listener | None = None, done: Callable[[FileChange], None] | None = None
     ) -> Intake:
         # Parsing and ingesting are a good part of all imports, and a search needs none of them.
         from secondlook.library.ingest import Intake
@@ -505,38 +513,10 @@ class Library:
             done or _ignore,
         )
 
-    def _recover_if_free(self) -> None:
-        """Finish what a killed writer left, unless another one is at work already."""
-        if not self._stores.catalog.journal():
-            return
-        try:
-            with writing(self.path, wait=0):
-                recover(self._stores)
-        except LibraryDamaged:
-            self.close()
-            raise
-        except LibraryError:  # busy, or not ours to write: searching works all the same
-            return
-
-    def refresh(self) -> bool:
-        """Follow a rebuild or restore that another process did; whether there was one."""
-        with self._switching:
-            if published.is_published(self._manifest):
-                published.follow(Bucket(published.address_of(self._manifest)), self.path)
-            modified = manifest_time(self.path)
-            if modified == self._manifest_time:
-                return False
-            manifest, stores = open_current(self.path, manifests.read(self.path), self.settings)
-            # Other threads may be in the midst of the old ones: they are closed at the end.
-            self._retired.append(self._stores)
-            self._manifest, self._stores = manifest, stores
-            self._manifest_time = modified
-            return True
-
-    def _ids(self, names_: Iterable[str]) -> frozenset[str]:
+    def _ids(self, names: Iterable[str]) -> frozenset[str]:
         listed: list[DocumentInfo] = []
         found = set()
-        for name in names_:
+        for name in names:
             if self._stores.catalog.document(name) is None:
                 listed = listed or self.documents()
                 found.add(report.find(name, listed).id)
@@ -553,9 +533,7 @@ class Library:
         exact = [row for path in {name, str(absolute)} if (row := catalog.file(path))]
         inside = [row for row in catalog.files() if absolute in Path(row.path).parents]
         members = [member for row in exact for member in catalog.members_of(row.path)]
-        if found := [*exact, *members, *inside]:
-            return found
-        return catalog.files_of([report.find(name, listed).id])
+        return [*exact, *members, *inside] or catalog.files_of([report.find(name, listed).id])
 
     def _purge(self) -> None:
         self._stores.index.compact(purge=True)
@@ -566,18 +544,14 @@ class Library:
     def _titles(self, documents: Collection[str]) -> dict[str, str]:
         return {row.id: row.title for row in self._stores.catalog.documents_by_id(documents)}
 
-    def hits(self, ranked: Sequence[Ranked]) -> list[Hit]:
-        """Ranked entries as passages of documents."""
-        rows = self._stores.catalog.documents_by_id({item.entry.document for item in ranked})
-        by_id = {row.id: row for row in rows}
-        # A document between its index commit and its catalog row is not quite there yet.
-        known = (item for item in ranked if item.entry.document in by_id)
-        return [hit(item, by_id[item.entry.document]) for item in known]
-
 
 def samples_folder() -> Path:
     """The sample documents that are shipped with the package."""
     return Path(__file__).parent.parent / "samples"
+
+
+def _ignore(_: object) -> None:
+    pass
 
 
 def _listed(given: str | Path | Iterable[Any]) -> list[Any]:
@@ -602,10 +576,10 @@ def _folder_bytes(folder: Path) -> int:
     return total
 
 
-# What the workflows ask of a library: to find, to read and to fetch, each by itself.
+# What the workflows need of a library: to find, to read and to fetch, each by itself.
 
 _REMEMBERED = 512
-"""Passages kept at hand: the steps of a run ask for the same few again and again."""
+"""Passages kept at hand: the steps of a run read the same few again and again."""
 
 
 def search_options(
@@ -638,6 +612,7 @@ class Shelf:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._remembered: dict[str, Passage] = {}
+        self._of = library.manifest_time
 
     @property
     def reader_name(self) -> str:
@@ -651,9 +626,7 @@ class Shelf:
 
     def find(self, query: str, options: SearchOptions, where: Filter = EVERYTHING) -> list[Hit]:
         """What both searches together found, in the order of fusion, not yet read."""
-        hits = self._following(lambda library: library.searcher().find(query, options, where))
-        self._remember([hit.passage for hit in hits])
-        return hits
+        return self._hits(lambda: self._library.searcher().find(query, options, where))
 
     def read(
         self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
@@ -663,12 +636,8 @@ class Shelf:
         All are looked at, or those that `choose` chooses by a glance at each."""
         from secondlook.retrieval.search import read_in_context
 
-        return read_in_context(
-            self._library.reader(),
-            query,
-            [(passage.title, passage.heading, passage.text) for passage in passages],
-            choose=choose,
-        )
+        given = [(passage.title, passage.heading, passage.text) for passage in passages]
+        return read_in_context(self._library.reader(), query, given, choose=choose)
 
     def read_text(self, query: str, text: str) -> Reading:
         """One look at a text that is in no document, such as a model's answer."""
@@ -677,9 +646,8 @@ class Shelf:
     def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """How alike the two texts of each pair are in meaning: the cosine of their vectors."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        vectors = self._library.embedder().embed_passages(texts)
-        place = {text: at for at, text in enumerate(texts)}
-        return [float(vectors[place[one]] @ vectors[place[other]]) for one, other in pairs]
+        vectors = dict(zip(texts, self._library.embedder().embed_passages(texts), strict=True))
+        return [float(vectors[one] @ vectors[other]) for one, other in pairs]
 
     def vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """What the embedder makes of each text; of length 1, so that a product is the cosine."""
@@ -688,11 +656,14 @@ class Shelf:
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
         """The passages with these ids; those that are gone are left out."""
+        from secondlook.retrieval.search import Ranked
+
         remembered = self._remembered
         held = {name: remembered[name] for name in ids if name in remembered}
         if missing := [name for name in ids if name not in held]:
-            hits = self._following(lambda library: _fetched(library, missing))
-            self._remember([hit.passage for hit in hits])
+            hits = self._hits(
+                lambda: [Ranked(entry, 0.0, 0.0) for entry in self._library.index.fetch(missing)]
+            )
             held.update((hit.passage.id, hit.passage) for hit in hits)
         return held
 
@@ -711,28 +682,12 @@ class Shelf:
         counts = self._library.index.documents()
         return len(counts), sum(counts.values())
 
-    def _following(self, work: Callable[[Library], list[Ranked]]) -> list[Hit]:
-        if self._library.refresh():
-            self._remembered = {}
-        try:
-            return self._library.hits(work(self._library))
-        except LibraryError:
-            if not self._library.refresh():
-                raise
-            # A rebuild took the place of what was being searched.
-            self._remembered = {}
-            return self._library.hits(work(self._library))
-
-    def _remember(self, passages: Sequence[Passage]) -> None:
-        if len(self._remembered) > _REMEMBERED:
-            self._remembered = {}
-        self._remembered.update((passage.id, passage) for passage in passages)
-
-
-def _fetched(library: Library, ids: Sequence[str]) -> list[Ranked]:
-    from secondlook.retrieval.search import Ranked
-
-    return [Ranked(entry, score=0.0, fusion_score=0.0) for entry in library.index.fetch(ids)]
+    def _hits(self, work: Callable[[], list[Ranked]]) -> list[Hit]:
+        hits = self._library.follow(lambda: self._library.hits(work()))
+        if self._of != self._library.manifest_time or len(self._remembered) > _REMEMBERED:
+            self._remembered, self._of = {}, self._library.manifest_time
+        self._remembered.update((hit.passage.id, hit.passage) for hit in hits)
+        return hits
 
 
 # An empty library for a question that needs none of its own.
@@ -744,7 +699,6 @@ def library_or_passing(
 ) -> Iterator[Library]:
     """The library at that path, or the configured one. Where there is none, a question over tables
     that came with it gets a passing one."""
-
     with ExitStack() as held:
         try:
             library = held.enter_context(Library.open(path, create=False, settings=settings))
@@ -759,7 +713,6 @@ def library_or_passing(
 def passing_library(settings: Settings, *, recorded: bool = False) -> Iterator[Library]:
     """One that is gone afterwards. Its questions are recorded only if they make sense without it:
     those over tables that are kept with their run."""
-
     # ignore_cleanup_errors: Windows keeps files alive that are still mapped
     with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "library"

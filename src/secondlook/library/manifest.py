@@ -13,14 +13,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from secondlook.errors import (
-    LibraryBusy,
-    LibraryDamaged,
-    LibraryError,
-    LibraryFormat,
-    LibraryMissing,
-)
-from secondlook.library.catalog import MAKE_ROOM
+from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryFormat, LibraryMissing
+from secondlook.library.catalog import RESTORE, not_writable, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,10 +23,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 FILE_NAME = "library.json"
 EMBEDDED = "embedded"
-_RESTORE = (
-    "restore a backup (secondlook restore FILE), or add the documents to a new library "
-    "(--library PATH)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +44,7 @@ class Manifest:
     created: str = ""
     index: str = EMBEDDED
     """Where the passages lie: `embedded`, in this library's folder, or `milvus:NAME`, in
-    collections of that name at the server that the settings say."""
+    collections of that name at the server that the settings name."""
     format: int = FORMAT
 
 
@@ -67,14 +57,32 @@ def generation_folder(library: Path, generation: int) -> Path:
 
 
 def drop_other_generations(library: Path, in_use: int) -> None:
-    """A rebuild leaves the old one to those who are reading it; the next writer clears it away."""
+    """A rebuild leaves the old one to its readers; the next writer clears it away."""
     for folder in library.glob("g[0-9]*"):
         if folder != generation_folder(library, in_use):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def read(library: Path) -> Manifest:
-    return _checked(read_raw(library), library / FILE_NAME)
+    raw, file = read_raw(library), str(library / FILE_NAME)
+    version = raw.get("format")
+    if version != FORMAT:
+        newer = isinstance(version, int) and version > FORMAT
+        raise LibraryFormat(
+            f"{file!r} has format {version!r}; this version reads format {FORMAT}",
+            hint="upgrade secondlook"
+            if newer
+            else "run secondlook rebuild to make it anew from its stored texts",
+        )
+    try:
+        manifest = Manifest(**raw)
+    except TypeError as error:
+        raise LibraryDamaged(f"{file!r} is not a manifest: {error}", hint=RESTORE) from error
+    for name, kind in Manifest.__annotations__.items():
+        value = getattr(manifest, name)
+        if type(value).__name__ != kind:
+            raise LibraryDamaged(f"{file!r} says {name}={value!r}", hint=RESTORE)
+    return manifest
 
 
 def read_raw(library: Path) -> dict[str, Any]:
@@ -88,53 +96,15 @@ def read_raw(library: Path) -> dict[str, Any]:
             hint="secondlook add FOLDER makes one; --library PATH names another",
         ) from None
     except (OSError, ValueError) as error:
-        raise LibraryDamaged(
-            f"{str(file)!r} cannot be read: {error}",
-            hint=_RESTORE,
-        ) from error
+        raise LibraryDamaged(f"{str(file)!r} cannot be read: {error}", hint=RESTORE) from error
     if not isinstance(raw, dict):
-        raise LibraryDamaged(f"{str(file)!r} is not a manifest", hint=_RESTORE)
+        raise LibraryDamaged(f"{str(file)!r} is not a manifest", hint=RESTORE)
     return raw
-
-
-def generation_in_use(library: Path) -> int:
-    """Asked before a rebuild, so of any format."""
-    generation = read_raw(library).get("generation", 1)
-    if not isinstance(generation, int):
-        file = str(library / FILE_NAME)
-        raise LibraryDamaged(f"{file!r} says generation={generation!r}", hint=_RESTORE)
-    return generation
-
-
-def _checked(raw: dict[str, Any], file: Path) -> Manifest:
-    version = raw.get("format")
-    if version != FORMAT:
-        newer = isinstance(version, int) and version > FORMAT
-        raise LibraryFormat(
-            f"{str(file)!r} has format {version!r}; this version reads format {FORMAT}",
-            hint="upgrade secondlook"
-            if newer
-            else "run secondlook rebuild to make it anew from its stored texts",
-        )
-    try:
-        manifest = Manifest(**raw)
-    except TypeError as error:
-        raise LibraryDamaged(f"{str(file)!r} is not a manifest: {error}", hint=_RESTORE) from error
-    for name, kind in Manifest.__annotations__.items():
-        value = getattr(manifest, name)
-        if type(value).__name__ != kind:
-            raise LibraryDamaged(f"{str(file)!r} says {name}={value!r}", hint=_RESTORE)
-    return manifest
 
 
 def write(library: Path, manifest: Manifest) -> None:
     """Replace the manifest whole: a reader sees the old one or the new one."""
-    partial = library / f".{FILE_NAME}.{os.getpid()}"
-    with partial.open("w", encoding="utf-8") as out:
-        json.dump(asdict(manifest), out, indent=2)
-        out.flush()
-        os.fsync(out.fileno())
-    partial.replace(library / FILE_NAME)
+    write_whole(library / FILE_NAME, json.dumps(asdict(manifest), indent=2).encode())
 
 
 # One writer at a time. The lock dies with its process, so a killed writer leaves none behind.
@@ -148,16 +118,36 @@ _POLL_SECONDS = 0.1
 def writing(
     library: Path, *, wait: float, waiting: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Hold the write lock. `waiting` is told who holds it, once, if it is not free at once."""
+    """Hold the write lock. `waiting` gets the holder's name, once, if the lock is not free."""
     import filelock
 
     lock = filelock.FileLock(library / LOCK_NAME)
-    deadline = time.monotonic() + wait
-    told = False
+    command = " ".join([os.path.basename(sys.argv[0]) or "python", *sys.argv[1:2]])  # noqa: PTH119
+    said = {"pid": os.getpid(), "host": socket.gethostname(), "since": now(), "command": command}
+    try:
+        _acquire(lock, library, time.monotonic() + wait, waiting)
+        try:
+            (library / HOLDER_NAME).write_text(json.dumps(said), encoding="utf-8")
+        except OSError:
+            lock.release()
+            raise
+    except OSError as error:
+        raise not_writable("library at", library, error) from error
+    try:
+        yield
+    finally:
+        (library / HOLDER_NAME).unlink(missing_ok=True)
+        lock.release()
+
+
+def _acquire(
+    lock: Any, library: Path, deadline: float, waiting: Callable[[str], None] | None
+) -> None:
+    import filelock
+
     while True:
         try:
             lock.acquire(timeout=0)
-            break
         except filelock.Timeout:
             who = holder(library) or "another process"
             if time.monotonic() >= deadline:
@@ -165,28 +155,12 @@ def writing(
                     f"the library at {str(library)!r} is being written by {who}",
                     hint="wait for it to finish; searching works meanwhile",
                 ) from None
-            if waiting and not told:
+            if waiting:
                 waiting(who)
-                told = True
+                waiting = None
             time.sleep(_POLL_SECONDS)
-        except OSError as error:
-            raise _not_writable(library, error) from error
-    try:
-        try:
-            _announce(library)
-        except OSError as error:
-            raise _not_writable(library, error) from error
-        yield
-    finally:
-        (library / HOLDER_NAME).unlink(missing_ok=True)
-        lock.release()
-
-
-def _not_writable(library: Path, error: OSError) -> LibraryError:
-    return LibraryError(
-        f"the library at {str(library)!r} cannot be written: {error.strerror or error}",
-        hint=MAKE_ROOM,
-    )
+        else:
+            return
 
 
 def holder(library: Path) -> str | None:
@@ -204,15 +178,8 @@ def active_holder(library: Path) -> str | None:
 
     if not (library / HOLDER_NAME).exists():
         return None
-    probe = filelock.FileLock(library / LOCK_NAME)
     try:
-        with probe.acquire(timeout=0):
+        with filelock.FileLock(library / LOCK_NAME).acquire(timeout=0):
             return None
     except filelock.Timeout:
         return holder(library)
-
-
-def _announce(library: Path) -> None:
-    command = " ".join([os.path.basename(sys.argv[0]) or "python", *sys.argv[1:2]])  # noqa: PTH119
-    said = {"pid": os.getpid(), "host": socket.gethostname(), "since": now(), "command": command}
-    (library / HOLDER_NAME).write_text(json.dumps(said), encoding="utf-8")

@@ -6,13 +6,13 @@ earlier: a reader finds the old publication or the new one. Only what changed is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import shutil
 import tempfile
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,6 @@ from secondlook.errors import (
 )
 from secondlook.library import manifest as manifests
 from secondlook.library.catalog import TextKey, TextStore
-from secondlook.library.commit import GuardedIndex, explained
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.settings.mistakes import place_of
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from secondlook.document import Extracted
     from secondlook.library.catalog import Catalog
     from secondlook.library.manifest import Manifest
-    from secondlook.retrieval.index.port import Index
 
 PUBLISHED = "published"
 """Key of the manifest in the bucket: which publication it is."""
@@ -62,10 +60,6 @@ class Publication:
     sent: int
     """Files that were not there yet."""
     bytes: int
-
-
-def catalog_name(number: int) -> str:
-    return f"catalogs/{number}.db"
 
 
 def read_published(bucket: Bucket) -> dict[str, Any] | None:
@@ -101,18 +95,30 @@ def publish(library: Path, catalog: Catalog, address: str) -> Publication:
     bucket = Bucket(address)
     held = bucket.sizes()
     number = _number(bucket, manifest.created, held)
-    wanted = _files(library, manifests.generation_folder(library, manifest.generation).name)
-    due = [name for name, file in wanted.items() if _is_due(name, file, held)]
+    # What a reader needs, but for the catalog. Original files stay where they are.
+    index = manifests.generation_folder(library, manifest.generation) / "index"
+    files = [file for top in (library / _TEXTS, library / TABLES, index) for file in top.rglob("*")]
+    named = {
+        file.relative_to(library).as_posix(): file
+        for file in [*files, library / CALIBRATION_FILE]
+        if file.is_file()
+    }
+    wanted = {name: file for name, file in named.items() if not _UNFINISHED.search(name)}
+    due = [
+        name
+        for name, file in wanted.items()
+        if _CHANGES_UNDER_ITS_NAME.fullmatch(name) or held.get(name) != file.stat().st_size
+    ]
     for name in sorted(due, key=lambda name: _INDEX_COMMITS in name):
         bucket.send(wanted[name], name)
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "catalog.db"
         catalog.copy_to(copy)
-        bucket.send(copy, catalog_name(number))
+        bucket.send(copy, f"catalogs/{number}.db")
         size = copy.stat().st_size
     said = {**asdict(manifest), PUBLISHED: number}
     bucket.write(manifests.FILE_NAME, json.dumps(said, indent=2).encode())
-    kept = {*wanted, manifests.FILE_NAME, catalog_name(number), catalog_name(number - 1)}
+    kept = {*wanted, manifests.FILE_NAME, f"catalogs/{number}.db", f"catalogs/{number - 1}.db"}
     for name in sorted(set(held) - kept):
         bucket.delete(name)
     total = size + sum(wanted[name].stat().st_size for name in due)
@@ -121,35 +127,16 @@ def publish(library: Path, catalog: Catalog, address: str) -> Publication:
 
 def _number(bucket: Bucket, created: str, held: dict[str, int]) -> int:
     said = read_published(bucket)
-    if said is None:
-        if held:
-            raise UsageError(
-                f"{bucket.address} is not a library and not empty (it holds {min(held)!r})",
-                hint="name another place: s3://BUCKET/PREFIX",
-            )
+    if said is None and not held:
         return 1
-    if said.get("created") != created:
-        raise UsageError(
-            f"another library is published at {bucket.address}",
-            hint="name another place: s3://BUCKET/PREFIX",
-        )
-    return int(said[PUBLISHED]) + 1
-
-
-def _files(library: Path, generation: str) -> dict[str, Path]:
-    """What a reader needs, but for the catalog. Original files stay where they are."""
-    folders = (library / _TEXTS, library / TABLES, library / generation / "index")
-    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
-    files += [file for file in (library / CALIBRATION_FILE,) if file.is_file()]
-    named = {file.relative_to(library).as_posix(): file for file in files}
-    return {name: file for name, file in named.items() if not _UNFINISHED.search(name)}
-
-
-def _is_due(name: str, file: Path, held: dict[str, int]) -> bool:
-    """Most files never change once they have their name."""
-    if _CHANGES_UNDER_ITS_NAME.fullmatch(name):
-        return True
-    return held.get(name) != file.stat().st_size
+    if said is not None and said.get("created") == created:
+        return int(said[PUBLISHED]) + 1
+    raise UsageError(
+        f"another library is published at {bucket.address}"
+        if said is not None
+        else f"{bucket.address} is not a library and not empty (it holds {min(held)!r})",
+        hint="name another place: s3://BUCKET/PREFIX",
+    )
 
 
 # Reading a library that was published to object storage, from any machine.
@@ -166,29 +153,23 @@ def is_published(manifest: Manifest) -> bool:
 
 def refuse_change(manifest: Manifest) -> None:
     if is_published(manifest):
-        raise _read_only(address_of(manifest))
+        refuse_change_at(address_of(manifest))
 
 
-def refuse_change_at(path: Path) -> None:
+def refuse_change_at(place: str | Path) -> None:
     """The same, before anything is opened there."""
-    if names_bucket(path):
-        raise _read_only(place_of(path))
-
-
-def _read_only(address: str) -> LibraryReadOnly:
-    return LibraryReadOnly(
-        f"the library at {address} is a published copy: it can be read, not changed",
-        hint="change the library that it was published from, then secondlook publish",
-    )
+    if names_bucket(place):
+        raise LibraryReadOnly(
+            f"the library at {place_of(Path(place))} is a published copy: "
+            "it can be read, not changed",
+            hint="change the library that it was published from, then secondlook publish",
+        )
 
 
 def refuse_change_in(folder: Path) -> None:
     """The same, where nothing else of the library is needed."""
-    try:
-        manifest = manifests.read(folder)
-    except LibraryError:  # missing, or of another format: whoever opens it will be told
-        return
-    refuse_change(manifest)
+    with contextlib.suppress(LibraryMissing, LibraryDamaged, LibraryFormat):
+        refuse_change(manifests.read(folder))
 
 
 def address_of(manifest: Manifest) -> str:
@@ -224,7 +205,9 @@ def follow(bucket: Bucket, folder: Path) -> None:
         manifest = manifests.Manifest(**{**raw, "generation": number, "index": index})
         if _copied(bucket, folder, number):
             manifests.write(folder, manifest)
-            _clear(folder, number)
+            for old in folder.glob("g[0-9]*"):
+                if int(old.name[1:]) < number - 1:
+                    shutil.rmtree(old, ignore_errors=True)
             return
     raise LibraryBusy(
         f"{bucket.address} is published anew faster than it can be read", hint="try again"
@@ -242,7 +225,7 @@ def _held(folder: Path) -> tuple[object, object] | None:
 def _copied(bucket: Bucket, folder: Path, number: int) -> bool:
     """Whether all of it was still there: the next publication but one takes it away."""
     catalog = manifests.generation_folder(folder, number) / "catalog.db"
-    if not catalog.exists() and not bucket.fetch(catalog_name(number), catalog):
+    if not catalog.exists() and not bucket.fetch(f"catalogs/{number}.db", catalog):
         return False
     held = bucket.sizes(TABLES)
     for name, size in held.items():
@@ -255,30 +238,6 @@ def _copied(bucket: Bucket, folder: Path, number: int) -> bool:
         if file.is_file() and file.relative_to(folder).as_posix() not in held:
             file.unlink(missing_ok=True)
     return True
-
-
-def _clear(folder: Path, number: int) -> None:
-    for old in folder.glob("g[0-9]*"):
-        if int(old.name[1:]) < number - 1:
-            shutil.rmtree(old, ignore_errors=True)
-
-
-def open_published_index(manifest: Manifest) -> Index:
-    from secondlook.retrieval.index.lance import LanceIndex
-
-    place = Path(manifest.index)
-    try:
-        with explained(place):
-            index = LanceIndex.open(
-                manifest.index,
-                dimensions=manifest.dimensions,
-                storage_options=storage_options(),
-            )
-    except LibraryMissing as error:
-        raise LibraryDamaged(
-            f"the index {manifest.index!r} is missing", hint=PUBLISH_AGAIN
-        ) from error
-    return GuardedIndex(index, place)
 
 
 class FetchedTexts(TextStore):
@@ -384,7 +343,7 @@ class Bucket:
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}".rstrip("/")
 
-    @contextmanager
+    @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
@@ -406,7 +365,7 @@ class Bucket:
 
 def storage_options() -> dict[str, str]:
     """The same place and region, as Lance takes them; keys it finds by itself."""
-    options = {"aws_region": _region()}
+    options = {"aws_region": _first(_REGIONS) or "us-east-1"}
     if endpoint := _first(_ENDPOINTS):
         options["aws_endpoint"] = endpoint
         options["aws_allow_http"] = str(endpoint.startswith("http://")).lower()
@@ -416,7 +375,7 @@ def storage_options() -> dict[str, str]:
 def _filesystem() -> S3FileSystem:
     from pyarrow.fs import S3FileSystem
 
-    options: dict[str, Any] = {"region": _region()}
+    options: dict[str, Any] = {"region": _first(_REGIONS) or "us-east-1"}
     if endpoint := _first(_ENDPOINTS):
         parts = urlsplit(endpoint)
         options |= {
@@ -424,15 +383,8 @@ def _filesystem() -> S3FileSystem:
             "scheme": parts.scheme or "https",
         }
     return S3FileSystem(
-        connect_timeout=_CONNECTING,
-        request_timeout=_PATIENCE,
-        background_writes=False,
-        **options,
+        connect_timeout=_CONNECTING, request_timeout=_PATIENCE, background_writes=False, **options
     )
-
-
-def _region() -> str:
-    return _first(_REGIONS) or "us-east-1"
 
 
 def _first(names: tuple[str, ...]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
@@ -128,50 +129,28 @@ class Text:
 
 
 def document_info(row: DocumentRow, files: list[FileRow], tables: Sequence[Table]) -> DocumentInfo:
-    metadata: dict[str, str] = {}
-    for file in files:
-        metadata.update(file.metadata)
-    return DocumentInfo(
-        id=row.id,
-        sha256=row.sha256,
-        title=row.title,
-        kind=row.kind,
-        paths=tuple(file.path for file in files),
-        author=row.author,
-        date=row.date,
-        language=row.language,
-        pages=row.pages,
-        passages=row.passages,
-        characters=row.characters,
-        metadata=metadata,
-        notes=tuple(row.notes),
-        added=row.added,
-        tables=tuple(table.name for table in tables),
-    )
+    metadata = {key: value for file in files for key, value in file.metadata.items()}
+    said = {name: getattr(row, name, None) for name in DocumentInfo.__dataclass_fields__}
+    paths, names = (file.path for file in files), (table.name for table in tables)
+    said |= {"notes": tuple(row.notes), "paths": tuple(paths), "tables": tuple(names)}
+    return DocumentInfo(**{**said, "metadata": metadata})  # type: ignore[arg-type]
 
 
 def hit(ranked: Ranked, row: DocumentRow) -> Hit:
     entry = ranked.entry
-    return Hit(
-        passage=Passage(
-            id=entry.id,
-            document=row.id,
-            sha256=row.sha256,
-            title=row.title,
-            text=entry.text,
-            start=entry.start,
-            end=entry.end,
-            page=entry.page,
-            heading=entry.heading,
-        ),
-        score=ranked.score,
-        fusion_score=ranked.fusion_score,
-        dense_rank=ranked.dense_rank,
-        dense_score=ranked.dense_score,
-        lexical_rank=ranked.lexical_rank,
-        lexical_score=ranked.lexical_score,
-        rerank_score=ranked.rerank_score,
+    passage = Passage(
+        id=entry.id,
+        document=row.id,
+        sha256=row.sha256,
+        title=row.title,
+        text=entry.text,
+        start=entry.start,
+        end=entry.end,
+        page=entry.page,
+        heading=entry.heading,
     )
+    scores = {name: getattr(ranked, name) for name in Hit.__dataclass_fields__ if name != "passage"}
+    return Hit(passage=passage, **scores)
 
 
 # Finding the document a person means by an id, a path, a file name or a title.
@@ -184,9 +163,10 @@ def find(name: str, documents: Sequence[DocumentInfo]) -> DocumentInfo:
     """The first way of reading `name` that fits any document decides."""
     wanted = name.strip()
     folded = wanted.casefold()
+    absolute = os.path.abspath(os.path.expanduser(wanted))  # noqa: PTH100, PTH111
     readings: list[Callable[[DocumentInfo], bool]] = [
         lambda d: d.id == folded,
-        lambda d: wanted in d.paths or _absolute(wanted) in d.paths,
+        lambda d: wanted in d.paths or absolute in d.paths,
         lambda d: any(_file_name(path) == folded for path in d.paths),
         lambda d: d.title.casefold() == folded,
         lambda d: len(folded) >= _SHORTEST_PREFIX and d.id.startswith(folded),
@@ -197,26 +177,16 @@ def find(name: str, documents: Sequence[DocumentInfo]) -> DocumentInfo:
         if len(found) == 1:
             return found[0]
         if found:
-            raise _ambiguous(name, found)
+            listed = ", ".join(f"{document.id} ({document.title})" for document in found[:_NAMED])
+            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+            raise UsageError(
+                f"{name!r} fits {len(found)} documents: {listed}{more}", hint="name one by its id"
+            )
     raise UsageError(
         f"the library holds no document {name!r}",
         hint="secondlook list shows what it holds; a document is named by id, path, "
         "file name or title",
     )
-
-
-def _ambiguous(name: str, found: Sequence[DocumentInfo]) -> UsageError:
-    listed = ", ".join(f"{document.id} ({document.title})" for document in found[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return UsageError(
-        f"{name!r} fits {len(found)} documents: {listed}{more}", hint="name one by its id"
-    )
-
-
-def _absolute(name: str) -> str:
-    import os
-
-    return os.path.abspath(os.path.expanduser(name))  # noqa: PTH100, PTH111
 
 
 def _file_name(path: str) -> str:

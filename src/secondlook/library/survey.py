@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.library.catalog import Catalog, FileRow
-from secondlook.library.commit import is_made_by
+from secondlook.library.commit import version_of_parser
 from secondlook.library.report import FileChange
 from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.retrieval.discover import Found, Skipped, discover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from secondlook.library.catalog import DocumentRow
 
 # A file changed again within this time of its hashing may keep its time stamp: do not trust it.
 _RACY_NS = 2_000_000_000
@@ -127,18 +125,24 @@ def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> N
     path = str(found.path)
     known = catalog.file(path)
     metadata = {**(known.metadata if known else {}), **request.metadata}
+    # Names a person may filter by: each folder from the added root down, and the path of all.
     # Added again from a folder further up, a file is also found under that folder's name.
-    folders = sorted({*_folders(found), *(known.folders if known else ())})
-    same_stat = (
+    below = found.path.parent.relative_to(found.root).parts
+    names = [name for name in (found.root.name, *below) if name]
+    held = known.folders if known else ()
+    folders = sorted({*names, *(["/".join(names)] if names else []), *held})
+    if (
         known is not None
-        and (known.bytes, known.mtime_ns, known.parser)
-        == (found.size, found.mtime_ns, request.parser)
+        and (known.bytes, known.mtime_ns) == (found.size, found.mtime_ns)
+        and (known.parser, known.metadata, known.folders) == (request.parser, metadata, folders)
         and known.error in {None, "LimitExceeded"}
         and not request.force
         and known.document not in request.stale
-    )
-    if same_stat and known is not None and (metadata, folders) == _labelling(known):
-        _unchanged(result, known)
+    ):
+        if known.reason is not None:
+            result.changes.append(FileChange(path, "failed", reason=known.reason))
+        else:
+            result.changes.append(FileChange(path, "unchanged", known.document))
         return
     try:
         digest = _sha256(found.path)
@@ -149,7 +153,7 @@ def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> N
         path=path,
         sha256=digest,
         bytes=found.size,
-        mtime_ns=_trusted(found.mtime_ns),
+        mtime_ns=found.mtime_ns if time.time_ns() - found.mtime_ns > _RACY_NS else -1,
         parser=request.parser,
         folders=folders,
         metadata=metadata,
@@ -157,57 +161,43 @@ def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> N
     _decide(result, catalog, request, file, known)
 
 
-def _unchanged(result: Survey, known: FileRow) -> None:
-    if known.reason is not None:
-        result.changes.append(FileChange(known.path, "failed", reason=known.reason))
-    else:
-        result.changes.append(FileChange(known.path, "unchanged", known.document))
-
-
 def _decide(
     result: Survey, catalog: Catalog, request: Request, file: FileRow, known: FileRow | None
 ) -> None:
-    held = catalog.document(file.sha256[:16])
-    if request.force or held is None or not _is_current(held, request):
-        if _is_unchanged_archive(catalog, request, file, known):
-            result.to_touch.append(file)
-            result.changes.append(FileChange(file.path, "unchanged"))
-        else:
-            was = known.document if known else None
-            result.to_read.setdefault(file.sha256, []).append(replace(file, document=was))
-        return
-    attached = replace(file, document=held.id)
-    if not known or known.document != held.id:
-        _attach(result, catalog, attached, held.title)
-    elif _labelling(known) == _labelling(file):
-        result.to_touch.append(attached)
-        result.changes.append(FileChange(file.path, "unchanged", held.id))
-    else:
-        result.to_attach.append(attached)
-        result.changes.append(FileChange(file.path, "updated", held.id, 0, "labels changed"))
-
-
-def _is_current(held: DocumentRow, request: Request) -> bool:
-    return is_made_by(held.parser, request.parser) and held.id not in request.stale
-
-
-def _labelling(file: FileRow) -> tuple[dict[str, str], list[str]]:
-    return file.metadata, file.folders
-
-
-def _is_unchanged_archive(
-    catalog: Catalog, request: Request, file: FileRow, known: FileRow | None
-) -> bool:
-    """An archive has no document of its own: its row says when its members were read."""
-    return (
-        known is not None
-        and not request.force
-        and known.sha256 == file.sha256
-        and known.parser == request.parser
-        and known.reason is None
-        and _labelling(known) == _labelling(file)
-        and bool(catalog.members_of(known.path))
+    same_labels = known is not None and (known.metadata, known.folders) == (
+        file.metadata,
+        file.folders,
     )
+    held = catalog.document(file.sha256[:16])
+    if (
+        held is not None
+        and not request.force
+        and version_of_parser(held.parser) == request.parser
+        and held.id not in request.stale
+    ):
+        attached = replace(file, document=held.id)
+        if not known or known.document != held.id:
+            _attach(result, catalog, attached, held.title)
+        elif same_labels:
+            result.to_touch.append(attached)
+            result.changes.append(FileChange(file.path, "unchanged", held.id))
+        else:
+            result.to_attach.append(attached)
+            result.changes.append(FileChange(file.path, "updated", held.id, 0, "labels changed"))
+    elif (
+        # An archive has no document of its own: its row says when its members were read.
+        known is not None
+        and same_labels
+        and not request.force
+        and (known.sha256, known.parser) == (file.sha256, request.parser)
+        and known.reason is None
+        and catalog.members_of(known.path)
+    ):
+        result.to_touch.append(file)
+        result.changes.append(FileChange(file.path, "unchanged"))
+    else:
+        was = known.document if known else None
+        result.to_read.setdefault(file.sha256, []).append(replace(file, document=was))
 
 
 def _attach(result: Survey, catalog: Catalog, file: FileRow, title: str) -> None:
@@ -217,14 +207,13 @@ def _attach(result: Survey, catalog: Catalog, file: FileRow, title: str) -> None
     for other in gone:  # what the person said about the file moves along with it
         file = replace(file, metadata={**other.metadata, **file.metadata})
     result.to_attach.append(file)
-    if gone:
-        result.to_drop.extend(other.path for other in gone)
-        moved = f"from {gone[0].path}"
-        result.changes.append(FileChange(file.path, "moved", file.document, 0, moved))
-    else:
-        result.changes.append(
-            FileChange(file.path, "duplicate", file.document, 0, f"same content as {title!r}")
-        )
+    result.to_drop.extend(other.path for other in gone)
+    change = (
+        FileChange(file.path, "moved", file.document, 0, f"from {gone[0].path}")
+        if gone
+        else FileChange(file.path, "duplicate", file.document, 0, f"same content as {title!r}")
+    )
+    result.changes.append(change)
 
 
 def _prune(result: Survey, catalog: Catalog, request: Request, seen: set[str]) -> None:
@@ -251,26 +240,12 @@ def _exists(file: FileRow) -> bool:
     return not Path(anchor).is_absolute() or Path(anchor).exists()
 
 
-def _folders(found: Found) -> list[str]:
-    """Names a person may filter by: each folder from the added root down, and the path of all."""
-    below = found.path.parent
-    names = (
-        [found.root.name, *below.relative_to(found.root).parts]
-        if below != found.root
-        else [found.root.name]
-    )
-    named = [name for name in names if name]
-    return sorted({*named, "/".join(named)}) if named else []
-
-
-def _trusted(mtime_ns: int) -> int:
-    return mtime_ns if time.time_ns() - mtime_ns > _RACY_NS else -1
-
-
 def _sha256(path: Path) -> str:
     """Of what the file held when it was opened: one that grows all the time ends all the same."""
     digest = hashlib.sha256()
-    with open(path, "rb", opener=_without_waiting) as source:
+    # A named pipe that took the file's place just now must not block.
+    flag = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | flag)) as source:
         status = os.fstat(source.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is no longer a file")
@@ -279,8 +254,3 @@ def _sha256(path: Path) -> str:
             digest.update(block)
             left -= len(block)
     return digest.hexdigest()
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """A named pipe that took the file's place just now must not block."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
-from secondlook.errors import LibraryError
-from secondlook.library.catalog import MAKE_ROOM
+from secondlook.library.catalog import not_writable, write_whole
 from secondlook.tables.read import STAGE_PREFIX
 from secondlook.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
 FOLDER = "tables"
@@ -37,8 +35,7 @@ class TableStore:
         """Records that were read, with the time of each: they change rarely."""
 
     def has(self, document: str, reader: str) -> bool:
-        """Whether this version of the reader has looked at the document, and what it found is
-        there."""
+        """Whether this version of the reader has read the document, and its tables are there."""
         file = self._record(document, reader)
         return file.exists() and self._is_whole(file)
 
@@ -71,25 +68,17 @@ class TableStore:
         """Say what a document holds. The files of its tables lie in `folder` already."""
         said = {"tables": [table.model_dump(mode="json") for table in tables], "problem": problem}
         target = self._record(document, reader)
-        partial = target.with_suffix(f".partial-{os.getpid()}")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("w", encoding="utf-8") as out:
-                json.dump(said, out, ensure_ascii=False)
-                out.flush()
-                os.fsync(out.fileno())
-            partial.replace(target)
+            write_whole(target, json.dumps(said, ensure_ascii=False).encode())
         except OSError as error:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise not_writable(target, error) from error
+            raise not_writable("table", target, error) from error
 
     def delete(self, document: str) -> None:
         """Forget the tables of a document. Doing it twice does no harm."""
         held = {table.id for file in self._records_of(document) for table in self._said(file)[0]}
         for file in self._records_of(document):
             file.unlink(missing_ok=True)
-        self._delete_files(held)
+        self._delete_files(lambda table: table in held)
 
     def sweep(self, keep: Collection[str]) -> None:
         """Delete what belongs to none of these documents: leftovers of interrupted work."""
@@ -98,7 +87,7 @@ class TableStore:
             if document not in wanted:
                 file.unlink(missing_ok=True)
         held = {table.id for _, _, file in self._records() for table in self._said(file)[0]}
-        self._delete_files({_id(file.name) for file in self._files()} - held)
+        self._delete_files(lambda table: table not in held)
         for stage in self.folder.glob(f"{STAGE_PREFIX}*"):
             shutil.rmtree(stage, ignore_errors=True)
 
@@ -116,24 +105,26 @@ class TableStore:
         return problem != _DAMAGED and all(self.file(table.id).exists() for table in tables)
 
     def _said(self, file: Path) -> _Said:
+        """What a record says. A damaged one names no table: its document is read again."""
         time = _time(file)
         known = self._seen.get(file)
         if known is None or known[0] != time:
-            known = self._seen[file] = (time, _parsed(file))
+            try:
+                said: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+                tables = tuple(Table.model_validate(item) for item in said["tables"])
+                known = time, (tables, said["problem"])
+            except (OSError, ValueError, LookupError, TypeError, ValidationError):
+                known = time, ((), _DAMAGED)
+            self._seen[file] = known
         return known[1]
 
-    def _delete_files(self, tables: Collection[str]) -> None:
-        for file in self._files():
-            if _id(file.name) in tables:
+    def _delete_files(self, is_gone: Callable[[str], bool]) -> None:
+        """The files of a table begin with its id."""
+        for file in self.folder.glob("*"):
+            if file.is_file() and is_gone(file.name.partition(".")[0]):
                 # Windows keeps a file that somebody reads: the next sweep finds it.
                 with contextlib.suppress(OSError):
                     file.unlink()
-
-    def _files(self) -> list[Path]:
-        try:
-            return [file for file in self.folder.iterdir() if file.is_file()]
-        except FileNotFoundError:
-            return []
 
     def _record(self, document: str, reader: str) -> Path:
         return self.folder / _RECORDS / f"{document}.{reader}.json"
@@ -145,26 +136,6 @@ class TableStore:
         for file in (self.folder / _RECORDS).glob("*.json"):
             document, _, rest = file.name.partition(".")
             yield document, rest.removesuffix(".json"), file
-
-
-def not_writable(target: Path, error: OSError) -> LibraryError:
-    return LibraryError(
-        f"the table {str(target)!r} cannot be written: {error.strerror or error}", hint=MAKE_ROOM
-    )
-
-
-def _parsed(file: Path) -> _Said:
-    """A damaged record names no table: its document is read again."""
-    try:
-        said: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        return tuple(Table.model_validate(item) for item in said["tables"]), said["problem"]
-    except (OSError, ValueError, LookupError, TypeError, ValidationError):
-        return (), _DAMAGED
-
-
-def _id(name: str) -> str:
-    """The table that a file belongs to: its name begins with the table's id."""
-    return name.partition(".")[0]
 
 
 def _time(file: Path) -> int:

@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
+from secondlook.library.catalog import write_whole
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
 
@@ -32,7 +34,6 @@ FOLDER = "uploads"
 _INCOMING = ".incoming-"
 _LOCK = "lock"
 _SEAL = "names.json"
-_BLOCK = 1 << 20
 _JUST_MADE_SECONDS = 60.0
 """A folder without a lock may be about to get it."""
 
@@ -93,8 +94,9 @@ class Staging:
             name = unlike(one.name, taken)
             taken[folded(name)] = name
             entries[folded(one.name), digest] = Entry(one.number, name, digest)
-        self._write_seal(list(entries.values()))
-        return list(entries.values())
+        sealed = list(entries.values())
+        write_whole(self.folder / _SEAL, json.dumps([asdict(one) for one in sealed]).encode())
+        return sealed
 
     def entries(self) -> list[Entry]:
         said = json.loads((self.folder / _SEAL).read_text(encoding="utf-8"))
@@ -144,14 +146,6 @@ class Staging:
     def _previous(self, number: int) -> Path:
         return self.folder / f"{number}-previous"
 
-    def _write_seal(self, entries: list[Entry]) -> None:
-        partial = self.folder / f"{_SEAL}.partial"
-        with partial.open("w", encoding="utf-8") as out:
-            json.dump([asdict(entry) for entry in entries], out)
-            out.flush()
-            os.fsync(out.fileno())
-        partial.replace(self.folder / _SEAL)
-
 
 def new_staging(library: Path) -> Staging:
     """Raises OSError where nothing can be written."""
@@ -168,32 +162,22 @@ def new_staging(library: Path) -> Staging:
 def sweep(library: Path) -> list[Staging]:
     """Clear away what killed processes left behind. Uploads that had arrived come back, to be
     taken in."""
-    found = []
-    for folder in sorted((library / FOLDER).glob(f"{_INCOMING}*")):
-        staging = _abandoned(folder)
-        if staging is None:
-            continue
-        if (folder / _SEAL).exists():
-            found.append(staging)
-        else:
-            staging.discard()
-    return found
-
-
-def _abandoned(folder: Path) -> Staging | None:
     import filelock
 
-    lock = filelock.FileLock(folder / _LOCK)
-    with contextlib.suppress(filelock.Timeout, OSError):
-        if not (folder / _LOCK).exists() and _age(folder) < _JUST_MADE_SECONDS:
-            return None
-        lock.acquire(timeout=0)
-        return Staging(folder, lock)
-    return None
-
-
-def _age(folder: Path) -> float:
-    return time.time() - folder.stat().st_mtime
+    found = []
+    for folder in sorted((library / FOLDER).glob(f"{_INCOMING}*")):
+        with contextlib.suppress(filelock.Timeout, OSError):
+            age = time.time() - folder.stat().st_mtime
+            if not (folder / _LOCK).exists() and age < _JUST_MADE_SECONDS:
+                continue
+            lock = filelock.FileLock(folder / _LOCK)
+            lock.acquire(timeout=0)
+            staging = Staging(folder, lock)
+            if (folder / _SEAL).exists():
+                found.append(staging)
+            else:
+                staging.discard()
+    return found
 
 
 def is_upload(library: Path, path: str | Path) -> bool:
@@ -205,16 +189,11 @@ def delete_originals(library: Path, catalog: Catalog, gone: Iterable[FileRow]) -
     """Delete the stored files of rows that are gone, unless others still stand for them. No file
     outside of uploads/ is ever touched."""
     for anchor in {row.container or row.path for row in gone}:
-        if is_upload(library, anchor) and not _is_held(catalog, anchor):
+        rows = [catalog.file(anchor), *catalog.members_of(anchor)]
+        if is_upload(library, anchor) and not any(row and row.document for row in rows):
             with contextlib.suppress(OSError):  # Windows keeps a file that somebody reads
                 Path(anchor).unlink(missing_ok=True)
             catalog.drop_files([anchor])
-
-
-def _is_held(catalog: Catalog, anchor: str) -> bool:
-    row = catalog.file(anchor)
-    rows = [*([row] if row else []), *catalog.members_of(anchor)]
-    return any(one.document for one in rows)
 
 
 def originals(library: Path) -> Iterator[Path]:
@@ -226,11 +205,8 @@ def originals(library: Path) -> Iterator[Path]:
 
 
 def sha256_of(file: Path) -> str:
-    digest = hashlib.sha256()
     with file.open("rb") as source:
-        while block := source.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 # Names of uploaded files. A client may call its file anything; what is stored has a plain name
@@ -254,7 +230,10 @@ def safe_name(given: str) -> str:
     base = " ".join(base.split()).lstrip(". ").rstrip(". ")
     if _RESERVED.match(base):
         base = f"_{base}"
-    return _shortened(base) or NAMELESS
+    if len(base.encode()) > MOST_BYTES:
+        stem, suffix = _parts(base)
+        base = f"{_cut(stem, MOST_BYTES - len(suffix.encode()))}{suffix}"
+    return base or NAMELESS
 
 
 def unlike(name: str, taken: Container[str]) -> str:
@@ -272,13 +251,6 @@ def unlike(name: str, taken: Container[str]) -> str:
 def folded(name: str) -> str:
     """Equal for names that some file system takes for the same."""
     return unicodedata.normalize("NFC", name).casefold()
-
-
-def _shortened(name: str) -> str:
-    if len(name.encode()) <= MOST_BYTES:
-        return name
-    stem, suffix = _parts(name)
-    return f"{_cut(stem, MOST_BYTES - len(suffix.encode()))}{suffix}"
 
 
 def _parts(name: str) -> tuple[str, str]:

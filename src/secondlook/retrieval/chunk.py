@@ -253,12 +253,7 @@ class _Cutter:
     """Decides where a passage ends. Every question looks at one budget's worth of text."""
 
     def __init__(
-        self,
-        document: Extracted,
-        outline: Outline,
-        marks: Offsets,
-        end: int,
-        options: ChunkOptions,
+        self, document: Extracted, outline: Outline, marks: Offsets, end: int, options: ChunkOptions
     ) -> None:
         self._text = document.text
         self._marks = marks

@@ -460,8 +460,7 @@ def compact(dataset: LanceDataset, *, purge: bool, approximate_from: int) -> Non
     # A purge leaves no index untouched: each may hold words, ids or labels of what is deleted.
     threshold = 0.0 if purge else 0.1
     _lance_upkeep_insisting(
-        dataset,
-        lambda: dataset.optimize.compact_files(materialize_deletions_threshold=threshold),
+        dataset, lambda: dataset.optimize.compact_files(materialize_deletions_threshold=threshold)
     )
     _lance_upkeep_insisting(dataset, lambda: _refresh_text_index(dataset, anew=purge))
     _lance_upkeep_insisting(dataset, lambda: _refresh_scalar_indices(dataset, anew=purge))

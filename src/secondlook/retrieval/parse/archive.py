@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 20
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\.[^/.])")
-_COMPRESSIONS: dict[str, Any] = {
-    "gzip": gzip.open,
-    "bzip2": bz2.open,
-    "xz": lzma.open,
-}
+_COMPRESSIONS: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 _BROKEN = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
 _TAR_HEAD = 512
 _TAR_MARK = slice(257, 262)

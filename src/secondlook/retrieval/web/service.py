@@ -277,8 +277,7 @@ def _real_client(seconds: float) -> Any:
         from ddgs import DDGS
     except ImportError as error:
         raise WebSearchError(
-            "searching with DuckDuckGo needs the package ddgs",
-            hint="pip install ddgs",
+            "searching with DuckDuckGo needs the package ddgs", hint="pip install ddgs"
         ) from error
     return DDGS(timeout=max(1, round(seconds)))
 
