@@ -126,19 +126,18 @@ async def written(
     heard: list[Any] = []
     made = await _written(context, question, found, held, heard.append, asking=asking)
     if made.draft["sentences"] and (objection := allowed.objection(made.draft["confidence"])):
-        return replace(made, draft=_too_risky(made.draft, objection))
+        return replace(
+            made,
+            draft=withheld(
+                "low_confidence",
+                confidence=made.draft["confidence"],
+                reasons=[objection, *made.draft["reasons"]],
+                model=made.draft["model"],
+            ),
+        )
     for said in heard:
         emit(said)
     return made
-
-
-def _too_risky(draft: DraftData, objection: str) -> DraftData:
-    return withheld(
-        "low_confidence",
-        confidence=draft["confidence"],
-        reasons=[objection, *draft["reasons"]],
-        model=draft["model"],
-    )
 
 
 async def _written(
@@ -408,12 +407,9 @@ async def answer_anew(state: ToAnswerAnew, runtime: Runtime[Context]) -> Drafted
         return await _answered(state, runtime, _strict)
     if drafts:
         runtime.stream_writer({"redraft": "more was found"})
-    return await _or_read(state, runtime, await _answered(state, runtime, _checked))
-
-
-async def _or_read(state: Asked, runtime: Runtime[Context], drafted: Drafted) -> Drafted:
-    """Where a model finds nothing and the reader does: the reader's. What a model wrote and was
-    cut it may write anew."""
+    # Where a model finds nothing and the reader does: the reader's. What a model wrote and
+    # was cut it may write anew.
+    drafted = await _answered(state, runtime, _checked)
     if drafted["complaints"]:
         return drafted
     draft = drafted["draft"]
@@ -561,7 +557,9 @@ async def settle(state: ToSettle, runtime: Runtime[Context]) -> Chosen:
     made = rewrites(state["queries"], state.get("assumed"))
     stop = _stop(best, draft, rewrites=made, most=context.settings.corrective.max_rewrites)
     draft = _noted({**draft, "stop": stop}, best)
-    review = stop in {"attempts_exhausted", "no_progress"} or _is_ungrounded(best)
+    review = stop in {"attempts_exhausted", "no_progress"} or (
+        best is not None and best["is_grounded"] is False
+    )
     told = step(
         "settle",
         _settle_said(best, len(drafts)),
@@ -637,10 +635,6 @@ def _noted(draft: DraftData, best: JudgedDraft | None) -> DraftData:
     if best is None or best["is_useful"] is not False or not draft["sentences"]:
         return draft
     return {**draft, "note": draft["note"] or _NOT_USEFUL}
-
-
-def _is_ungrounded(best: JudgedDraft | None) -> bool:
-    return best is not None and best["is_grounded"] is False
 
 
 def _settle_said(best: JudgedDraft | None, drafts: int) -> str:

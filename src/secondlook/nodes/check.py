@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from secondlook.models.chat import Message
     from secondlook.nodes.state import Cited, DraftData, Sentence
     from secondlook.passage import Passage
-    from secondlook.roles.verdicts import Verdicts
     from secondlook.settings.sections import Settings
 
 GroundedWay = Literal["answer", "check_useful", "settle"]
@@ -138,11 +137,21 @@ class GradedAnswer(AnswerGrades, Trace):
 async def grade_answer(state: ToGrade, runtime: Runtime[Context]) -> GradedAnswer:
     context, earlier = runtime.context, state.get("answer_grades", [])
     grade, warnings = await _graded(state, context)
-    again = grade == "no" and not earlier and _written_by_a_model(state, context)
+    # What the reader took from a passage would be taken again.
+    again = (
+        grade == "no"
+        and not earlier
+        and (state["draft"]["model"] is not None and context.models.serves("answer"))
+    )
     way = "answer" if again else "finish"
+    said = {
+        "yes": "A model holds the answer to be right.",
+        "no": "A model holds the answer to be wrong.",
+        "not graded": "The answer was not graded.",
+    }[grade]
     told = step(
         GRADE_ANSWER,
-        _grade_answer_said(grade, again=again),
+        (f"{said} Asking for a stricter one." if again else said),
         {"verdict": grade, "answer": len(earlier) + 1},
         route=(way, _grade_answer_why(grade, again=again, earlier=len(earlier))),
     )
@@ -158,37 +167,23 @@ async def _graded(state: ToGrade, context: Context) -> tuple[AnswerGrade, list[d
     # Once for each run, however often it grades.
     warnings = [] if state.get("answer_grades") else unfit_judge(context, GRADE_ANSWER)
     try:
-        said = await yes_or_no(context, await _messages(state, context), node=GRADE_ANSWER)
+        prompt, question = load(GRADE_ANSWER), state["question"]
+        answer = " ".join(sentence["text"] for sentence in state["draft"]["sentences"])
+        bare = prompt.render(question=question, answer=answer, evidence="")
+        budget = await evidence_budget(context, "grade", bare, max_tokens=prompt.max_tokens)
+        items, _ = await evidence_items(context, state["found"])
+        shown = packed(context, "grade", question, items, budget)
+        if not shown.blocks:
+            raise UnusableReply("the evidence of the answer cannot be read any more")
+        evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
+        said = await yes_or_no(
+            context,
+            prompt.render(question=question, answer=answer, evidence=evidence),
+            node=GRADE_ANSWER,
+        )
     except (ModelError, BudgetExceeded) as error:
         return "not graded", [*warnings, trouble(GRADE_ANSWER, error, "the answer was not graded")]
     return "yes" if said else "no", warnings
-
-
-async def _messages(state: ToGrade, context: Context) -> tuple[Message, ...]:
-    prompt, question = load(GRADE_ANSWER), state["question"]
-    answer = " ".join(sentence["text"] for sentence in state["draft"]["sentences"])
-    bare = prompt.render(question=question, answer=answer, evidence="")
-    budget = await evidence_budget(context, "grade", bare, max_tokens=prompt.max_tokens)
-    items, _ = await evidence_items(context, state["found"])
-    shown = packed(context, "grade", question, items, budget)
-    if not shown.blocks:
-        raise UnusableReply("the evidence of the answer cannot be read any more")
-    evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
-    return prompt.render(question=question, answer=answer, evidence=evidence)
-
-
-def _written_by_a_model(state: ToGrade, context: Context) -> bool:
-    """What the reader took from a passage would be taken again."""
-    return state["draft"]["model"] is not None and context.models.serves("answer")
-
-
-def _grade_answer_said(grade: AnswerGrade, *, again: bool) -> str:
-    said = {
-        "yes": "A model holds the answer to be right.",
-        "no": "A model holds the answer to be wrong.",
-        "not graded": "The answer was not graded.",
-    }[grade]
-    return f"{said} Asking for a stricter one." if again else said
 
 
 def _grade_answer_why(grade: AnswerGrade, *, again: bool, earlier: int) -> str:
@@ -350,7 +345,10 @@ async def usefulness(context: Context, question: str, text: str) -> Usefulness:
 
     warnings = [*found.warnings, *unfit_judge(context, CHECK_USEFUL)]
     try:
-        said = await useful_verdict(context, question, text)
+        # Whether the text addresses the question. Raises ModelError or BudgetExceeded.
+        evidence = evidence_marks(context.run).wrap([text])
+        messages = load("check_useful").render(question=question, evidence=evidence)
+        said = await yes_or_no(context, messages, node="check_useful")
     except (ModelError, BudgetExceeded) as error:
         told = trouble(CHECK_USEFUL, error, "the reader judged the answer alone")
         return replace(found, warnings=[*warnings, told])
@@ -429,7 +427,10 @@ def _check_useful_way(state: ToWeigh, context: Context, found: Usefulness) -> tu
         return "settle", "nothing speaks against the draft"
     if not rewriting_may_help(state["draft"]):
         return "settle", "what was found has been weighed already"
-    if not state["draft"]["sentences"] and _answers(state):
+    # Whether the reader sees an answer. A model that grades may say so of anything.
+    if not state["draft"]["sentences"] and any(
+        item["grade"] == "answers" and item["graded_by"] == READER for item in state["found"]
+    ):
         return "settle", "a passage seems to answer it, whatever the model made of it"
     searches, stuck = state.get("searches", []), state.get("stuck", False)
     assumed = state.get("assumed")
@@ -438,13 +439,6 @@ def _check_useful_way(state: ToWeigh, context: Context, found: Usefulness) -> tu
     ):
         return "rewrite", "another search may find more"
     return "settle", "no other search is allowed, or the last one brought nothing new"
-
-
-def _answers(state: ToWeigh) -> bool:
-    """Whether the reader sees an answer. A model that grades may say so of anything."""
-    return any(
-        item["grade"] == "answers" and item["graded_by"] == READER for item in state["found"]
-    )
 
 
 def _check_useful_said(found: Usefulness, draft: DraftData) -> str:
@@ -528,7 +522,11 @@ async def _by_model(context: Context, question: str, ones: Sequence[Backed], hea
     """A model is asked about the sentences that the reader is unsure of, all in one call. Where it
     says nothing, the reader's opinion stands."""
 
-    unsure = [at for at, opinion in enumerate(heard.opinions) if _is_grey(opinion.support)]
+    unsure = [
+        at
+        for at, opinion in enumerate(heard.opinions)
+        if (opinion.support is not None and abs(opinion.support - DEFAULT_MIN_SUPPORT) <= GREY)
+    ]
     if not unsure:
         return heard
     warnings = [*heard.warnings, *unfit_judge(context, CHECK_GROUNDED)]
@@ -550,10 +548,6 @@ async def _by_model(context: Context, question: str, ones: Sequence[Backed], hea
         ),
     }
     return Heard(ruled, numbers, warnings)
-
-
-def _is_grey(support: float | None) -> bool:
-    return support is not None and abs(support - DEFAULT_MIN_SUPPORT) <= GREY
 
 
 # What a model is asked about a draft, in the role that grades: yes or no, as JSON.
@@ -585,14 +579,17 @@ async def sentence_verdicts(
         max_tokens=prompt.max_tokens + _ENTRY_TOKENS * len(ones),
         final=True,
     )
-    return _by_place(reply.value, len(ones))
-
-
-async def useful_verdict(context: Context, question: str, text: str) -> bool:
-    """Whether the text addresses the question. Raises ModelError or BudgetExceeded."""
-    evidence = evidence_marks(context.run).wrap([text])
-    messages = load("check_useful").render(question=question, evidence=evidence)
-    return await yes_or_no(context, messages, node="check_useful")
+    count = len(ones)
+    found: dict[int, set[bool]] = {}
+    unknown = 0
+    for entry in reply.value.verdicts if reply.value else ():
+        if 1 <= entry.number <= count:
+            found.setdefault(entry.number - 1, set()).add(entry.verdict == "yes")
+        else:
+            unknown += 1
+    return SentenceVerdicts(
+        {place: next(iter(ways)) for place, ways in found.items() if len(ways) == 1}, unknown
+    )
 
 
 async def yes_or_no(context: Context, messages: Sequence[Message], *, node: str) -> bool:
@@ -615,19 +612,6 @@ def unfit_judge(context: Context, node: str) -> list[dict[str, Any]]:
 def _numbered(ones: Sequence[Backed]) -> str:
     return "\n".join(
         f"Sentence {number}: {' '.join(one.text.split())}" for number, one in enumerate(ones, 1)
-    )
-
-
-def _by_place(said: Verdicts | None, count: int) -> SentenceVerdicts:
-    found: dict[int, set[bool]] = {}
-    unknown = 0
-    for entry in said.verdicts if said else ():
-        if 1 <= entry.number <= count:
-            found.setdefault(entry.number - 1, set()).add(entry.verdict == "yes")
-        else:
-            unknown += 1
-    return SentenceVerdicts(
-        {place: next(iter(ways)) for place, ways in found.items() if len(ways) == 1}, unknown
     )
 
 

@@ -240,7 +240,14 @@ def _last_run(text: str, *, on_lines: bool, headed: bool) -> _Run | None:
         if headed and text[: marks[at].start].strip():
             return None
         run = _run(text, marks[at:], on_lines=on_lines)
-        if run and not on_lines and all(_begins_line(text, mark) for mark in run.marks):
+        if (
+            run
+            and not on_lines
+            and all(
+                (not text[text.rfind("\n", 0, mark.start) + 1 : mark.start].strip())
+                for mark in run.marks
+            )
+        ):
             continue  # refused as a list of lines already
         if run and (headed or _may_begin(run)) and not _follows_another(run, marks[:at]):
             return run
@@ -258,10 +265,6 @@ def _marks(text: str, *, on_lines: bool) -> Iterator[_Mark]:
         yield _Mark(shape, ord(letter.upper()) - ord("A"), found.start(), found.end())
 
 
-def _begins_line(text: str, mark: _Mark) -> bool:
-    return not text[text.rfind("\n", 0, mark.start) + 1 : mark.start].strip()
-
-
 def _run(text: str, marks: Sequence[_Mark], *, on_lines: bool) -> _Run | None:
     """The run that begins with the first mark. On lines every later mark must belong to it; in
     running text a letter out of order is a reference, such as "both (A) and (B)"."""
@@ -270,7 +273,10 @@ def _run(text: str, marks: Sequence[_Mark], *, on_lines: bool) -> _Run | None:
     for mark in alike:
         if mark.place == len(chosen):
             chosen.append(mark)
-        elif on_lines or (not mark.place and not _points(text, mark)):
+        elif on_lines or (
+            not mark.place
+            and not (_POINTING.search(text[max(0, mark.start - _NEAR) : mark.start]) is not None)
+        ):
             return None
     ends = [*(mark.start for mark in chosen[1:]), len(text)]
     raw = tuple(text[mark.end : end] for mark, end in zip(chosen, ends, strict=True))
@@ -278,10 +284,6 @@ def _run(text: str, marks: Sequence[_Mark], *, on_lines: bool) -> _Run | None:
     if len(chosen) < 2 or any(nothing.fullmatch(each) for each in raw):  # noqa: PLR2004
         return None
     return _Run(tuple(chosen), text[: chosen[0].start].rstrip(), raw, on_lines)
-
-
-def _points(text: str, mark: _Mark) -> bool:
-    return _POINTING.search(text[max(0, mark.start - _NEAR) : mark.start]) is not None
 
 
 def _may_begin(run: _Run) -> bool:
@@ -341,15 +343,13 @@ def _reads_on(run: _Run) -> bool:
 def _apart(run: _Run, stem: str) -> Apart:
     last, rest = _without_rest(run)
     texts = [*run.raw[:-1], last]
-    if not run.on_lines and all(_JOINED.search(f" {each}") or _comma(each) for each in texts[:-1]):
+    if not run.on_lines and all(
+        _JOINED.search(f" {each}") or each.rstrip().endswith((",", ";")) for each in texts[:-1]
+    ):
         texts = [_JOINED.sub("", f" {each}").rstrip(" ,;\t\n") for each in texts]
         texts[-1] = texts[-1].rstrip("?") if "?" not in stem else texts[-1]
     whole = f"{stem.rstrip()}\n{rest}" if rest else stem.rstrip()
     return Apart(whole, tuple(" ".join(each.split()) for each in texts))
-
-
-def _comma(text: str) -> bool:
-    return text.rstrip().endswith((",", ";"))
 
 
 def _without_rest(run: _Run) -> tuple[str, str]:
@@ -541,15 +541,15 @@ def neutral(said: Iterable[str], options: Iterable[str]) -> list[str]:
 
 
 def _is_usable(issue: str, options: list[str]) -> bool:
-    if not issue or len(issue.split()) > _LONGEST or _says_nothing(issue):
+    if (
+        not issue
+        or len(issue.split()) > _LONGEST
+        or all(word.casefold() in _STOP_WORDS for word in re.findall(r"\w+", issue))
+    ):
         return False
     if CONTROL_MARK.search(issue) or EVIDENCE_MARK.search(issue) or _POINTS.search(issue):
         return False
     return not any(_copies(issue, option) for option in options)
-
-
-def _says_nothing(issue: str) -> bool:
-    return all(word.casefold() in _STOP_WORDS for word in re.findall(r"\w+", issue))
 
 
 def _copies(issue: str, option: str) -> bool:

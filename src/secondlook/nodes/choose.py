@@ -155,7 +155,23 @@ class _Desk:
     heard: str = ""
 
     async def ask(self, task: Task, form: Form) -> _Said | None:
-        return await self._said(task, form, await _messages(self.context, task, form))
+        prompt = load(_PROMPTS[form])
+        holes = {"question": task.stem, "options": listed(task)}
+        bare = prompt.render(**holes, evidence="")
+        budget = await evidence_budget(
+            self.context, prompt.role, bare, max_tokens=prompt.max_tokens
+        )
+        blocks: list[str] = []
+        for sentence in task.research:
+            budget -= approximate_tokens(sentence["text"]) + _MARK_TOKENS
+            if blocks and budget < 0:
+                break
+            blocks.append(" ".join(sentence["text"].split()))
+        return await self._said(
+            task,
+            form,
+            prompt.render(**holes, evidence=evidence_marks(self.context.run).wrap(blocks)),
+        )
 
     async def ask_again(self, task: Task, form: Form, problem: str) -> _Said | None:
         """With the last reply and what is wrong with it: the same words would bring the same."""
@@ -257,20 +273,6 @@ async def _reader_prefers(desk: _Desk, task: Task, letter: str | None) -> str | 
     return other if letter is not None and other != letter else None
 
 
-async def _messages(context: Context, task: Task, form: Form) -> tuple[Message, ...]:
-    prompt = load(_PROMPTS[form])
-    holes = {"question": task.stem, "options": listed(task)}
-    bare = prompt.render(**holes, evidence="")
-    budget = await evidence_budget(context, prompt.role, bare, max_tokens=prompt.max_tokens)
-    blocks: list[str] = []
-    for sentence in task.research:
-        budget -= approximate_tokens(sentence["text"]) + _MARK_TOKENS
-        if blocks and budget < 0:
-            break
-        blocks.append(" ".join(sentence["text"].split()))
-    return prompt.render(**holes, evidence=evidence_marks(context.run).wrap(blocks))
-
-
 def listed(task: Task) -> str:
     """`A: its words`, an option a line."""
     return "\n".join(f"{letter}: {' '.join(text.split())}" for letter, text in task.options.items())
@@ -327,25 +329,6 @@ async def chosen_by_reader(
         scores = await asyncio.to_thread(option_scores, context, task)
     except Exception as error:  # noqa: BLE001 - whatever a reader does, there is an answer
         told.append(trouble(NODE, error, "no option was chosen"))
-    return _choosing(task, scores, told)
-
-
-def option_scores(context: Context, task: Task) -> dict[str, OptionScore]:
-    asked = _last_sentence(task.stem)
-    text = " ".join(one["text"] for one in task.research)
-    reading = context.shelf.read_text(asked, text)
-    span = text[reading.start : reading.end]
-    claims = [(f"{asked} {option}", text) for option in task.options.values()]
-    supports = context.support.support(claims)
-    return {
-        letter: OptionScore(_finite(support), shared_words(span, option))
-        for (letter, option), support in zip(task.options.items(), supports, strict=True)
-    }
-
-
-def _choosing(
-    task: Task, scores: dict[str, OptionScore], warnings: list[dict[str, Any]]
-) -> Choosing:
     totals = sorted((one.total for one in scores.values()), reverse=True)
     margin = totals[0] - totals[1] if len(totals) > 1 else 0.0
     letter = _best(scores) if margin >= LEAST_MARGIN else None
@@ -360,7 +343,22 @@ def _choosing(
         confidence=confidence(task.confidence, 0.5 + margin / 4) if letter else None,
         why=_why(letter, scores),
     )
-    return Choosing(choice, {"form": "reader", "calls": 0, "margin": margin}, warnings)
+    return Choosing(choice, {"form": "reader", "calls": 0, "margin": margin}, told)
+
+
+def option_scores(context: Context, task: Task) -> dict[str, OptionScore]:
+    asked = _last_sentence(task.stem)
+    text = " ".join(one["text"] for one in task.research)
+    reading = context.shelf.read_text(asked, text)
+    span = text[reading.start : reading.end]
+    claims = [(f"{asked} {option}", text) for option in task.options.values()]
+    supports = context.support.support(claims)
+    return {
+        letter: OptionScore(
+            (support if math.isfinite(support) else 0.0), shared_words(span, option)
+        )
+        for (letter, option), support in zip(task.options.items(), supports, strict=True)
+    }
 
 
 def _best(scores: dict[str, OptionScore]) -> str | None:
@@ -389,7 +387,12 @@ def _by_reader_weighed(
         score = scores.get(letter)
         verdicts: list[VerdictData] = []
         if score is not None:
-            at = elements.setdefault(_nearest(task, text), len(elements) + 1)
+            # Which sentence of the research has most of the option's words.
+            claim = f"{_last_sentence(task.stem)} {text}"
+            values = CoverageSupport().support([(claim, one["text"]) for one in task.research])
+            at = elements.setdefault(
+                max(range(len(values)), key=values.__getitem__), len(elements) + 1
+            )
             met: Met = "met" if score.is_carried else "unknown"
             verdicts = [VerdictData(element=at, met=met, fact=None)]
         options.append(
@@ -409,21 +412,10 @@ def _reason(score: OptionScore | None) -> str:
     return f"Like what the reader would answer: {like}; carried by the research: {carried}."
 
 
-def _nearest(task: Task, option: str) -> int:
-    """Which sentence of the research has most of the option's words."""
-    claim = f"{_last_sentence(task.stem)} {option}"
-    values = CoverageSupport().support([(claim, one["text"]) for one in task.research])
-    return max(range(len(values)), key=values.__getitem__)
-
-
 def _last_sentence(stem: str) -> str:
     """What is asked: facts come before it."""
     bounds = sentence_bounds(stem)
     return stem[bounds[-1][0] : bounds[-1][1]].strip() if bounds else stem
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
 
 
 # A choice from the model's own knowledge, where nothing was found and somebody asked for it. It
@@ -450,9 +442,10 @@ async def guessed(context: Context, task: Task) -> Choosing:
         letter = weighing.named or settled(derived(weighing), weighing)[0]
     if weighing is None or letter is None:
         return nothing_chosen(task)
+    # Nothing was weighed: what the model holds of the option stays as its reason.
     choice = ChoiceData(
         letter=letter,
-        options=[_without_verdicts(one) for one in weighing.options],
+        options=[{**one, "verdicts": []} for one in weighing.options],
         elements=[],
         model=context.models.name("choose"),
         grounded=False,
@@ -479,8 +472,3 @@ def nothing_chosen(task: Task, *warnings: dict[str, object]) -> Choosing:
         why=NOTHING,
     )
     return Choosing(choice, {"form": "none", "calls": 0}, list(warnings))
-
-
-def _without_verdicts(option: OptionData) -> OptionData:
-    """Nothing was weighed: what the model holds of the option stays as its reason."""
-    return {**option, "verdicts": []}

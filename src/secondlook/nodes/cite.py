@@ -100,33 +100,30 @@ class _Numbers:
     def of(self, place: Cited) -> int:
         key = (place["passage"], place["start"], place["end"])
         if key not in self.given:
-            self.given[key] = self._citation(len(self.given) + 1, place)
+            passage = self.held[place["passage"]]
+            found = self.found.get(passage.id)
+            origin = found["origin"] if found else "library"
+            # Of the document; of a web page only the passage is kept to be checked against.
+            self.given[key] = Citation(
+                number=(len(self.given) + 1),
+                passage=passage.id,
+                document=passage.document,
+                sha256=(
+                    hashlib.sha256(passage.text.encode()).hexdigest()
+                    if (origin == "web")
+                    else passage.sha256
+                ),
+                title=passage.title,
+                page=self.pages.get((passage.document, place["start"])),
+                start=place["start"],
+                end=place["end"],
+                quote=passage.text[place["start"] - passage.start : place["end"] - passage.start],
+                path=next(iter(self.paths.get(passage.document, ())), None),
+                origin=origin,
+                url=found["url"] if found else None,
+                fetched=found["fetched"] if found else None,
+            )
         return self.given[key].number
-
-    def _citation(self, number: int, place: Cited) -> Citation:
-        passage = self.held[place["passage"]]
-        found = self.found.get(passage.id)
-        origin = found["origin"] if found else "library"
-        return Citation(
-            number=number,
-            passage=passage.id,
-            document=passage.document,
-            sha256=_hash(passage, web=origin == "web"),
-            title=passage.title,
-            page=self.pages.get((passage.document, place["start"])),
-            start=place["start"],
-            end=place["end"],
-            quote=passage.text[place["start"] - passage.start : place["end"] - passage.start],
-            path=next(iter(self.paths.get(passage.document, ())), None),
-            origin=origin,
-            url=found["url"] if found else None,
-            fetched=found["fetched"] if found else None,
-        )
-
-
-def _hash(passage: Passage, *, web: bool) -> str:
-    """Of the document; of a web page only the passage is kept to be checked against."""
-    return hashlib.sha256(passage.text.encode()).hexdigest() if web else passage.sha256
 
 
 # Checks a model's sentence against the passages and finds the words that stand behind it.
@@ -179,26 +176,24 @@ class Checker:
 
     def check(self, sentence: sentences_Sentence) -> Sentence:
         if sentence not in self.known:
-            self.known[sentence] = self._judged(sentence)
+            # The sentence with the quotes that carry it. What a model cites is looked
+            # at first; where that does not carry the sentence and another passage
+            # does, the code cites that one.
+            own = self._quoted(sentence.text, [self.passages[at - 1] for at in sentence.citations])
+            support = self._together(sentence.text, own)
+            if self.enabled and support < self.min_support:
+                others = self._quoted(sentence.text, self.passages)
+                best = max(others, key=lambda quote: quote.support, default=None)
+                if best is not None and best.support >= self.min_support:
+                    own, support = [best], best.support
+            claimed = Sentence(
+                text=sentence.text,
+                cited=[quote.cited for quote in own],
+                support=round(support, 4) if self.enabled else None,
+                supported=support >= self.min_support and bool(own) if self.enabled else None,
+            )
+            self.known[sentence] = self.revalidated(claimed)
         return self.known[sentence].copy()
-
-    def _judged(self, sentence: sentences_Sentence) -> Sentence:
-        """The sentence with the quotes that carry it. What a model cites is looked at first; where
-        that does not carry the sentence and another passage does, the code cites that one."""
-        own = self._quoted(sentence.text, [self.passages[at - 1] for at in sentence.citations])
-        support = self._together(sentence.text, own)
-        if self.enabled and support < self.min_support:
-            others = self._quoted(sentence.text, self.passages)
-            best = max(others, key=lambda quote: quote.support, default=None)
-            if best is not None and best.support >= self.min_support:
-                own, support = [best], best.support
-        claimed = Sentence(
-            text=sentence.text,
-            cited=[quote.cited for quote in own],
-            support=round(support, 4) if self.enabled else None,
-            supported=support >= self.min_support and bool(own) if self.enabled else None,
-        )
-        return self.revalidated(claimed)
 
     def revalidated(self, claimed: Sentence) -> Sentence:
         """The same, without any support where it is not what was asked for."""

@@ -77,7 +77,25 @@ async def readings(state: Asked, runtime: Runtime[Context]) -> Understood:
         found = rivals(unclear, question, witnesses)
         numbers = _numbers(unclear, found)
         if meant := leader(found):
-            return await _assumed(state, runtime, unclear, meant, numbers)
+            # Asked as if the name had been said: searched, read and graded by that.
+            asked = with_meaning(state["question"], unclear, meant)
+            anew: Asked = {**state, "question": asked, "queries": [asked]}
+            again = await retrieve(anew, runtime)
+            anew["found"] = _pooled(state["found"], again["found"])
+            read = await rerank(anew, runtime)
+            assumed = assumption(unclear, meant)
+            said = f"Took it as: {asked}"
+            why = f"{assumed}: {meant.share:.0%} of the evidence speaks of it"
+            return {
+                "question": asked,
+                "queries": [asked],
+                "found": read["found"],
+                "assumed": assumed,
+                "asks_back": None,
+                "route": "grade_on",
+                "steps": [step(NODE, said, numbers, route=("grade_on", why))],
+                "warnings": read["warnings"],
+            }
         told = await told_apart(context, state, unclear, competing(found))
     except Exception as error:  # noqa: BLE001 - the question can still be answered as it stands
         left = _as_it_was(state, "the readings could not be told apart", {"word": unclear.word})
@@ -111,34 +129,6 @@ def _weight(context: Context, item: Found, rank: int) -> float:
 def _span(item: Found) -> tuple[int, int] | None:
     start, end = item["span_start"], item["span_end"]
     return None if start is None or end is None or end <= start else (start, end)
-
-
-async def _assumed(
-    state: Asked,
-    runtime: Runtime[Context],
-    unclear: Unclear,
-    meant: Rival,
-    numbers: dict[str, Scalar],
-) -> Understood:
-    """Asked as if the name had been said: searched, read and graded by that."""
-    asked = with_meaning(state["question"], unclear, meant)
-    anew: Asked = {**state, "question": asked, "queries": [asked]}
-    again = await retrieve(anew, runtime)
-    anew["found"] = _pooled(state["found"], again["found"])
-    read = await rerank(anew, runtime)
-    assumed = assumption(unclear, meant)
-    said = f"Took it as: {asked}"
-    why = f"{assumed}: {meant.share:.0%} of the evidence speaks of it"
-    return {
-        "question": asked,
-        "queries": [asked],
-        "found": read["found"],
-        "assumed": assumed,
-        "asks_back": None,
-        "route": "grade_on",
-        "steps": [step(NODE, said, numbers, route=("grade_on", why))],
-        "warnings": read["warnings"],
-    }
 
 
 def _pooled(before: Sequence[Found], again: Sequence[Found]) -> list[Found]:

@@ -57,7 +57,8 @@ async def combine(state: Parts, runtime: Runtime[Context]) -> Combined:
     held = await ranking.texts(context, cited_by([part["draft"] for part in parts]))
     way = cast("Combining", state["combining"])
     draft = combined(parts, way, held)
-    why = _objection(context, draft)
+    allowed = dial(context)
+    why = allowed.objection(draft["confidence"]) if allowed and draft else None
     if draft is None or why:
         return _gave_up(state, why or "the answers of the parts give none")
     for one in draft["sentences"]:
@@ -73,11 +74,6 @@ async def combine(state: Parts, runtime: Runtime[Context]) -> Combined:
         confidence=draft["confidence"],
     )
     return {**_kept(state), "draft": draft, "route": "settle", "steps": [told], "warnings": []}
-
-
-def _objection(context: Context, draft: DraftData | None) -> str | None:
-    allowed = dial(context)
-    return allowed.objection(draft["confidence"]) if allowed and draft else None
 
 
 def _kept(state: Parts) -> Parts:
@@ -177,21 +173,17 @@ def _draft(
     base: DraftData, drafts: Sequence[DraftData], said: Sequence[Sentence], short: str | None
 ) -> DraftData:
     confidence, reasons = _sure(drafts)
+    # Two parts may have found the same sentence.
     return DraftData(
         method=base["method"],
         model=next((draft["model"] for draft in drafts if draft["model"]), None),
-        sentences=_once(said),
+        sentences=list({one["text"]: one for one in reversed(said)}.values())[::-1],
         short=short,
         stop="answered",
         confidence=confidence,
         reasons=reasons,
         note=next((draft["note"] for draft in drafts if draft["note"]), None),
     )
-
-
-def _once(said: Sequence[Sentence]) -> list[Sentence]:
-    """Two parts may have found the same sentence."""
-    return list({one["text"]: one for one in reversed(said)}.values())[::-1]
 
 
 def _sure(drafts: Sequence[DraftData]) -> tuple[float | None, list[str]]:
@@ -415,7 +407,9 @@ def pooled(
         known = by_id.get(item["id"])
         by_id[item["id"]] = item if known is None else _better(known, item)
     cited = [name for name in cited_by(drafts) if name in by_id]
-    turns = _in_turn([_ids(ranking.kept(now)), _ids(ranking.kept(before))])
+    lists = [_ids(ranking.kept(now)), _ids(ranking.kept(before))]
+    longest = max(map(len, lists), default=0)
+    turns = [names[at] for at in range(longest) for names in lists if at < len(names)]
     kept = list(dict.fromkeys([*cited, *turns]))[: max(k, len(cited))]
     rest = [name for name in dict.fromkeys([*_ids(now), *_ids(before)]) if name not in set(kept)]
     firm = set(cited)
@@ -442,11 +436,6 @@ def _better(known: Found, again: Found) -> Found:
     """Read for another question, a passage keeps the reading in which it fits better."""
     one, other = known["relevance"], again["relevance"]
     return known if other is None or (one is not None and one >= other) else again
-
-
-def _in_turn(lists: Sequence[list[str]]) -> list[str]:
-    longest = max(map(len, lists), default=0)
-    return [names[at] for at in range(longest) for names in lists if at < len(names)]
 
 
 def _ids(found: Sequence[Found]) -> list[str]:

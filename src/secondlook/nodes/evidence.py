@@ -232,7 +232,11 @@ class _Packing:
                 self.left_out.append(LeftOut(item.passage, "duplicate" if plain else "empty"))
                 continue
             seen |= {plain, item.passage}
-            texts.append(_taken_apart(len(texts), item, self.question))
+            units = tuple(_units(item.text))
+            core = _holding(units, item.span) if item.span and item.span[0] < item.span[1] else None
+            texts.append(
+                _Text(len(texts), item, units, core or _most_like(self.question, item.text, units))
+            )
         return texts
 
     def take(self, step: _Step) -> None:
@@ -307,12 +311,6 @@ class _Packing:
 
 _MARKS = evidence_marks("")
 """Only to count with: the marks of any run are as long."""
-
-
-def _taken_apart(rank: int, item: EvidenceItem, question: str) -> _Text:
-    units = tuple(_units(item.text))
-    core = _holding(units, item.span) if item.span and item.span[0] < item.span[1] else None
-    return _Text(rank, item, units, core or _most_like(question, item.text, units))
 
 
 def _units(text: str) -> Iterator[Range]:

@@ -106,7 +106,11 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
     pick = _picked(context.calibration, telling, held)
     if pick is None:
         return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
-    pick = await _if_understood(context, question, pick)
+    # The pick without a probability where the reader was not trained for its language: what
+    # the scores say there nobody knows, so they neither speak for it nor withhold it.
+    languages = context.shelf.reader_languages
+    other = await asyncio.to_thread(foreign, question, pick.passage.text, languages)
+    pick = pick if other is None else replace(pick, confidence=None, reasons=(other.reason,))
     if _objection(context, pick) is None:
         pick = await _from_its_row(context, question, pick, held.values())
         pick = _questioned(question, pick)
@@ -148,14 +152,6 @@ def _picked(
         confidence=calibration.answer_probability(candidates, chosen),
         reasons=calibration.reasons(candidates, chosen),
     )
-
-
-async def _if_understood(context: Context, question: str, pick: _Pick) -> _Pick:
-    """The pick without a probability where the reader was not trained for its language: what the
-    scores say there nobody knows, so they neither speak for it nor withhold it."""
-    languages = context.shelf.reader_languages
-    other = await asyncio.to_thread(foreign, question, pick.passage.text, languages)
-    return pick if other is None else replace(pick, confidence=None, reasons=(other.reason,))
 
 
 def _objection(context: Context, pick: _Pick) -> tuple[str, ...] | None:

@@ -85,9 +85,15 @@ async def assembled(state: Finishing, context: Context) -> Answer:
     """The answer that a state amounts to; its steps and usage are put in by who watched the run."""
     found, draft = state["found"], state["draft"]
     citations, every = await cite(context, draft["sentences"], found)
-    claims = _still_backed(draft, every)
+    # Without those whose passages are gone since they were written down: nobody could check
+    # them.
+    both = zip(draft["sentences"], every, strict=True)
+    claims = tuple(claim for sentence, claim in both if claim.citations or not sentence["cited"])
     if draft["sentences"] and not claims:
         draft = withheld("no_evidence", reasons=["the passages that it rested on are gone"])
+    # Calibrated is what was fitted to answers that were right and wrong: the reader's own.
+    # What a model writes has no such record.
+    known = draft["confidence"] is not None and draft["model"] is None
     return Answer(
         run=context.run,
         question=context.question,
@@ -101,7 +107,11 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         stop_reason=draft["stop"],
         claims=claims,
         citations=citations,
-        confidence=_confidence(draft),
+        confidence=Confidence(
+            value=draft["confidence"],
+            label="calibrated" if known else "provisional",
+            reasons=tuple(draft["reasons"]),
+        ),
         grounded=grounded(claims),
         queries=tuple(state["queries"]),
         passages=tuple(seen(item, context) for item in found),
@@ -113,13 +123,6 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         created=context.created,
         version=version("secondlook"),
     )
-
-
-def _still_backed(draft: DraftData, claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """Without those whose passages are gone since they were written down: nobody could check
-    them."""
-    both = zip(draft["sentences"], claims, strict=True)
-    return tuple(claim for sentence, claim in both if claim.citations or not sentence["cited"])
 
 
 def note_of(draft: DraftData, claims: Sequence[Claim]) -> str | None:
@@ -162,17 +165,6 @@ def _of_passages(context: Context, found: Sequence[Found]) -> list[dict[str, Any
 def once(warnings: Sequence[dict[str, Any]]) -> tuple[Trouble, ...]:
     """A step that is visited again warns again; who reads the answer is told once."""
     return tuple(dict.fromkeys(Trouble.model_validate(item) for item in warnings))
-
-
-def _confidence(draft: DraftData) -> Confidence:
-    """Calibrated is what was fitted to answers that were right and wrong: the reader's own. What a
-    model writes has no such record."""
-    known = draft["confidence"] is not None and draft["model"] is None
-    return Confidence(
-        value=draft["confidence"],
-        label="calibrated" if known else "provisional",
-        reasons=tuple(draft["reasons"]),
-    )
 
 
 def seen(item: Found, context: Context) -> SeenPassage:

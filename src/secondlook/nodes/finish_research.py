@@ -42,7 +42,11 @@ async def finish_research(state: Reported, runtime: Runtime[Context]) -> Finishe
 async def researched(state: Reported, context: Context) -> Answer:
     """The answer that a research amounts to, also where it was cut short."""
     plain = await assembled(state, context)
-    plain = plain.model_copy(update={"short": _short(plain)})
+    # Unless the sentence that it was read out of was cut since.
+    wanted = " ".join((plain.short or "").split()).casefold()
+    places = [plain.text, *(citation.quote for citation in plain.citations)]
+    there = any(wanted in " ".join(place.split()).casefold() for place in places)
+    plain = plain.model_copy(update={"short": (plain.short if wanted and there else None)})
     plan = state.get("plan", [])
     owners = _owners(plan, plain.claims)
     steps = tuple(_step(one, owners) for one in plan)
@@ -57,14 +61,6 @@ async def researched(state: Reported, context: Context) -> Answer:
         }
     )
     return made.model_copy(update={"research": _report(state, steps, made.status)})
-
-
-def _short(plain: Answer) -> str | None:
-    """Unless the sentence that it was read out of was cut since."""
-    wanted = " ".join((plain.short or "").split()).casefold()
-    places = [plain.text, *(citation.quote for citation in plain.citations)]
-    there = any(wanted in " ".join(place.split()).casefold() for place in places)
-    return plain.short if wanted and there else None
 
 
 def _choice(state: Reported, plain: Answer) -> Choice | None:

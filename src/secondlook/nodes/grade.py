@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Scalar
     from secondlook.errors import SecondlookError
     from secondlook.models.calls import Asker
-    from secondlook.models.chat import Message, Role
+    from secondlook.models.chat import Role
     from secondlook.models.probe import GradingFigures, Probe
     from secondlook.nodes.state import Grade
     from secondlook.passage import Passage
@@ -104,7 +104,15 @@ async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
     made = await _graded(state, context)
     weights = _weighed(made.found, context)
     found = _chosen(made.found, context, last_resort=False)
-    search = _search(state, found, weights, context.settings)
+    number = len(state["searches"])
+    welcome = RELEVANT if context.settings.corrective.enable_grading else {"not graded"}
+    search = Search(
+        query=state["queries"][-1],
+        new=sum(
+            item["search"] == number and item["grade"] in welcome for item in ranking.kept(found)
+        ),
+        relevant=weights.relevant,
+    )
     new = _new_searches(state, search)
     searches = [*state["searches"], *new]
     decision = _decided(state, context, weights, searches)
@@ -129,20 +137,6 @@ async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
         "steps": [told],
         "warnings": made.warnings,
     }
-
-
-def _search(
-    state: Searched, found: Sequence[Found], weights: _Weights, settings: Settings
-) -> Search:
-    number = len(state["searches"])
-    welcome = RELEVANT if settings.corrective.enable_grading else {"not graded"}
-    return Search(
-        query=state["queries"][-1],
-        new=sum(
-            item["search"] == number and item["grade"] in welcome for item in ranking.kept(found)
-        ),
-        relevant=weights.relevant,
-    )
 
 
 def _new_searches(state: Searched, search: Search) -> list[Search]:
@@ -178,7 +172,8 @@ def _decided(
     state: Searched, context: Context, weights: _Weights, searches: Sequence[Search]
 ) -> _Decision:
     settings = context.settings
-    if _is_unclear(state, settings):
+    first = settings.corrective.enable_readings and "assumed" not in state
+    if first and unresolved(state["question"]) is not None:
         return _Decision("readings", "a word of the question may mean several things")
     if not settings.corrective.enable_grading:
         return _Decision("answer", "nothing is graded")
@@ -208,11 +203,6 @@ def _is_as_before(state: Searched, found: Sequence[Found], searches: Sequence[Se
     """Whether there is a draft, and whoever wrote it would see nothing else now."""
     web = any(item["origin"] == "web" for item in ranking.kept(found))
     return bool(state.get("drafts")) and not searches[-1]["new"] and not web
-
-
-def _is_unclear(state: Searched, settings: Settings) -> bool:
-    first = settings.corrective.enable_readings and "assumed" not in state
-    return first and unresolved(state["question"]) is not None
 
 
 def _nothing_fits(context: Context, weights: _Weights) -> bool:
@@ -590,9 +580,10 @@ class ModelGrader:
             if desk.closed:
                 return Verdicts()
             try:
+                evidence = evidence_marks(self.models.run).wrap([one.text for one in batch])
                 reply = await self.models.ask(
                     "grade",
-                    self._messages(question, batch),
+                    self.prompt.render(question=question, evidence=evidence),
                     grades_of(len(batch)),
                     node=NODE,
                     max_tokens=self.prompt.max_tokens + _REPLY_TOKENS * len(batch),
@@ -601,10 +592,6 @@ class ModelGrader:
                 desk.closed = desk.closed or speaks_of_the_model(error)
                 return Verdicts(error=error)
         return Verdicts() if reply.value is None else _read(reply.value, batch)
-
-    def _messages(self, question: str, batch: Batch) -> tuple[Message, ...]:
-        evidence = evidence_marks(self.models.run).wrap([one.text for one in batch])
-        return self.prompt.render(question=question, evidence=evidence)
 
     async def _room(self, question: str) -> int:
         """Tokens for passages and their grades in one call."""

@@ -118,7 +118,7 @@ def _searched(context: Context, memory: AnswerMemory, state: ToRecall) -> _Searc
 
 def _still_holds(context: Context, entry: Entry) -> bool:
     """Whether all that it cites is there and says the same."""
-    if not is_readable(entry):
+    if not (bool(entry.cited) and {"plan", "found", "draft"} <= entry.research.keys()):
         return False
     now = as_they_are(context, [item.passage for item in entry.cited])
     return now == list(entry.cited)
@@ -199,7 +199,17 @@ async def remember(state: ToRemember, runtime: Runtime[Context]) -> Kept:
 
 def _put(context: Context, memory: AnswerMemory, state: ToRemember) -> str | None:
     """Why it was not done; None where it was."""
-    wanted = cited_passages(state["draft"], state["plan"])
+    # The passages that the answer, or the findings of a step, cite; each once.
+    plan = state["plan"]
+    drafts = [state["draft"], *(step["draft"] for step in plan if step["draft"] is not None)]
+    wanted = list(
+        dict.fromkeys(
+            place["passage"]
+            for one in drafts
+            for sentence in one["sentences"]
+            for place in sentence["cited"]
+        )
+    )
     cited = as_they_are(context, wanted)
     if len(cited) < len(wanted):
         return "a passage that it cites is gone by now, or is not of the library"
@@ -273,27 +283,10 @@ def remembered(state: Mapping[str, Any], cited: Sequence[str]) -> dict[str, Any]
     return kept
 
 
-def cited_passages(draft: DraftData, plan: Sequence[StepData]) -> list[str]:
-    """The passages that the answer, or the findings of a step, cite; each once."""
-    drafts = [draft, *(step["draft"] for step in plan if step["draft"] is not None)]
-    return list(
-        dict.fromkeys(
-            place["passage"]
-            for one in drafts
-            for sentence in one["sentences"]
-            for place in sentence["cited"]
-        )
-    )
-
-
 def as_they_are(context: Context, passages: Sequence[str]) -> list[CitedText]:
     """These passages by what they say now; those that are gone are left out."""
     held = context.shelf.passages(list(passages))
     return [CitedText.of(name, held[name].text) for name in passages if name in held]
-
-
-def is_readable(entry: Entry) -> bool:
-    return bool(entry.cited) and {"plan", "found", "draft"} <= entry.research.keys()
 
 
 def _digest(value: object) -> str:

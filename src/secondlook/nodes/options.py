@@ -113,9 +113,11 @@ def derived(weighing: Weighing) -> Derived:
     complete = tuple(one["letter"] for one in weighing.options if _is_complete(one))
     if len(letters) == len(ranks):  # all are alike: nothing was said
         letters = complete = ()
+    scores = sorted((rank[0] for rank in ranks.values()), reverse=True)
+    margin = scores[0] - scores[1] if len(scores) > 1 else 0.0
     return Derived(
         letters=letters,
-        decisive=_decisive(sorted((rank[0] for rank in ranks.values()), reverse=True)),
+        decisive=(0.5 + margin / 4),
         contradiction=_contradiction(weighing, letters, complete),
         complete=complete,
     )
@@ -160,11 +162,6 @@ def _rank(option: OptionData) -> tuple[float, int]:
 
 def _is_complete(option: OptionData) -> bool:
     return bool(option["verdicts"]) and all(one["met"] == "met" for one in option["verdicts"])
-
-
-def _decisive(scores: Sequence[float]) -> float:
-    margin = scores[0] - scores[1] if len(scores) > 1 else 0.0
-    return 0.5 + margin / 4
 
 
 def _contradiction(weighing: Weighing, letters: tuple[str, ...], complete: tuple[str, ...]) -> str:
@@ -433,21 +430,7 @@ def read_lines(text: str, task: Task) -> Weighing | None:
             lines.judged.setdefault(judged[0], judged[1:])
     if not lines.judged and lines.named is None:
         return None
-    return _lines_form_weighing(lines, task)
-
-
-def _judged(line: str, task: Task) -> tuple[str, str, str] | None:
-    """Letter, verdict and reason; None where the line is something else."""
-    found = _LINE.match(line)
-    letter = letter_of(found[1], task.options) if found else None
-    verdict = _VERDICT.match(found[2]) if found else None
-    if found is None or letter is None or verdict is None:
-        return None
-    return letter, verdict[1], found[2][verdict.end() :]
-
-
-def _lines_form_weighing(lines: _Lines, task: Task) -> Weighing:
-    """An option of which nothing was said is unknown, but for the one that was named."""
+    # An option of which nothing was said is unknown, but for the one that was named.
     said = dict(lines.judged)
     if lines.named is not None:
         verdict, reason = said.get(lines.named, ("unknown" if said else "met", ""))
@@ -466,6 +449,16 @@ def _lines_form_weighing(lines: _Lines, task: Task) -> Weighing:
         facts_dropped=max(0, quoted - kept),
         sources_dropped=sum(not 1 <= one <= len(task.research) for one in numbers),
     )
+
+
+def _judged(line: str, task: Task) -> tuple[str, str, str] | None:
+    """Letter, verdict and reason; None where the line is something else."""
+    found = _LINE.match(line)
+    letter = letter_of(found[1], task.options) if found else None
+    verdict = _VERDICT.match(found[2]) if found else None
+    if found is None or letter is None or verdict is None:
+        return None
+    return letter, verdict[1], found[2][verdict.end() :]
 
 
 def _lines_form_option(letter: str, said: tuple[str, str] | None, task: Task) -> OptionData:

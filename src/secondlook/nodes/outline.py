@@ -80,7 +80,11 @@ def of_document(passages: Sequence[Passage]) -> Outline:
         starts = evenly(passages, MOST_PLAIN)
         return Outline(tuple(_entries(starts, top=0)), left_out=0)
     chosen = _by_level(starts)
-    return Outline(tuple(_entries(chosen, top=_top(starts))), left_out=len(starts) - len(chosen))
+    # How many headings all sections share, such as the document's own title.
+    shallow = [len(passage.heading) for passage in starts if passage.heading]
+    return Outline(
+        tuple(_entries(chosen, top=min(shallow, default=0))), left_out=len(starts) - len(chosen)
+    )
 
 
 def of_documents(first: Sequence[Passage], *, left_out: int) -> Outline:
@@ -152,12 +156,6 @@ def _by_level(starts: Sequence[Passage]) -> list[Passage]:
         if 0 < len(chosen) <= MOST_SECTIONS:
             return chosen
     return list(starts)[:MOST_SECTIONS]
-
-
-def _top(starts: Sequence[Passage]) -> int:
-    """How many headings all sections share, such as the document's own title."""
-    shallow = [len(passage.heading) for passage in starts if passage.heading]
-    return min(shallow, default=0)
 
 
 def _entries(starts: Sequence[Passage], *, top: int) -> Iterator[Entry]:
@@ -246,7 +244,29 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
         named = []
     if named:
         return _listed(named[:MOST_DOCUMENTS], len(there or ()) if not target else len(named))
-    return await _searched(state, context, target)
+    # Passages on a topic. Each must have half of its words, in itself or in its title.
+    options = search_options(context.settings.search, k=MOST_PLACES, candidates=MOST_PLACES)
+    hits = await asyncio.to_thread(context.shelf.find, target, options, where(state["scope"]))
+    wanted = set(query_terms(target))
+    found: list[Found] = []
+    for hit in hits:
+        held = {*terms(hit.passage.text), *terms(hit.passage.title)}
+        if 2 * len(wanted & held) >= len(wanted) and len(found) < MOST_PLACES:
+            found.append(_kept(found_by(hit), "is about it"))
+    documents = len({item["document"] for item in found})
+    said = (
+        f"No document is called so: took {len(found)} passages of {documents} documents about it."
+        if found
+        else "No document is called so, and no passage is about it."
+    )
+    return {
+        "extent": "places" if found else "nothing",
+        "documents": [],
+        "more": 0,
+        "found": found,
+        "steps": [step("choose", said, passages=len(found), documents=documents)],
+        "warnings": [],
+    }
 
 
 def target_of(question: str) -> str:
@@ -304,32 +324,6 @@ def _listed(named: Sequence[Passage], total: int) -> Choice:
     more = total - len(named)
     said = f"Chose {len(named)} of {total} documents." if more else f"Chose {total} documents."
     return _choice("many", named, said, more=more)
-
-
-async def _searched(state: Query, context: Context, target: str) -> Choice:
-    """Passages on a topic. Each must have half of its words, in itself or in its title."""
-    options = search_options(context.settings.search, k=MOST_PLACES, candidates=MOST_PLACES)
-    hits = await asyncio.to_thread(context.shelf.find, target, options, where(state["scope"]))
-    wanted = set(query_terms(target))
-    found: list[Found] = []
-    for hit in hits:
-        held = {*terms(hit.passage.text), *terms(hit.passage.title)}
-        if 2 * len(wanted & held) >= len(wanted) and len(found) < MOST_PLACES:
-            found.append(_kept(found_by(hit), "is about it"))
-    documents = len({item["document"] for item in found})
-    said = (
-        f"No document is called so: took {len(found)} passages of {documents} documents about it."
-        if found
-        else "No document is called so, and no passage is about it."
-    )
-    return {
-        "extent": "places" if found else "nothing",
-        "documents": [],
-        "more": 0,
-        "found": found,
-        "steps": [step("choose", said, passages=len(found), documents=documents)],
-        "warnings": [],
-    }
 
 
 def _choice(extent: Extent, named: Sequence[Passage], said: str, *, more: int = 0) -> Choice:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from secondlook.answer import QueryType, Scalar
     from secondlook.nodes.queries import Proposal, Reason
-    from secondlook.nodes.state import Scope, Sentence
+    from secondlook.nodes.state import Scope
     from secondlook.passage import Passage
 
 # Tells a question that one step answers from one that needs several. In doubt it needs several.
@@ -146,11 +146,11 @@ def _asks(context: Context, state: ToPlan) -> bool:
     have a call of their own where calls are separate. Questions that are only joined need none."""
     if not context.models.serves("plan"):
         return False
-    return not _is_joined(state) if is_merged(context) else not _is_plain(state)
-
-
-def _is_joined(state: ToPlan) -> bool:
-    return state.get("query_type") != "simple" and bool(joined_parts(state["question"]))
+    return (
+        not (state.get("query_type") != "simple" and bool(joined_parts(state["question"])))
+        if is_merged(context)
+        else not _is_plain(state)
+    )
 
 
 def _is_empty(context: Context) -> bool:
@@ -162,7 +162,10 @@ def _is_empty(context: Context) -> bool:
 
 
 def _by_code(state: ToPlan) -> StepPlanned:
-    return first_step(state["question"], state.get("query_type", "multi_hop"))
+    # The first of two questions in one, else the question itself.
+    question = state["question"]
+    parts = joined_parts(question) if state.get("query_type", "multi_hop") == "multi_hop" else ()
+    return StepPlanned(parts[0], PART) if parts else StepPlanned(question, FIRST)
 
 
 async def _by_model(context: Context, state: ToPlan) -> Adopted:
@@ -430,12 +433,6 @@ class StepPlanned:
     """Where it is known already what to search for."""
 
 
-def first_step(question: str, query_type: QueryType) -> StepPlanned:
-    """The first of two questions in one, else the question itself."""
-    parts = joined_parts(question) if query_type == "multi_hop" else ()
-    return StepPlanned(parts[0], PART) if parts else StepPlanned(question, FIRST)
-
-
 async def next_step(context: Context, state: Researched) -> StepPlanned | None:
     """What to look into after the steps so far; None where nothing is left to ask."""
     plan, question = state["plan"], state["question"]
@@ -445,7 +442,9 @@ async def next_step(context: Context, state: Researched) -> StepPlanned | None:
         return itself
     if any(one["phase"] == FOLLOWED for one in plan):
         return None
-    best = await _best(context, state)
+    kept = ranking.kept(of_step(state["found"], state["plan"][-1]))[:_BEST]
+    held = await ranking.texts(context, [item["id"] for item in kept])
+    best = [held[item["id"]] for item in kept if item["id"] in held]
     names = _names(question, best)
     if not names:
         return None
@@ -500,12 +499,6 @@ def joined_parts(question: str) -> tuple[str, ...]:
     return tuple(f"{part[:1].upper()}{part[1:]}?" for part in parts)
 
 
-async def _best(context: Context, state: Researched) -> list[Passage]:
-    kept = ranking.kept(of_step(state["found"], state["plan"][-1]))[:_BEST]
-    held = await ranking.texts(context, [item["id"] for item in kept])
-    return [held[item["id"]] for item in kept if item["id"] in held]
-
-
 def _names(question: str, best: list[Passage]) -> list[str]:
     titles = [passage.title for passage in best]
     named = [name for passage in best for name in leads(question, passage, titles)]
@@ -546,7 +539,9 @@ def _record(step: StepData, titles: Mapping[str, str], tokens: int) -> str:
     confidence = "" if sure is None else f" ({sure:.2f})"
     what = _flat(" ".join(_findings(step, tokens)))
     if step["status"] == "failed" or not what:
-        listed = "; ".join(_titles(step, titles))
+        ranked = sorted(step["evidence"], key=lambda item: item["rank"])
+        named = (_flat(titles.get(item["passage"], ""))[:_LONGEST_TITLE] for item in ranked)
+        listed = "; ".join(list(dict.fromkeys(filter(None, named)))[:_MOST_TITLES])
         what = f"found no answer, best passages: {listed}" if listed else "found no answer"
     heading = f"{_flat(step['phase'])}: {_flat(step['question'])}"
     return f"{heading}\n{step['status']}{confidence}: {what}"
@@ -557,23 +552,14 @@ def _findings(step: StepData, tokens: int) -> Iterator[str]:
     same: a step without its findings would look as if it had none."""
     draft = step["draft"]
     left = tokens
-    for at, sentence in enumerate(_best_first(draft["sentences"] if draft else ())):
+    sentences = draft["sentences"] if draft else ()
+    carried = [one for one in sentences if one["supported"] is not False and one["text"].strip()]
+    for at, sentence in enumerate(sorted(carried, key=lambda one: -(one["support"] or 0.0))):
         text = _flat(sentence["text"])
         left -= approximate_tokens(text)
         if at and left < 0:
             return
         yield text
-
-
-def _best_first(sentences: Sequence[Sentence]) -> list[Sentence]:
-    carried = [one for one in sentences if one["supported"] is not False and one["text"].strip()]
-    return sorted(carried, key=lambda one: -(one["support"] or 0.0))
-
-
-def _titles(step: StepData, titles: Mapping[str, str]) -> list[str]:
-    ranked = sorted(step["evidence"], key=lambda item: item["rank"])
-    named = (_flat(titles.get(item["passage"], ""))[:_LONGEST_TITLE] for item in ranked)
-    return list(dict.fromkeys(filter(None, named)))[:_MOST_TITLES]
 
 
 def _flat(text: str) -> str:

@@ -236,11 +236,10 @@ async def likeness(context: Context, text: str, others: Sequence[str]) -> list[f
     pairs = [(text, other) for other in (*_UNRELATED, *others)]
     cosines = await asyncio.to_thread(context.shelf.similarity, pairs)
     unrelated = fmean(cosines[: len(_UNRELATED)])
-    return [_between(unrelated, cosine) for cosine in cosines[len(_UNRELATED) :]]
-
-
-def _between(unrelated: float, cosine: float) -> float:
-    return (cosine - unrelated) / (1 - unrelated) if unrelated < 1 else math.nan
+    return [
+        ((cosine - unrelated) / (1 - unrelated) if unrelated < 1 else math.nan)
+        for cosine in cosines[len(_UNRELATED) :]
+    ]
 
 
 def shared(one: str, other: str, question: str, language: str) -> float:
@@ -401,18 +400,6 @@ async def next_proposed(context: Context, aim: Aim, steps: Sequence[str]) -> Pro
     return Proposal(said.action, said.phase, said.question, _queries(said), prompt.name)
 
 
-async def queries_said(context: Context, question: str) -> list[str]:
-    prompt = load(QUERIES)
-    reply = await context.models.ask(
-        prompt.role,
-        prompt.render(field=field_of(context), question=_flat(question)),
-        Queries,
-        node=QUERIES,
-        max_tokens=prompt.max_tokens,
-    )
-    return reply.value.queries if reply.value else []
-
-
 def is_merged(context: Context) -> bool:
     """Whether the call that plans a step words its searches too."""
     return not context.settings.research.as_published
@@ -480,7 +467,15 @@ async def queries_for(
     warnings: list[dict[str, Any]] = []
     if context.models.serves("rewrite"):
         try:
-            given = await queries_said(context, step["question"])
+            prompt = load(QUERIES)
+            reply = await context.models.ask(
+                prompt.role,
+                prompt.render(field=field_of(context), question=_flat(step["question"])),
+                Queries,
+                node=QUERIES,
+                max_tokens=prompt.max_tokens,
+            )
+            given = reply.value.queries if reply.value else []
         except (ModelError, BudgetExceeded) as error:
             warnings.append(trouble(QUERIES, error, "the searches were worded by code"))
     worded = await validated(context, step["question"], given, known=question, allowed=allowed)

@@ -60,7 +60,9 @@ def _with_pinned(placed: Sequence[Found], k: int) -> list[Found]:
 def with_reading(item: Found, reading: Reading) -> Found:
     if not math.isfinite(reading.relevance):  # a model gone wrong: as if it had not been read
         return item
-    if not reading.looked or not all(map(math.isfinite, _of_the_answer(reading))):
+    if not reading.looked or not all(
+        map(math.isfinite, (reading.answerable, reading.span_score, reading.null_score))
+    ):
         return {**item, "relevance": reading.relevance}
     return {
         **item,
@@ -72,10 +74,6 @@ def with_reading(item: Found, reading: Reading) -> Found:
         "null_score": reading.null_score,
         "windows": reading.windows,
     }
-
-
-def _of_the_answer(reading: Reading) -> tuple[float, float, float]:
-    return reading.answerable, reading.span_score, reading.null_score
 
 
 def glanced_at(item: Found) -> bool:

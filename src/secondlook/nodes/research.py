@@ -45,10 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import QueryType, StepStatus, StopReason
-    from secondlook.nodes.answer import Asking
     from secondlook.passage import Passage
     from secondlook.retrieval.index.port import Filter
-    from secondlook.settings.sections import Settings
 
 _NODE = "search_step"
 
@@ -69,7 +67,7 @@ async def search_step(state: Researched, runtime: Runtime[Context]) -> SteppedOn
         warnings, numbers = list(worded.warnings), dict(worded.numbers)
     pool = await _searched(context, current["queries"], allowed)
     placed, lost = await _read(context, current, pool)
-    found = [_of(item, current) for item in placed]
+    found: list[Found] = [{**item, "search": current["id"]} for item in placed]
     return {
         "found": joined(state["found"], found),
         "plan": [*state["plan"][:-1], current],
@@ -114,10 +112,6 @@ async def _read(
         except Exception as error:  # noqa: BLE001 - a search is worth more than its second look
             warnings = [trouble(_NODE, error, "the order of the searches was kept")]
     return ranking.ranked(pool, blend=search.blend, k=k), warnings
-
-
-def _of(item: Found, current: StepData) -> Found:
-    return {**item, "search": current["id"]}
 
 
 def _told(
@@ -186,7 +180,17 @@ async def _written(
     from secondlook.nodes.answer import written
 
     try:
-        made = await written(context, question, kept, emit, _asking(context.settings))
+        from secondlook.nodes.answer import Asking
+
+        chosen = context.settings.research
+        structure = ", then ".join(chosen.structure) or "what answers the question"
+        made = await written(
+            context,
+            question,
+            kept,
+            emit,
+            Asking("synthesise", {"structure": structure, "vocabulary": chosen.vocabulary}),
+        )
     except (ModelError, BudgetExceeded) as error:
         lost = trouble(_SYNTHESISE_NODE, error, "the passages' own words were taken instead")
         return await _quoted(context, question, kept, emit), [], [lost]
@@ -194,14 +198,6 @@ async def _written(
         return made.draft, list(made.cut), []
     checked = await grounded(context, question, made.draft, made.cut)
     return cut(checked.draft, made.draft), list(checked.complaints), checked.warnings
-
-
-def _asking(settings: Settings) -> Asking:
-    from secondlook.nodes.answer import Asking
-
-    chosen = settings.research
-    structure = ", then ".join(chosen.structure) or "what answers the question"
-    return Asking("synthesise", {"structure": structure, "vocabulary": chosen.vocabulary})
 
 
 def cut(checked: DraftData, made: DraftData) -> DraftData:
@@ -230,18 +226,15 @@ async def _cosines(
     if context.settings.research.evaluator != "cosine" or not kept:
         return {}, []
     try:
-        return await _likes(context, current["queries"][0], kept), []
+        query = current["queries"][0]
+        held = await ranking.texts(context, [item["id"] for item in kept])
+        pairs = [(query, held[item["id"]].text) for item in kept if item["id"] in held]
+        likes = await asyncio.to_thread(context.shelf.similarity, pairs)
+        there = [item["id"] for item in kept if item["id"] in held]
+        both = zip(there, likes, strict=True)
+        return {name: round(like, 4) for name, like in both if math.isfinite(like)}, []
     except Exception as error:  # noqa: BLE001 - without likeness the step is kept with a caveat
         return {}, [trouble(_SYNTHESISE_NODE, error, "the step could not be judged")]
-
-
-async def _likes(context: Context, query: str, kept: Sequence[Found]) -> dict[str, float]:
-    held = await ranking.texts(context, [item["id"] for item in kept])
-    pairs = [(query, held[item["id"]].text) for item in kept if item["id"] in held]
-    likes = await asyncio.to_thread(context.shelf.similarity, pairs)
-    there = [item["id"] for item in kept if item["id"] in held]
-    both = zip(there, likes, strict=True)
-    return {name: round(like, 4) for name, like in both if math.isfinite(like)}
 
 
 def _unheard(_: object) -> None:

@@ -131,7 +131,18 @@ async def fall_back(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     context = runtime.context
     settings = context.settings
     known = {item["id"]: item for item in state["found"]}
-    again = await _searched(state, context)
+    chosen = context.settings.adaptive
+    options = search_options(
+        context.settings.search,
+        k=context.settings.answer.k,
+        dense=chosen.dense,
+        lexical=chosen.lexical,
+        candidates=chosen.candidates,
+    )
+    hits = await asyncio.to_thread(
+        context.shelf.find, state["queries"][-1], options, where(state["scope"])
+    )
+    again = [found_by(hit) for hit in hits[: chosen.candidates]]
     pool = pooled(known, again, replace=settings.adaptive.pooling == "replace")
     warnings: list[dict[str, Any]] = []
     try:
@@ -148,21 +159,6 @@ async def fall_back(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     told = step("fall_back", said, new=len(new), read=read, entered=len(entered))
     clean, kept_out = await kept_clean(context, found)
     return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
-
-
-async def _searched(state: Asked, context: Context) -> list[Found]:
-    chosen = context.settings.adaptive
-    options = search_options(
-        context.settings.search,
-        k=context.settings.answer.k,
-        dense=chosen.dense,
-        lexical=chosen.lexical,
-        candidates=chosen.candidates,
-    )
-    hits = await asyncio.to_thread(
-        context.shelf.find, state["queries"][-1], options, where(state["scope"])
-    )
-    return [found_by(hit) for hit in hits[: chosen.candidates]]
 
 
 # Searches in other words and pools what it finds with what the user's own words found. Whatever
@@ -402,7 +398,24 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
         lost = [trouble("search_web", error, _SKIPPED)]
         return {"found": state["found"], "steps": [told], "warnings": lost}
     found = _placed(context, [*_not_among(state["found"], read), *read], passages)
-    told = _search_web_told(passages, found, began)
+    pages = {passage.document for passage in passages if not passage.is_snippet}
+    snippets = sum(passage.is_snippet for passage in passages)
+    entered = sum(item["origin"] == "web" for item in ranking.kept(found))
+    seconds = time.monotonic() - began
+    said = (
+        f"Read {len(pages)} web pages with {len(passages) - snippets} passages in {seconds:.1f} s"
+        f"{f' and {snippets} summaries of others' if snippets else ''}; "
+        f"{entered} are among the best."
+    )
+    told = step(
+        "search_web",
+        said if passages else f"The web had nothing to offer ({seconds:.1f} s).",
+        pages=len(pages),
+        passages=len(passages) - snippets,
+        snippets=snippets,
+        entered=entered,
+        seconds=seconds,
+    )
     clean, kept_out = await kept_clean(context, found)
     return {"found": clean, "steps": [*kept_out, told], "warnings": []}
 
@@ -478,31 +491,9 @@ def _placed(
     settings = context.settings
     snippets = {passage.id for passage in passages if passage.is_snippet}
     ranked = ranking.ranked(found, blend=settings.search.blend, k=settings.answer.k)
-    return [_noted(item) if item["id"] in snippets else item for item in ranked]
-
-
-def _noted(item: Found) -> Found:
-    return {**item, "why": f"{item['why']} (the search engine's summary: its page was not read)"}
-
-
-def _search_web_told(
-    passages: Sequence[WebPassage], found: Sequence[Found], began: float
-) -> dict[str, Any]:
-    pages = {passage.document for passage in passages if not passage.is_snippet}
-    snippets = sum(passage.is_snippet for passage in passages)
-    entered = sum(item["origin"] == "web" for item in ranking.kept(found))
-    seconds = time.monotonic() - began
-    said = (
-        f"Read {len(pages)} web pages with {len(passages) - snippets} passages in {seconds:.1f} s"
-        f"{f' and {snippets} summaries of others' if snippets else ''}; "
-        f"{entered} are among the best."
-    )
-    return step(
-        "search_web",
-        said if passages else f"The web had nothing to offer ({seconds:.1f} s).",
-        pages=len(pages),
-        passages=len(passages) - snippets,
-        snippets=snippets,
-        entered=entered,
-        seconds=seconds,
-    )
+    return [
+        {**item, "why": f"{item['why']} (the search engine's summary: its page was not read)"}
+        if item["id"] in snippets
+        else item
+        for item in ranked
+    ]

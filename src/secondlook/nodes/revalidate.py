@@ -115,22 +115,19 @@ class Guard:
             return ORDER
         if is_misshapen(claim):
             return FORM
-        if self._has_stray_link(claim):
-            return LINK
-        if self._is_echo(claim, places):
-            return ECHO
-        resting = [carrying for place in places if (carrying := _carrying(claim, place))]
-        return self._of_code(claim, resting) or self._of_places(claim, resting)
-
-    def _has_stray_link(self, claim: str) -> bool:
-        """A link that the question neither names nor calls for, in what is no answer to it. An
-        address of mail is none: letters are full of them."""
+        # A link that the question neither names nor calls for, in what is no answer to
+        # it. An address of mail is none: letters are full of them.
         asked = self.question.casefold()
         links = (found for found in _LINK.finditer(claim) if "@" not in found[0])
         named = all(
             any(word in asked for word in _NAMES.findall(found[0].casefold())) for found in links
         )
-        return not (named or _CALLS_FOR_LINK.search(asked) or self._answers(claim, ANSWERS))
+        if not (named or _CALLS_FOR_LINK.search(asked) or self._answers(claim, ANSWERS)):
+            return LINK
+        if self._is_echo(claim, places):
+            return ECHO
+        resting = [carrying for place in places if (carrying := _carrying(claim, place))]
+        return self._of_code(claim, resting) or self._of_places(claim, resting)
 
     def _is_echo(self, claim: str, places: Sequence[Place]) -> bool:
         """Whether it has the question's words and the evidence does not. What stands in a question
@@ -330,7 +327,8 @@ _SEVERAL = 3
 def subject_of(question: str) -> frozenset[str]:
     """What it speaks of: its telling words without those that only ask ("find", "list")."""
     telling = frozenset(query_terms(question))
-    return frozenset(word for word in telling if not is_verb_of_orders(word)) or telling
+    # Whether a word is what orders, and requests too, begin with: "find", "list".
+    return frozenset(word for word in telling if word not in _VERBS) or telling
 
 
 def shared(question: str, claim: str) -> int:
@@ -545,11 +543,6 @@ def orders(text: str) -> bool:
     )
 
 
-def is_verb_of_orders(word: str) -> bool:
-    """Whether a word is what orders, and requests too, begin with: "find", "list"."""
-    return word in _VERBS
-
-
 def asks(text: str) -> bool:
     """Whether it is a question."""
     said = untitled(text)
@@ -564,21 +557,21 @@ def _is_order(sentence: str) -> bool:
 
 def _commands(clause: str) -> bool:
     cell, bar, _ = clause.partition("|")
-    return _is_command(cell, fewest=_FEWEST_IN_CELL if bar else _MOOD_FEWEST)
-
-
-def _is_command(clause: str, *, fewest: int) -> bool:
-    words = _MOOD_WORD.findall(clause)
+    words = _MOOD_WORD.findall(cell)
     while words and words[0] in _LEADING:
         words = words[1:]
     if negated := _NEGATED.match(" ".join(words[:4])):
         return negated[1] in _VERBS
-    if len(words) < fewest or words[0] in _NO_VERB or _has_subject(words):
+    if (
+        len(words) < (_FEWEST_IN_CELL if bar else _MOOD_FEWEST)
+        or words[0] in _NO_VERB
+        or _has_subject(words)
+    ):
         return False
     first, second = words[0], words[1]
     if _GERMAN.match(" ".join(words[:4])):
         return True
-    if not re.search(rf"\b{re.escape(first)}\s+\W?{re.escape(second)}\b", clause):
+    if not re.search(rf"\b{re.escape(first)}\s+\W?{re.escape(second)}\b", cell):
         return False  # "However, the ..."
     if first in _VERBS:
         return second not in {"of", "and", "or"} or bool(_VERBS.intersection(words[2:3]))

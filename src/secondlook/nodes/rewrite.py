@@ -115,7 +115,20 @@ def _ended(state: Retried) -> Rewritten:
 
 async def _by_model(context: Context, state: Retried) -> _Tried:
     try:
-        said, is_cached = await _said(context, messages_for(state), most_words(state["question"]))
+        # What a model is told: the question, what came of the searches, and what was
+        # searched with.
+        found, relevant = _counted(state)
+        said, is_cached = await _said(
+            context,
+            load(REWRITE).render(
+                found=str(found),
+                relevant=str(relevant),
+                titles="; ".join(_titles(state["found"])) or "nothing",
+                tried="; ".join(map(_flat, _earlier(state))),
+                question=" ".join(state["question"].split()),
+            ),
+            most_words(state["question"]),
+        )
     except (ModelError, BudgetExceeded) as error:
         told = trouble(REWRITE, error, "the query was made of the passages' own words")
         return _Tried(warnings=(told,))
@@ -142,18 +155,6 @@ async def _said(context: Context, messages: Sequence[Message], words: int) -> tu
     said = Said(reply.text, reply.finish)
     known.put(key, said)
     return said, False
-
-
-def messages_for(state: Retried) -> Sequence[Message]:
-    """What a model is told: the question, what came of the searches, and what was searched with."""
-    found, relevant = _counted(state)
-    return load(REWRITE).render(
-        found=str(found),
-        relevant=str(relevant),
-        titles="; ".join(_titles(state["found"])) or "nothing",
-        tried="; ".join(map(_flat, _earlier(state))),
-        question=" ".join(state["question"].split()),
-    )
 
 
 def _counted(state: Retried) -> tuple[int, int]:
@@ -321,11 +322,7 @@ def usable(reply: str, question: str, turns: Sequence[Turn]) -> str | None:
         return None  # an answer, or an apology
     if _SECOND_SENTENCE.search(asked) and not _SECOND_SENTENCE.search(question):
         return None
-    return asked if _adds_only_what_was_said(asked, question, turns) else None
-
-
-def _adds_only_what_was_said(asked: str, question: str, turns: Sequence[Turn]) -> bool:
-    """A rewrite fills in; it neither brings new words nor loses the question's own."""
+    # A rewrite fills in; it neither brings new words nor loses the question's own.
     own = set(query_terms(question))
     said = " ".join(
         f"{turn.asked} {turn.short} {turn.text} {' '.join(turn.titles)}" for turn in turns
@@ -335,7 +332,7 @@ def _adds_only_what_was_said(asked: str, question: str, turns: Sequence[Turn]) -
     # A word or two may be inflected anew or make the grammar whole.
     new = len(told - known)
     kept = len(own & set(terms(asked)))
-    return new <= 1 + len(told) // 6 and 2 * kept >= len(own)
+    return asked if (new <= 1 + len(told) // 6 and 2 * kept >= len(own)) else None
 
 
 def _condense_flat(text: str) -> str:

@@ -215,7 +215,11 @@ async def _other(context: Context, state: ToLookAgain, first: CallData) -> CallD
     """The call of the other kind; None where there is nothing of that kind to ask."""
     question = state["question"]
     if first["kind"] == "documents":
-        return _call(first, ANALYST) if await _tables_may_answer(context, question) else None
+        return (
+            _call(first, ANALYST)
+            if (await signs_of(context, question, thorough=True)).named
+            else None
+        )
     if not context.shelf.size()[1]:
         return None
     return _call(first, from_documents(question, context.settings.auto)[0])
@@ -233,10 +237,6 @@ async def _other_language(context: Context, state: ToLookAgain) -> str | None:
     languages = context.shelf.reader_languages
     found = [foreign(state["question"], one.text, languages) for one in held.values()]
     return next((one.language for one in found if one is not None), None)
-
-
-async def _tables_may_answer(context: Context, question: str) -> bool:
-    return (await signs_of(context, question, thorough=True)).named
 
 
 def _call(first: CallData, workflow: str) -> CallData:
@@ -299,11 +299,7 @@ async def _decided_as_a_whole(runtime: Runtime[Context], question: str, scope: S
         return _one(ANALYST, question, scope, signs.why)
     if not signs.likely:
         return _from_documents(runtime.context, question, scope)
-    return await _surer(runtime, question, scope, signs)
-
-
-async def _surer(runtime: Runtime[Context], question: str, scope: Scope, signs: Signs) -> Decision:
-    """A close call: whoever is more likely right."""
+    # A close call: whoever is more likely right.
     context = runtime.context
     look = await looked(runtime, question, scope)
     if signs.likely >= look.likely or _is_of_a_table(context, look.document):
@@ -396,7 +392,38 @@ async def signs_of(context: Context, question: str, *, thorough: bool = False) -
     if context.desk is None or not context.desk.tables():
         return Signs()
 
-    return await table_signs(context, question, thorough=thorough)
+    # `thorough` also reads a question that shares no word with any table: what it names may
+    # stand in the cells.
+    tables = tables_of(context)
+    if asks_for_concept(question) and entry_for(term_of(question)) is not None:
+        return Signs(1.0, certain=True, why="It asks what a term of statistics means")
+    named = named_column(question, tables)
+    measured = asks_for_data(question)
+    if not (thorough or named or measured or _shares_words(question, tables)):
+        return Signs()
+    reading, values = await _read(context, question)
+    if reading is not None:
+        certain = measured and named is not None and reading.doubt <= SURE_DOUBT
+        why = f"It names {named}" if named else f"The tables tell it ({reading.said})"
+        if measured and named:
+            why = f"It asks for a measure and names {named}"
+        # That the reading is right, as fitted on questions over tables whose answers are
+        # known.
+        kind, seen = signals(
+            query=reading_data(reading),
+            scores=[one.score for one in reading.resolved],
+        )
+        fitted = shipped().get(kind)
+        return Signs(
+            (1.0 - reading.doubt if fitted is None else fitted.probability(seen)),
+            certain=certain,
+            named=True,
+            why=why,
+        )
+    if named is None or not (measured or values):
+        return Signs()
+    likely = BY_CODE if (context.models.serves("code") and context.sandbox is not None) else 0.0
+    return Signs(likely, named=True, why=f"It asks for a measure and names {named}")
 
 
 # Signs that a question is meant for the tables at hand.
@@ -419,47 +446,6 @@ def named_column(question: str, tables: Sequence[Table]) -> str | None:
             if name and name <= said and any(len(word) >= _SHORTEST for word in name):
                 return f"{column.name!r} of {table.title}"
     return None
-
-
-async def table_signs(context: Context, question: str, *, thorough: bool = False) -> Signs:
-    """`thorough` also reads a question that shares no word with any table: what it names may stand
-    in the cells."""
-    tables = tables_of(context)
-    if asks_for_concept(question) and entry_for(term_of(question)) is not None:
-        return Signs(1.0, certain=True, why="It asks what a term of statistics means")
-    named = named_column(question, tables)
-    measured = asks_for_data(question)
-    if not (thorough or named or measured or _shares_words(question, tables)):
-        return Signs()
-    reading, values = await _read(context, question)
-    if reading is not None:
-        return _of_reading(reading, named, measured=measured)
-    if named is None or not (measured or values):
-        return Signs()
-    likely = BY_CODE if can_write_code(context) else 0.0
-    return Signs(likely, named=True, why=f"It asks for a measure and names {named}")
-
-
-def can_write_code(context: Context) -> bool:
-    return context.models.serves("code") and context.sandbox is not None
-
-
-def _of_reading(reading: Reading, named: str | None, *, measured: bool) -> Signs:
-    certain = measured and named is not None and reading.doubt <= SURE_DOUBT
-    why = f"It names {named}" if named else f"The tables tell it ({reading.said})"
-    if measured and named:
-        why = f"It asks for a measure and names {named}"
-    return Signs(_probability(reading), certain=certain, named=True, why=why)
-
-
-def _probability(reading: Reading) -> float:
-    """That the reading is right, as fitted on questions over tables whose answers are known."""
-    kind, seen = signals(
-        query=reading_data(reading),
-        scores=[one.score for one in reading.resolved],
-    )
-    fitted = shipped().get(kind)
-    return 1.0 - reading.doubt if fitted is None else fitted.probability(seen)
 
 
 async def _read(context: Context, question: str) -> tuple[Reading | None, bool]:

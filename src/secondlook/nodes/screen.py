@@ -79,7 +79,18 @@ async def screen(state: ToScreen, runtime: Runtime[Context]) -> Passed:
         reasons=list(signals.reasons),
     )
     way, why = _way(data)
-    told = step("screen", _said(data), _numbers(data), route=(way, why))
+    told = step(
+        "screen",
+        _said(data),
+        {
+            "verdict": data["verdict"],
+            "by": data["by"],
+            "score": data["score"],
+            "where": data["where"],
+            "reasons": "; ".join(data["reasons"]),
+        },
+        route=(way, why),
+    )
     passed = Passed(screen=data, route=way, steps=[told], warnings=list(verdict.warnings))
     return {**passed, "draft": _refusal(data)} if way == "refuse" else passed
 
@@ -104,19 +115,15 @@ async def _judged(
         return _Verdict(worst, _RULES)
     unclear = {at: one.text for at, one in looked.items() if one.signals.verdict == "unclear"}
     try:
-        _refuse_without_model(context)
+        if context.settings.models.servers.screen != "model":
+            raise ModelUnavailable("the signs are unclear, and no model may be asked")
+        if not context.models.serves("screen"):
+            raise ModelUnavailable("the signs are unclear, and there is no model to ask")
         attack = await is_attack(context, unclear)
     except (ModelError, BudgetExceeded) as error:
         told = trouble("screen", error, "the question was let through")
         return _Verdict("unclear", _RULES, (told,))
     return _Verdict("refused" if attack else "safe", context.models.name("screen"))
-
-
-def _refuse_without_model(context: Context) -> None:
-    if context.settings.models.servers.screen != "model":
-        raise ModelUnavailable("the signs are unclear, and no model may be asked")
-    if not context.models.serves("screen"):
-        raise ModelUnavailable("the signs are unclear, and there is no model to ask")
 
 
 def _way(data: ScreenData) -> tuple[Way, str]:
@@ -125,16 +132,6 @@ def _way(data: ScreenData) -> tuple[Way, str]:
     if data["verdict"] == "unclear":
         return "pass", "nobody could tell, and a question is not refused on a suspicion"
     return "pass", "nothing speaks against the question"
-
-
-def _numbers(data: ScreenData) -> dict[str, str | float | None]:
-    return {
-        "verdict": data["verdict"],
-        "by": data["by"],
-        "score": data["score"],
-        "where": data["where"],
-        "reasons": "; ".join(data["reasons"]),
-    }
 
 
 def _said(data: ScreenData) -> str:

@@ -170,7 +170,10 @@ async def _answered(
     from secondlook.nodes.answer import write
 
     try:
-        draft, _ = await write(context, asked, _narrowed(found, room), _unheard)
+        names = {item["id"] for item in ranking.kept(found)[:room]}
+        draft, _ = await write(
+            context, asked, [{**item, "kept": item["id"] in names} for item in found], _unheard
+        )
     except (ModelError, BudgetExceeded) as error:
         consequence = "the reader's own answer was given to this part instead"
         return await extract(context, asked, found), [trouble("ask_part", error, consequence)]
@@ -179,11 +182,6 @@ async def _answered(
 
 def _unheard(_: object) -> None:
     """Nothing of a part is shown before the whole is known."""
-
-
-def _narrowed(found: Sequence[Found], room: int) -> list[Found]:
-    names = {item["id"] for item in ranking.kept(found)[:room]}
-    return [{**item, "kept": item["id"] in names} for item in found]
 
 
 def _failure(draft: DraftData, context: Context, *, last: bool) -> str | None:
@@ -253,7 +251,8 @@ async def planned(context: Context, question: str) -> Split | None:
     """The parts; None where the model says that there is one question. Raises ModelError or
     BudgetExceeded, also where its plan cannot be used."""
     prompt = load(NODE)
-    most = _most(context)
+    # Every part rests on a passage of its own.
+    most = min(MAX_PARTS, context.settings.answer.k)
     reply = await context.models.ask(
         "plan",
         prompt.render(question=" ".join(question.split()), most=str(most)),
@@ -268,11 +267,6 @@ async def planned(context: Context, question: str) -> Split | None:
     if isinstance(made, str):
         raise UnusableReply(f"{context.models.name('plan')} made no usable plan: {made}")
     return made
-
-
-def _most(context: Context) -> int:
-    """Every part rests on a passage of its own."""
-    return min(MAX_PARTS, context.settings.answer.k)
 
 
 def checked(plan: Plan, question: str, *, most: int) -> Split | str:

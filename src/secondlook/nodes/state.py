@@ -579,14 +579,12 @@ def step(
     """What a node did, for people and for the record. `route` is where it leads, and why."""
     way = Route(to=route[0], why=route[1]) if route else None
     rounded = {
-        name: _rounded(value) if isinstance(value, float) else value
+        name: (round(value, 4) if math.isfinite(value) else None)
+        if isinstance(value, float)
+        else value
         for name, value in {**(counted or {}), **numbers}.items()
     }
     return Step(node=node, said=said, numbers=rounded, route=way).model_dump()
-
-
-def _rounded(value: float) -> float | None:
-    return round(value, 4) if math.isfinite(value) else None
 
 
 def trouble(node: str, error: BaseException, consequence: str) -> dict[str, Any]:

@@ -86,7 +86,10 @@ async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
         f"{draft['model']} read {len(parts.chosen)} parts and wrote {len(sentences)} sentences "
         "that stand."
     )
-    return _result(work, parts, draft, _found(state["found"], parts), said)
+    found = state["found"]
+    known = {item["id"] for item in found}
+    read = [passage for part in parts.chosen for passage in part if passage.id not in known]
+    return _result(work, parts, draft, [*found, *map(_read, read)], said)
 
 
 def outcome(state: Draft) -> Literal["finish", "outline"]:
@@ -124,7 +127,35 @@ async def _noted(work: _Work, parts: Parts) -> list[list[Claimed]]:
     async def one(passages: Sequence[Passage]) -> list[Claimed]:
         async with limit:
             try:
-                return await _part(work, passages, alone=len(parts.chosen) == 1)
+                # The only one is the summary: nothing follows that something had
+                # to be kept for.
+                prompt = load(PART)
+                evidence = evidence_marks(work.context.run).wrap(
+                    [shown(passage) for passage in passages]
+                )
+                reply = await work.context.models.ask(
+                    ROLE,
+                    prompt.render(question=work.question, evidence=evidence),
+                    node=NODE,
+                    max_tokens=prompt.max_tokens,
+                    final=(len(parts.chosen) == 1),
+                )
+                heard = Sentences(
+                    len(passages),
+                    own_words=prompt.own_words,
+                    question=work.question,
+                    evidence=evidence,
+                )
+                said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
+                if not said and heard.not_found:
+                    work.refused += 1
+                    return []
+                if not said:
+                    raise UnusableReply(
+                        f"the model wrote nothing that can be used: {reply.text[:80]!r}"
+                    )
+                checker = _checker(work.context, work.question, passages)
+                return _standing(work, [check(checker, sentence) for sentence in said])
             except (ModelError, BudgetExceeded) as error:
                 work.failed += 1
                 if work.failed == 1:  # the others fail alike
@@ -132,30 +163,6 @@ async def _noted(work: _Work, parts: Parts) -> list[list[Claimed]]:
                 return []
 
     return list(await asyncio.gather(*(one(passages) for passages in parts.chosen)))
-
-
-async def _part(work: _Work, passages: Sequence[Passage], *, alone: bool) -> list[Claimed]:
-    """The only one is the summary: nothing follows that something had to be kept for."""
-    prompt = load(PART)
-    evidence = evidence_marks(work.context.run).wrap([shown(passage) for passage in passages])
-    reply = await work.context.models.ask(
-        ROLE,
-        prompt.render(question=work.question, evidence=evidence),
-        node=NODE,
-        max_tokens=prompt.max_tokens,
-        final=alone,
-    )
-    heard = Sentences(
-        len(passages), own_words=prompt.own_words, question=work.question, evidence=evidence
-    )
-    said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
-    if not said and heard.not_found:
-        work.refused += 1
-        return []
-    if not said:
-        raise UnusableReply(f"the model wrote nothing that can be used: {reply.text[:80]!r}")
-    checker = _checker(work.context, work.question, passages)
-    return _standing(work, [check(checker, sentence) for sentence in said])
 
 
 def _standing(work: _Work, checked: Sequence[Claimed]) -> list[Claimed]:
@@ -279,12 +286,6 @@ def _result(
         "steps": [told],
         "warnings": work.warnings,
     }
-
-
-def _found(found: list[Found], parts: Parts) -> list[Found]:
-    known = {item["id"] for item in found}
-    read = [passage for part in parts.chosen for passage in part if passage.id not in known]
-    return [*found, *map(_read, read)]
 
 
 def _read(passage: Passage) -> Found:

@@ -34,7 +34,20 @@ def load_embedder(
     """The embedder that `spec` names, one per process however often it is asked for."""
 
     def load() -> Embedder:
-        return _new_embedder(spec, base_url=base_url, api_key=api_key, threads=threads)
+        provider, _, model = spec.partition(":")
+        if spec == "embedded":
+            from secondlook.reading.embedders import OnnxEmbedder
+
+            return OnnxEmbedder(threads=threads)
+        if provider in {"ollama", "openai"} and model:
+            from secondlook.reading.embedders import open_remote
+
+            return open_remote(provider, model, base_url=base_url, api_key=api_key)
+        if provider == "sentence-transformers" and model:
+            from secondlook.reading.embedders import TransformerEmbedder
+
+            return TransformerEmbedder(model)
+        raise UsageError(f"unknown embedder {spec!r}", hint=f"use {EMBEDDER_FORMS}")
 
     embedder: Embedder = _once(("embedder", spec, base_url, api_key, threads), load)
     return embedder
@@ -84,25 +97,6 @@ def _once(key: tuple[Any, ...], load: Callable[[], Any]) -> Any:
         if key not in _loaded:
             _loaded[key] = load()
         return _loaded[key]
-
-
-def _new_embedder(
-    spec: str, *, base_url: str | None, api_key: str | None, threads: int | None
-) -> Embedder:
-    provider, _, model = spec.partition(":")
-    if spec == "embedded":
-        from secondlook.reading.embedders import OnnxEmbedder
-
-        return OnnxEmbedder(threads=threads)
-    if provider in {"ollama", "openai"} and model:
-        from secondlook.reading.embedders import open_remote
-
-        return open_remote(provider, model, base_url=base_url, api_key=api_key)
-    if provider == "sentence-transformers" and model:
-        from secondlook.reading.embedders import TransformerEmbedder
-
-        return TransformerEmbedder(model)
-    raise UsageError(f"unknown embedder {spec!r}", hint=f"use {EMBEDDER_FORMS}")
 
 
 def _embedded_reader(threads: int | None) -> Reader:

@@ -219,17 +219,14 @@ _CLEAR_LEAD = 3.0
 
 def explained(candidates: Sequence[Candidate], chosen: int) -> tuple[str, ...]:
     """About an answer from the chosen passage."""
+    one = candidates[chosen]
+    relevant = "reads as relevant" if one.relevance > 0 else "does not read as relevant"
+    found = "seems to hold an answer" if one.margin > 0 else "may hold no answer"
     return (
-        *_about_passage(candidates[chosen]),
+        *(f"the passage {relevant} ({one.relevance:.1f})", f"it {found} ({one.margin:+.1f})"),
         *_about_rivals(candidates, chosen),
         _about_searches(candidates[chosen]),
     )
-
-
-def _about_passage(one: Candidate) -> tuple[str, str]:
-    relevant = "reads as relevant" if one.relevance > 0 else "does not read as relevant"
-    found = "seems to hold an answer" if one.margin > 0 else "may hold no answer"
-    return f"the passage {relevant} ({one.relevance:.1f})", f"it {found} ({one.margin:+.1f})"
 
 
 def _about_rivals(candidates: Sequence[Candidate], chosen: int) -> tuple[str, ...]:
@@ -274,7 +271,11 @@ def load_calibration(reader: str, own: Path | None = None) -> Calibration:
     """The calibration of the reader with this name: the one in the file `own` where that is there
     and belongs to it, else the shipped one. For any other reader it is labelled "uncalibrated",
     with the same thresholds and no probabilities to hold against them."""
-    shipped = _for_reader(_shipped(), reader)
+    calibration = _shipped()
+    label: Literal["calibrated", "uncalibrated"] = (
+        "calibrated" if calibration.reader == reader else "uncalibrated"
+    )
+    shipped = replace(calibration, reader=reader, label=label)
     if own is None:
         return shipped
     try:
@@ -396,13 +397,6 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise TypeError(f"{value!r} is no number")
     return float(value)
-
-
-def _for_reader(calibration: Calibration, reader: str) -> Calibration:
-    label: Literal["calibrated", "uncalibrated"] = (
-        "calibrated" if calibration.reader == reader else "uncalibrated"
-    )
-    return replace(calibration, reader=reader, label=label)
 
 
 @lru_cache(maxsize=8)

@@ -46,7 +46,15 @@ class CrossEncoderReader:
         self._model = load_transformer("CrossEncoder", model)
         self._one_at_a_time = threading.Lock()
         self._recent = Recent(REMEMBERED)
-        _check_labels(self._model, model)
+        labels = getattr(self._model, "num_labels", None)
+        if labels is None:
+            labels = getattr(getattr(self._model, "config", None), "num_labels", 1)
+        if labels != 1:
+            raise ModelUnavailable(
+                f"{model!r} sorts into {labels} classes; a reader needs one number, the relevance",
+                hint="name a cross-encoder made for reranking, such as "
+                "cross-encoder/ms-marco-MiniLM-L6-v2",
+            )
         self._name = f"sentence-transformers:{model}{_version(self._model, model)}+{spans.name}"
 
     @property
@@ -62,17 +70,6 @@ class CrossEncoderReader:
     def read(
         self, question: str, passages: Sequence[str], *, choose: Choose | None = None
     ) -> list[Reading]:
-        scored = self._scored(question, passages)
-        chosen = list(range(len(passages)))
-        if choose is not None:
-            chosen = sorted(set(choose([one.relevance for one in scored])))
-        looks = self._spans.read(question, [passages[at] for at in chosen])
-        for at, look in zip(chosen, looks, strict=True):
-            relevance = scored[at].relevance
-            scored[at] = replace(look, relevance=relevance, glance=relevance)
-        return scored
-
-    def _scored(self, question: str, passages: Sequence[str]) -> list[Reading]:
         keys = [key_of(question, passage) for passage in passages]
         known = self._recent.get(keys, looked=False)
         new = {
@@ -81,7 +78,15 @@ class CrossEncoderReader:
         made = dict(zip(new, self._glimpses(question, list(new.values())), strict=True))
         self._recent.put(made)
         known |= made
-        return [known[key] for key in keys]
+        scored = [known[key] for key in keys]
+        chosen = list(range(len(passages)))
+        if choose is not None:
+            chosen = sorted(set(choose([one.relevance for one in scored])))
+        looks = self._spans.read(question, [passages[at] for at in chosen])
+        for at, look in zip(chosen, looks, strict=True):
+            relevance = scored[at].relevance
+            scored[at] = replace(look, relevance=relevance, glance=relevance)
+        return scored
 
     def _glimpses(self, question: str, passages: Sequence[str]) -> list[Reading]:
         room = self._room
@@ -136,18 +141,6 @@ def _version(model: Any, name: str) -> str:
         return f"@{digest.hexdigest()[:_SHORT_HASH]}"
     commit = getattr(getattr(model, "config", None), "_commit_hash", None)
     return f"@{commit[:_SHORT_HASH]}" if commit else ""
-
-
-def _check_labels(model: Any, name: str) -> None:
-    labels = getattr(model, "num_labels", None)
-    if labels is None:
-        labels = getattr(getattr(model, "config", None), "num_labels", 1)
-    if labels != 1:
-        raise ModelUnavailable(
-            f"{name!r} sorts into {labels} classes; a reader needs one number, the relevance",
-            hint="name a cross-encoder made for reranking, such as "
-            "cross-encoder/ms-marco-MiniLM-L6-v2",
-        )
 
 
 def _windows(passage: str, room: int) -> list[str]:

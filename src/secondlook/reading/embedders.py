@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from urllib.request import OpenerDirector
 
     from secondlook.reading.port import Vectors
-    from secondlook.reading.session import Feed
 
 _SPECIAL_TOKENS = 2
 # Texts are encoded and run in groups, so that memory stays flat however many are given.
@@ -69,15 +68,13 @@ class OnnxEmbedder:
         ids = self._wordpieces.ids(texts, limit=self.max_tokens - _SPECIAL_TOKENS)
         # Longest first: the last passes are short ones, so no core waits long at the end.
         order = sorted(range(len(ids)), key=lambda at: -len(ids[at]))
-        outputs = self._model.run_all([_feed(ids[at]) for at in order])
+        outputs = self._model.run_all(
+            [{"ids": np.array([[CLS, *ids[at], SEP]], dtype=np.int64)} for at in order]
+        )
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for at, (vector,) in zip(order, outputs, strict=True):
             vectors[at] = vector[0]
         return vectors
-
-
-def _feed(ids: list[int]) -> Feed:
-    return {"ids": np.array([[CLS, *ids, SEP]], dtype=np.int64)}
 
 
 # Any embedder that sentence-transformers can load, by name or path.

@@ -199,14 +199,14 @@ def _in_other_script(text: str) -> bool:
 
 def _identified(text: str, known: frozenset[str], *, at_least: float) -> str | None:
     ranked: list[tuple[str, float]] = _identifier().rank(text)
-    others = [(code, share) for code, share in ranked if not _is_known(code, known)]
+    others = [
+        (code, share)
+        for code, share in ranked
+        if not (code in known or _NAMES[code].lower() in known)
+    ]
     if not others or sum(share for _, share in others) < at_least:
         return None
     return _NAMES[others[0][0]]
-
-
-def _is_known(code: str, known: frozenset[str]) -> bool:
-    return code in known or _NAMES[code].lower() in known
 
 
 @cache

@@ -119,7 +119,15 @@ def _plain_numbers(tokens: Sequence[re.Match[str]], text: str) -> Iterator[Numbe
 
 def _composed(token: re.Match[str]) -> Iterator[Number]:
     if token["time"]:
-        yield _time(token["time"], token["half"])
+        written = token["time"]
+        half = token["half"]
+        hour, minute = map(int, written.split(":"))
+        if half == "p" and hour < _NOON:
+            hour += _NOON
+        elif half == "a" and hour == _NOON:
+            hour = 0
+        readings = {f"{hour}:{minute:02}"} | ({str(hour)} if minute == 0 else set())
+        yield Number(written, frozenset(readings))
     elif token["code"]:
         yield from _code(token["code"])
     else:
@@ -201,16 +209,6 @@ def _unit_after(tokens: Sequence[re.Match[str]], at: int, text: str) -> int:
     gap = text[tokens[at - 1].end() : tokens[at].start()]
     unit = _WORDS.get(tokens[at]["word"].lower(), 0)
     return unit if unit < _TEN and not gap.strip(f" -{_NARROW}") else 0
-
-
-def _time(written: str, half: str | None) -> Number:
-    hour, minute = map(int, written.split(":"))
-    if half == "p" and hour < _NOON:
-        hour += _NOON
-    elif half == "a" and hour == _NOON:
-        hour = 0
-    readings = {f"{hour}:{minute:02}"} | ({str(hour)} if minute == 0 else set())
-    return Number(written, frozenset(readings))
 
 
 def _code(written: str) -> Iterator[Number]:

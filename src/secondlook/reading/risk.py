@@ -96,7 +96,11 @@ def risk_table(
     answers: where wrong ones lie has no say in which thresholds are tested.
     """
     pairs = sorted(zip(probabilities, right, strict=True), key=lambda pair: -pair[0])
-    thresholds = (_floored(pairs[rank - 1][0]) for rank in _ranks(len(pairs), levels))
+    # Rounded down, so that the answer at this rank is itself let through.
+    thresholds = (
+        (math.floor(pairs[rank - 1][0] * _ROUNDED) / _ROUNDED)
+        for rank in _ranks(len(pairs), levels)
+    )
     rows, answered, wrong = [], 0, 0
     for threshold in dict.fromkeys(thresholds):
         while answered < len(pairs) and pairs[answered][0] >= threshold:
@@ -132,7 +136,10 @@ def binomial_tail(n: int, p: float, most: int) -> float:
         total += share
         if ratio < 1 and share < _NEGLIGIBLE * total:
             break
-    return min(1.0, math.exp(_log_binomial(n, p, most) + math.log(total)))
+    ways = math.lgamma(n + 1) - math.lgamma(most + 1) - math.lgamma(n - most + 1)
+    return min(
+        1.0, math.exp((ways + most * math.log(p) + (n - most) * math.log1p(-p)) + math.log(total))
+    )
 
 
 def check_share(name: str, value: float) -> None:
@@ -145,13 +152,3 @@ def check_share(name: str, value: float) -> None:
 
 def _ranks(count: int, levels: int) -> list[int]:
     return sorted({math.ceil(count * level / levels) for level in range(1, levels + 1)} - {0})
-
-
-def _floored(probability: float) -> float:
-    """Rounded down, so that the answer at this rank is itself let through."""
-    return math.floor(probability * _ROUNDED) / _ROUNDED
-
-
-def _log_binomial(n: int, p: float, k: int) -> float:
-    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    return ways + k * math.log(p) + (n - k) * math.log1p(-p)

@@ -135,19 +135,17 @@ class ReaderSupport:
         asked = dict.fromkeys(
             (sentence, evidence) for sentences, evidence in said for sentence in sentences
         )
-        known = self._sentences(list(asked))
-        return [
-            round(min((known[one, evidence] for one in sentences), default=0.0), 4)
-            for sentences, evidence in said
-        ]
-
-    def _sentences(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+        pairs = list(asked)
         found = {pair: 1.0 for pair in pairs if is_verbatim(*pair)}
         rest = [pair for pair in pairs if pair not in found and pair[1].strip()]
         logits = supporting_logits(self.judge(), [_asked(pair) for pair in rest]) if rest else []
         for pair, logit in zip(rest, logits, strict=True):
             found[pair] = min(self.head.probability(logit), cap(*pair, self.head.caps))
-        return {pair: found.get(pair, 0.0) for pair in pairs}
+        known = {pair: found.get(pair, 0.0) for pair in pairs}
+        return [
+            round(min((known[one, evidence] for one in sentences), default=0.0), 4)
+            for sentences, evidence in said
+        ]
 
 
 def supporting_logits(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -169,7 +167,9 @@ def _neighbourhoods(claim: str, evidence: str) -> list[tuple[str, str]]:
     sentences = sentences_of(evidence)
     if len(sentences) < _LONG:
         return []
-    shared = shared_terms(claim, sentences)
+    # How many of the claim's telling words each sentence has.
+    wanted = _terms(claim)
+    shared = [len(wanted & _terms(sentence)) for sentence in sentences]
     likely = sorted(range(len(sentences)), key=lambda at: -shared[at])[:_LIKELY]
     return [(claim, " ".join(sentences[max(0, at - 1) : at + 2])) for at in sorted(likely)]
 
@@ -264,7 +264,12 @@ def _support(claim: str, evidence: str) -> float:
     claim = without_marks(claim)
     wanted = _terms(claim)
     if wanted:
-        score = _coverage(wanted, evidence)
+        # Words that stand together say more than words strewn over a long text.
+        sentences = [_terms(sentence) for sentence in sentences_of(evidence)] or [frozenset[str]()]
+        whole = len(wanted & frozenset().union(*sentences))
+        pairs = zip(sentences, [*sentences[1:], frozenset[str]()], strict=True)
+        together = max(len(wanted & (one | other)) for one, other in pairs)
+        score = ((1 - _TOGETHER) * whole + _TOGETHER * together) / len(wanted)
     else:  # no telling word: its numbers must be there, or the very signs
         score = float(bool(numbers(claim)) or _stands_in(claim, evidence))
     if score > MISSING_NUMBER:  # no cap is lower than that
@@ -275,15 +280,6 @@ def _support(claim: str, evidence: str) -> float:
 def _stands_in(claim: str, evidence: str) -> bool:
     signs = " ".join(claim.split())
     return bool(signs) and signs in " ".join(evidence.split())
-
-
-def _coverage(wanted: frozenset[str], evidence: str) -> float:
-    """Words that stand together say more than words strewn over a long text."""
-    sentences = [_terms(sentence) for sentence in sentences_of(evidence)] or [frozenset[str]()]
-    whole = len(wanted & frozenset().union(*sentences))
-    pairs = zip(sentences, [*sentences[1:], frozenset[str]()], strict=True)
-    together = max(len(wanted & (one | other)) for one, other in pairs)
-    return ((1 - _TOGETHER) * whole + _TOGETHER * together) / len(wanted)
 
 
 def cap(claim: str, evidence: str, which: Collection[Cap] = ALL_CAPS) -> float:
@@ -392,26 +388,16 @@ def _names(claim: str) -> list[str]:
     for sentence in sentences_of(claim):
         listed = _WORD.findall(sentence)
         telling += [word for word in listed if _plain(word) not in _STOP_WORDS]
-        found += [word for word in listed[:1] if _is_acronym(word)]
+        found += [word for word in listed[:1] if (len(word) > 1 and word.isupper())]
         found += [word for word in listed[1:] if word[0].isupper()]
     if len(telling) > _FEW_WORDS and all(word[0].isupper() for word in telling):
         found = []  # a heading: its capitals tell nothing
     return [name for name in found if _plain(name) not in _STOP_WORDS and len(name) > 1]
 
 
-def _is_acronym(word: str) -> bool:
-    return len(word) > 1 and word.isupper()
-
-
 def _initials(text: str) -> str:
     """The first letters of all capitalised words, so that NFL is found in its long form."""
     return "".join(word[0] if word[0].isupper() else " " for word in _WORD.findall(text))
-
-
-def shared_terms(claim: str, sentences: Sequence[str]) -> list[int]:
-    """How many of the claim's telling words each sentence has."""
-    wanted = _terms(claim)
-    return [len(wanted & _terms(sentence)) for sentence in sentences]
 
 
 def sentences_of(text: str) -> list[str]:
@@ -482,13 +468,13 @@ def is_verbatim(claim: str, evidence: str) -> bool:
         return False
     text = _PARAGRAPH.sub(f" {_BREAK} ", evidence.translate(_SAME))
     said = rf"(?: {_BREAK})? ".join(map(re.escape, words))
-    ended = said if words[-1].rstrip("\"')]")[-1:] in _ENDS else _without_stop(said)
+    # A claim without a full stop must end where the sentence or the paragraph does.
+    ended = (
+        said
+        if words[-1].rstrip("\"')]")[-1:] in _ENDS
+        else rf"{said}(?:[.!?](?![^\s\"')\]])|(?=$| ?{_BREAK}))"
+    )
     return re.search(_BEFORE + ended + _AFTER, " ".join(text.split())) is not None
-
-
-def _without_stop(said: str) -> str:
-    """A claim without a full stop must end where the sentence or the paragraph does."""
-    return rf"{said}(?:[.!?](?![^\s\"')\]])|(?=$| ?{_BREAK}))"
 
 
 # What turns the reader's raw judgement into a probability: data that belongs to one reader.

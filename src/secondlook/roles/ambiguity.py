@@ -19,7 +19,7 @@ from secondlook.roles.follow_up import LONGEST, names
 from secondlook.roles.sentences import sentence_around, sentence_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from secondlook.passage import Passage
     from secondlook.roles.follow_up import Turn
@@ -156,7 +156,11 @@ def unresolved(question: str) -> Unclear | None:
 
 def _pronoun(text: str) -> Unclear | None:
     found = next((match for form in _FORMS if (match := form.match(text))), None)
-    if found is None or _is_empty(text, found) or _is_named(text, found):
+    if (
+        found is None
+        or (found["word"].casefold() == "it" and bool(_EMPTY.search(text)))
+        or _is_named(text, found)
+    ):
         return None
     word, end = found["word"].casefold(), found.end("word")
     if word in {"this", "that"} and not _HAPPENS.match(text, end):
@@ -173,10 +177,6 @@ def _kind(word: str) -> Kind:
     if word in _PERSON:
         return "person"
     return "group" if word in _GROUP else "thing"
-
-
-def _is_empty(text: str, found: re.Match[str]) -> bool:
-    return found["word"].casefold() == "it" and bool(_EMPTY.search(text))
 
 
 def _is_named(text: str, found: re.Match[str]) -> bool:
@@ -306,7 +306,18 @@ def rivals(unclear: Unclear, question: str, witnesses: Sequence[Witness]) -> lis
     known = frozenset[str]().union(*(name_words(one.passage.text) for one in witnesses))
     for witness in witnesses:
         for one, worth in _worths(unclear, question, witness, known).items():
-            tally = tallies.setdefault(_known_as(one.key, tallies), _Tally(one.name))
+            # The same name under which an earlier passage has it: "knowles" for
+            # "beyoncé knowles".
+            words = set(one.key.split())
+            alike = [
+                other
+                for other in tallies
+                if words < set(other.split()) or set(other.split()) < words
+            ]
+            tally = tallies.setdefault(
+                (alike[0] if one.key not in tallies and len(alike) == 1 else one.key),
+                _Tally(one.name),
+            )
             tally.add(one, witness.passage.id, worth * witness.weight / total)
     everything = sum(tally.weight for tally in tallies.values())
     ordered = sorted(tallies.values(), key=lambda tally: (-tally.weight, tally.name))
@@ -324,13 +335,6 @@ def leader(found: Sequence[Rival]) -> Rival | None:
 def competing(found: Sequence[Rival]) -> list[Rival]:
     """The readings that somebody may mean."""
     return [one for one in found if one.share >= RIVAL_SHARE][:MOST_READINGS]
-
-
-def _known_as(key: str, weights: Collection[str]) -> str:
-    """The same name under which an earlier passage has it: "knowles" for "beyonc\u00e9 knowles"."""
-    words = set(key.split())
-    alike = [other for other in weights if words < set(other.split()) or set(other.split()) < words]
-    return alike[0] if key not in weights and len(alike) == 1 else key
 
 
 def _worths(
@@ -587,17 +591,19 @@ def _wholes(found: Sequence[str], title: str) -> dict[str, str]:
     longer: dict[str, str] = {}
     for name in counted:
         part = _telling(name)
-        wholes = [other for other in every if part < _telling(other) and _is_part(name, other)]
+        # Only people go by a part of their names: "Knowles", not "University" or "New".
+        wholes = [
+            other
+            for other in every
+            if part < _telling(other)
+            and (
+                bool(re.search(rf"(?:\A|\s){re.escape(name)}(?:\Z|\s)", other))
+                and not re.search(r"\b(?:of|the|and|for)\b", other)
+            )
+        ]
         if len({other.casefold() for other in wholes}) == 1:
             longer[name.casefold()] = wholes[0]
     return longer
-
-
-def _is_part(name: str, other: str) -> bool:
-    """Only people go by a part of their names: "Knowles", not "University" or "New"."""
-    return bool(re.search(rf"(?:\A|\s){re.escape(name)}(?:\Z|\s)", other)) and not re.search(
-        r"\b(?:of|the|and|for)\b", other
-    )
 
 
 def _titled(title: str, counted: Counter[str]) -> Iterator[str]:
@@ -679,14 +685,10 @@ def reading(reply: str, last: Turn) -> str | None:
     if unclear is None or len(reply) > _LONGEST:
         return None
     said = _CLOSING.sub("", _OPENING.sub("", reply.strip(), count=1))
-    meant = _chosen(said, _offered(last.asks_back or "")) or _named(said)
+    # The names of "... do you mean: A, B or C?".
+    listed = (last.asks_back or "").partition(": ")[2].rstrip("?")
+    meant = _chosen(said, (re.split(r", | or ", listed) if listed else [])) or _named(said)
     return with_meaning(last.asked, unclear, Rival(meant, 1.0, ())) if meant else None
-
-
-def _offered(asks_back: str) -> list[str]:
-    """The names of "... do you mean: A, B or C?"."""
-    listed = asks_back.partition(": ")[2].rstrip("?")
-    return re.split(r", | or ", listed) if listed else []
 
 
 def _chosen(said: str, offered: Sequence[str]) -> str | None:

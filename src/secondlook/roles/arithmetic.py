@@ -26,7 +26,7 @@ from secondlook.reading.numbers import MONTHS
 from secondlook.retrieval.terms import query_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from secondlook.answer import Operation
 
@@ -81,7 +81,12 @@ def computed(operation: Operation, stated: Sequence[Stated]) -> str | None:
     if len(stated) < _PAIR:
         return None
     if operation == "years":
-        return _years([read_date(one.text) for one in stated])
+        found = [read_date(one.text) for one in stated]
+        if len(found) != _PAIR or found[0] is None or found[1] is None:
+            return None
+        first, last = sorted([found[0].day[0], found[1].day[0]])
+        years = last - first - (first < 0 < last)
+        return f"{years} year" if years == 1 else f"{years} years"
     if operation in {"difference", "sum"}:
         return _reckoned(operation, [read_number(one.text) for one in stated])
     if operation == "same":
@@ -103,14 +108,6 @@ def sentence(operation: Operation, stated: Sequence[Stated], result: str) -> str
         same = "the same" if result == "yes" else "not the same"
         return f"{result.capitalize()}: {_listed(told)} are {same}."
     return f"{result} is the {_degree(texts, operation)}: {_listed(told)}."
-
-
-def _years(found: Sequence[Dated | None]) -> str | None:
-    if len(found) != _PAIR or found[0] is None or found[1] is None:
-        return None
-    first, last = sorted([found[0].day[0], found[1].day[0]])
-    years = last - first - (first < 0 < last)
-    return f"{years} year" if years == 1 else f"{years} years"
 
 
 def _by_the_day(texts: Sequence[str]) -> str:
@@ -201,23 +198,22 @@ def _degree(texts: Sequence[str], operation: Operation) -> str:
 
 
 def _same(texts: Sequence[str]) -> str | None:
-    said = [frozenset(query_terms(_people(text))) for text in texts]
+    said = [
+        frozenset(
+            query_terms(_COUNTRY.sub(lambda found: dict(_PEOPLES)[found[0]], text.casefold()))
+        )
+        for text in texts
+    ]
     if not all(said):
         return None
     pairs = list(combinations(said, 2))
     if all(one <= other or other <= one for one, other in pairs):
         return "yes"
-    apart = any(_unlike(one, other) for one, other in pairs)
+    # Nothing in common, not even where one word may come from the other: Peru, Peruvian.
+    apart = any(
+        (not any(a[:_ALIKE] == b[:_ALIKE] for a in one for b in other)) for one, other in pairs
+    )
     return "no" if apart else None
-
-
-def _people(text: str) -> str:
-    return _COUNTRY.sub(lambda found: dict(_PEOPLES)[found[0]], text.casefold())
-
-
-def _unlike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Nothing in common, not even where one word may come from the other: Peru, Peruvian."""
-    return not any(a[:_ALIKE] == b[:_ALIKE] for a in one for b in other)
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -346,7 +342,13 @@ _RECENT = range(1500, 2100)
 
 def read_date(text: str) -> Dated | None:
     """The date that a text states; None where it states none, or several."""
-    return _only(_apart(dates(_plain(text))))
+    # Each date once, the fullest of those that agree.
+    found = dates(_plain(text))
+    apart: list[Dated] = []
+    for one in sorted(found, key=lambda one: -len(one.day)):
+        if not any(one.day == other.day[: len(one.day)] for other in apart):
+            apart.append(one)
+    return apart[0] if len(apart) == 1 else None
 
 
 def read_number(text: str) -> Counted | None:
@@ -375,19 +377,6 @@ def _plain(text: str) -> str:
     return _ASIDE.sub(" ", text[:_LONGEST])
 
 
-def _apart(found: Iterable[Dated]) -> list[Dated]:
-    """Each date once, the fullest of those that agree."""
-    apart: list[Dated] = []
-    for one in sorted(found, key=lambda one: -len(one.day)):
-        if not any(one.day == other.day[: len(one.day)] for other in apart):
-            apart.append(one)
-    return apart
-
-
-def _only(found: list[Dated]) -> Dated | None:
-    return found[0] if len(found) == 1 else None
-
-
 def _day(found: re.Match[str]) -> Day | None:
     given = found.groupdict()
     year = int(given["year"])
@@ -399,7 +388,13 @@ def _day(found: re.Match[str]) -> Day | None:
     if given.get("month_number"):
         return _valid(year, int(given["month_number"]), int(given["day"]))
     if given.get("first"):
-        return _either_way(year, int(given["first"]), int(given["second"]), given["mark"])
+        # 4.9.1981 begins with the day; of 4/9/1981 only the year is sure.
+        first = int(given["first"])
+        second = int(given["second"])
+        day_first, month_first = _valid(year, second, first), _valid(year, first, second)
+        if given["mark"] == "." or day_first == month_first or month_first is None:
+            return day_first
+        return (year,) if day_first else month_first
     return (year,) if year else None
 
 
@@ -415,20 +410,16 @@ def _valid(year: int, month: int, day: int) -> Day | None:
     return year, month, day
 
 
-def _either_way(year: int, first: int, second: int, mark: str) -> Day | None:
-    """4.9.1981 begins with the day; of 4/9/1981 only the year is sure."""
-    day_first, month_first = _valid(year, second, first), _valid(year, first, second)
-    if mark == "." or day_first == month_first or month_first is None:
-        return day_first
-    return (year,) if day_first else month_first
-
-
 def numbers(text: str) -> Iterator[Counted]:
     """Every number of a text."""
     for found in _NUMBER.finditer(text):
         if len(found["figures"] or "") > _MOST_FIGURES:
             continue
-        value = _figures(found["figures"]) if found["figures"] else _in_words(found["words"])
+        value = (
+            Decimal(re.sub(r"[^\d.]", "", found["figures"]))
+            if found["figures"]
+            else _in_words(found["words"])
+        )
         value *= _SCALES[found["scale"].casefold()] if found["scale"] else 1
         value *= 1000 if found["short"] else 1
         unit = _SPELLED[" ".join(found["unit"].casefold().split())] if found["unit"] else ""
@@ -436,17 +427,11 @@ def numbers(text: str) -> Iterator[Counted]:
         yield Counted(found[0].strip(), -value if found["minus"] else value, unit or coin)
 
 
-def _figures(written: str) -> Decimal:
-    return Decimal(re.sub(r"[^\d.]", "", written))
-
-
 def _in_words(written: str) -> Decimal:
     words = re.split(r"[^a-z]+", written.casefold())
-    return Decimal(sum(_SMALL.get(word, _LARGE.get(word, 0)) for word in words) or _an(words))
-
-
-def _an(words: list[str]) -> int:
-    return int(words[0] in {"a", "an"})
+    return Decimal(
+        sum(_SMALL.get(word, _LARGE.get(word, 0)) for word in words) or int(words[0] in {"a", "an"})
+    )
 
 
 def _may_be_year(one: Counted) -> bool:

@@ -139,7 +139,9 @@ def _fault_of_form(reply: str, query: str, question: str) -> Reason | None:
 def _fault_of_content(
     query: str, question: str, earlier: Sequence[str], *, known: str, language: str
 ) -> Reason | None:
-    if _is_order(query, question):
+    # Whether it tells somebody to do something, in words that are not the question's own.
+    own = set(terms(question))
+    if any(not own.issuperset(terms(order[0])) for order in _ORDER.finditer(query)):
         return "instruction"
     if _is_repeat(query, [question, *earlier], language):
         return "repeat"
@@ -147,7 +149,11 @@ def _fault_of_content(
         return "drift"
     if _states(query, question) or brings_facts(query, question, known, language):
         return "answers"
-    return "new words" if is_soup(query, question, known, language) else None
+    # Whether it is more new words than words that the question, or what is known, has.
+    given = _given(query, f"{question} . {known}", language)
+    said = content(query, language)
+    new = sum(stem not in given for stem in said)
+    return "new words" if (new > max(_FREE_WORDS, len(said) - new)) else None
 
 
 def _has_marks(query: str) -> bool:
@@ -157,12 +163,6 @@ def _has_marks(query: str) -> bool:
     return _MARKUP.search(query) is not None or any(
         unicodedata.category(sign)[0] == "C" and sign not in _PRINTED_SIGNS for sign in query
     )
-
-
-def _is_order(query: str, question: str) -> bool:
-    """Whether it tells somebody to do something, in words that are not the question's own."""
-    own = set(terms(question))
-    return any(not own.issuperset(terms(order[0])) for order in _ORDER.finditer(query))
 
 
 def _is_repeat(query: str, earlier: Sequence[str], language: str) -> bool:
@@ -251,14 +251,6 @@ def subject(question: str, language: str) -> Subject:
     return Subject(found, content(question, language) - named)
 
 
-def is_soup(query: str, question: str, known: str, language: str) -> bool:
-    """Whether it is more new words than words that the question, or what is known, has."""
-    given = _given(query, f"{question} . {known}", language)
-    said = content(query, language)
-    new = sum(stem not in given for stem in said)
-    return new > max(_FREE_WORDS, len(said) - new)
-
-
 def brings_facts(query: str, question: str, known: str, language: str) -> bool:
     """Whether it holds a number or a name that nobody gave: most likely an answer."""
     told = f"{question} . {known}"
@@ -289,16 +281,12 @@ def _capitals(query: str) -> list[str]:
 def _names(question: str, language: str) -> Iterator[Name]:
     if not _has_names(language):
         return
-    for name in names(_without_first(question)):
+    # The first word has its capital from where it stands, unless a name goes on after it.
+    first, _, rest = question.strip().partition(" ")
+    for name in names(question if rest[:1].isupper() else rest or first):
         for part in _AND.split(name):
             stems = frozenset(stem for stem in terms(part, language) if is_telling(stem, language))
             yield Name(stems, _acronyms(part))
-
-
-def _without_first(question: str) -> str:
-    """The first word has its capital from where it stands, unless a name goes on after it."""
-    first, _, rest = question.strip().partition(" ")
-    return question if rest[:1].isupper() else rest or first
 
 
 def _acronyms(text: str) -> frozenset[str]:
@@ -464,7 +452,15 @@ def expansions(
     made = [short] if is_long and short not in chosen else []
     asked = short if is_long else question
     while len(made) < most and passages:
-        one = _expanded(asked, passages, [*chosen, *made], language)
+        best, others = passages[:_BEST], passages[_BEST:]
+        one = expanded(
+            asked,
+            [passage.text for passage in best],
+            [1 / rank for rank in range(1, len(best) + 1)],
+            earlier=[*chosen, *made],
+            others=[passage.text for passage in others],
+            language=language,
+        )
         if one is None:
             break
         made.append(one)
@@ -484,20 +480,6 @@ def telling_words(question: str, language: str) -> str:
             if any(is_telling(stem, language) for stem in stems):
                 words.setdefault(" ".join(stems), word)
     return " ".join(list(words.values())[:LONG])
-
-
-def _expanded(
-    question: str, passages: Sequence[Passage], chosen: Sequence[str], language: str
-) -> str | None:
-    best, others = passages[:_BEST], passages[_BEST:]
-    return expanded(
-        question,
-        [passage.text for passage in best],
-        [1 / rank for rank in range(1, len(best) + 1)],
-        earlier=chosen,
-        others=[passage.text for passage in others],
-        language=language,
-    )
 
 
 def _is_there(words: str, chosen: Sequence[str]) -> bool:

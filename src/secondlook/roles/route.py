@@ -300,26 +300,20 @@ def summary_request(question: str) -> str | None:
     whole = " ".join(question.split()).rstrip(" ?.!")
     if len(whole) > _LONGEST or not _MAY_BE.search(whole):
         return None
-    bare = _without_afterthoughts(whole)
-    for form in _FORMS:
-        if found := re.fullmatch(_SAY + form, bare, _FLAGS):
-            return _target(found["target"] or "")
-    return None
-
-
-def _target(said: str) -> str | None:
-    if re.search(_QUESTION_INSIDE, said, _FLAGS):
-        return None
-    target = re.sub(rf"\A{_CONTENTS}", "", said, flags=_FLAGS).strip(_QUOTES)
-    if re.fullmatch(_EVERYTHING, target, _FLAGS):
-        return ""
-    return re.sub(rf"\A{_CALLED}", "", target, flags=_FLAGS).strip(_QUOTES)
-
-
-def _without_afterthoughts(text: str) -> str:
+    text = whole
     while (shorter := re.sub(_AFTERTHOUGHT, "", text, flags=_FLAGS)) != text:
         text = shorter
-    return text
+    bare = text
+    for form in _FORMS:
+        if found := re.fullmatch(_SAY + form, bare, _FLAGS):
+            said = found["target"] or ""
+            if re.search(_QUESTION_INSIDE, said, _FLAGS):
+                return None
+            target = re.sub(rf"\A{_CONTENTS}", "", said, flags=_FLAGS).strip(_QUOTES)
+            if re.fullmatch(_EVERYTHING, target, _FLAGS):
+                return ""
+            return re.sub(rf"\A{_CALLED}", "", target, flags=_FLAGS).strip(_QUOTES)
+    return None
 
 
 # A sentence that asks two things, taken apart into questions of their own. English only.

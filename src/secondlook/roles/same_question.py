@@ -169,7 +169,13 @@ def form_of(text: str, names: Collection[str], known: Collection[str], owning: O
     tense = set[Tense]()
     for sentence in _SENTENCE.split(text):
         tokens = _TOKEN.findall(_with_front_behind(sentence))
-        tense |= _tense({token.casefold() for token in tokens})
+        words = {token.casefold() for token in tokens}
+        found = set[Tense]()
+        if not PAST.isdisjoint(words):
+            found.add("past")
+        if not PRESENT.isdisjoint(words):
+            found.add("present")
+        tense |= found
         gathering = _Gathering(names, known, owning)
         parts.update(gathering.parts_of(tokens))
     return Form(parts, frozenset(tense))
@@ -185,15 +191,6 @@ def _with_front_behind(sentence: str) -> str:
     if not fronted or first.casefold() not in QUESTION_WORDS | AUXILIARIES:
         return sentence
     return f"{first}{rest.rstrip(' ?.!')} {front[:1].lower()}{front[1:]}"
-
-
-def _tense(words: Collection[str]) -> set[Tense]:
-    found = set[Tense]()
-    if not PAST.isdisjoint(words):
-        found.add("past")
-    if not PRESENT.isdisjoint(words):
-        found.add("present")
-    return found
 
 
 @dataclass(slots=True)
@@ -235,9 +232,22 @@ class _Gathering:
         gathered = self._gathered(tokens[1:] if by_whom else tokens)
         if by_whom and (asked := next((part for part in gathered if part.passive), None)):
             asked.made_active(())
-        made = [part for part in _active(gathered) if _says_something(part)]
+        made = [
+            part
+            for part in _active(gathered)
+            if bool(part.marker or part.words or part.aside or part.passive)
+        ]
         for part in made:
-            part.words = self._owned(part)
+            # "The roof of the house" as "the house's roof"; then the articles go.
+            left = list(part.words)
+            far = self.owning == "far" and part.has_no_verb
+            while _OF in left:
+                at = len(left) - 1 - left[::-1].index(_OF)
+                start = _beginning(left, at)
+                owner = [word for word in left[at + 1 :] if word != _ARTICLE]
+                reach = len(owner) if far else self._reach(owner)
+                left[start:] = [*owner[:reach], *left[start:at], *owner[reach:]]
+            part.words = [word for word in left if word != _ARTICLE]
         return [part.closed() for part in made]
 
     def _gathered(self, tokens: Sequence[str]) -> list[_Open]:
@@ -247,7 +257,13 @@ class _Gathering:
             if at and tokens[at][:1].isupper():  # May is a month, and Will a man
                 parts[-1].words.extend(self._canonical(word))
             elif word in MARKERS:
-                _begin(parts, "when" if word == "when" and at == 0 else MARKERS[word])
+                # Open a part; two markers in a row make one: than on, even if.
+                marker = "when" if word == "when" and at == 0 else MARKERS[word]
+                last = parts[-1]
+                if last.marker and not (last.words or last.aside or last.passive):
+                    last.marker += f" {marker}"
+                else:
+                    parts.append(_Open(marker))
             else:
                 self._take(parts, word, lowered[:at], lowered[at + 1 :])
         return parts
@@ -293,18 +309,6 @@ class _Gathering:
             value = _value(word)
             yield value if value != word else stem_of(word)
 
-    def _owned(self, part: _Open) -> list[str]:
-        """ "The roof of the house" as "the house's roof"; then the articles go."""
-        left = list(part.words)
-        far = self.owning == "far" and part.has_no_verb
-        while _OF in left:
-            at = len(left) - 1 - left[::-1].index(_OF)
-            start = _beginning(left, at)
-            owner = [word for word in left[at + 1 :] if word != _ARTICLE]
-            reach = len(owner) if far else self._reach(owner)
-            left[start:] = [*owner[:reach], *left[start:at], *owner[reach:]]
-        return [word for word in left if word != _ARTICLE]
-
     def _reach(self, words: Sequence[str]) -> int:
         """How many of the words an "of" takes: all of a name, or one."""
         run = 0
@@ -321,15 +325,6 @@ def _beginning(words: Sequence[str], end: int) -> int:
     return max(0, end - 1)
 
 
-def _begin(parts: list[_Open], marker: str) -> None:
-    """Open a part; two markers in a row make one: than on, even if."""
-    last = parts[-1]
-    if last.marker and not (last.words or last.aside or last.passive):
-        last.marker += f" {marker}"
-    else:
-        parts.append(_Open(marker))
-
-
 def _active(parts: Sequence[_Open]) -> Iterator[_Open]:
     """ "B was sued by A" as "A sued B"."""
     passive: _Open | None = None
@@ -342,10 +337,6 @@ def _active(parts: Sequence[_Open]) -> Iterator[_Open]:
             part.words.clear()
             part.marker = ""
     return iter(parts)
-
-
-def _says_something(part: _Open) -> bool:
-    return bool(part.marker or part.words or part.aside or part.passive)
 
 
 def _participle_follows(words: Sequence[str]) -> bool:

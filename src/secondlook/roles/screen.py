@@ -82,20 +82,16 @@ class Signals:
 def screened(text: str, *, kind: Kind) -> Signals:
     """What the signs say of a text. `unclear` is for a model to settle, where there is one."""
     looked = text if len(text) <= LONGEST else text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
-    return _joined(_found(looked, kind=kind))
-
-
-def _found(text: str, *, kind: Kind) -> dict[str, float]:
-    """Reasons, and what each is worth."""
-    shown = plain(text)
+    # Reasons, and what each is worth.
+    shown = plain(looked)
     worths: dict[str, float] = {}
     for reason, worth in (
         *_said(shown, kind=kind),
-        *((one.reason, getattr(one, kind)) for one in signs_in(text, shown)),
-        *_inside(text, shown),
+        *((one.reason, getattr(one, kind)) for one in signs_in(looked, shown)),
+        *_inside(looked, shown),
     ):
         worths[reason] = max(worth, worths.get(reason, 0.0))
-    return worths
+    return _joined(worths)
 
 
 def _said(shown: Plain, *, kind: Kind) -> Iterator[tuple[str, float]]:

@@ -135,7 +135,10 @@ class Sentences:
 
     def feed(self, text: str) -> list[Sentence]:
         self.begun = True
-        self._append(text)
+        # Keeps of white space what matters: whether there is some, a new line, an empty
+        # one.
+        stem = self._pending.rstrip()
+        self._pending = stem + _SPACE.sub(_one_space, self._pending[len(stem) :] + text)
         if not _MAY_END.search(self._pending) and len(self._pending) <= LONGEST_SENTENCE:
             return []
         return self._kept(self._complete(final=False))
@@ -151,17 +154,27 @@ class Sentences:
             return kept
         return kept + self._kept(iter([last]))
 
-    def _append(self, text: str) -> None:
-        """Keeps of white space what matters: whether there is some, a new line, an empty one."""
-        stem = self._pending.rstrip()
-        self._pending = stem + _SPACE.sub(_one_space, self._pending[len(stem) :] + text)
-
     def _complete(self, *, final: bool) -> Iterator[str]:
         """Takes whole sentences off what is pending, with their marks."""
         while not self.stopped:
             window = self._pending[: LONGEST_SENTENCE + 1]
             lead = bool(_CITATION.match(window)) if self._marks_lead is None else self._marks_lead
-            end = _first_end(window, final=final, lead=lead, scanned=self._scanned)
+            # Where the second sentence of the text begins; None where that is not to
+            # be known yet. It does not begin before `scanned`.
+            base = max(0, self._scanned - _LOOKBACK)
+            text = window[base:]
+            if not final and (unfinished := _UNFINISHED_MARK.search(text)):
+                text = text[: unfinished.start()]
+            # White space in place of marks: the rules for sentences then need not know of them.
+            view = _CITED.sub(lambda found: _blank(found[0]), text)
+            known = len(view) if final else len(view) - _LOOKAHEAD
+            first = len(view) - len(view.lstrip())
+            ends = [
+                at
+                for at in _ends(text, view, since=max(first, self._scanned - base))
+                if at <= known and not view[at].isspace()
+            ]
+            end = base + _before_leading_marks(text, view, min(ends), lead=lead) if ends else None
             if end is None and len(self._pending) <= LONGEST_SENTENCE:
                 self._scanned = max(0, len(window) - _UNDECIDED)
                 return
@@ -191,14 +204,21 @@ class Sentences:
     def _sentence(self, raw: str) -> Sentence | None:
         if self.stopped:
             return None
-        citations = self._citations(raw)
+        found = dict.fromkeys(_cited_numbers(raw))
+        real = tuple(number for number in found if 1 <= number <= self._numbers)
+        if len(found) > len(real):
+            self.dropped["citation"] += len(found) - len(real)
+        citations = real
         text = _bare(raw)
         words = _words(text)
         if not words:
             return None
         reason = self._reason_to_cut(raw, text, words, citations)
         if reason is not None:
-            self._cut(reason)
+            self.dropped[reason] += 1
+            self._repeats = self._repeats + 1 if reason == "repeated" else 0
+            turned = reason == "control" and bool(self._seen)
+            self.stopped = turned or reason == "surplus" or self._repeats >= REPEATS_OF_A_LOOP
             return None
         self._seen.add(words)
         self._repeats = 0
@@ -212,33 +232,19 @@ class Sentences:
             return "control"
         if _says_not_found(text, words, citations):
             return "not_found"
-        if self._copies_prompt(text, words):
-            return "prompt"
-        if words == self._question:
-            return "question"
-        if words in self._seen or _goes_round(words):
-            return "repeated"
-        return "surplus" if len(self._seen) >= MOST_SENTENCES else None
-
-    def _copies_prompt(self, text: str, words: tuple[str, ...]) -> bool:
-        return (
+        if (
             words in self._own_lines
             or words[:OPENING] in self._own_openings
             or not self._own.isdisjoint(_grams(text))
-        )
-
-    def _cut(self, reason: str) -> None:
-        self.dropped[reason] += 1
-        self._repeats = self._repeats + 1 if reason == "repeated" else 0
-        turned = reason == "control" and bool(self._seen)
-        self.stopped = turned or reason == "surplus" or self._repeats >= REPEATS_OF_A_LOOP
-
-    def _citations(self, raw: str) -> tuple[int, ...]:
-        found = dict.fromkeys(_cited_numbers(raw))
-        real = tuple(number for number in found if 1 <= number <= self._numbers)
-        if len(found) > len(real):
-            self.dropped["citation"] += len(found) - len(real)
-        return real
+        ):
+            return "prompt"
+        if words == self._question:
+            return "question"
+        if words in self._seen or (
+            len(words) >= _LONG_LOOP and len(set(words)) < _LOOP_VARIETY * len(words)
+        ):
+            return "repeated"
+        return "surplus" if len(self._seen) >= MOST_SENTENCES else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,25 +262,6 @@ def review(
     reading = Sentences(numbers, own_words=own_words, question=question, evidence=evidence)
     sentences = (*reading.feed(text), *reading.finish())
     return Reviewed(sentences, reading.dropped, reading.not_found)
-
-
-def _first_end(window: str, *, final: bool, lead: bool, scanned: int) -> int | None:
-    """Where the second sentence of the text begins; None where that is not to be known yet.
-    It does not begin before `scanned`."""
-    base = max(0, scanned - _LOOKBACK)
-    text = window[base:]
-    if not final and (unfinished := _UNFINISHED_MARK.search(text)):
-        text = text[: unfinished.start()]
-    # White space in place of marks: the rules for sentences then need not know of them.
-    view = _CITED.sub(lambda found: _blank(found[0]), text)
-    known = len(view) if final else len(view) - _LOOKAHEAD
-    first = len(view) - len(view.lstrip())
-    ends = [
-        at
-        for at in _ends(text, view, since=max(first, scanned - base))
-        if at <= known and not view[at].isspace()
-    ]
-    return base + _before_leading_marks(text, view, min(ends), lead=lead) if ends else None
 
 
 def _ends(text: str, view: str, *, since: int) -> Iterator[int]:
@@ -377,10 +364,6 @@ def _says_not_found(text: str, words: tuple[str, ...], citations: tuple[int, ...
         spare = len(words) - len(_words(NOT_FOUND))
         return not citations or spare <= _WORDS_OF_A_REFUSAL
     return _NOTHING_SAID.search(text) is not None and not citations
-
-
-def _goes_round(words: tuple[str, ...]) -> bool:
-    return len(words) >= _LONG_LOOP and len(set(words)) < _LOOP_VARIETY * len(words)
 
 
 # Where the sentences of a passage lie, and its lines where it is a table or a list.

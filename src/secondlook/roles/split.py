@@ -101,19 +101,19 @@ def bridge(text: str) -> Split | None:
         return _chained(found)
     for form in _FORMS:
         if found := form.fullmatch(text):
-            return _described(found)
+            thing = found["thing"]
+            # The description holds a name of its own, beyond the kind of thing: "the
+            # 2001 film" does not.
+            if _BARE_ROLE.fullmatch(thing) or not (
+                named(thing) or bool(re.search(r"[\"\u201c]", thing))
+            ):
+                return None
+            if _SECOND_CLAUSE.search(thing) or _UNFINISHED.search(thing):
+                return None
+            tail = found.groupdict().get("tail") or ""
+            first = f"{'Who' if is_person(thing) else 'What'} is {thing}?"
+            return Split((first, f"{found['head']} {{1}} {tail}".rstrip() + "?"), "last")
     return None
-
-
-def _described(found: re.Match[str]) -> Split | None:
-    thing = found["thing"]
-    if _BARE_ROLE.fullmatch(thing) or not _names_something(thing):
-        return None
-    if _SECOND_CLAUSE.search(thing) or _UNFINISHED.search(thing):
-        return None
-    tail = found.groupdict().get("tail") or ""
-    first = f"{'Who' if is_person(thing) else 'What'} is {thing}?"
-    return Split((first, f"{found['head']} {{1}} {tail}".rstrip() + "?"), "last")
 
 
 def _chained(found: re.Match[str]) -> Split | None:
@@ -132,12 +132,6 @@ def is_person(thing: str) -> bool:
         0
     ]
     return _MAN.fullmatch(head) is not None
-
-
-def _names_something(thing: str) -> bool:
-    """The description holds a name of its own, beyond the kind of thing: "the 2001 film" does
-    not."""
-    return named(thing) or bool(re.search(r"[\"\u201c]", thing))
 
 
 # Whether a question may need several facts though no form tells them: worth asking a model.

@@ -23,7 +23,7 @@ from secondlook.roles.prompts.marks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 NOT_FOUND = "NOT IN THE EVIDENCE"
 """What a model is told to reply, word for word, where the evidence holds no answer."""
@@ -76,8 +76,21 @@ class Prompt:
         Two things are changed on the way, for no caller may forget them: a value cannot carry
         marks that chat templates give a meaning, nor, outside the evidence, marks of evidence.
         """
-        self._refuse_wrong_names(values)
-        self._refuse_bare_evidence(values)
+        missing, unknown = set(self.holes) - set(values), set(values) - set(self.holes)
+        if missing or unknown:
+            wrong = [f"{_listed(missing)} missing"] * bool(missing)
+            wrong += [f"{_listed(unknown)} unknown"] * bool(unknown)
+            raise UsageError(
+                f"the prompt {self.name!r} cannot be rendered: {', '.join(wrong)}",
+                hint=f"it takes {_listed(self.holes)}",
+            )
+        for hole in MARKED:
+            evidence = values.get(hole, "")
+            if evidence and not is_wrapped(evidence):
+                raise UsageError(
+                    f"the prompt {self.name!r} was given {hole} without marks: {evidence[:60]!r}",
+                    hint="put it between them with evidence_marks(run).wrap(...)",
+                )
         safe = {name: _harmless(name, value) for name, value in values.items()}
         return tuple(
             Message(part.speaker, Template(part.template).substitute(safe)) for part in self.parts
@@ -88,25 +101,6 @@ class Prompt:
         """What the prompt itself says: everything but the values of its holes."""
         nothing = dict.fromkeys(self.holes, "\n")
         return "\n".join(Template(part.template).substitute(nothing) for part in self.parts)
-
-    def _refuse_wrong_names(self, values: Mapping[str, str]) -> None:
-        missing, unknown = set(self.holes) - set(values), set(values) - set(self.holes)
-        if missing or unknown:
-            wrong = [f"{_listed(missing)} missing"] * bool(missing)
-            wrong += [f"{_listed(unknown)} unknown"] * bool(unknown)
-            raise UsageError(
-                f"the prompt {self.name!r} cannot be rendered: {', '.join(wrong)}",
-                hint=f"it takes {_listed(self.holes)}",
-            )
-
-    def _refuse_bare_evidence(self, values: Mapping[str, str]) -> None:
-        for hole in MARKED:
-            evidence = values.get(hole, "")
-            if evidence and not is_wrapped(evidence):
-                raise UsageError(
-                    f"the prompt {self.name!r} was given {hole} without marks: {evidence[:60]!r}",
-                    hint="put it between them with evidence_marks(run).wrap(...)",
-                )
 
 
 def _harmless(name: str, value: str) -> str:
@@ -136,7 +130,21 @@ def parse(name: str, text: str) -> Prompt:
         raise _fault(name, "it does not begin with front matter between two lines of +++")
     front = _front_matter(name, found["front"])
     parts = _parts(name, found["body"])
-    _check_holes(name, front["holes"], parts)
+    # Holes are where they are declared to be, and stand where prompt caches want them.
+    declared = front["holes"]
+    if not all(Template(part.template).is_valid() for part in parts):
+        raise _fault(name, "a $ neither begins a hole nor is written $$")
+    used = [set(Template(part.template).get_identifiers()) for part in parts]
+    if set().union(*used) != set(declared) or len(set(declared)) != len(declared):
+        raise _fault(
+            name, f"it declares {_listed(declared)} and uses {_listed(set().union(*used))}"
+        )
+    if early := set().union(*used[:-1]):
+        raise _fault(name, f"all but its last message must stay the same: {_listed(early)}")
+    if EVIDENCE in declared and not parts[-1].template.endswith(f"${EVIDENCE}"):
+        raise _fault(name, f"${EVIDENCE} does not come last")
+    if TABLES in declared and not parts[-1].template.startswith(f"${TABLES}"):
+        raise _fault(name, f"${TABLES} does not come first")
     return Prompt(
         name=name,
         role=front["role"],
@@ -177,23 +185,6 @@ def _parts(name: str, body: str) -> tuple[Part, ...]:
     if parts[-1].speaker != "user":
         raise _fault(name, "its last message is not `## user`")
     return parts
-
-
-def _check_holes(name: str, declared: list[Any], parts: tuple[Part, ...]) -> None:
-    """Holes are where they are declared to be, and stand where prompt caches want them."""
-    if not all(Template(part.template).is_valid() for part in parts):
-        raise _fault(name, "a $ neither begins a hole nor is written $$")
-    used = [set(Template(part.template).get_identifiers()) for part in parts]
-    if set().union(*used) != set(declared) or len(set(declared)) != len(declared):
-        raise _fault(
-            name, f"it declares {_listed(declared)} and uses {_listed(set().union(*used))}"
-        )
-    if early := set().union(*used[:-1]):
-        raise _fault(name, f"all but its last message must stay the same: {_listed(early)}")
-    if EVIDENCE in declared and not parts[-1].template.endswith(f"${EVIDENCE}"):
-        raise _fault(name, f"${EVIDENCE} does not come last")
-    if TABLES in declared and not parts[-1].template.startswith(f"${TABLES}"):
-        raise _fault(name, f"${TABLES} does not come first")
 
 
 def _fault(name: str, what: str) -> UsageError:
