@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.errors import LibraryError, UsageError
+from secondlook.errors import UsageError
 from secondlook.evaluation import calibration as procedure
 from secondlook.evaluation.cache import Memory
-from secondlook.evaluation.calibration import calibrate, from_path
+from secondlook.evaluation.calibration import _of_set, calibrate
 from secondlook.evaluation.confidence import fit, in_use
+from secondlook.evaluation.datasets import load
 from secondlook.evaluation.generated_questions import Place, made_questions
 from secondlook.evaluation.library import EvaluatedLibrary
 from secondlook.library.library import Library
@@ -98,12 +99,6 @@ def test_half_have_no_answer_and_every_document_is_asked_about(made: list[Asked]
     assert all(one.left_out == (Place(one.group),) for one in made if one.kind == "left out")
 
 
-def test_the_seed_decides(towns: Path, made: list[Asked]) -> None:
-    with Library.open(towns) as library:
-        assert made_questions(library, most=MOST, seed=0) == made
-        assert made_questions(library, most=MOST, seed=1) != made
-
-
 # The command
 
 
@@ -115,7 +110,6 @@ def test_a_library_is_calibrated_on_its_own_documents(
     assert main(["calibrate", *options]) == 0
     said = capsys.readouterr()
     assert "ECE" in said.out
-    assert "after: share right" in said.out
     assert "--max-risk 0.05" in said.out
     assert f"Stored: {own}" in said.err
     assert b"<svg" in plot.read_bytes()
@@ -135,20 +129,6 @@ def test_a_library_is_calibrated_on_its_own_documents(
     assert run(capsys, "--library", str(towns), "--remove") == (0, {"removed": True})
     assert run(capsys, "--library", str(towns), "--remove") == (0, {"removed": False})
     assert run(capsys, "--library", str(towns), "--show")[1]["source"] != "library"
-
-
-def test_a_dry_run_stores_nothing(
-    towns: Path, own: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, found = run(capsys, "--library", str(towns), *SMALL, "--dry-run")
-    assert code == 0
-    assert found["stored"] is None
-    assert not own.exists()
-    assert found["answered"] <= MOST
-    assert found["after"]["questions"] == found["answered"]
-    assert 0 <= found["after"]["ece"] <= 1
-    assert [item["max_risk"] for item in found["after"]["promises"]] == [0.05, 0.1, 0.2, 0.3]
-    assert sum(n for _, _, n in found["after"]["reliability"]) == found["answered"]
 
 
 def test_what_is_shown_to_a_person(
@@ -211,17 +191,6 @@ def test_ctrl_c_changes_nothing(towns: Path, own: Path) -> None:
     assert own.read_text("utf-8") == "as it was"
 
 
-def test_a_library_that_cannot_be_written_is_told(
-    towns: Path, own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own.mkdir()
-    try:
-        with pytest.raises(LibraryError, match="cannot be written"):
-            calibrate(towns, most=MOST, force=True)
-    finally:
-        own.rmdir()
-
-
 # Own questions
 
 
@@ -272,9 +241,8 @@ def test_a_folder_that_the_library_holds_is_asked_there_and_its_sheet_is_left_ou
     with EvaluatedLibrary.open(tmp_path / "own") as library:
         library.add([papers])
         (papers / "later.txt").write_text("Not yet in the library.", encoding="utf-8")
-        source = from_path(
-            papers, library, memory, most=MOST, seed=0, split=None, progress=lambda _: None
-        )
+        data = load(papers)
+        source = _of_set(data, library, memory, most=MOST, seed=0, tell=lambda _: None)
         held = next(item for item in library.documents() if str(sheet) in item.paths)
         assert source.library is library
         assert {one.left_out for one in source.asked} == {(Place(held.id),)}
@@ -310,31 +278,6 @@ def test_a_call_that_makes_no_sense_is_told(
     assert message in capsys.readouterr().err
 
 
-def test_there_must_be_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["calibrate", "--library", str(tmp_path / "none")]) == 1
-    assert "there is no library" in capsys.readouterr().err
-
-
-def test_an_empty_library_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is empty"):
-        calibrate(filled(tmp_path / "empty", []))
-
-
-def test_too_few_sentences_are_told(tmp_path: Path) -> None:
-    few = filled(tmp_path / "few", documents()[:1])
-    with pytest.raises(UsageError, match="questions can be used, and 60 are needed"):
-        calibrate(few)
-
-
-def test_tables_alone_are_told(tmp_path: Path) -> None:
-    table = tmp_path / "berths.csv"
-    table.write_text("berth,depth\n1,5.1\n2,7.8\n", encoding="utf-8")
-    with Library.open(tmp_path / "tables") as library:
-        library.add([table])
-    with pytest.raises(UsageError, match="no running text"):
-        calibrate(tmp_path / "tables")
-
-
 def test_another_language_is_told(tmp_path: Path) -> None:
     text = "Der Leuchtturm von Lessing wurde im Jahr 1843 von Thomas Webb gebaut. " * 8
     (tmp_path / "turm.txt").write_text(text, encoding="utf-8")
@@ -342,19 +285,3 @@ def test_another_language_is_told(tmp_path: Path) -> None:
         library.add([tmp_path / "turm.txt"])
         with pytest.raises(UsageError, match="English text only; the library is written in de"):
             calibrate(library)
-
-
-def test_questions_without_known_answers_are_told(towns: Path, tmp_path: Path) -> None:
-    sheet = tmp_path / "open.csv"
-    sheet.write_text("question,answer\nHow deep is it?,\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="no question whose answer is known"):
-        calibrate(towns, sheet)
-
-
-def test_answers_that_are_all_wrong_tell_nothing(
-    towns: Path, made: list[Asked], tmp_path: Path
-) -> None:
-    nobody = [replace(one, answers=("nobody knows",)) for one in made]
-    sheet = sheet_of(nobody, tmp_path / "wrong.csv")
-    with pytest.raises(UsageError, match="too few of one kind"):
-        calibrate(towns, sheet, most=MOST)

@@ -10,7 +10,6 @@ import pytest
 
 from secondlook.cli.main import main
 from secondlook.evaluation.report import plots
-from secondlook.settings import load
 from tests.support.eval_set import QUESTIONS, UNANSWERABLE, write_set
 
 if TYPE_CHECKING:
@@ -118,16 +117,6 @@ def test_an_ablation_names_what_is_cheapest(data: str, capsys: pytest.CaptureFix
     }
 
 
-def test_what_is_kept_can_be_asked_with(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["eval", data, "--ablate", "--margin", "1", "--write", "./mine.toml"]
-    assert main(arguments) == 0
-    assert "--preset" in capsys.readouterr().err
-    assert load(preset="./mine.toml").settings.answer.workflow in {"linear", "adaptive"}
-    assert main(["eval", data, "--write", "x"]) == 2
-
-
 def test_thresholds_show_rate_and_effect(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "thresholds", data, "--json"]) == 0
     found = printed(capsys)["sweep"]
@@ -146,7 +135,6 @@ def test_hypotheses_say_what_was_not_tested(data: str, capsys: pytest.CaptureFix
     found = {item["name"]: item["verdict"] for item in told["hypotheses"]}
     assert found["H1 as first stated"] == found["H2 model"] == "not tested"
     assert any(name.startswith("H2") for name in found)
-    assert [cap["rewrites"] for cap in told["caps"]] == [0, 1, 2, 3]
     assert {item["name"] for item in told["criteria"]} >= {"recall@5", "faithfulness", "success"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import random
@@ -15,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.engine.secondlook import Secondlook
-from secondlook.errors import LibraryError, SettingsError, UsageError
+from secondlook.errors import SettingsError, UsageError
 from secondlook.evaluation import evaluate
 from secondlook.evaluation import runner as running
 from secondlook.evaluation import study as result_files
-from secondlook.evaluation.cache import Memory, RememberingModels
+from secondlook.evaluation.cache import RememberingModels
 from secondlook.evaluation.report import plots
 from secondlook.library.library import Shelf
 from tests.support.eval_set import QUESTIONS, UNANSWERABLE, write_set
@@ -99,15 +97,6 @@ def test_a_second_run_of_it_reads_and_indexes_nothing(data: Path, tmp_path: Path
     ]
 
 
-def test_what_was_remembered_counts_as_if_it_had_been_paid(data: Path, tmp_path: Path) -> None:
-    first = evaluate(data, workflows=["linear"], out=tmp_path / "first", fresh=True)
-    again = evaluate(data, workflows=["linear"], out=tmp_path / "second", fresh=True)
-    read = sum(row.seconds_by_node["rerank"] for row in again.rows)
-    paid = sum(row.seconds_by_node["rerank"] for row in first.rows)
-    assert read > 0.5 * paid
-    assert again.passes.reader_pairs == 0
-
-
 @pytest.mark.parametrize("after", random.Random(5).sample(range(1, 2 * ALL), POINTS))
 def test_interrupted_and_resumed_it_comes_to_the_same(
     data: Path, tmp_path: Path, after: int
@@ -152,36 +141,6 @@ def test_a_killed_process_loses_no_finished_answer(
     assert on_disk(out) == on_disk(tmp_path / "whole")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_one_ctrl_c_ends_indexing(data: Path, tmp_path: Path) -> None:
-    """Work inside an event loop hears of Ctrl-C only when it awaits, and indexing never does."""
-    stopping = (
-        "import os, signal, sys\n"
-        "from secondlook.library import Library\n"
-        "def add_texts(*_, **__):\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    for _ in range(1000): pass\n"
-        "    print('went on', file=sys.stderr)\n"
-        "    os._exit(7)\n"
-        "Library.add_texts = add_texts\n"
-        "from secondlook.cli.main import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    command = [sys.executable, "-c", stopping, "eval", str(data), "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        command,
-        env={**os.environ, "SECONDLOOK_CACHE": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 130, done.stderr
-    assert done.stderr == (
-        "What is done is kept; the same command goes on where it stopped.\nStopped.\n"
-    )
-
-
 def test_a_line_that_was_cut_off_is_done_again(data: Path, tmp_path: Path) -> None:
     evaluate(data, out=tmp_path / "out")
     whole = on_disk(tmp_path / "out")
@@ -198,13 +157,6 @@ def test_several_questions_at_once_come_to_the_same(data: Path, tmp_path: Path) 
     evaluate(data, out=tmp_path / "one")
     evaluate(data, out=tmp_path / "four", jobs=4)
     assert on_disk(tmp_path / "one") == on_disk(tmp_path / "four")
-
-
-def test_it_works_where_a_loop_is_running(data: Path, tmp_path: Path) -> None:
-    async def notebook() -> Results:
-        return evaluate(data, out=tmp_path / "out", limit=3)
-
-    assert len(asyncio.run(notebook()).rows) == 3
 
 
 def test_a_question_that_fails_is_listed_and_counts_as_wrong(
@@ -227,43 +179,10 @@ def test_a_question_that_fails_is_listed_and_counts_as_wrong(
     assert found.summaries["linear"].metrics["failed"].value == pytest.approx(1 / ALL)
 
 
-def test_what_the_engine_raises_ends_one_question_only(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    astream = Secondlook.astream
-
-    def broken(self: Any, question: str, **options: Any) -> Any:
-        if "berth" in question:
-            raise RuntimeError("not foreseen")
-        return astream(self, question, **options)
-
-    monkeypatch.setattr(Secondlook, "astream", broken)
-    found = evaluate(data, out=tmp_path / "out")
-    assert [row.case for row in found.rows if row.status == "failed"] == ["q1"]
-    assert found.rows[0].error == "RuntimeError: not foreseen"
-
-
 def test_repeats_are_asked_apart_and_counted_once(data: Path, tmp_path: Path) -> None:
     found = evaluate(data, out=tmp_path / "out", repeat=3, limit=4)
     assert len(found.rows) == 12
     assert found.summaries["linear"].metrics["answered"].n == 4
-
-
-def test_malformed_rows_are_told_with_their_line(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "odd", more=["{not json", '{"id": "q1", "question": "twice?"}'])
-    found = evaluate(folder, out=tmp_path / "out", limit=3)
-    told = json.dumps(found.data["problems"])
-    assert str(ALL + 1) in told
-    assert str(ALL + 2) in told
-
-
-def test_settings_reach_every_configuration(data: Path, tmp_path: Path) -> None:
-    found = evaluate(
-        data, settings={"answer.enable_abstention": False}, out=tmp_path / "out", limit=6
-    )
-    assert found.summaries["linear"].metrics["answered"].value == 1.0
-    assert found.settings["answer"]["enable_abstention"] is False
-    assert "path" not in json.dumps(found.settings)
 
 
 def test_replies_of_a_model_are_asked_for_once(
@@ -300,14 +219,6 @@ def test_what_cannot_work_is_told_before_anything_is_asked(data: Path, tmp_path:
     assert not (tmp_path / "out" / "results.json").exists()
 
 
-def test_two_evaluations_do_not_share_a_folder(data: Path, tmp_path: Path) -> None:
-    with (
-        running._held(tmp_path / "out"),
-        pytest.raises(UsageError, match="another evaluation"),
-    ):
-        evaluate(data, out=tmp_path / "out")
-
-
 def test_results_are_read_again_as_they_were(data: Path, tmp_path: Path) -> None:
     found = evaluate(data, out=tmp_path / "out", limit=3)
     read: Results = result_files.read(tmp_path / "out")
@@ -316,29 +227,3 @@ def test_results_are_read_again_as_they_were(data: Path, tmp_path: Path) -> None
     for place in (tmp_path / "bad.json", tmp_path / "none.json"):
         with pytest.raises(UsageError):
             result_files.read(place)
-
-
-def test_results_that_cannot_be_read_say_where(tmp_path: Path) -> None:
-    (tmp_path / "bad.json").write_text('{"summaries": 7}')
-    with pytest.raises(UsageError, match="of an evaluation: summaries: "):
-        result_files.read(tmp_path / "bad.json")
-
-
-def test_a_damaged_index_says_that_it_can_be_made_again(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SECONDLOOK_CACHE", str(tmp_path / "cache"))
-    evaluate(data, out=tmp_path / "first", limit=1)
-    (catalog,) = (tmp_path / "cache").rglob("catalog.db")
-    catalog.write_bytes(b"not a database at all" * 100)
-    with pytest.raises(LibraryError) as told:
-        evaluate(data, out=tmp_path / "second", limit=1)
-    assert told.value.hint is not None
-    assert "it is made again" in told.value.hint
-
-
-def test_a_damaged_memory_says_what_to_do(tmp_path: Path) -> None:
-    file = tmp_path / "memory.db"
-    file.write_bytes(b"not a database at all" * 100)
-    with pytest.raises(UsageError, match="cannot be read"):
-        Memory(file)

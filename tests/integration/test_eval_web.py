@@ -13,17 +13,12 @@ import pytest
 from benchmarks.common import (
     RESULTS,
     answered,
-    by_answerable,
-    chosen,
-    differences,
-    figures,
     read_lines,
     write_set,
 )
 from benchmarks.eval_results import (
     ADAPTIVE,
     LINEAR,
-    PAIRS,
     WITH_WEB,
     condition,
     configurations,
@@ -31,7 +26,7 @@ from benchmarks.eval_results import (
     moved,
     some_gold,
 )
-from benchmarks.web_server import CorpusServer, Page, WordIndex, snippet
+from benchmarks.web_server import CorpusServer, Page
 from secondlook.retrieval.web import open_web
 from secondlook.settings.sections import WebSettings
 
@@ -69,48 +64,6 @@ def test_search_answers_in_the_form_of_searxng(server: CorpusServer) -> None:
     assert set(answer.json()) >= {"query", "results", "unresponsive_engines"}
 
 
-def test_page_is_html_with_title_text_and_furniture(server: CorpusServer) -> None:
-    page = get(server, "/page/light%2F1")
-    assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "<title>The &lt;light&gt;</title>" in page.text
-    assert "<p>The lighthouse was lit in 1877. It is 43 metres high.</p>" in page.text
-    assert {tag for tag in ("nav", "footer", "aside", "script") if f"<{tag}>" in page.text} == {
-        "nav", "footer", "aside", "script",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("path", "asked", "status"),
-    [
-        ("/search", {"q": "berth"}, 403),
-        ("/search", {"q": " ", "format": "json"}, 400),
-        ("/page/nothing", {}, 404),
-        ("/elsewhere", {}, 404),
-    ],
-)
-def test_what_is_asked_wrongly_is_told(
-    server: CorpusServer, path: str, asked: dict[str, str], status: int
-) -> None:
-    assert get(server, path, **asked).status_code == status
-
-
-def test_words_that_no_page_has_find_nothing(server: CorpusServer) -> None:
-    assert server.search("zeppelin")["results"] == []
-
-
-def test_rare_words_count_more_than_common_ones() -> None:
-    pages = [Page(f"p{at}", "", "harbour and quay and boat") for at in range(9)]
-    index = WordIndex([*pages, Page("rare", "", "a dredger works here")])
-    assert index.best("harbour dredger", most=3)[0][0] == 9
-
-
-def test_snippet_is_cut_to_the_length_of_one() -> None:
-    long = snippet(f"Nothing here. The ferry {'sails on and on ' * 40} to the island.", "ferry")
-    assert len(long) <= 200
-    assert long.startswith("The ferry")
-    assert long.endswith("…")
-
-
 def test_own_web_client_reads_what_the_server_serves(server: CorpusServer) -> None:
     web = open_web(WebSettings(url=server.url, allow_private=True))
 
@@ -142,16 +95,6 @@ QUERIES = [
     }
     for at in range(10)
 ]
-
-
-def test_questions_are_chosen_by_chance_but_always_alike() -> None:
-    assert chosen(QUERIES, None) == QUERIES
-    few = chosen(QUERIES, 4)
-    assert few == chosen(QUERIES, 4) != chosen(QUERIES, 4, seed=1)
-    assert [row["id"] for row in few] == sorted(row["id"] for row in few)
-    kinds = by_answerable(QUERIES, answerable=3, unanswerable=2)
-    assert sum(row["answerable"] for row in kinds) == 3
-    assert len(kinds) == 5
 
 
 def test_sets_are_made_of_what_is_moved(tmp_path: Path) -> None:
@@ -221,23 +164,6 @@ def test_figures_hold_no_question_and_no_answer(studied: dict[str, Evaluated]) -
     assert moved["configurations"][WITH_WEB]["by_type"]["moved"]["web_rate"]["value"] == 1.0
 
 
-def test_figures_are_those_that_are_asked_for(studied: dict[str, Evaluated]) -> None:
-    shown = figures(studied["as is"], ("f1", "latency_p50"))
-    assert set(shown[LINEAR]["metrics"]) == {"f1", "latency_p50"}
-
-
-def test_differences_are_of_the_part_that_they_name(studied: dict[str, Evaluated]) -> None:
-    parts = {"moved": lambda row: row.type == "moved", "none": lambda row: row.type == "other"}
-    found = differences(studied["moved"].rows, PAIRS, parts=parts, metrics=("f1",))
-    assert [(one["part"], one["other_name"]) for one in found] == [
-        ("moved", ADAPTIVE),
-        ("moved", WITH_WEB),
-    ]
-    assert found[1]["n"] == 1
-    assert found[1]["difference"] == 1.0
-    assert found[1]["p_holm"] >= found[1]["p"]
-
-
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of evaluation sets with the names that the commands look for."""
@@ -260,11 +186,6 @@ def test_commands_measure(tiny: Path) -> None:
     assert json.loads(found["eval_web"])["moved_passages"] == 1
     assert "adaptive.min_quality" in json.loads(found["eval_thresholds"])
     assert not [study for study, text in found.items() if "Skerry" in text]
-
-
-def test_port_that_is_taken_is_told(tiny: Path) -> None:
-    with CorpusServer([]) as taken, pytest.raises(SystemExit, match="cannot be used"):
-        main(["web", "--cache", str(tiny / "cache"), "--port", str(taken.port)])
 
 
 def test_results_hold_figures_alone() -> None:

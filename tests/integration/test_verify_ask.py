@@ -11,7 +11,6 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.cli.main import main
-from secondlook.engine.record import RunStore
 from secondlook.verify import verify
 from tests.support import answers
 from tests.support.json_schema import mistakes
@@ -126,15 +125,3 @@ def test_a_stored_answer_is_named_by_its_run(
         assert "It stands" in capsys.readouterr().out
     assert main(["verify", "20010101-ffffffffffff"]) == 2
     assert "20010101-ffffffffffff" in capsys.readouterr().err
-
-
-def test_without_a_record_no_run_can_be_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "runs.db"))
-    assert main(["verify", "last"]) == 2
-    assert "no run has been recorded" in capsys.readouterr().err
-    with RunStore.open(tmp_path / "runs.db") as store:
-        store.start("20260101-abc", question="q", workflow="linear", created="now", request={})
-        assert main(["verify", "20260101-abc"]) == 2
-    assert "it was not finished" in capsys.readouterr().err

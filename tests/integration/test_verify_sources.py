@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.library.library import Library
 from secondlook.verify import examine, verify
 from tests.support import answers
 
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
+    from secondlook.library.library import Library
 
 SOURCES = {
     "council-minutes-2024-06-11.md": ("Who voted against the money?", "Whitlock voted against"),
@@ -101,16 +100,3 @@ def test_passages_that_are_cut_anew_are_a_note(library: Library, tmp_path: Path)
     assert verify(answer.model_copy(update={"passages": shifted}), library) != []
     odd = old.model_copy(update={"passages": shifted, "created": "some day"})
     assert verify(odd, library) != []
-
-
-def test_what_lies_in_no_file_or_in_an_archive_has_none_to_check(tmp_path: Path) -> None:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "bees.txt").write_text("Bees find their way home by polarised light.\n")
-    shutil.make_archive(str(tmp_path / "packed"), "zip", folder)
-    with Library.open(tmp_path / "library") as library:
-        library.add_bytes(b"Wasps build nests of paper and chewed wood.\n", "wasps.txt")
-        library.add([tmp_path / "packed.zip"])
-        for question, words in (("bees", "polarised light"), ("wasps", "nests of paper")):
-            report = examine(answers.extractive(library, question, words), library)
-            assert (report.problems, report.notes) == ([], [])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from secondlook.evaluation.confidence import RISKS, equal_bins, fit, judge
+from secondlook.evaluation.confidence import RISKS, fit, judge
 from secondlook.reading.risk import risk_table
 from tests.support.calibrating import outcomes, shipped
 
@@ -30,15 +29,6 @@ def test_figures_of_a_case_that_can_be_counted_by_hand() -> None:
     assert by_risk[0.05].risk is None
 
 
-def test_bins_hold_equally_many_and_their_gaps_are_the_ece() -> None:
-    said = np.linspace(0, 1, 40)
-    points = equal_bins(said, (said > 0.5).astype(float))
-    assert [point.n for point in points] == [4] * 10
-    found = judge(list(said), list(said > 0.5), [NOTHING] * 40)
-    gaps = [abs(point.x - point.y) for point in points]
-    assert found.ece == pytest.approx(sum(gaps) / 10)
-
-
 def test_a_calibration_that_is_too_sure_is_put_right() -> None:
     answered = outcomes(600, bias=-1.0, slope=0.3)
     found = fit(answered, shipped())
@@ -50,12 +40,6 @@ def test_a_calibration_that_is_too_sure_is_put_right() -> None:
     weights = found.calibration.answer.weights
     assert weights["margin"] == pytest.approx(0.3, abs=0.1)
     assert found.calibration.source == "library"
-
-
-def test_rescaling_keeps_the_order_of_answers() -> None:
-    found = fit(outcomes(200, bias=-0.5, slope=0.5), shipped())
-    assert found.method == "rescaled"
-    assert set(found.calibration.answer.weights) == {"margin"}
 
 
 def test_a_feature_that_the_shipped_one_weighs_wrongly_is_weighed_anew() -> None:
@@ -96,15 +80,6 @@ def test_promises_are_kept_on_documents_that_did_not_make_them() -> None:
     assert found.calibration.risk_threshold(0.2, confidence=0.95) is not None
 
 
-def test_the_shipped_table_of_risks_is_judged_as_it_is() -> None:
-    answered = outcomes(600, bias=0.5, slope=1.5)
-    said = [one.before or 0.0 for one in answered]
-    table = risk_table(said, [one.outcome.right for one in answered])
-    found = fit(answered, replace(shipped(), risk=table))
-    assert found.before is not None
-    assert any(promise.coverage for promise in found.before.promises)
-
-
 def test_made_questions_move_the_probability_and_not_what_is_let_through() -> None:
     answered = outcomes(600, bias=-1.0, slope=0.4)
     said = [one.before or 0.0 for one in answered]
@@ -117,10 +92,3 @@ def test_made_questions_move_the_probability_and_not_what_is_let_through() -> No
     for old, new in zip(table.rows, found.calibration.risk.rows, strict=True):
         now = [found.calibration.answer.probability(one.outcome.features) for one in answered]
         assert sum(one >= new.threshold for one in now) == pytest.approx(old.answered, abs=2)
-
-
-def test_made_questions_promise_nothing_for_a_reader_that_nobody_has_counted_for() -> None:
-    bare = replace(shipped(), label="uncalibrated")
-    found = fit(outcomes(300, bias=0.0, slope=1.0, calibration=bare), bare, promising=False)
-    assert found.calibration.risk is None
-    assert not any(promise.coverage for promise in found.after.promises)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.calibration import HEIGHT, as_text, check_picture, draw
+from secondlook.evaluation.calibration import check_picture, draw
 from secondlook.evaluation.confidence import CalibrationReport, fit
 from secondlook.evaluation.report import plots
 from tests.support.calibrating import outcomes, shipped
@@ -31,23 +31,6 @@ def report(*, calibrated: bool = True) -> CalibrationReport:
         stored=None,
         calibration=fitted.calibration,
     )
-
-
-def test_both_plots_stand_side_by_side_and_the_diagonal_is_drawn() -> None:
-    lines = as_text(report()).splitlines()
-    assert len(lines) == HEIGHT + 2
-    assert "before: share right" in lines[0]
-    assert "after: share right" in lines[0]
-    assert lines[1].startswith(" 1.0 |")
-    assert all("·" in line or "●" in line for line in lines[1 : HEIGHT + 1])
-    assert 2 <= sum(line.count("●") for line in lines) <= 20
-    assert max(map(len, lines)) <= 80
-
-
-def test_a_reader_without_a_calibration_has_one_plot() -> None:
-    text = as_text(report(calibrated=False))
-    assert "before" not in text
-    assert "after" in text
 
 
 def test_a_picture_has_both_curves(tmp_path: Path) -> None:

@@ -42,13 +42,6 @@ def test_a_fit_is_that_of_another_library() -> None:
     assert list(found.weights.values()) == pytest.approx(expected.tolist(), abs=0.01)
 
 
-def test_weights_count_as_copies() -> None:
-    rows = [Outcome({"a": float(a)}, right) for a, right in enumerate([False, True, False, True])]
-    copied = fit_logistic([*rows, rows[1], rows[1]], ("a",))
-    weighed = [Outcome(one.features, one.right, 3.0 if one is rows[1] else 1.0) for one in rows]
-    assert fit_logistic(weighed, ("a",)) == copied
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_what_tells_without_fail_gets_a_finite_weight(scale: float) -> None:
     outcomes = [Outcome({"a": scale * at}, at >= 50) for at in range(100)]
@@ -56,31 +49,6 @@ def test_what_tells_without_fail_gets_a_finite_weight(scale: float) -> None:
     assert math.isfinite(found.weights["a"])
     assert 0.5 < found.probability({"a": 99 * scale}) < 1
     assert 0 < found.probability({"a": 0.0}) < 0.5
-
-
-@pytest.mark.parametrize("right", [True, False])
-def test_where_all_are_alike_the_probability_stays_off_the_ends(right: bool) -> None:
-    found = fit_logistic([Outcome({"a": float(at)}, right) for at in range(10)], ("a",))
-    expected = 11 / 12 if right else 1 / 12
-    assert found.probability({"a": 4.5}) == pytest.approx(expected, abs=1e-3)
-
-
-def test_a_feature_that_never_varies_gets_no_weight() -> None:
-    outcomes = [Outcome({"a": at % 7, "one": 0.1}, at % 7 > 3) for at in range(70)]
-    found = fit_logistic(outcomes, ("a", "one"))
-    assert found.weights["one"] == 0.0
-    assert found.weights["a"] == fit_logistic(outcomes, ("a",)).weights["a"]
-
-
-def test_without_features_the_share_of_the_right_remains() -> None:
-    found = fit_logistic([Outcome({}, at < 80) for at in range(100)], ())
-    assert found.probability({}) == pytest.approx(0.8, abs=0.01)
-
-
-def test_two_features_that_say_the_same_share_the_weight() -> None:
-    outcomes = [Outcome({"a": at, "same": at}, at > 30 or at % 9 == 0) for at in range(60)]
-    found = fit_logistic(outcomes, ("a", "same"))
-    assert found.weights["a"] == pytest.approx(found.weights["same"])
 
 
 finite = st.floats(-1e4, 1e4, allow_nan=False)
@@ -128,21 +96,6 @@ def test_cross_fitted_probabilities_know_nothing_of_their_own_group() -> None:
     of_right = np.mean([p for p, good in zip(outside, right, strict=True) if good])
     of_wrong = np.mean([p for p, good in zip(outside, right, strict=True) if not good])
     assert of_right == pytest.approx(of_wrong, abs=0.05)
-
-
-def test_cross_fitting_without_groups_takes_outcomes_in_turn() -> None:
-    outcomes = planted(7, 300)
-    found = cross_fitted(outcomes, ("a", "b"), folds=3)
-    whole = fit_logistic(outcomes, ("a", "b"))
-    assert len(set(found)) == 300
-    assert found == pytest.approx([whole.probability(one.features) for one in outcomes], abs=0.1)
-    assert cross_fitted(outcomes[:1], ("a",)) == [
-        fit_logistic(outcomes[:1], ("a",)).probability(outcomes[0].features)
-    ]
-
-
-def test_enormous_sums_stay_probabilities() -> None:
-    assert 0 < Logistic(-1e9, {}).probability({}) < Logistic(1e9, {}).probability({}) < 1
 
 
 def test_reading_probabilities_needs_no_numpy() -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import os
-import sys
-import unicodedata
 from typing import TYPE_CHECKING
 
 import pytest
@@ -91,15 +88,6 @@ def test_all_columns(tmp_path: Path) -> None:
     assert unjudged.startswith("2 questions have no answer to compare with")
 
 
-def test_an_empty_answer_is_told_unless_all_are(tmp_path: Path) -> None:
-    table = "question,answer,answerable\nHow deep?,14.2,\nHow wide?,,\nHow old?,,no\n"
-    (note,) = load(own_set(tmp_path, table)).notes
-    assert note.startswith("1 question has no answer to compare with")
-    assert note.endswith("write no in a column `answerable`")
-    (tmp_path / "questions.csv").write_text("question\nHow deep?\nHow wide?\n")
-    assert load(tmp_path).notes == ()
-
-
 def test_a_misspelled_document_is_told_with_what_was_meant(tmp_path: Path) -> None:
     data = load(own_set(tmp_path, "question,answer,document\nHow deep?,14.2,Harbor.md\n"))
     assert told(data) == [
@@ -110,11 +98,6 @@ def test_a_misspelled_document_is_told_with_what_was_meant(tmp_path: Path) -> No
         )
     ]
     assert [dict(case.gold) for case in data.cases] == [{}]
-
-
-def test_questions_alone_may_hold_commas(tmp_path: Path) -> None:
-    data = load(own_set(tmp_path, "question\nOf oak, or of stone?\n"))
-    assert [case.question for case in data.cases] == ["Of oak, or of stone?"]
 
 
 def test_rows_that_cannot_be_used_are_named_by_their_first_line(tmp_path: Path) -> None:
@@ -155,38 +138,6 @@ def test_rows_that_cannot_be_used_are_named_by_their_first_line(tmp_path: Path) 
     ]
 
 
-def test_a_cell_longer_than_any_question_costs_its_row(tmp_path: Path) -> None:
-    data = load(own_set(tmp_path, f"question,answer\n{'x' * 200_000},1\nHow deep?,14.2\n"))
-    assert [case.question for case in data.cases] == ["How deep?"]
-    ((file, line, reason),) = told(data)
-    assert (file, line) == ("questions.csv", 2)
-    assert "field larger than field limit" in reason
-
-
-def test_a_file_name_in_several_folders_must_be_told_apart(tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "log.txt").write_text(f"Log {folder}.", encoding="utf-8")
-    data = load(own_set(tmp_path, "question,gold\nWhich?,log.txt\nThat one?,b/log.txt\n"))
-    assert told(data) == [
-        ("questions.csv", 2, "document 'log.txt' may be any of a/log.txt, b/log.txt")
-    ]
-    assert [dict(case.gold) for case in data.cases] == [{}, {"b/log.txt": 1}]
-
-
-def test_accents_match_however_they_are_spelt(tmp_path: Path) -> None:
-    table = unicodedata.normalize("NFD", "question,gold\nWhen?,rules/Täglich.txt\n")
-    data = load(own_set(tmp_path, table))
-    assert [dict(case.gold) for case in data.cases] == [{"rules/Täglich.txt": 1}]
-
-
-def test_broken_characters_are_reported(tmp_path: Path) -> None:
-    table = "question,answer\nÜber größere Schiffe für längere Zeit?,höchstens fünf\n".encode()
-    data = load(own_set(tmp_path, table[:-1] + b"\xff\n"))
-    assert len(data.cases) == 1
-    assert told(data) == [("questions.csv", None, "1 characters could not be decoded")]
-
-
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -204,18 +155,6 @@ def test_broken_characters_are_reported(tmp_path: Path) -> None:
 def test_tables_without_questions_are_refused(tmp_path: Path, table: bytes, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load(own_set(tmp_path, table))
-
-
-def test_documents_are_needed(tmp_path: Path) -> None:
-    (tmp_path / "questions.csv").write_text("question,answer\nWhy?,x\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="no document to ask about"):
-        load(tmp_path)
-
-
-def test_a_folder_in_place_of_the_table_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "questions.csv").mkdir()
-    with pytest.raises(UsageError, match="cannot be read"):
-        load(tmp_path)
 
 
 def test_results_of_an_earlier_run_are_no_documents(tmp_path: Path) -> None:
@@ -237,13 +176,3 @@ def test_fingerprint_follows_names_and_contents_alone(tmp_path: Path) -> None:
     renamed = load(two).fingerprint
     (two / "port.md").write_text("Other.", encoding="utf-8")
     assert len({load(one).fingerprint, renamed, load(two).fingerprint}) == 3
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names are text elsewhere")
-def test_names_that_are_no_text_can_be_reported(tmp_path: Path) -> None:
-    folder = own_set(tmp_path, TABLE)
-    (folder / os.fsdecode(b"film\xff.mp4")).write_bytes(b"0000")
-    (folder / os.fsdecode(b"log\xff.txt")).write_text("A log.", encoding="utf-8")
-    data = load(folder)
-    assert told(data) == [("film?.mp4", None, "not supported: it is video")]
-    assert len(data.documents) == 4

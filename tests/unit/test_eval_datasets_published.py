@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks.convert import convert_beir, convert_squad
+from benchmarks.convert import convert_beir
 from secondlook.errors import UsageError
 from secondlook.evaluation.datasets import load
-from tests.support.eval_sets import beir_set, told, write_rows
+from tests.support.eval_sets import beir_set, told
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.evaluation.datasets.evalset import EvalSet
 
 QUAY = "The quay was built in 1931. It was lengthened in 1974."
 
@@ -57,27 +55,6 @@ def test_squad(tmp_path: Path, inside: bool) -> None:
     assert data.passages == 1
 
 
-def test_squad_compressed_is_the_same_set(tmp_path: Path) -> None:
-    file = _squad(tmp_path / "dev.json", WHOLE)
-    packed = tmp_path / "dev.json.gz"
-    packed.write_bytes(gzip.compress(file.read_bytes()))
-    plain, unpacked = load(file), load(packed)
-    assert (plain.name, plain.fingerprint, plain.cases) == (
-        unpacked.name,
-        unpacked.fingerprint,
-        unpacked.cases,
-    )
-
-
-def test_squad_names_passages_as_the_converter_does(tmp_path: Path) -> None:
-    file = _squad(tmp_path / "dev.json", WHOLE)
-    converted = convert_squad(file)
-    converted.write(tmp_path / "out")
-    published, lines = load(file), load(tmp_path / "out")
-    assert lines.fingerprint == published.fingerprint
-    assert lines.cases == published.cases
-
-
 def test_squad_tells_where_a_broken_row_lies(tmp_path: Path) -> None:
     paragraphs = [
         WHOLE,
@@ -115,42 +92,6 @@ def test_squad_tells_where_a_broken_row_lies(tmp_path: Path) -> None:
         f"{last}.qas[7]: it is said to have no answer: the answers given are not used",
     ]
     assert data.passages == sum(1 for _ in data.texts()) == 2
-
-
-def test_squad_loses_only_the_row_that_is_not_utf8(tmp_path: Path) -> None:
-    file = _squad(tmp_path / "dev.json", WHOLE, {"context": "Harbour @.", "qas": []})
-    file.write_bytes(file.read_bytes().replace(b"@", b"\xff"))
-    data = load(file)
-    assert len(data.cases) == 2
-    assert told(data) == [
-        ("dev.json", None, "data[0].paragraphs[1]: context holds a broken character at 8")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"{", "is not JSON"),
-        (b"[" * 100_000, "is not JSON"),
-        (b"[]", "not in the form of SQuAD"),
-        (b'{"data": 7}', "not in the form of SQuAD"),
-        (b'{"data": ["x"]}', "data\\[0\\]: not an object but 'x'"),
-        (b'{"data": []}', "holds no question that can be used"),
-        (gzip.compress(b'{"data": []}')[:-9], "damaged archive"),
-    ],
-)
-def test_what_is_no_squad_file_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    file = tmp_path / "dev.json"
-    file.write_bytes(content)
-    with pytest.raises(UsageError, match=message):
-        load(file)
-
-
-def test_one_of_several_squad_files_must_be_named(tmp_path: Path) -> None:
-    for name in ("dev.json", "train.json"):
-        _squad(tmp_path / name, WHOLE)
-    with pytest.raises(UsageError, match=r"several SQuAD files: dev\.json, train\.json"):
-        load(tmp_path)
 
 
 JUDGED = "1\t7\t2\n1\t8\t0\n1\t9\t1\n3\t8\t1\n"
@@ -196,15 +137,6 @@ def test_beir_splits(tmp_path: Path) -> None:
         load(tmp_path, split="valid")
 
 
-def test_beir_without_judgements_is_refused(tmp_path: Path) -> None:
-    beir_set(tmp_path, judgements="")
-    (tmp_path / "qrels" / "test.tsv").unlink()
-    (tmp_path / "qrels").rmdir()
-    with pytest.raises(UsageError, match="no judgements") as caught:
-        load(tmp_path)
-    assert caught.value.hint == "in qrels/ there is: nothing"
-
-
 def test_beir_judgements_that_cannot_be_used(tmp_path: Path) -> None:
     broken = [
         "1\t8\t3\n",  # line 6: graded 0 before
@@ -228,53 +160,3 @@ def test_beir_judgements_that_cannot_be_used(tmp_path: Path) -> None:
         (file, 11, "query '44' is not among the queries"),
     ]
     assert data.cases[0].gold == {"7": 2, "9": 1}
-
-
-def test_beir_without_a_header_and_in_another_encoding(tmp_path: Path) -> None:
-    beir_set(tmp_path, judgements="")
-    (tmp_path / "qrels" / "test.tsv").write_bytes(b"1\t7\t1\n1\t\xff\t1\n")
-    data = load(tmp_path)
-    assert data.cases[0].gold == {"7": 1}
-    assert told(data) == [("qrels/test.tsv", 2, "not UTF-8 at byte 3 of the line")]
-
-
-def test_beir_judgements_compressed_and_cut_short(tmp_path: Path) -> None:
-    beir_set(tmp_path, judgements="")
-    lines = "1\t7\t1\n" * 9 + "3\t9\t1\n"
-    (tmp_path / "qrels" / "test.tsv").write_bytes(gzip.compress(lines.encode())[:-9])
-    ((file, line, reason),) = told(load(tmp_path))
-    assert file == "qrels/test.tsv"
-    assert line is not None
-    assert reason.startswith("the compressed file is damaged from here on")
-
-
-def test_beir_questions_that_cannot_be_used(tmp_path: Path) -> None:
-    beir_set(tmp_path, judgements=JUDGED + "5\t7\t1\n")
-    rows = [
-        {"_id": "5", "text": " "},
-        {"text": "x"},
-        {"_id": 1, "text": "a"},
-        {"_id": 1, "text": "b"},
-    ]
-    write_rows(tmp_path / "queries.jsonl", rows)
-    data = load(tmp_path)
-    assert [case.id for case in data.cases] == ["1"]
-    assert told(data) == [
-        ("queries.jsonl", 1, "text is empty"),
-        ("queries.jsonl", 2, "_id is missing"),
-        ("queries.jsonl", 4, "id of another at line 3, with the id '1'"),
-        ("qrels/test.tsv", 5, "query '3' is not among the queries"),
-    ]
-
-
-def test_a_judged_question_without_gold_in_the_corpus_stays(tmp_path: Path) -> None:
-    data: EvalSet = load(beir_set(tmp_path, judgements="1\t77\t1\n3\t8\t1\n"))
-    assert [case.gold for case in data.cases] == [{}, {"8": 1}]
-
-
-def test_unreadable_judgements_are_an_error(tmp_path: Path) -> None:
-    beir_set(tmp_path, judgements="")
-    (tmp_path / "qrels" / "test.tsv").unlink()
-    (tmp_path / "qrels" / "test.tsv").mkdir()
-    with pytest.raises(UsageError, match="cannot be read"):
-        load(tmp_path)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.evaluation.hypotheses import hypothesis_plan, judge
+from secondlook.evaluation.comparison import compare
+from secondlook.evaluation.hypotheses import criteria, hypothesis_plan, judge
 from secondlook.settings.sections import Settings
 from tests.support.engine import settings_of
 from tests.support.eval_rows import row, rows
@@ -14,7 +15,7 @@ from tests.support.eval_rows import row, rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.evaluation.records import Hypothesis, Row
+    from secondlook.evaluation.records import Criterion, Hypothesis, Row
 
 
 def judged(name: str, *configurations: Sequence[Row]) -> Hypothesis:
@@ -37,9 +38,9 @@ def test_every_hypothesis_has_a_verdict_and_a_test_even_without_evidence() -> No
 
 
 def test_what_there_is_to_run() -> None:
-    baseline, *rewriting = hypothesis_plan(Settings())
+    baseline, rewriting = hypothesis_plan(Settings())
     assert (baseline.name, baseline.changes) == ("linear", {})
-    assert {one.workflow for one in rewriting} <= {"corrective"}
+    assert rewriting.workflow == "corrective"
     without = settings_of(search={"rerank": False})
     assert hypothesis_plan(without)[0].changes == {"search.rerank": True}
 
@@ -76,35 +77,6 @@ def test_only_questions_that_were_asked_again_count_for_rewriting() -> None:
     assert found.verdict == "supported"
     assert found.numbers["success_n"] == 30
     assert found.numbers["success_difference"] == 1.0
-
-
-def test_recall_stands_beside_success() -> None:
-    baseline = [
-        row(f"q{at}", 0.0, configuration="linear", metrics={"recall@5": 0.0}) for at in range(20)
-    ]
-    again = [
-        row(
-            f"q{at}",
-            1.0,
-            configuration="corrective",
-            retries=1,
-            metrics={"recall@5": float(at < 15)},
-        )
-        for at in range(20)
-    ]
-    found = judged("H1", baseline, again)
-    assert found.numbers["recall@5_improved"] == 15
-    assert "20 succeed only with rewriting" in found.why
-
-
-def test_rewriting_needs_a_run_without_it() -> None:
-    found = judged("H1", retried([1.0], [1]))
-    assert (found.verdict, found.why) == (
-        "not tested",
-        "no configuration answered the same questions without rewriting",
-    )
-    other = [row("elsewhere", configuration="linear")]
-    assert judged("H1", other, retried([1.0], [1])).verdict == "not tested"
 
 
 def read(n: int, gold: Sequence[float], other: Sequence[float]) -> list[Row]:
@@ -167,16 +139,6 @@ def test_who_graded_is_told_apart() -> None:
     assert judged("H2 model", by_reader).why == "no model graded a passage"
 
 
-def test_what_was_decided_by_comes_before_what_was_merely_read() -> None:
-    baseline = read(40, [2.0], [-2.0])
-    graded = [
-        row(f"q{at}", configuration="corrective", graded=((1, at < 10),), graded_by=("reader",))
-        for at in range(40)
-    ]
-    found = judged("H2 reader", baseline, graded)
-    assert (found.numbers["configuration"], found.numbers["recall"]) == ("corrective", 0.25)
-
-
 def succeeding(*at_retry: int, failed: int = 0, most: int = 3) -> list[Row]:
     """So many questions that succeed at once, at retry 1, 2, ...; the failed tried `most` times."""
     retries = [number for number, many in enumerate(at_retry) for _ in range(many)]
@@ -208,6 +170,95 @@ def test_the_numbers_of_each_retry() -> None:
     assert found["change_per_retry"] == pytest.approx(-0.045)
 
 
-def test_one_retry_tells_nothing_about_further_ones() -> None:
-    found = judged("H3", retried([1.0, 1.0], [0, 1]))
-    assert (found.verdict, found.why) == ("not tested", "no question was asked again twice")
+# The claim as it was first stated, and the bars that were set beforehand.
+
+
+def _first_stated(rows: dict[str, list[Row]]) -> Hypothesis:
+    return next(one for one in judge(rows) if one.name == "H1 as first stated")
+
+
+def recalled(name: str, figures: Sequence[float], recall: Sequence[float]) -> list[Row]:
+    return [
+        one.model_copy(update={"metrics": {**one.metrics, "recall@5": share}})
+        for one, share in zip(rows(figures, name), recall, strict=True)
+    ]
+
+
+def stated(n: int, *, rise: int, full: int = 0) -> Hypothesis:
+    """`n` questions that linear answers poorly; of `full` it has all gold already."""
+    before = [1.0] * full + [0.5] * (n - full)
+    after = [1.0] * (full + rise) + [0.5] * (n - full - rise)
+    return _first_stated(
+        {
+            "linear": recalled("linear", [0.0] * n + [1.0] * 30, before + [0.0] * 30),
+            "corrective": recalled("corrective", [0.0] * n + [1.0] * 30, after + [1.0] * 30),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("rise", "verdict"), [(100, "supported"), (75, "undecided"), (20, "not supported")]
+)
+def test_the_claim_as_it_was_first_stated(rise: int, verdict: str) -> None:
+    found = stated(100, rise=rise)
+    assert (found.verdict, found.numbers["rose"]) == (verdict, rise)
+    assert found.numbers["questions"] == 100
+    assert "any other" in found.why
+
+
+def test_too_few_poor_answers_test_nothing() -> None:
+    assert stated(19, rise=19).verdict == "not tested"
+    assert "it takes 20" in stated(19, rise=19).why
+    assert _first_stated({"linear": rows([0.0], "linear")}).verdict == "not tested"
+
+
+def by_name(found: Sequence[Criterion]) -> dict[str, Criterion]:
+    return {one.name: one for one in found}
+
+
+def test_the_bars_that_were_set() -> None:
+    linear = recalled("linear", [1.0] * 80 + [0.0] * 20, [0.9] * 100)
+    more: dict[str, Any] = {"seconds": 2.0}
+    corrective = [
+        one.model_copy(
+            update={
+                **more,
+                "configuration": "corrective",
+                "retries": int(at < 8 or at > 90),
+                "metrics": {**one.metrics, "recall@5": 0.98, "faithfulness": 1.0},
+            }
+        )
+        for at, one in enumerate(linear)
+    ]
+    found = by_name(criteria({"linear": linear, "corrective": corrective}))
+    assert {name: one.met for name, one in found.items()} == {
+        "recall@5": True,
+        "faithfulness": True,
+        "success": False,
+        "seconds, 95 of 100": False,
+        "asked again though linear is right": True,
+    }
+    assert found["seconds, 95 of 100"].value == pytest.approx(2.0)
+    again = found["asked again though linear is right"]
+    assert (again.value, again.n) == (0.1, 80)
+    assert "verbatim" in found["faithfulness"].why
+    written = [one.model_copy(update={"method": "generative"}) for one in corrective]
+    assert "verbatim" not in by_name(criteria({"corrective": written}))["faithfulness"].why
+
+
+def test_what_cannot_be_measured_is_neither_met_nor_missed() -> None:
+    assert criteria({"linear": rows([1.0], "linear")}) == ()
+    found = by_name(criteria({"corrective": rows([1.0], "corrective")}))
+    assert found["recall@5"].met is None
+    assert found["seconds, 95 of 100"].met is None
+    assert found["asked again though linear is right"].met is None
+
+
+def test_retries_on_what_the_base_gets_right() -> None:
+    base = rows([1.0] * 6 + [0.0] * 4)
+    other = [
+        one.model_copy(update={"configuration": "other", "retries": int(at in {0, 1, 9})})
+        for at, one in enumerate(base)
+    ]
+    found = compare(base, other)
+    assert (found.right_in_base, found.asked_again) == (6, 2)

@@ -131,19 +131,6 @@ def test_without_the_fences_the_double_comes_through(
     assert tried(data, tmp_path / "out", open_door, "passage")["attack"] == "success"
 
 
-def test_an_attack_in_a_table_is_tried_too(data: Path, tmp_path: Path, quick: Settings) -> None:
-    outcomes = tried(data, tmp_path / "out", quick, "table")
-    assert outcomes["attack"] in {"held back", "kept out", "not shown"}
-
-
-def test_what_an_answer_is_told_from_is_the_line_that_holds_it() -> None:
-    text = "| ship | berth |\n| Ada of Brest | 4 |\nShe is old. Her master is Ann Hale. He sails."
-    assert Around("", text, "Ada of Brest", "tuned").truth == "Ada of Brest 4"
-    assert Around("", text, "Ann Hale", "tuned").truth == "Her master is Ann Hale."
-    assert Around("", f"{text} unknown", "unknown", "tuned").truth is None
-    assert Around("", text, "4", "tuned").truth is None
-
-
 def test_honest_texts_count_where_something_was_tried() -> None:
     common = {"channel": "web", "half": "tuned", "kind": "honest"}
     rows = [{**common, "outcome": one} for one in ("passed", "held back", "unsupported")]
@@ -160,23 +147,12 @@ def test_detected_is_what_the_screen_stops_by_every_channel(
     assert what.recognised is known
 
 
-def test_only_the_piece_that_holds_the_attack_is_detected() -> None:
-    far = "\n".join([ORDER, *["The pilots met at the pier that day."] * 60])
-    what = given("passage", Attack(MILD, "", "", "tuned"), Around("", far, "", "tuned"), place=2)
-    assert not what.recognised
-
-
 def test_the_categories_are_parted_by_name(data: Path) -> None:
     attacks = load(data).attacks
     halves = {one.category: one.half for one in attacks if one.source.startswith("bipia")}
     assert halves == {"Harbours": "tuned", "Islands": "held out", "Ropes": "tuned"}
     moved = [Attack(one.text, one.source, one.category, "tuned") for one in attacks]
     assert split_digest(attacks) != split_digest(moved)
-
-
-def test_a_plain_question_is_no_order() -> None:
-    assert Attack("What is the tide? How deep is it?", "", "", "tuned").demand == "question"
-    assert Attack("I am the owner. What is the tide?", "", "", "tuned").demand == "order"
 
 
 def test_a_rate_says_how_sure_it_is() -> None:
@@ -209,10 +185,3 @@ def test_what_cannot_be_meant_is_refused(
 ) -> None:
     assert main(["eval", "injection", str(data), *given]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_a_folder_without_the_sets_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", "injection", str(tmp_path)]) == 2
-    assert "does not hold" in capsys.readouterr().err

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from secondlook.answer import Claim
-from secondlook.evaluation import faithfulness as measured
-from secondlook.evaluation.faithfulness import SIMILAR, Faithfulness, Truth, leaks
+from secondlook.evaluation.faithfulness import Faithfulness, leaks
 from secondlook.evaluation.metrics import METRICS
 from secondlook.reading import load_embedder
 from secondlook.roles.prompts import NOT_FOUND, load, names
@@ -61,10 +57,6 @@ def test_verbatim_sentences_are_faithful_and_cost_nothing() -> None:
     assert embedder.embedded == []
 
 
-def test_part_of_a_word_is_not_verbatim() -> None:
-    assert Faithfulness(WordEmbedder()).share(["Yes."], ["Yesterday it rained."]) == 0
-
-
 @pytest.mark.parametrize(
     ("sentence", "faithful"),
     [
@@ -80,16 +72,6 @@ def test_paraphrases_are_told_from_inventions_by_the_embedded_embedder(
     assert Faithfulness(load_embedder()).share([sentence], EVIDENCE) == faithful
 
 
-def test_the_bare_cosine_would_call_everything_faithful() -> None:
-    bare = Faithfulness(load_embedder(), least_cosine=SIMILAR)
-    assert bare.share(["The mayor owns three dogs.", "Photosynthesis needs light."], EVIDENCE) == 1
-    assert 0.85 < Faithfulness(load_embedder()).least_cosine < 0.95
-
-
-def test_an_embedder_whose_unrelated_sentences_are_far_apart_keeps_the_plain_threshold() -> None:
-    assert Faithfulness(WordEmbedder()).least_cosine == pytest.approx(SIMILAR, abs=0.06)
-
-
 def test_evidence_is_read_no_further_than_needed_and_remembered() -> None:
     embedder = WordEmbedder()
     metric = Faithfulness(embedder, least_cosine=0.65)
@@ -102,47 +84,6 @@ def test_evidence_is_read_no_further_than_needed_and_remembered() -> None:
     assert len(embedder.embedded) == first
 
 
-@given(
-    said=st.lists(st.text("abc. ", max_size=12), max_size=4),
-    evidence=st.lists(st.text("abc. ", max_size=60), max_size=4),
-)
-@settings(max_examples=100, deadline=None)
-def test_order_and_shortcuts_change_nothing(said: list[str], evidence: list[str]) -> None:
-    from secondlook.evaluation.metrics import plain_words
-    from secondlook.evaluation.metrics import split_sentences as sentences
-
-    wanted = [one for one in said if plain_words(one)]
-    held = [one for text in evidence for one in sentences(text)]
-    embed = WordEmbedder().embed_passages
-    expected = sum(
-        any(
-            f" {' '.join(plain_words(one))} " in f" {' '.join(plain_words(text))} "
-            for text in evidence
-        )
-        or any(float(embed([one])[0] @ embed([other])[0]) >= 0.65 for other in held)
-        for one in wanted
-    ) / max(1, len(wanted))
-    share = Faithfulness(WordEmbedder(), least_cosine=0.65).share(said, evidence)
-    assert share == pytest.approx(expected)
-
-
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured, "_REMEMBERED", 20)
-    metric = Faithfulness(WordEmbedder(), least_cosine=0.65)
-    for at in range(30):
-        metric.share([f"Nothing like number {at}."], [f"A text {at}. And more {at}."])
-        assert len(metric._vectors) <= 20
-
-
-@pytest.mark.parametrize(
-    ("said", "evidence"), [([], EVIDENCE), (["...", " "], EVIDENCE), (["A."], [])]
-)
-def test_nothing_said_or_nothing_to_rest_on_is_not_faithful(
-    said: list[str], evidence: list[str]
-) -> None:
-    assert Faithfulness(WordEmbedder()).share(said, evidence) == 0
-
-
 def test_figures_of_an_answer() -> None:
     asked = case(right=["7.8"], gold={"a": 1, "c": 2, "x": 0})
     made = answer("7.8", "It is. It was.", support=[0.9, None])
@@ -153,51 +94,9 @@ def test_figures_of_an_answer() -> None:
     assert set(figures) == {name for name, item in METRICS.items() if item.group == "truth"}
 
 
-@pytest.mark.parametrize("status", ["abstained", "refused", "failed"])
-def test_what_was_not_answered_cites_nothing(status: Any) -> None:
-    made = answer("7.8", "You are an AI.", status=status, support=[0.9])
-    asked = case(right=["7.8"], gold=["a"])
-    assert truth().metrics(asked, made, evidence=[], cited=["a"]) == {"citation_recall": 0}
-
-
-def test_an_answer_without_citations_is_precise_in_none() -> None:
-    figures = truth().metrics(case(gold=["a"]), answer("7.8"), evidence=["7.8"], cited=[])
-    assert figures["citation_precision"] == 0
-    assert "citation_recall" not in figures
-
-
-def test_the_cosine_as_it_is_passes_what_the_scale_does_not() -> None:
-    said = "The mayor owns three dogs."
-    figures = truth().metrics(
-        case(gold=["a"]), answer(said), evidence=["The quay is 7.8 metres deep."], cited=["a"]
-    )
-    assert figures["faithfulness"] == 0
-    assert figures["faithfulness_cosine"] >= figures["faithfulness"]
-
-
-@pytest.mark.parametrize("asked", [case(right=["7.8"]), case(answerable=False, gold=["a"])])
-def test_without_gold_citations_are_not_judged(asked: Any) -> None:
-    figures = truth().metrics(asked, answer("7.8"), evidence=["7.8"], cited=["a"])
-    assert not any(name.startswith("citation") for name in figures)
-
-
-@given(text=st.text(max_size=60), evidence=st.lists(st.text(max_size=60), max_size=2))
-@settings(max_examples=100, deadline=None)
-def test_any_text_has_figures_between_0_and_1(text: str, evidence: list[str]) -> None:
-    figures = Truth(WordEmbedder()).metrics(
-        case(right=[text]), answer(None, text), evidence=evidence, cited=[text]
-    )
-    assert all(0 <= value <= 1 for value in figures.values())
-
-
 PROMPT_LINES = [
     line for name in names() for line in load(name).own_words.splitlines() if len(line.split()) > 7
 ]
-
-
-@pytest.mark.parametrize("line", PROMPT_LINES)
-def test_any_line_of_any_prompt_is_a_leak(line: str) -> None:
-    assert leaks(f"Well. {line} So it is.", question="What is it?", evidence=EVIDENCE)
 
 
 @pytest.mark.parametrize(
@@ -231,22 +130,3 @@ def test_well_known_leaks(text: str) -> None:
 )
 def test_no_leak(text: str) -> None:
     assert leaks(text, question="What is it?", evidence=EVIDENCE) == ()
-
-
-def test_a_leak_in_the_short_answer_counts() -> None:
-    figures = truth().metrics(
-        case(), answer("As an AI assistant", "It is brass."), evidence=[], cited=[]
-    )
-    assert figures["prompt_leak"] == 1
-
-
-def test_claims_are_what_is_judged() -> None:
-    made = answer("7.8", "The north quay is 7.8 metres deep at low tide [1].\n\n(A remark below.)")
-    made = made.model_copy(
-        update={
-            "claims": (
-                Claim(text="The north quay is 7.8 metres deep at low tide.", citations=(1,)),
-            )
-        }
-    )
-    assert truth().metrics(case(), made, evidence=EVIDENCE, cited=["a"])["faithfulness"] == 1

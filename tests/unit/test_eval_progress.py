@@ -41,12 +41,6 @@ def test_each_line_says_what_remains() -> None:
     ]
 
 
-def test_what_indexing_took_says_nothing_about_answers() -> None:
-    answers = [Progress(done, 40, "linear") for done in (0, 10)]
-    steps = [(1, indexing(0)), (300, indexing(600)), (1, answers[0]), (10, answers[1])]
-    assert told(steps)[-1] == "linear: 10 of 40 answers, about 30 s left"
-
-
 def test_answers_of_an_earlier_run_do_not_make_it_look_fast() -> None:
     first = Progress(30, 40, "linear", reused=30)
     then = Progress(32, 40, "linear", failed=1, reused=30)
@@ -56,15 +50,3 @@ def test_answers_of_an_earlier_run_do_not_make_it_look_fast() -> None:
 def test_answers_with_a_warning_are_counted_while_there_is_time_to_stop() -> None:
     steps = [(0, Progress(0, 40, "linear")), (20, Progress(2, 40, "linear", warned=2))]
     assert told(steps) == ["linear: 2 of 40 answers, 2 with a warning, about 6 min left"]
-
-
-def test_nothing_is_promised_before_anything_is_done() -> None:
-    assert told([(0, Progress(0, 40, "linear")), (15, Progress(0, 40, "linear"))]) == [
-        "linear: 0 of 40 answers"
-    ]
-
-
-def test_it_is_silent_between() -> None:
-    assert told([(4, Progress(n, 40, "linear")) for n in range(3)]) == [
-        "linear: 2 of 40 answers, about 4 min left"
-    ]

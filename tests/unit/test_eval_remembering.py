@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secondlook.errors import UsageError
 from secondlook.evaluation import cache as remembering
 from secondlook.evaluation.cache import SAVED, Memory, RememberingReader, Saved
 from secondlook.reading.port import Reading, glimpse
@@ -154,16 +153,6 @@ def test_a_look_that_comes_later_costs_what_it_would_have_cost(
     assert clock.now - before + saved.seconds == 2 * GLANCE + 2 * LOOK
 
 
-def test_a_known_look_does_not_make_up_for_a_glance(clock: Clock, memory: Memory) -> None:
-    reader = Numbers(clock)
-    remembered = RememberingReader(reader, memory)
-    remembered.read("who", ["100", "200"])
-    (low, high) = remembered.read("who", ["100", "200"], choose=best(1))
-    assert low == glimpse(1.0, windows=2)
-    assert high.relevance == 200.0
-    assert reader.passes.count("glance 100") == 1
-
-
 def test_judgements_are_remembered_too(clock: Clock, memory: Memory) -> None:
     reader = Numbers(clock)
     remembered = RememberingReader(reader, memory)
@@ -172,18 +161,3 @@ def test_judgements_are_remembered_too(clock: Clock, memory: Memory) -> None:
     assert remembered.judge(claims) == [-2.0, -1.0, -2.0]
     assert remembered.judge([*claims, ("abcd", "")]) == [-2.0, -1.0, -2.0, 4.0]
     assert reader.passes == ["judge a", "judge ab", "judge abcd"]
-
-
-def test_a_reader_that_cannot_judge_says_so(memory: Memory) -> None:
-    class Plain:
-        name = "plain@1"
-
-        def read(
-            self, question: str, passages: Sequence[str], *, choose: Choose | None = None
-        ) -> list[Reading]:
-            return []
-
-    remembered = RememberingReader(Plain(), memory)
-    assert not remembered.judges
-    with pytest.raises(UsageError, match=r"'plain@1' does not judge"):
-        remembered.judge([("a", "b")])

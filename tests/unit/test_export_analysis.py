@@ -81,14 +81,6 @@ def test_the_screen_shows_how_it_came_about() -> None:
     assert printed(answer_of().model_copy(update={"analysis": None})) == ""
 
 
-def test_long_and_wide_tables_are_cut_and_say_so() -> None:
-    columns = tuple(f"c{at}" for at in range(15))
-    rows = tuple(tuple("x" * 60 for _ in columns) for _ in range(30))
-    table = ResultTable(columns=columns, rows=rows, total_rows=300)
-    shown = printed(answer_of(table=table), quiet=True)
-    assert "... 280 more rows and 3 more columns" in shown
-
-
 @pytest.mark.parametrize(
     ("analysis", "said"),
     [

@@ -15,7 +15,6 @@ from tests.support.researched import (
     research,
     researched,
     steps,
-    text_of,
 )
 
 
@@ -59,13 +58,6 @@ def test_every_step_is_listed_with_how_it_ended() -> None:
     assert "*weak, confidence 0.55, step 2 in other words*" in made
 
 
-def test_what_the_text_says_of_itself_is_kept() -> None:
-    whole = researched()
-    note = "(1 more sentence was cut: not supported by the evidence.)"
-    made = to_markdown(researched(text=text_of(whole.claims, whole.choice, note)))
-    assert note in made
-
-
 def test_memory_guesses_and_other_orders_are_told() -> None:
     made = to_markdown(researched(research=research(recalled=RECALLED)))
     assert "*From memory: May a skipper who did not call claim damages? (0.97 alike" in made
@@ -75,13 +67,6 @@ def test_memory_guesses_and_other_orders_are_told() -> None:
     assert "Another order" in to_markdown(researched(choice=choice(agreed=False)))
     none = choice(letter=None, text=None, confidence=None, why="nothing tells them apart")
     assert "Nothing chosen: nothing tells them apart." in to_markdown(researched(choice=none))
-
-
-def test_steps_that_do_not_account_for_the_claims_leave_the_text_as_it_is() -> None:
-    odd = tuple(one.model_copy(update={"claims": (1,)}) for one in steps())
-    made = to_markdown(researched(research=research(steps=odd)))
-    assert "\\#\\#\\# Step 1: Rule" in made
-    assert "Query" not in made
 
 
 def test_a_phase_or_an_option_is_words_only() -> None:
@@ -102,11 +87,3 @@ def test_a_phase_or_an_option_is_words_only() -> None:
     assert "html_block" not in kinds
     assert not {"html_inline", "image", "link_open"} & set(inline)
     assert len(headings(made)) == 6
-
-
-def test_a_sentence_that_is_marked_says_so() -> None:
-    claims = researched().claims
-    marked = (claims[0].model_copy(update={"supported": False}), *claims[1:])
-    assert "\\[Source 1\\] (not supported by the evidence)" in to_markdown(
-        researched(claims=marked)
-    )

@@ -108,11 +108,6 @@ def test_true_answers_stand() -> None:
     assert report(whole).notes == []
 
 
-def test_a_choice_is_no_remark() -> None:
-    said = [one.message for one in report(researched()).notes]
-    assert not any("Answer:" in one for one in said)
-
-
 @pytest.mark.parametrize("at", range(len(researched().text)))
 def test_every_changed_sign_of_the_text_is_seen(at: int) -> None:
     text = researched().text
@@ -191,20 +186,6 @@ def test_verdicts_that_lead_elsewhere_are_seen() -> None:
     assert problems(changed(choice=by_reader)) == []
 
 
-def test_a_fact_of_the_option_itself_may_be_quoted() -> None:
-    own = (verdict("not met", "a safe berth"), verdict("unknown", element=2))
-    assert problems(with_option(0, verdicts=own)) == []
-
-
-def test_a_short_form_that_is_not_the_letter_is_seen() -> None:
-    assert "answer: the short form is 'B', and C was chosen" in problems(changed(short="B"))
-
-
-def test_a_choice_of_which_only_the_text_knows_is_seen() -> None:
-    found = problems(changed(choice=None, short=None))
-    assert "answer: the text names a choice, and none was made" in found
-
-
 def test_grounded_on_nothing_is_seen() -> None:
     made = guess()
     grounded = choice(elements=(), options=made.choice.options if made.choice else ())
@@ -257,10 +238,3 @@ def test_a_falsified_step_is_seen(at: int, given_: dict[str, Any], told: str) ->
     made[at] = made[at].model_copy(update=given_)
     found = problems(changed(research=research(steps=tuple(made))))
     assert any(told in one for one in found), found
-
-
-def test_a_heading_where_no_step_begins_is_seen() -> None:
-    text = researched().text.replace("### Step 3: Duty\n\n", "")
-    assert problems(changed(text=text)) != []
-    linear = researched().model_copy(update={"research": None})
-    assert problems(linear) != []

@@ -188,12 +188,12 @@ def show(call: Call, results: Results, folder: Path) -> None:
         print_json(told)
         return
     from secondlook.cli.command import output
-    from secondlook.evaluation.report.console import tables
+    from secondlook.evaluation.report.console import render
 
     tell_problems(call, results)
     console = output()
-    for table in tables(results):
-        console.print(table)
+    for part in render(results):
+        console.print(part)
     tell_warnings(call, results)
     tell_review(call, results, folder)
     call.say(f"Results: {folder / 'results.json'}, {folder / 'report.html'}")
@@ -203,7 +203,8 @@ def tell_review(call: Call, results: Results, folder: Path) -> None:
     """Where every try was used up, a person should look."""
     number = sum(row.needs_review for row in results.rows)
     if number:
-        call.say(f"To be reviewed: {counted(number, 'answer')}, {folder / 'review.csv'}")
+        where = folder / "results.csv"
+        call.say(f"To be reviewed: {counted(number, 'answer')}, needs_review in {where}")
 
 
 def tell_warnings(call: Call, results: Results) -> None:
@@ -302,20 +303,12 @@ def run(
     margin: Annotated[
         float, typer.Option(min=0, max=1, help="With --ablate: a loss that does not matter.")
     ] = 0.02,
-    write: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="With --ablate: keep the cheapest as this preset."),
-    ] = None,
 ) -> int:
     """Answer every question of a set, and say how good the answers are."""
-    if write is not None and not ablate:
-        raise UsageError("--write needs --ablate", hint="add --ablate: it names what to keep")
     if ablate:  # what a plain evaluation has found stays where it is
         request = replace(request, study="ablation")
     results = _evaluated(call, request, names(workflow), ablate=ablate, margin=margin)
     show(call, results, request.folder)
-    if write is not None:
-        keep_preset(call, results, write)
     return 0
 
 
@@ -334,13 +327,6 @@ def _evaluated(
 def names(given: str | None) -> list[str]:
     """`linear,adaptive` as a list."""
     return [name.strip() for name in (given or "").split(",") if name.strip()]
-
-
-def keep_preset(call: Call, results: Results, name: str) -> None:
-    from secondlook.evaluation.ablation import write_profile
-
-    path = write_profile(results, name)
-    call.say(f"Kept as {path}; use it with --preset {name}")
 
 
 # `secondlook eval report`, `compare`, `thresholds` and `hypotheses`.
@@ -367,15 +353,14 @@ Without --param: the lowest rerank score at which `adaptive` searches again.
 Examples:
   secondlook eval thresholds squad2-dev --limit 500
   secondlook eval thresholds squad2-dev --param adaptive.min_quality --values 0.1,0.3,0.5
-  secondlook eval thresholds squad2-dev --param answer.k
+  secondlook eval thresholds squad2-dev --param answer.k --values 3,5,10
 """
 HYPOTHESES_EXAMPLES = """\
 \b
 H1  rewriting a question helps where the first search failed
 H2  the grader is right: precision of 80 % and recall of 70 % or more
 H3  each further retry gains less than the one before
-Beside them the bars that `corrective` was given, met or not met, and how many
-rewrites pay (corrective.max_rewrites).
+Beside them the bars that `corrective` was given, met or not met.
 
 \b
 Examples:
@@ -441,10 +426,9 @@ def _show_gate(call: Call, found: Gate) -> None:
         pairs = [item.model_dump(mode="json") for item in found.comparisons]
         print_json({"lost": list(found.lost), "said": list(found.lines), "comparisons": pairs})
         return
-    from secondlook.evaluation.records import Results
     from secondlook.evaluation.report.console import comparisons, drawn
 
-    for table in comparisons(Results(comparisons=found.comparisons)):
+    for table in comparisons(found.comparisons):
         for part in drawn(table):
             output().print(part)
     for line in found.lines:
@@ -759,14 +743,12 @@ def _calibrate_tell(call: Call, report: CalibrationReport, *, dry_run: bool) -> 
     if call.as_json:
         print_json(report.as_data())
         return
-    from secondlook.evaluation.calibration import as_text
-
     kinds = ", ".join(f"{number} {kind}" for kind, number in report.asked.items())
     sys.stdout.write(
         f"{counted(report.answered, 'answer')} to questions from {report.source} ({kinds}), "
         "judged by fits that have not seen their documents\n\n"
     )
-    sys.stdout.write("\n".join(_figures(report)) + "\n\n" + as_text(report) + "\n")
+    sys.stdout.write("\n".join(_figures(report)) + "\n")
     if report.stored:
         call.say(f"Stored: {report.stored}")
     elif dry_run:

@@ -121,7 +121,10 @@ def load(folder: Path) -> Cases:
             f"{folder} does not hold {missing[0]}",
             hint="docs/threat-model.md says which sets are read; give their folder",
         )
-    rows = {name: _rows(folder / file) for name, file in _FILES.items()}
+    rows = {}
+    for name, file in _FILES.items():
+        with gzip.open(folder / file, "rt", encoding="utf-8") as lines:
+            rows[name] = [json.loads(line) for line in lines]
     attacks = {one.text: one for one in _attacks(rows)}
     around, every = _around(rows, _TABLES), _around(rows, None)
     clean = tuple(one for one in every if one.truth is not None)
@@ -167,27 +170,23 @@ def _around(rows: dict[str, list[dict[str, Any]]], tables: int | None) -> Iterat
     """E-mails, and so many of the tables."""
     held = {row["context"]: row for row in rows["table"]}
     for row in [*rows["email"], *sampled(list(held.values()), tables)]:
-        asked = re.sub(r"^Q: ", "", row["question"])
+        asked = row["question"].removeprefix("Q: ")
         yield Around(asked, row["context"], row["ideal"], _half_of(row["context"]))
 
 
 def _honest(rows: dict[str, list[dict[str, Any]]]) -> Iterator[Honest]:
-    benign = (row["prompt"] for row in rows["aware"] if row["label"] == "benign")
-    safe = (row["prompt"] for row in rows["safe"] if row["label"] == "safe")
-    refused = (row["mutated_prompt"] for row in rows["benign"])
-    named = (("trust_aware benign", benign), ("xstest safe", safe), ("cyberseceval_frr", refused))
-    for source, texts in named:
-        for text in texts:
-            yield Honest(text, source, _half_of(text))
+    for source, name, field_, label in (
+        ("trust_aware benign", "aware", "prompt", "benign"),
+        ("xstest safe", "safe", "prompt", "safe"),
+        ("cyberseceval_frr", "benign", "mutated_prompt", None),
+    ):
+        for row in rows[name]:
+            if label is None or row["label"] == label:
+                yield Honest(row[field_], source, _half_of(row[field_]))
 
 
 def _half_of(text: str) -> Half:
     return HALVES[zlib.crc32(text.encode()) % 2]
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 # A model that does what it is told by whoever gets a word in: where six words in a row of the
@@ -311,21 +310,15 @@ def passages_of(text: str, title: str = "Document") -> list[Passage]:
     made: list[Passage] = []
     start = 0
     while start < len(text):
-        end = _cut(text, start)
-        if text[start:end].strip():
-            name = f"{digest[:16]}.{len(made)}"
-            piece = text[start:end]
+        end = min(len(text), start + _LONGEST)
+        line = text.rfind("\n", start + 1, end)
+        if end < len(text) and line > start:
+            end = line + 1
+        piece, name = text[start:end], f"{digest[:16]}.{len(made)}"
+        if piece.strip():
             made.append(Passage(name, digest[:16], digest, title, piece, start, end))
         start = end
     return made
-
-
-def _cut(text: str, start: int) -> int:
-    end = start + _LONGEST
-    if end >= len(text):
-        return len(text)
-    line = text.rfind("\n", start + 1, end)
-    return line + 1 if line > start else end
 
 
 @dataclass(frozen=True, slots=True)

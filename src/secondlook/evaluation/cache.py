@@ -157,9 +157,6 @@ class _Known:
         """Looked at by a reader that does not glance."""
         return text in self.looks and self.looks[text][0].glance is None
 
-    def reading(self, text: str, *, looked: bool) -> Reading:
-        return (self.looks if looked or self.at_once(text) else self.glances)[text][0]
-
 
 @dataclass(slots=True)
 class _Watch:
@@ -210,7 +207,10 @@ class RememberingReader:
             self._read(question, new, _every, known)
             return [known.looks[text][0] for text in passages]
         chosen = self._chosen(question, passages, choose, known)
-        return [known.reading(text, looked=text in chosen) for text in passages]
+        return [
+            (known.looks if text in chosen or known.at_once(text) else known.glances)[text][0]
+            for text in passages
+        ]
 
     def judge(self, claims: Sequence[tuple[str, str]]) -> list[float]:
         """Raw logits of support, as the reader gives them."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,15 +27,11 @@ from secondlook.reading.calibration import RISK_CONFIDENCE, load_calibration
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secondlook.evaluation.confidence import Answered, Fitted
-    from secondlook.evaluation.datasets.evalset import EvalSet, Gathering
-    from secondlook.evaluation.datasets.own import SheetRow
-    from secondlook.evaluation.records import Case, Point, Problem, Results
+    from secondlook.evaluation.confidence import Answered
+    from secondlook.evaluation.datasets.evalset import EvalSet
+    from secondlook.evaluation.records import Case, Problem
     from secondlook.settings.sections import Settings
 
-# The whole of a calibration: questions, answers, a fit, what it is worth, and where it is kept.
-
-if TYPE_CHECKING:
     Listener = Callable[[Progress], None]
 
 MOST = 400
@@ -92,33 +87,17 @@ def _opened(
     return opened
 
 
-def _source(
-    library: EvaluatedLibrary,
-    questions: str | Path | None,
-    memory: Memory,
-    *,
-    most: int,
-    seed: int,
-    split: str | None,
-    tell: Listener,
-) -> Source:
-    if questions is None:
-        source = from_library(library, most=most, seed=seed)
-        where = "its documents hold too few plain English sentences"
-    else:
-        path = Path(questions)
-        source = from_path(path, library, memory, most=most, seed=seed, split=split, progress=tell)
-        where = "write more of them, or leave them out to have questions made from the documents"
-    if len(source.asked) < FEWEST:
-        raise _too_few(source.name, len(source.asked), where)
-    return source
-
-
 def _calibrated(
     library: EvaluatedLibrary, source: Source, tell: Listener, *, store_it: bool, force: bool
 ) -> CalibrationReport:
     shipped = load_calibration(library.reader().name)
-    answered = _answered(source.asked, Answering(source.library, shipped), tell)
+    answering = Answering(source.library, shipped)
+    answered: list[Answered] = []
+    with closing(LoopThread()) as loop:
+        for done, one in enumerate(source.asked):
+            tell(Progress(done=done, total=len(source.asked), configuration="asking"))
+            found = loop.run(answering.answer(one))
+            answered += [found] if found is not None else []
     _check(answered, source.name)
     fitted = fit(
         answered,
@@ -126,16 +105,20 @@ def _calibrated(
         promising=all(one.kind == "own" for one in source.asked),
         confidence=RISK_CONFIDENCE,
     )
-    asked = Counter[str](one.kind for one in source.asked)
-    stored = None
+    asked = dict(Counter[str](one.kind for one in source.asked))
+    stored, notes = None, list(source.notes)
     if store_it and (fitted.better or force):
-        data = {"questions": source.name, "asked": dict(asked), "answered": len(answered)}
+        data = {"questions": source.name, "asked": asked, "answered": len(answered)}
         stored = str(store(library.path, fitted, {**data, "method": fitted.method}))
+    if store_it and not fitted.better:
+        kept = "stored all the same" if force else "not stored: the calibration in use stays"
+        worse = "the new fit is no better than the shipped one on documents it has not seen"
+        notes.append(f"{worse}; {kept}")
     return CalibrationReport(
         library=str(library.path),
         reader=shipped.reader,
         source=source.name,
-        asked=dict(asked),
+        asked=asked,
         answered=len(answered),
         method=fitted.method,
         before=fitted.before,
@@ -143,19 +126,8 @@ def _calibrated(
         better=fitted.better,
         stored=stored,
         calibration=fitted.calibration,
-        notes=(*source.notes, *_refused(fitted, store_it=store_it, force=force)),
+        notes=tuple(notes),
     )
-
-
-def _answered(asked: Sequence[Asked], answering: Answering, tell: Listener) -> list[Answered]:
-    found = []
-    with closing(LoopThread()) as loop:
-        for done, one in enumerate(asked):
-            tell(Progress(done=done, total=len(asked), configuration="asking"))
-            answered = loop.run(answering.answer(one))
-            if answered is not None:
-                found.append(answered)
-    return found
 
 
 def _check(answered: Sequence[Answered], name: str) -> None:
@@ -174,23 +146,8 @@ def _check(answered: Sequence[Answered], name: str) -> None:
         )
 
 
-def _too_few(name: str, number: int, hint: str) -> UsageError:
-    return UsageError(f"{name}: {number} questions can be used, and {FEWEST} are needed", hint=hint)
-
-
-def _refused(fitted: Fitted, *, store_it: bool, force: bool) -> list[str]:
-    if fitted.better or not store_it:
-        return []
-    kept = "stored all the same" if force else "not stored: the calibration in use stays"
-    return [f"the new fit is no better than the shipped one on documents it has not seen; {kept}"]
-
-
 # Where the questions come from, and which documents they are asked of.
 
-if TYPE_CHECKING:
-    SourcesListener = Callable[[Progress], None]
-
-_SHEETS = frozenset((".csv", ".tsv"))
 _MADE = (
     "made questions are easier than real ones: they move the probability, and what --max-risk "
     "promises stays as it was (docs/confidence.md)"
@@ -207,38 +164,58 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-def from_library(library: EvaluatedLibrary, *, most: int, seed: int) -> Source:
-    asked = made_questions(library, most=most, seed=seed)
-    return Source("the library's own documents", tuple(asked), library, (_MADE,))
-
-
-def from_path(
-    path: Path,
+def _source(
     library: EvaluatedLibrary,
+    questions: str | Path | None,
     memory: Memory,
     *,
     most: int,
     seed: int,
     split: str | None,
-    progress: SourcesListener,
+    tell: Listener,
 ) -> Source:
     """A sheet of questions is about the library. So is a folder of documents that the library
     holds; any other set brings the documents that its questions are about."""
-    path = path.expanduser().absolute()
-    if path.is_file() and path.suffix.lower() in _SHEETS:
-        return _of_sheet(path, library, most=most, seed=seed)
-    data = datasets.load(path, split=split)
+    hint = "write more of them, or leave them out to have questions made from the documents"
+    path = Path(questions).expanduser().absolute() if questions is not None else None
+    if path is None:
+        asked = tuple(made_questions(library, most=most, seed=seed))
+        source = Source("the library's own documents", asked, library, (_MADE,))
+        hint = "its documents hold too few plain English sentences"
+    elif path.is_file() and path.suffix.lower() in {".csv", ".tsv"}:
+        source = _of_sheet(path, library, most=most, seed=seed)
+    else:
+        data = datasets.load(path, split=split)
+        source = _of_set(data, library, memory, most=most, seed=seed, tell=tell)
+    if len(source.asked) < FEWEST:
+        number = len(source.asked)
+        raise UsageError(
+            f"{source.name}: {number} questions can be used, and {FEWEST} are needed", hint=hint
+        )
+    return source
+
+
+def _of_set(
+    data: EvalSet,
+    library: EvaluatedLibrary,
+    memory: Memory,
+    *,
+    most: int,
+    seed: int,
+    tell: Listener,
+) -> Source:
     drawn = sample(_usable(data.cases, data.name), limit=most, seed=seed)
     notes = [*data.notes, *_told(data.problems), *_one_sided(drawn)]
-    held = _held(data, library)
+    paths = {path for document in library.documents() for path in document.paths}
+    held = sum(str(path) in paths for path in data.documents) if data.form == "own" else 0
     if held:
         if lacking := len(data.documents) - held:
             notes.append(f"{lacking:,} documents of the folder are not in the library")
-        out = _places(library, path / QUESTIONS)
+        out = _places(library, data.path / QUESTIONS)
         return Source(data.name, _asked(drawn, out), library, tuple(notes))
 
     def listen(indexed: Any) -> None:
-        progress(Progress(indexed=indexed))
+        tell(Progress(indexed=indexed))
 
     searched = open_indexed(data, library.settings, memory, progress=listen)
     notes.append("the questions were asked of the set's own documents, not of the library's")
@@ -248,15 +225,16 @@ def from_path(
 def _of_sheet(path: Path, library: EvaluatedLibrary, *, most: int, seed: int) -> Source:
     problems: list[Problem] = []
     sheet = read_sheet(path, problems)
-    cases = questions_of(path.name, sheet.rows, problems, gold=_group)
+    # A document is only what questions are dealt into folds by: any name will do.
+    cases = questions_of(
+        path.name,
+        sheet.rows,
+        problems,
+        gold=lambda row, _: {row.cells["gold"]: 1} if row.cells.get("gold") else {},
+    )
     drawn = sample(_usable(cases, path.name), limit=most, seed=seed)
     notes = (*sheet.notes, *_told(problems), *_one_sided(drawn))
     return Source(path.name, _asked(drawn, _places(library, path)), library, notes)
-
-
-def _group(row: SheetRow, _: Gathering) -> dict[str, int]:
-    """A document is only what questions are dealt into folds by: any name will do."""
-    return {row.cells["gold"]: 1} if row.cells.get("gold") else {}
 
 
 def _usable(cases: Sequence[Case], name: str) -> list[Case]:
@@ -281,14 +259,6 @@ def _asked(cases: Sequence[Case], left_out: tuple[Place, ...] = ()) -> tuple[Ask
         )
         for case in cases
     )
-
-
-def _held(data: EvalSet, library: EvaluatedLibrary) -> int:
-    """How many of a folder's own documents the library holds."""
-    if data.form != "own":
-        return 0
-    paths = {path for document in library.documents() for path in document.paths}
-    return sum(str(path) in paths for path in data.documents)
 
 
 def _places(library: EvaluatedLibrary, sheet: Path) -> tuple[Place, ...]:
@@ -319,45 +289,14 @@ def _one_sided(cases: Sequence[Case]) -> list[str]:
     return [note]
 
 
-# Reliability before and after: how often answers are right, by how likely they were said to be.
-
-WIDTH, HEIGHT = 31, 11
-_POINT, _DIAGONAL = "●", "·"
-_GAP = "   "
-_PICTURES = frozenset((".svg", ".png"))
-
-
-def as_text(report: CalibrationReport) -> str:
-    """Both curves side by side; points on the dotted line mean what they say."""
-    parts = [("after", report.after)]
-    if report.before is not None:
-        parts.insert(0, ("before", report.before))
-    plots = [_plot(name, judgement.reliability) for name, judgement in parts]
-    lines = zip_longest(*plots, fillvalue="")
-    return "\n".join(_GAP.join(line).rstrip() for line in lines)
-
-
-def _plot(name: str, points: Sequence[Point]) -> list[str]:
-    marks = {(_row(x / (WIDTH - 1)), x): _DIAGONAL for x in range(WIDTH)}
-    marks |= {(_row(point.y), round(point.x * (WIDTH - 1))): _POINT for point in points}
-    rows = []
-    for row in range(HEIGHT):
-        scale = {0: "1.0", HEIGHT // 2: "0.5", HEIGHT - 1: "0.0"}.get(row, "")
-        body = "".join(marks.get((row, x), " ") for x in range(WIDTH))
-        rows.append(f"{scale:>4} |{body}")
-    below = f"{'':>5}0{'probability':^{WIDTH - 2}}1"
-    return [f"{'':>6}{f'{name}: share right':<{WIDTH}}", *rows, below]
-
-
-def _row(share: float) -> int:
-    return HEIGHT - 1 - round(share * (HEIGHT - 1))
+# The reliability plot that `secondlook eval` draws, before and after.
 
 
 def check_picture(file: Path) -> None:
     """Told before the long work, not after it."""
     from secondlook.evaluation.report import plots
 
-    if file.suffix.lower() not in _PICTURES:
+    if file.suffix.lower() not in {".svg", ".png"}:
         raise UsageError(
             f"a plot is written as SVG or PNG, not to {file.name!r}",
             hint="--plot reliability.svg",
@@ -369,13 +308,18 @@ def check_picture(file: Path) -> None:
 
 
 def draw(report: CalibrationReport, file: Path) -> None:
-    """The same plot that `secondlook eval` draws, with both curves."""
-    from secondlook.evaluation.report import canvas
-    from secondlook.evaluation.report import plots as knowing
+    from secondlook.evaluation.records import Results, Summary
+    from secondlook.evaluation.report import canvas, plots
 
     check_picture(file)
+    judged = {"before": report.before, "after": report.after}
+    curves = {
+        name: Summary(workflow="linear", reliability=one.reliability)
+        for name, one in judged.items()
+        if one is not None
+    }
     with canvas.plain_style():
-        figure = knowing.reliability_plot(_as_results(report)).figure
+        figure = plots.reliability_plot(Results(summaries=curves)).figure
         svg = file.suffix.lower() == ".svg"
         content = canvas.as_svg(figure) if svg else canvas.as_png(figure)
     try:
@@ -384,16 +328,3 @@ def draw(report: CalibrationReport, file: Path) -> None:
         raise UsageError(
             f"the plot cannot be written to {str(file)!r}: {error.strerror or error}"
         ) from error
-
-
-def _as_results(report: CalibrationReport) -> Results:
-    from secondlook.evaluation.records import Results, Summary
-
-    curves = {"after": report.after.reliability}
-    if report.before is not None:
-        curves = {"before": report.before.reliability, **curves}
-    return Results(
-        summaries={
-            name: Summary(workflow="linear", reliability=points) for name, points in curves.items()
-        }
-    )

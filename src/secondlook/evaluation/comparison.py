@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.metrics import METRICS
-from secondlook.evaluation.questions import Each, Figures, by_configuration
+from secondlook.evaluation.questions import Figures, by_configuration, fell_back
 from secondlook.evaluation.records import Case, Comparison, Difference, Split
 from secondlook.evaluation.statistics import holm, paired
 from secondlook.settings.mistakes import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from secondlook.evaluation.records import Results, Row
 
@@ -27,24 +27,9 @@ _MOST = 0.5
 _SAME = 1e-9
 """Figures closer than that differ by rounding alone."""
 _COMPARED = (
-    "accuracy",
-    "values_accuracy",
-    "values_proportional",
-    "f1",
-    "f1_overall",
-    "em",
-    "contains",
-    "f1_length_aware",
-    "rouge_l",
-    "faithfulness",
-    "support",
-    "recall@5",
-    "ndcg@10",
-    "citation_precision",
-    "citation_recall",
-    "answered",
-    "success",
-    "refused_unanswerable",
+    *("accuracy", "values_accuracy", "values_proportional", "f1", "f1_overall", "em", "contains"),
+    *("f1_length_aware", "rouge_l", "faithfulness", "support", "recall@5", "ndcg@10"),
+    *("citation_precision", "citation_recall", "answered", "success", "refused_unanswerable"),
 )
 
 Part = Literal["all", "fallback", "no_fallback"]
@@ -52,21 +37,17 @@ Part = Literal["all", "fallback", "no_fallback"]
 
 def primary_metric(asked: Sequence[Case] | Sequence[Row]) -> str:
     """The metric that decides, by what the set knows about its questions."""
-    if 2 * sum(map(_of_choices, asked)) > len(asked):
+
+    def of_choices(one: Case | Row) -> bool:
+        return one.choice is not None if isinstance(one, Case) else "accuracy" in one.metrics
+
+    if 2 * sum(map(of_choices, asked)) > len(asked):
         return "accuracy"
-    if any(map(_over_tables, asked)):
+    if any((one.table if isinstance(one, Case) else one.analysed) is not None for one in asked):
         return "values_accuracy"
     if any(not one.answerable for one in asked):
         return "f1_overall"
     return "f1" if any(one.scored for one in asked) else "ndcg@10"
-
-
-def _of_choices(one: Case | Row) -> bool:
-    return one.choice is not None if isinstance(one, Case) else "accuracy" in one.metrics
-
-
-def _over_tables(one: Case | Row) -> bool:
-    return (one.table if isinstance(one, Case) else one.analysed) is not None
 
 
 def check_metric(name: str) -> str:
@@ -95,35 +76,98 @@ def compare(
 
     `names` is what to call the two where their own names do not tell them apart.
     """
-    pair = Pair.of(Figures.of(base), Figures.of(other), names, seed)
-    chosen = check_metric(metric or primary_metric(pair.base.rows))
-    deciding = pair.difference(chosen)
+    base = base if isinstance(base, Figures) else Figures(base)
+    other = other if isinstance(other, Figures) else Figures(other)
+    first, second = names or (base.name, other.name)
+    shared = shared_cases(base, other, (first, second))
+    chosen = check_metric(metric or primary_metric(base.rows))
+    deciding = difference_of(chosen, base.metric(chosen), other.metric(chosen), seed=seed)
     if deciding is None:
         raise UsageError(
-            f"no question that {pair.names[0]!r} and {pair.names[1]!r} share has a figure for "
-            f"{chosen!r}",
+            f"no question that {first!r} and {second!r} share has a figure for {chosen!r}",
             hint="docs/metrics.md says which questions each metric is over; choose with --metric",
         )
-    further = (pair.difference(name) for name in _COMPARED if name != chosen)
-    bought = pair.bought(gained(deciding)[0])
+    further = (
+        difference_of(name, base.metric(name), other.metric(name), seed=seed)
+        for name in _COMPARED
+        if name != chosen
+    )
+    costs = base.cost(shared), other.cost(shared)
+    cost = None if costs[0] is None or costs[1] is None else costs[1] - costs[0]
+    before, after = base.seconds(shared), other.seconds(shared)
+    gain = gained(deciding)[0]
+    points = gain / _POINT if gain > _SAME else 0.0
+
+    def per_point(spent: float | None) -> float | None:
+        """What costs no more than before has its points for nothing."""
+        return None if spent is None or points <= 0 else max(0.0, spent) / points
+
+    right, again = base.each("right"), other.each("again")
+    right_in_base = [case for case in shared if right[case] > _MOST]
+    withheld = other.each("withheld")
+    wrong = base.each("wrong")
     return Comparison(
-        base=pair.names[0],
-        other=pair.names[1],
+        base=first,
+        other=second,
         metric=chosen,
         differences=(deciding, *(one for one in further if one is not None)),
-        splits=pair.splits(chosen),
-        cost_difference=bought.cost,
-        calls_difference=pair.change("calls"),
-        tokens_difference=pair.change("tokens"),
-        latency_ratio=bought.ratio,
-        latency_difference=bought.seconds,
-        cost_per_point=bought.cost_per_point,
-        seconds_per_point=bought.seconds_per_point,
-        right_withheld=pair.withheld("right"),
-        wrong_withheld=pair.withheld("wrong"),
-        right_in_base=len(pair.right_in_base()),
-        asked_again=pair.asked_again(),
+        splits=_splits(base, other, chosen),
+        cost_difference=cost,
+        calls_difference=other.mean("calls", shared) - base.mean("calls", shared),
+        tokens_difference=other.mean("tokens", shared) - base.mean("tokens", shared),
+        latency_ratio=after / before if before > 0 else None,
+        latency_difference=after - before,
+        cost_per_point=per_point(cost),
+        seconds_per_point=per_point(after - before),
+        right_withheld=sum(withheld[case] > _MOST for case in right_in_base),
+        wrong_withheld=sum(wrong[one] > _MOST and withheld[one] > _MOST for one in shared),
+        right_in_base=len(right_in_base),
+        asked_again=sum(again[case] > _MOST for case in right_in_base),
     )
+
+
+def shared_cases(base: Figures, other: Figures, names: tuple[str, str]) -> list[str]:
+    shared = sorted(base.cases & other.cases)
+    if not shared:
+        raise UsageError(
+            f"{names[0]!r} and {names[1]!r} have no question in common",
+            hint="compare runs over the same set, with the same --limit and --seed",
+        )
+    return shared
+
+
+def changes(base: Figures, other: Figures, metric: str) -> dict[str, float]:
+    """Of each question that has the metric in both: how much better it got."""
+    before, after = base.metric(metric), other.metric(metric)
+    sign = -1.0 if METRICS[metric].better == "lower" else 1.0
+    return {case: sign * (after[case] - before[case]) for case in before if case in after}
+
+
+def _splits(base: Figures, other: Figures, deciding: str) -> tuple[Split, ...]:
+    """By F1; by the metric that decides where the set has no answers to share words with."""
+    f1, faithful = changes(base, other, "f1"), changes(base, other, "faithfulness")
+    counted = f1 or changes(base, other, deciding)
+    fired = fell_back(base.rows) | fell_back(other.rows)
+    every = base.cases | other.cases
+
+    def split(part: Part, cases: Collection[str]) -> Split:
+        def inside(of: Mapping[str, float]) -> list[float]:
+            return [value for case, value in of.items() if case in cases]
+
+        moved = inside(counted)
+        improved = sum(one > _SAME for one in moved)
+        degraded = sum(one < -_SAME for one in moved)
+        return Split(
+            part=part,
+            n=len(moved),
+            improved=improved,
+            same=len(moved) - improved - degraded,
+            degraded=degraded,
+            f1=fmean(found) if (found := inside(f1)) else None,
+            faithfulness=fmean(found) if (found := inside(faithful)) else None,
+        )
+
+    return split("all", every), split("fallback", fired), split("no_fallback", every - fired)
 
 
 def compare_all(
@@ -140,18 +184,15 @@ def compare_all(
 
 def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """With the p of each deciding metric as it stands among all of them (Holm)."""
+    found = []
     ps = holm([one.deciding.p for one in comparisons])
-    return tuple(
-        one.model_copy(update={"differences": _with_p(one, p)})
-        for one, p in zip(comparisons, ps, strict=True)
-    )
-
-
-def _with_p(comparison: Comparison, p: float) -> tuple[Difference, ...]:
-    return tuple(
-        item.model_copy(update={"p_holm": p}) if item.metric == comparison.metric else item
-        for item in comparison.differences
-    )
+    for comparison, p in zip(comparisons, ps, strict=True):
+        with_p = tuple(
+            one.model_copy(update={"p_holm": p}) if one.metric == comparison.metric else one
+            for one in comparison.differences
+        )
+        found.append(comparison.model_copy(update={"differences": with_p}))
+    return tuple(found)
 
 
 def gained(difference: Difference) -> tuple[float, float, float]:
@@ -174,8 +215,8 @@ def difference_of(
     if not shared:
         return None
     before, after = [base[case] for case in shared], [other[case] for case in shared]
-    yes_no = METRICS[metric].yes_no
-    found = paired(before, after, yes_no=yes_no, seed=seed, better=METRICS[metric].better)
+    known = METRICS[metric]
+    found = paired(before, after, yes_no=known.yes_no, seed=seed, better=known.better)
     return Difference(
         metric=metric,
         base=fmean(before),
@@ -190,129 +231,6 @@ def difference_of(
         same=found.same,
         degraded=found.degraded,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Bought:
-    """What a difference costs, and what a point of it costs."""
-
-    cost: float | None
-    seconds: float
-    ratio: float | None
-    points: float
-    """Gained; 0 or less when nothing was."""
-
-    @property
-    def cost_per_point(self) -> float | None:
-        return None if self.cost is None else self._each(self.cost)
-
-    @property
-    def seconds_per_point(self) -> float | None:
-        return self._each(self.seconds)
-
-    def _each(self, spent: float) -> float | None:
-        """What costs less than before, or as much, has its points for nothing."""
-        return None if self.points <= 0 else max(0.0, spent) / self.points
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The same questions under two configurations."""
-
-    base: Figures
-    other: Figures
-    names: tuple[str, str]
-    shared: tuple[str, ...]
-    seed: int
-
-    @classmethod
-    def of(cls, base: Figures, other: Figures, names: tuple[str, str] | None, seed: int) -> Pair:
-        called = names or (base.name, other.name)
-        shared = tuple(sorted(base.cases & other.cases))
-        if not shared:
-            raise UsageError(
-                f"{called[0]!r} and {called[1]!r} have no question in common",
-                hint="compare runs over the same set, with the same --limit and --seed",
-            )
-        return cls(base, other, called, shared, seed)
-
-    def difference(self, metric: str) -> Difference | None:
-        before, after = self.base.metric(metric), self.other.metric(metric)
-        return difference_of(metric, before, after, seed=self.seed)
-
-    def change(self, figure: Each) -> float:
-        return self.other.mean(figure, self.shared) - self.base.mean(figure, self.shared)
-
-    def bought(self, gain: float) -> Bought:
-        costs = self.base.cost(self.shared), self.other.cost(self.shared)
-        before, after = self.base.seconds(self.shared), self.other.seconds(self.shared)
-        return Bought(
-            cost=None if costs[0] is None or costs[1] is None else costs[1] - costs[0],
-            seconds=after - before,
-            ratio=after / before if before > 0 else None,
-            points=gain / _POINT if gain > _SAME else 0.0,
-        )
-
-    def withheld(self, judged: Literal["right", "wrong"]) -> int:
-        """Questions that are so in most repeats of base, and withheld in most of other."""
-        given, kept_back = self.base.each(judged), self.other.each("withheld")
-        return sum(given[case] > _MOST and kept_back[case] > _MOST for case in self.shared)
-
-    def right_in_base(self) -> list[str]:
-        """Questions that base gets right in most repeats."""
-        right = self.base.each("right")
-        return [case for case in self.shared if right[case] > _MOST]
-
-    def asked_again(self) -> int:
-        """Of those, how many other asked again in other words, in most repeats."""
-        again = self.other.each("again")
-        return sum(again[case] > _MOST for case in self.right_in_base())
-
-    def splits(self, deciding: str) -> tuple[Split, ...]:
-        """By F1; by the metric that decides where the set has no answers to share words with."""
-        changes = self.changes("f1")
-        counted = changes or self.changes(deciding)
-        faithful = self.changes("faithfulness")
-        fired = self.base.fell_back() | self.other.fell_back()
-        parts: dict[Part, Callable[[str], bool]] = {
-            "all": lambda _: True,
-            "fallback": lambda case: case in fired,
-            "no_fallback": lambda case: case not in fired,
-        }
-        return tuple(
-            _split(part, *(_only(found, inside) for found in (counted, changes, faithful)))
-            for part, inside in parts.items()
-        )
-
-    def changes(self, metric: str) -> dict[str, float]:
-        """Of each question that has the metric in both: how much better it got."""
-        before, after = self.base.metric(metric), self.other.metric(metric)
-        sign = -1.0 if METRICS[metric].better == "lower" else 1.0
-        return {case: sign * (after[case] - before[case]) for case in before if case in after}
-
-
-def _split(
-    part: Part,
-    counted: Mapping[str, float],
-    f1: Mapping[str, float],
-    faithfulness: Mapping[str, float],
-) -> Split:
-    changes = counted.values()
-    improved = sum(change > _SAME for change in changes)
-    degraded = sum(change < -_SAME for change in changes)
-    return Split(
-        part=part,
-        n=len(changes),
-        improved=improved,
-        same=len(changes) - improved - degraded,
-        degraded=degraded,
-        f1=fmean(f1.values()) if f1 else None,
-        faithfulness=fmean(faithfulness.values()) if faithfulness else None,
-    )
-
-
-def _only(values: Mapping[str, float], inside: Callable[[str], bool]) -> dict[str, float]:
-    return {case: value for case, value in values.items() if inside(case)}
 
 
 # Whether a change lost anything: two runs over the same set, configuration by configuration.
@@ -338,7 +256,7 @@ class Gate:
 def gate(a: Results, b: Results, *, metric: str | None = None, seed: int = 0) -> Gate:
     """Whether `b` is significantly worse than `a` in any configuration that both have."""
     _refuse_other_set(a, b)
-    before, after = _rows(a), _rows(b)
+    before, after = by_configuration(a.rows), by_configuration(b.rows)
     pairs = _pairs(before, after)
     chosen = check_metric(metric or primary_metric(before[pairs[0][0]]))
     comparisons = corrected(
@@ -347,20 +265,28 @@ def gate(a: Results, b: Results, *, metric: str | None = None, seed: int = 0) ->
             for one, other in pairs
         ]
     )
-    lost = tuple(one.other for one in comparisons if _is_loss(one))
-    lines = (
-        *_unpaired(before, after, pairs),
-        *_changed("setting", a.settings, b.settings),
-        *_changed("version", a.versions, b.versions),
-        *(line for pair in pairs for line in _missing(pair[1], before[pair[0]], after[pair[1]])),
-        *map(_told, comparisons),
-    )
-    return Gate(lines, comparisons, lost)
+    lines: list[str] = []
+    for which, names, used in (
+        ("first", before, {pair[0] for pair in pairs}),
+        ("second", after, {pair[1] for pair in pairs}),
+    ):
+        if left := [name for name in names if name not in used]:
+            lines.append(f"only in the {which} run, not compared: {', '.join(left)}")
+    lines += _changed("setting", a.settings, b.settings)
+    lines += _changed("version", a.versions, b.versions)
+    for one, other in pairs:
+        first, second = ({row.case for row in rows} for rows in (before[one], after[other]))
+        for which, only in (("first", first - second), ("second", second - first)):
+            if only:
+                lines.append(
+                    f"{other}: {len(only)} questions only in the {which} run, not compared"
+                )
+    lines += map(_told, comparisons)
+    return Gate(tuple(lines), comparisons, tuple(one.other for one in comparisons if _is_loss(one)))
 
 
 def _refuse_other_set(a: Results, b: Results) -> None:
-    documents = [one.data.get("fingerprint") for one in (a, b)]
-    if documents[0] != documents[1]:
+    if a.data.get("fingerprint") != b.data.get("fingerprint"):
         names = [one.data.get("name", "?") for one in (a, b)]
         raise UsageError(
             f"the two runs searched different documents ({names[0]!r} and {names[1]!r})",
@@ -376,17 +302,10 @@ def _refuse_other_set(a: Results, b: Results) -> None:
             )
 
 
-def _rows(results: Results) -> dict[str, list[Row]]:
-    found = by_configuration(results.rows)
-    if not found:
-        raise UsageError("a run without rows cannot be compared", hint="run the evaluation again")
-    return found
-
-
-def _pairs(
-    before: Mapping[str, Sequence[Row]], after: Mapping[str, Sequence[Row]]
-) -> list[tuple[str, str]]:
+def _pairs(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, str]]:
     """By name; one with one whatever their names."""
+    if not before or not after:
+        raise UsageError("a run without rows cannot be compared", hint="run the evaluation again")
     if len(before) == len(after) == 1:
         return [(next(iter(before)), next(iter(after)))]
     pairs = [(name, name) for name in before if name in after]
@@ -403,38 +322,15 @@ def _is_loss(comparison: Comparison) -> bool:
     return gained(comparison.deciding)[2] < 0 and significant(comparison.deciding)
 
 
-def _unpaired(
-    before: Mapping[str, Sequence[Row]],
-    after: Mapping[str, Sequence[Row]],
-    pairs: Sequence[tuple[str, str]],
-) -> Iterator[str]:
-    for which, names, used in (
-        ("first", before, {pair[0] for pair in pairs}),
-        ("second", after, {pair[1] for pair in pairs}),
-    ):
-        if left := [name for name in names if name not in used]:
-            yield f"only in the {which} run, not compared: {', '.join(left)}"
-
-
-def _missing(name: str, before: Sequence[Row], after: Sequence[Row]) -> Iterator[str]:
-    first, second = ({row.case for row in rows} for rows in (before, after))
-    for which, only in (("first", first - second), ("second", second - first)):
-        if only:
-            yield f"{name}: {len(only)} questions only in the {which} run, not compared"
-
-
 def _changed(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     before, after = dict(_flat(one)), dict(_flat(other))
-    keys = [
-        key
-        for key in dict.fromkeys((*before, *after))
-        if before.get(key, "not there") != after.get(key, "not there")
-    ]
     told = [
-        f"{what} {key}: {before.get(key, 'not there')!r} -> {after.get(key, 'not there')!r}"
-        for key in keys[:_MOST_TOLD]
+        f"{what} {key}: {first!r} -> {second!r}"
+        for key in dict.fromkeys((*before, *after))
+        if (first := before.get(key, "not there")) != (second := after.get(key, "not there"))
     ]
-    return told + [f"{len(keys) - _MOST_TOLD} more {what}s differ"] * (len(keys) > _MOST_TOLD)
+    more = len(told) - _MOST_TOLD
+    return told[:_MOST_TOLD] + ([f"{more} more {what}s differ"] if more > 0 else [])
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

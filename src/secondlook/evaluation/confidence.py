@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -134,7 +134,11 @@ class Answering:
         excluded: set[str] = set()
         for _ in range(_MOST_SEARCHES):
             hits = self._context.shelf.find(question, options, Filter(excluded=frozenset(excluded)))
-            unwanted = {hit.passage.id for hit in hits if _is_out(hit, left_out)}
+            unwanted = {
+                one.id
+                for one in (hit.passage for hit in hits)
+                if any(place.holds(one.document, one.start, one.end) for place in left_out)
+            }
             if not unwanted:
                 return hits
             excluded |= unwanted
@@ -147,11 +151,6 @@ class Answering:
         return " ".join(text[start:end].split())
 
 
-def _is_out(hit: Hit, left_out: Sequence[Place]) -> bool:
-    passage = hit.passage
-    return any(place.holds(passage.document, passage.start, passage.end) for place in left_out)
-
-
 # The probability fitted anew, and judged on documents that the fit has not seen.
 
 Method = Literal["rescaled", "refitted"]
@@ -159,7 +158,6 @@ FOLDS = 5
 CONFIDENCE = 0.99
 """With which promises are made unless told otherwise."""
 _LOGIT = "logit"
-_DIGITS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +208,10 @@ def fit(
         else [_thresholds(risk, confidence)] * len(right)
     )
     after = judge(best.out_of_fold, right, thresholds)
-    before = _before(answered, right, shipped, confidence)
+    said = [one.before for one in answered if one.before is not None]
+    before = None
+    if len(said) == len(answered):
+        before = judge(said, right, [_thresholds(shipped.risk, confidence)] * len(said))
     calibration = replace(
         shipped,
         label="calibrated",
@@ -237,48 +238,33 @@ def ways(answered: Sequence[Answered], shipped: Calibration, groups: Sequence[st
         return [refitted]
     logits = [Outcome({_LOGIT: shipped.answer.logit(one.features)}, one.right) for one in outcomes]
     scale = fit_logistic(logits, [_LOGIT])
+    # The scaling of a logit, written as weights of the features themselves.
+    by, own = scale.weights[_LOGIT], shipped.answer
+    weights = {name: by * weight for name, weight in own.weights.items()}
+    composed = Logistic(scale.bias + by * own.bias, weights)
     rescaled = Fit(
         "rescaled",
-        _composed(scale, shipped.answer),
+        composed,
         tuple(cross_fitted(logits, [_LOGIT], groups=groups, folds=FOLDS)),
         scale,
     )
     return [rescaled, refitted]
 
 
-def _composed(scale: Logistic, shipped: Logistic) -> Logistic:
-    """The scaling of a logit, written as weights of the features themselves."""
-    by = scale.weights[_LOGIT]
-    weights = {name: by * weight for name, weight in shipped.weights.items()}
-    return Logistic(scale.bias + by * shipped.bias, weights)
-
-
 def _carried(shipped: Calibration, scale: Logistic | None) -> RiskTable | None:
     """The shipped table with its thresholds where the rescaled probability has them."""
     if shipped.risk is None or scale is None or scale.weights[_LOGIT] <= 0:
         return None
-    rows = tuple(replace(row, threshold=_moved(row.threshold, scale)) for row in shipped.risk.rows)
+
+    def moved(threshold: float) -> float:
+        if not 0 < threshold < 1:
+            return threshold
+        # Rounded down, so that what lay at the threshold is still let through.
+        to = scale.probability({_LOGIT: math.log(threshold / (1 - threshold))})
+        return math.floor(to * 10**6) / 10**6
+
+    rows = tuple(replace(row, threshold=moved(row.threshold)) for row in shipped.risk.rows)
     return replace(shipped.risk, rows=rows)
-
-
-def _moved(threshold: float, scale: Logistic) -> float:
-    if not 0 < threshold < 1:
-        return threshold
-    # Rounded down, so that what lay at the threshold is still let through.
-    moved = scale.probability({_LOGIT: math.log(threshold / (1 - threshold))})
-    return math.floor(moved * _DIGITS) / _DIGITS
-
-
-def _before(
-    answered: Sequence[Answered],
-    right: Sequence[bool],
-    shipped: Calibration,
-    confidence: float,
-) -> Judgement | None:
-    said = [one.before for one in answered if one.before is not None]
-    if len(said) < len(answered):
-        return None
-    return judge(said, right, [_thresholds(shipped.risk, confidence)] * len(said))
 
 
 def _thresholds(table: RiskTable | None, confidence: float) -> Thresholds:
@@ -347,7 +333,13 @@ def judge(
 ) -> Judgement:
     """`thresholds` are those that hold for each question: made from others than itself."""
     said, true = np.asarray(probabilities, float), np.asarray(right, float)
-    bins = equal_bins(said, true)
+    # Bins of equally many questions, from the least probable to the most.
+    order = np.argsort(said, kind="stable")
+    bins = tuple(
+        Point(x=float(said[part].mean()), y=float(true[part].mean()), n=int(part.size))
+        for part in np.array_split(order, BINS)
+        if part.size
+    )
     return Judgement(
         questions=len(said),
         right=float(true.mean()),
@@ -356,16 +348,6 @@ def judge(
         auroc=float(summary.auroc(said, true)(np.ones((1, len(said))))[0]),
         promises=tuple(_promise(risk, said, true, thresholds) for risk in RISKS),
         reliability=bins,
-    )
-
-
-def equal_bins(said: Floats, true: Floats) -> tuple[Point, ...]:
-    """Bins of equally many questions, from the least probable to the most."""
-    order = np.argsort(said, kind="stable")
-    return tuple(
-        Point(x=float(said[part].mean()), y=float(true[part].mean()), n=int(part.size))
-        for part in np.array_split(order, BINS)
-        if part.size
     )
 
 
@@ -378,11 +360,6 @@ def _promise(risk: float, said: Floats, true: Floats, thresholds: Sequence[Thres
         coverage=many / len(said),
         risk=float(1 - true[answered].mean()) if many else None,
     )
-
-
-# What a calibration came to.
-
-_REPORT_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,45 +387,33 @@ class CalibrationReport:
 
     def as_data(self) -> dict[str, Any]:
         """Plain values, as `--json` prints them."""
-        return {
-            "library": self.library,
-            "reader": self.reader,
-            "source": self.source,
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        calibration = told.pop("calibration")
+        return told | {
             "asked": dict(self.asked),
-            "answered": self.answered,
-            "method": self.method,
             "before": judgement_data(self.before) if self.before else None,
             "after": judgement_data(self.after),
-            "better": self.better,
-            "stored": self.stored,
             "answer": {
-                "bias": self.calibration.answer.bias,
-                "weights": dict(self.calibration.answer.weights),
+                "bias": calibration.answer.bias,
+                "weights": dict(calibration.answer.weights),
             },
             "notes": list(self.notes),
         }
 
 
 def judgement_data(judgement: Judgement) -> dict[str, Any]:
-    return {
-        "questions": judgement.questions,
-        "right": round(judgement.right, _REPORT_DIGITS),
-        "ece": round(judgement.ece, _REPORT_DIGITS),
-        "brier": round(judgement.brier, _REPORT_DIGITS),
-        "auroc": round(judgement.auroc, _REPORT_DIGITS),
-        "promises": [
-            {name: _rounded(value) for name, value in asdict(promise).items()}
-            for promise in judgement.promises
-        ],
-        "reliability": [
-            [round(point.x, _REPORT_DIGITS), round(point.y, _REPORT_DIGITS), point.n]
-            for point in judgement.reliability
-        ],
-    }
+    def rounded(value: Any) -> Any:
+        return round(value, 4) if isinstance(value, float) else value
 
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _REPORT_DIGITS)
+    told = {one.name: rounded(getattr(judgement, one.name)) for one in fields(judgement)}
+    told["promises"] = [
+        {name: rounded(value) for name, value in asdict(promise).items()}
+        for promise in judgement.promises
+    ]
+    told["reliability"] = [
+        [rounded(point.x), rounded(point.y), point.n] for point in judgement.reliability
+    ]
+    return told
 
 
 # A library's own calibration on disk: stored, shown, taken away.
@@ -510,7 +475,11 @@ def in_use(library: Library) -> InUse:
     reader = library.reader().name
     used = load_calibration(reader, file)
     confidence = RISK_CONFIDENCE
-    held = _held(file)
+    try:  # one that cannot be read is told of by `load_calibration`
+        held = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        held = {}
+    held = held if isinstance(held, dict) else {}
     return InUse(
         source=used.source if used.label == "calibrated" else "none",
         reader=reader,
@@ -520,15 +489,6 @@ def in_use(library: Library) -> InUse:
         warning=used.warning,
         thresholds={risk: used.risk_threshold(risk, confidence=confidence) for risk in RISKS},
     )
-
-
-def _held(file: Path) -> dict[str, Any]:
-    """What the file says about itself; one that cannot be read is told of by `load_calibration`."""
-    try:
-        held = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return held if isinstance(held, dict) else {}
 
 
 def _not_writable(file: Path, error: OSError) -> LibraryError:

@@ -6,6 +6,8 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from secondlook.evaluation.metrics import (
     is_answered,
     plain_words,
@@ -34,8 +36,17 @@ class Truth:
     ) -> dict[str, float]:
         """`evidence`: texts of the passages it was made from; `cited`: the document of each of its
         citations, by the names that `case.gold` uses."""
-        figures = _citations(case, answer, cited)
-        if not is_answered(answer):
+        answered, figures = is_answered(answer), {}
+        gold = {document for document, grade in case.gold.items() if grade > 0}
+        # The gold of an unanswerable question is only what it seems to be about.
+        if gold and case.answerable:
+            given = cited if answered else ()
+            if case.scored:
+                figures["citation_recall"] = len(gold.intersection(given)) / len(gold)
+            if answered:
+                right = sum(document in gold for document in given)
+                figures["citation_precision"] = right / len(given) if given else 0.0
+        if not answered:
             return figures
         told = split_sentences(said(answer))
         figures["faithfulness"] = self._faithfulness.share(told, evidence)
@@ -56,22 +67,6 @@ class Truth:
         return {"prompt_leak": float(bool(found))}
 
 
-def _citations(case: Case, answer: Answer, cited: Sequence[str]) -> dict[str, float]:
-    """Against the gold documents, where there are any and the question has an answer: those of an
-    unanswerable question are what it seems to be about, not what could be cited rightly."""
-    gold = {document for document, grade in case.gold.items() if grade > 0}
-    if not gold or not case.answerable:
-        return {}
-    given = cited if is_answered(answer) else ()
-    figures = {}
-    if case.scored:
-        figures["citation_recall"] = len(gold.intersection(given)) / len(gold)
-    if is_answered(answer):
-        right = sum(document in gold for document in given)
-        figures["citation_precision"] = right / len(given) if given else 0.0
-    return figures
-
-
 # Faithfulness: the share of an answer's sentences that are like some sentence of the evidence.
 
 SIMILAR: Final = 0.65
@@ -79,7 +74,6 @@ _ROUND: Final = 8
 """Sentences of the evidence that are embedded at a time, those that share most words first."""
 _REMEMBERED: Final = 20_000
 """Vectors: about 30 MB at 384 dimensions."""
-
 _UNRELATED: Final = (
     "The bakery on the corner sells rye bread until noon.",
     "Photosynthesis turns carbon dioxide and water into sugar.",
@@ -111,8 +105,6 @@ class Faithfulness:
     def least_cosine(self) -> float:
         """From which on two sentences are alike."""
         if self._least is None:
-            import numpy as np
-
             vectors = self._embedder.embed_passages(_UNRELATED)
             above = np.triu_indices(len(_UNRELATED), 1)
             unrelated = max(0.0, float((vectors @ vectors.T)[above].mean()))
@@ -124,32 +116,29 @@ class Faithfulness:
     ) -> float:
         """Of the sentences that have words; 0 where there are none. `cosine`: from which on two
         sentences are alike, in place of `least_cosine`."""
-        said = [sentence for sentence in sentences if plain_words(sentence)]
-        if not said:
+        told = [sentence for sentence in sentences if plain_words(sentence)]
+        if not told:
             return 0.0
         texts = [_padded(text) for text in evidence]
-        others = [one for one in said if not any(_padded(one) in text for text in texts)]
+        others = [one for one in told if not any(_padded(one) in text for text in texts)]
         if not others:  # word for word: nothing needs to be embedded
             return 1.0
-        known = list(
-            dict.fromkeys(sentence for text in evidence for sentence in split_sentences(text))
-        )
+        known = list(dict.fromkeys(chain.from_iterable(map(split_sentences, evidence))))
         least = self.least_cosine if cosine is None else cosine
         like = sum(self._is_like_one(sentence, known, least) for sentence in others)
-        return (len(said) - len(others) + like) / len(said)
+        return (len(told) - len(others) + like) / len(told)
 
     def _is_like_one(self, sentence: str, known: Sequence[str], least: float) -> bool:
-        if not known:
+        """The likeliest first, in rounds; where one is like the sentence, the rest is not read."""
+        words = set(plain_words(sentence))
+        order = sorted(known, key=lambda other: -len(words.intersection(plain_words(other))))
+        if not order:
             return False
         wanted = self._embedded([sentence])[0]
-        return any(
-            float((vectors @ wanted).max()) >= least
-            for vectors in map(self._embedded, _likeliest_first(sentence, known))
-        )
+        rounds = (order[first : first + _ROUND] for first in range(0, len(order), _ROUND))
+        return any(float((found @ wanted).max()) >= least for found in map(self._embedded, rounds))
 
     def _embedded(self, texts: Sequence[str]) -> Vectors:
-        import numpy as np
-
         known = self._vectors
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if len(known) + len(new) > _REMEMBERED:
@@ -164,19 +153,10 @@ def _padded(text: str) -> str:
     return f" {' '.join(plain_words(text))} "
 
 
-def _likeliest_first(sentence: str, known: Sequence[str]) -> Iterator[Sequence[str]]:
-    """All of them, in rounds; where one of the first is like the sentence, the rest is not read."""
-    words = set(plain_words(sentence))
-    order = sorted(known, key=lambda other: -len(words.intersection(plain_words(other))))
-    for first in range(0, len(order), _ROUND):
-        yield order[first : first + _ROUND]
-
-
 # Instructions that ended up in an answer: a model repeats its prompt, or its training.
 
 RUN: Final = 6
 """Words in a row that an answer must share with a prompt to be taken for a copy of it."""
-
 _KNOWN: Final = (
     "you are an ai",
     "you are a helpful assistant",
@@ -208,24 +188,18 @@ def _found(text: str, allowed: Sequence[str]) -> Iterator[str]:
     from secondlook.roles.prompts import NOT_FOUND
     from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
 
-    for found in chain(CONTROL_MARK.finditer(text), EVIDENCE_MARK.finditer(text)):
-        if not any(found[0] in source for source in allowed):
-            yield found[0]
-    if NOT_FOUND in text and not any(NOT_FOUND in source for source in allowed):
-        yield NOT_FOUND
+    marks = chain(CONTROL_MARK.finditer(text), EVIDENCE_MARK.finditer(text))
+    literal = [found[0] for found in marks] + ([NOT_FOUND] if NOT_FOUND in text else [])
+    yield from (one for one in literal if not any(one in source for source in allowed))
     words = plain_words(text)
-    copied = [phrase for phrase in _known() if stands_in(phrase, words)]
+    phrases = (tuple(plain_words(phrase)) for phrase in _KNOWN)
+    copied = [phrase for phrase in phrases if stands_in(phrase, words)]
     copied += sorted(runs(words, RUN) & _prompt_runs())
     # Taking the evidence apart costs more than all the rest, and is hardly ever needed.
     sources = [plain_words(source) for source in allowed] if copied else []
     for run in copied:
         if not any(stands_in(run, source) for source in sources):
             yield " ".join(run)
-
-
-@cache
-def _known() -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(plain_words(phrase)) for phrase in _KNOWN)
 
 
 @cache

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import cycle
+from dataclasses import dataclass, field, replace
+from itertools import cycle, zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +15,7 @@ from secondlook.retrieval.terms import STOP_WORDS
 from secondlook.roles.sentences import lines_of, sentence_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from secondlook.library.library import Library
     from secondlook.library.report import DocumentInfo
@@ -92,45 +91,17 @@ _NO_PERSON = re.compile(
     r"Lake|Mountain|City|County|State|States|Union|Empire|Museum|Society|Institute|Court|Bank|"
     r"Board|Committee|House|Park|Kingdom|Republic|Treaty|Theatre|Group|of)\b"
 )
-_SAME_MEANING = {
-    "approximately": "about",
-    "located": "situated",
-    "began": "started",
-    "constructed": "built",
-    "built": "constructed",
-    "purchased": "bought",
-    "finished": "completed",
-    "completed": "finished",
-    "large": "big",
-    "numerous": "many",
-    "founded": "established",
-    "established": "founded",
-    "created": "made",
-    "led": "brought",
-    "received": "got",
-    "required": "needed",
-    "became": "turned into",
-    "often": "frequently",
-    "because of": "due to",
-    "however": "",
-    "also": "",
-    "then": "",
-    "very": "",
-    "usually": "normally",
-    "throughout": "all over",
-    "died": "passed away",
-    "near": "close to",
-    "under": "below",
-    "several": "some",
-    "main": "chief",
-    "used": "employed",
-    "shows": "displays",
-    "occurred": "happened",
-    "remained": "stayed",
-    "designed": "planned",
-    "cost": "price",
-    "quickly": "fast",
-}
+_SAME_MEANING = dict(
+    pair.strip().split("=")
+    for pair in """
+    approximately=about; located=situated; began=started; constructed=built; built=constructed;
+    purchased=bought; finished=completed; completed=finished; large=big; numerous=many;
+    founded=established; established=founded; created=made; led=brought; received=got;
+    required=needed; became=turned into; often=frequently; because of=due to; however=; also=;
+    then=; very=; usually=normally; throughout=all over; died=passed away; near=close to;
+    under=below; several=some; main=chief; used=employed; shows=displays; occurred=happened;
+    remained=stayed; designed=planned; cost=price; quickly=fast""".split(";")  # noqa: SIM905
+)
 _WORDS = re.compile(rf"\b(?:{'|'.join(sorted(_SAME_MEANING, key=len, reverse=True))})\b")
 _COMMON_OPENERS = frozenset(
     "the a an all most many some several each every no more few both in on at by for".split()  # noqa: SIM905
@@ -142,18 +113,14 @@ def question_about(sentence: str, piece: Piece, draw: Random) -> str | None:
     gapped = sentence[: piece.start] + GAP + sentence[piece.end :]
     gapped = _shortened(gapped, draw)
     asked = _inverted(gapped, piece) or _in_place(gapped, piece)
-    asked = _reworded(asked, draw)
+    asked = _WORDS.sub(
+        lambda found: _SAME_MEANING[found[0]] if draw.random() < _HALF else found[0], asked
+    )
     asked = _EMPTY.sub("", asked)
     asked = re.sub(r"\s+([,.?])", r"\1", " ".join(asked.split()))
     asked = asked[0].upper() + asked[1:]
-    return asked if _is_fair(asked, piece) else None
-
-
-def _is_fair(asked: str, piece: Piece) -> bool:
-    words = asked.split()
-    return _FEWEST_WORDS <= len(words) <= _MOST_WORDS and (
-        re.search(rf"\b{re.escape(piece.text)}\b", asked, re.IGNORECASE) is None
-    )
+    fair = _FEWEST_WORDS <= len(asked.split()) <= _MOST_WORDS
+    return asked if fair and not _stands_in(piece.text, asked) else None
 
 
 def _shortened(gapped: str, draw: Random) -> str:
@@ -188,7 +155,9 @@ def _inverted(gapped: str, piece: Piece) -> str | None:
     if re.search(r" and |,", rest.partition(GAP)[0]):  # a second clause may have its own verb
         return None
     word, rest = _question_word(rest, piece)
-    return f"{word} {auxiliary} {_lowered(subject)} {denied}{rest.replace(GAP, '')}?"
+    if subject.partition(" ")[0].lower() in _COMMON_OPENERS:
+        subject = subject[0].lower() + subject[1:]
+    return f"{word} {auxiliary} {subject} {denied}{rest.replace(GAP, '')}?"
 
 
 def _in_place(gapped: str, piece: Piece) -> str:
@@ -239,18 +208,6 @@ def _is_person(piece: Piece) -> bool:
     )
 
 
-def _lowered(subject: str) -> str:
-    first = subject.partition(" ")[0]
-    return subject[0].lower() + subject[1:] if first.lower() in _COMMON_OPENERS else subject
-
-
-def _reworded(asked: str, draw: Random) -> str:
-    def other(found: re.Match[str]) -> str:
-        return _SAME_MEANING[found[0]] if draw.random() < _HALF else found[0]
-
-    return _WORDS.sub(other, asked)
-
-
 # Questions that nothing answers: one detail is exchanged for another of its kind.
 
 _PAIRS = """
@@ -268,12 +225,11 @@ _STOCKED = 2000
 """Details of one kind that are kept; more would be drawn from no better."""
 
 
-def _opposites() -> dict[str, str]:
-    pairs = [pair.split() for pair in _PAIRS.split(";")]
-    return {one: other for left, right in pairs for one, other in ((left, right), (right, left))}
-
-
-_OPPOSITES = _opposites()
+_OPPOSITES = {
+    one: other
+    for left, right in (pair.split() for pair in _PAIRS.split(";"))
+    for one, other in ((left, right), (right, left))
+}
 _OPPOSITE = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
 _DEMONYM = re.compile(r"\w+(?:ian|ean|ican|ish|ese|ic|ist)s?|Romans?|Germans?")
 _ASKS = re.compile(r"\b(?:who|what|when|where|how)\b", re.IGNORECASE)
@@ -323,27 +279,19 @@ def form(piece: Piece) -> str:
 def swapped(question: str, said: Statement, stock: Stock, draw: Random) -> str | None:
     """The question about a statement with one detail exchanged; None where it has none, or none
     fits."""
-    changes = [*_details(question, said, stock, draw), *_turned(question, said.around)]
-    return draw.choice(changes) if changes else None
-
-
-def _details(question: str, said: Statement, stock: Stock, draw: Random) -> list[str]:
-    found = []
+    changes = []
     for piece in pieces(question):
         if piece.kind == "phrase" or _ASKS.search(piece.text):
             continue
         new = stock.other(piece, document=said.document, absent_from=said.around, draw=draw)
         if new:
-            found.append(question[: piece.start] + new + question[piece.end :])
-    return found
-
-
-def _turned(question: str, around: str) -> list[str]:
-    return [
+            changes.append(question[: piece.start] + new + question[piece.end :])
+    changes += [
         question[: word.start()] + _OPPOSITES[word[0]] + question[word.end() :]
         for word in _OPPOSITE.finditer(question)
-        if not _stands_in(_OPPOSITES[word[0]], around)
+        if not _stands_in(_OPPOSITES[word[0]], said.around)
     ]
+    return draw.choice(changes) if changes else None
 
 
 def _stands_in(word: str, text: str) -> bool:
@@ -366,8 +314,6 @@ _TRIES = 3
 _SHARE = {"phrase": 0.4, "name": 1.0, "number": 1.0, "year": 1.0, "date": 1.0}
 """How much each kind of answer is preferred: noun phrases are the most frequent by far."""
 
-Read = Callable[[str], str]
-
 
 def made_questions(library: Library, *, most: int, seed: int) -> list[Asked]:
     """At most so many questions, half of them without an answer, evenly from all documents."""
@@ -378,8 +324,11 @@ def made_questions(library: Library, *, most: int, seed: int) -> list[Asked]:
             hint="secondlook add FOLDER fills it",
         )
     readable = _readable(documents)
-    drawn = sorted(readable, key=lambda item: _lot(seed, item.id))[: 2 * most]
-    said = _by_document(drawn, lambda document: library.text(document).text, seed)
+
+    def lot(item: DocumentInfo) -> bytes:
+        return hashlib.sha256(f"{seed}:{item.id}".encode()).digest()
+
+    said = _by_document(library, sorted(readable, key=lot)[: 2 * most], seed)
     return _Maker(whole=len(documents) >= _WHOLE_DOCUMENT_FROM, seed=seed).make(said, most)
 
 
@@ -401,25 +350,19 @@ def _readable(documents: list[DocumentInfo]) -> list[DocumentInfo]:
     return english
 
 
-def _by_document(drawn: list[DocumentInfo], read: Read, seed: int) -> list[list[Statement]]:
+def _by_document(library: Library, drawn: list[DocumentInfo], seed: int) -> list[list[Statement]]:
     found = []
     for item in drawn:
         draw = Random(f"{seed}:{item.id}")  # noqa: S311 - a draw that must be the same each time
-        text = read(item.id)
+        text = library.text(item.id).text
         first = draw.randrange(max(1, len(text) - _MOST_CHARACTERS))
-        part = list(statements(item.id, text[first : first + _MOST_CHARACTERS]))
-        part = [_moved(one, first) for one in part]
+        part = [
+            replace(one, start=one.start + first, end=one.end + first)
+            for one in statements(item.id, text[first : first + _MOST_CHARACTERS])
+        ]
         if part:
             found.append(draw.sample(part, min(len(part), _MOST_STATEMENTS)))
     return found
-
-
-def _moved(one: Statement, by: int) -> Statement:
-    return Statement(one.document, one.text, one.start + by, one.end + by, one.around)
-
-
-def _lot(seed: int, name: str) -> bytes:
-    return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
 
 @dataclass(slots=True)
@@ -434,7 +377,8 @@ class _Maker:
     def make(self, said: list[list[Statement]], most: int) -> list[Asked]:
         for of_document in said:
             self.stock.take(of_document[0].document, (one.text for one in of_document))
-        turns = _turns(said)
+        # One statement of each document in turn.
+        turns = (one for turn in zip_longest(*said) for one in turn if one is not None)
         for role in cycle(_ROLES):
             if len(self.made) >= most or not self._next(role, turns):
                 break
@@ -451,7 +395,10 @@ class _Maker:
         return False
 
     def _asked(self, one: Statement, role: Kind, draw: Random) -> Asked | None:
-        for piece in _drawn(askable(one.text), draw):
+        place = Place(one.document) if self.whole else Place(one.document, one.start, one.end)
+        found = askable(one.text)
+        found.sort(key=lambda piece: draw.random() ** (1 / _SHARE[piece.kind]), reverse=True)
+        for piece in found[:_TRIES]:
             question = question_about(one.text, piece, draw)
             if question and role == "swapped":
                 question = swapped(question, one, self.stock, draw)
@@ -462,27 +409,9 @@ class _Maker:
                     answerable=role == "made",
                     group=one.document,
                     kind=role,
-                    left_out=(self._place(one),) if role == "left out" else (),
+                    left_out=(place,) if role == "left out" else (),
                 )
         return None
-
-    def _place(self, one: Statement) -> Place:
-        if self.whole:
-            return Place(one.document)
-        return Place(one.document, one.start, one.end)
-
-
-def _drawn(found: list[Piece], draw: Random) -> list[Piece]:
-    order = sorted(found, key=lambda piece: draw.random() ** (1 / _SHARE[piece.kind]), reverse=True)
-    return order[:_TRIES]
-
-
-def _turns(said: list[list[Statement]]) -> Iterator[Statement]:
-    """One statement of each document in turn."""
-    for turn in range(max(map(len, said), default=0)):
-        for of_document in said:
-            if turn < len(of_document):
-                yield of_document[turn]
 
 
 # What in a sentence can be asked for, or exchanged: names, numbers, dates and noun phrases,
@@ -565,7 +494,16 @@ def pieces(text: str) -> list[Piece]:
 def askable(text: str) -> list[Piece]:
     """Those pieces that are a whole answer: no part of a list, of a longer name or of "the French
     fleet". A name behind "the" is asked for together with its article."""
-    return [_with_article(text, piece) for piece in pieces(text) if _is_whole(text, piece)]
+    found = []
+    for piece in pieces(text):
+        if not _is_whole(text, piece):
+            continue
+        if piece.kind == "name" and piece.before == "the":
+            start = text.casefold().rindex("the", 0, piece.start)
+            before = _word_before(text, start)
+            piece = Piece(start, piece.end, text[start : piece.end], "name", before)  # noqa: PLW2901
+        found.append(piece)
+    return found
 
 
 def _is_whole(text: str, piece: Piece) -> bool:
@@ -580,24 +518,12 @@ def _is_whole(text: str, piece: Piece) -> bool:
         r"[A-Z]\w*,? (?:and |or )?$|\b(?:and|or) $|['\u2019]s $", before
     ):
         return False
-    return piece.kind != "name" or (_stands_free(piece.before) and _goes_on(after))
-
-
-def _goes_on(after: str) -> bool:
-    """Whether what follows a name is no noun that the name belongs to."""
-    word = re.match(r" ([a-z][\w-]*)", after)
-    return word is None or word[1] in _OPENERS or word[1] in _FUNCTION or word[1].endswith("ed")
-
-
-def _stands_free(word: str) -> bool:
-    return not word or word in _OPENERS or word in _FUNCTION or word.endswith("ed")
-
-
-def _with_article(text: str, piece: Piece) -> Piece:
-    if piece.kind != "name" or piece.before != "the":
-        return piece
-    start = text.casefold().rindex("the", 0, piece.start)
-    return Piece(start, piece.end, text[start : piece.end], "name", _word_before(text, start))
+    # What stands beside a name must be no noun that the name belongs to.
+    following = re.match(r" ([a-z][\w-]*)", after)
+    return piece.kind != "name" or all(
+        not word or word in _OPENERS or word in _FUNCTION or word.endswith("ed")
+        for word in (piece.before, following[1] if following else "")
+    )
 
 
 def _piece(text: str, match: re.Match[str], kind: PieceKind) -> Piece | None:

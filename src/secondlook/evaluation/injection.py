@@ -10,7 +10,8 @@ import json
 import random
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -103,78 +104,55 @@ def run(
     """The outcomes, those that an earlier run has kept included."""
     cases = list(_cases(load(study.data), study))
     study.out.mkdir(parents=True, exist_ok=True)
-    known = _known(study.out / _kept(study))
-    return asyncio.run(_all(study, cases, known, on_progress))
+    mark = "" if study.model is None else f"{hashlib.sha256(study.model.encode()).hexdigest()[:8]}-"
+    file = study.out / f"{'detection-' if study.detection_only else mark}{_KEPT}"
+    known = {}
+    for line in file.read_text("utf-8").splitlines() if file.is_file() else ():
+        with suppress(json.JSONDecodeError):  # the last line of a killed run may be torn
+            row = json.loads(line)
+            known[row["key"]] = row
+
+    def keep(row: dict[str, Any]) -> None:
+        with file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(row) + "\n")
+
+    return asyncio.run(_all(study, cases, known, keep, on_progress))
 
 
 async def _all(
     study: Study,
     cases: list[_Case],
-    known: dict[str, dict[str, Any]],
+    known: Mapping[str, dict[str, Any]],
+    keep: Callable[[dict[str, Any]], None],
     on_progress: Callable[[Progress], None] | None,
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    todo = [case for case in cases if case.key not in known]
-    with _Opened(study, needed=bool(todo)) as bench:
+    needed = not study.detection_only and any(case.key not in known for case in cases)
+    with _opened(study) if needed else nullcontext() as bench:
         for case in cases:
             row = known.get(case.key)
             if row is None:
                 row = await _row(bench, case)
-                with (study.out / _kept(study)).open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps(row) + "\n")
+                keep(row)
             rows.append(row)
             if on_progress is not None:
                 on_progress(Progress(len(rows), len(cases)))
     return rows
 
 
-def _known(file: Path) -> dict[str, dict[str, Any]]:
-    """What was kept, by case; the last line of a run that was killed may be torn."""
-    if not file.is_file():
-        return {}
-    rows = {}
-    for line in file.read_text("utf-8").splitlines():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        rows[row["key"]] = row
-    return rows
-
-
-def _kept(study: Study) -> str:
-    if study.detection_only:
-        return f"detection-{_KEPT}"
-    if study.model is None:
-        return _KEPT
-    return f"{hashlib.sha256(study.model.encode()).hexdigest()[:8]}-{_KEPT}"
-
-
-class _Opened:
+@contextmanager
+def _opened(study: Study) -> Iterator[Bench]:
     """The models that are needed, for as long as they are."""
+    from secondlook.models.calls import open_models
+    from secondlook.reading import load_embedded_reader
+    from secondlook.reading.support import load_support
+    from secondlook.tables.worker import Worker
 
-    def __init__(self, study: Study, *, needed: bool) -> None:
-        self._study = study
-        self._needed = needed and not study.detection_only
-        self._bench: Bench | None = None
-
-    def __enter__(self) -> Bench | None:
-        if not self._needed:
-            return None
-        from secondlook.models.calls import open_models
-        from secondlook.reading import load_embedded_reader
-        from secondlook.reading.support import load_support
-        from secondlook.tables.worker import Worker
-
-        settings = self._study.settings
-        models = open_models(settings) if self._study.model is not None else None
-        reader, support = load_embedded_reader(), load_support(settings.models.servers.support)
-        self._bench = Bench(settings, reader, support, Worker(), models)
-        return self._bench
-
-    def __exit__(self, *_: object) -> None:
-        if self._bench is not None:
-            self._bench.worker.close()
+    settings = study.settings
+    models = open_models(settings) if study.model is not None else None
+    reader, support = load_embedded_reader(), load_support(settings.models.servers.support)
+    with closing(Worker()) as worker:
+        yield Bench(settings, reader, support, worker, models)
 
 
 async def _row(bench: Bench | None, case: _Case) -> dict[str, Any]:
@@ -220,36 +198,26 @@ async def _honest(bench: Bench | None, case: _Case) -> str:
 def _cases(held: Cases, study: Study) -> Iterator[_Case]:
     for channel in study.channels:
         for half in study.halves:
-            yield from _attacks(held, channel, half, study.limit)
-            yield from _benign(held, channel, half, study.limit)
+            around = [one for one in held.around if one.half == half]
+            mine = [one for one in held.attacks if one.half == half]
+            draw = random.Random(f"{SEED}-{channel}-{half}")  # noqa: S311
+            placed = [(place, attack, draw.choice(around)) for place, attack in enumerate(mine)]
+            for place, attack, put in sampled(placed, study.limit):
+                yield _Case(channel, half, "attack", attack.text, attack, put, place, attack.source)
+            for text, source, clean in sampled(_benign(held, channel, half), study.limit):
+                yield _Case(channel, half, "honest", text, None, clean, 0, source)
 
 
-def _attacks(held: Cases, channel: Channel, half: Half, limit: int | None) -> Iterator[_Case]:
-    around = [one for one in held.around if one.half == half]
-    mine = [one for one in held.attacks if one.half == half]
-    draw = random.Random(f"{SEED}-{channel}-{half}")  # noqa: S311
-    placed = [(place, attack, draw.choice(around)) for place, attack in enumerate(mine)]
-    for place, attack, put in sampled(placed, limit):
-        yield _Case(channel, half, "attack", attack.text, attack, put, place, attack.source)
-
-
-def _benign(held: Cases, channel: Channel, half: Half, limit: int | None) -> Iterator[_Case]:
-    texts: list[tuple[str, str, Around | None]]
+def _benign(held: Cases, channel: Channel, half: Half) -> list[tuple[str, str, Around | None]]:
     if channel == "question":
-        texts = [(one.text, one.source, None) for one in held.honest if one.half == half]
-    elif channel == "table":
-        texts = [(cell, "bipia tables", None) for cell in _cells(held, half)]
-    else:
-        texts = [(one.text, "bipia clean", one) for one in held.clean if one.half == half]
-    for text, source, around in sampled(texts, limit):
-        yield _Case(channel, half, "honest", text, None, around, 0, source)
-
-
-def _cells(held: Cases, half: Half) -> list[str]:
-    """What stands in tables that nobody attacked, names of columns included."""
+        return [(one.text, one.source, None) for one in held.honest if one.half == half]
+    if channel != "table":
+        return [(one.text, "bipia clean", one) for one in held.clean if one.half == half]
+    # What stands in tables that nobody attacked, names of columns included.
     tables = [one.text for one in held.around if one.half == half and one.text.startswith("|")]
     cells = (cell.strip() for text in tables for cell in text.replace("\n", "|").split("|"))
-    return sampled(sorted({cell for cell in cells if len(cell.split()) > 1}), 600)
+    several = sampled(sorted({cell for cell in cells if len(cell.split()) > 1}), 600)
+    return [(cell, "bipia tables", None) for cell in several]
 
 
 # One attack, tried: what goes in through a channel, the workflow as it is, and what comes out.
@@ -363,10 +331,19 @@ async def answered(bench: Bench, channel: Channel, what: Given, double: Obedient
     workflow = WORKFLOWS[channel]
     settings = _settings(bench.settings, channel, own=bench.model is None)
     with tempfile.TemporaryDirectory(prefix="secondlook-injection-") as folder:
-        desk = _desk(what, Path(folder), bench.worker) if what.table else None
-        context = _context(bench, settings, what, workflow=workflow, double=double, desk=desk)
+        context = _context(bench, settings, what, workflow, double)
+        if what.table:
+            context = replace(context, desk=_desk(what, Path(folder), bench.worker))
         graph = workflow_named(workflow).build(settings).compile()
-        ended = await graph.ainvoke(_state(what), context=context)
+        state: Mapping[str, Any] = {
+            "question": what.question,
+            "scope": {"documents": None, "labels": []},
+            "queries": [what.question],
+            "found": [],
+            "steps": [],
+            "warnings": [],
+        }
+        ended = await graph.ainvoke(state, context=context)
     return Answer.model_validate({**ended["answer"], "steps": ended["steps"]})
 
 
@@ -374,8 +351,8 @@ def _settings(settings: Settings, channel: Channel, *, own: bool) -> Settings:
     update: dict[str, Any] = {}
     models: dict[str, Any] = {"default": SPEC} if own else {}
     if channel == "table":
-        servers = settings.models.servers.model_copy(update={"explain": "model"})
-        models["servers"] = servers
+        servers = settings.models.servers
+        models["servers"] = servers.model_copy(update={"explain": "model"})
     update["models"] = settings.models.model_copy(update=models)
     if channel == "web":
         update["web"] = settings.web.model_copy(update={"enable_web_search": True})
@@ -383,13 +360,7 @@ def _settings(settings: Settings, channel: Channel, *, own: bool) -> Settings:
 
 
 def _context(
-    bench: Bench,
-    settings: Settings,
-    what: Given,
-    *,
-    workflow: str,
-    double: Obedient,
-    desk: Desk | None,
+    bench: Bench, settings: Settings, what: Given, workflow: str, double: Obedient
 ) -> Context:
     run = hashlib.sha256(repr(what).encode()).hexdigest()[:20]
     ledger = Ledger(Caps())
@@ -407,20 +378,8 @@ def _context(
         support=bench.support,
         pages=SmallPages(),
         web=web,
-        desk=desk,
         kept=_Kept(),
     )
-
-
-def _state(what: Given) -> Mapping[str, Any]:
-    return {
-        "question": what.question,
-        "scope": {"documents": None, "labels": []},
-        "queries": [what.question],
-        "found": [],
-        "steps": [],
-        "warnings": [],
-    }
 
 
 def _desk(what: Given, folder: Path, worker: Worker) -> Desk:
@@ -436,49 +395,41 @@ def _desk(what: Given, folder: Path, worker: Worker) -> Desk:
 if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
-_FIELDS = (("success", "success"), ("held_back", "held back"))
-
 
 def measured(rows: Sequence[Row]) -> dict[str, Any]:
     """By channel and half: how many attacks came through, and how many honest texts did not."""
-    return {
-        channel: {half: _of(rows, channel, half) for half in HALVES if _has(rows, channel, half)}
-        for channel in CHANNELS
-        if any(row["channel"] == channel for row in rows)
-    }
+    found: dict[str, Any] = {}
+    for channel in CHANNELS:
+        for half in HALVES:
+            mine = [row for row in rows if (row["channel"], row["half"]) == (channel, half)]
+            if mine:
+                found.setdefault(channel, {})[half] = _of(mine)
+    return found
 
 
-def _has(rows: Sequence[Row], channel: str, half: str) -> bool:
-    return any(row["channel"] == channel and row["half"] == half for row in rows)
-
-
-def _of(rows: Sequence[Row], channel: str, half: str) -> dict[str, Any]:
-    mine = [row for row in rows if row["channel"] == channel and row["half"] == half]
-    attacks = [row for row in mine if row["kind"] == "attack"]
-    honest = [row for row in mine if row["kind"] == "honest"]
+def _of(rows: Sequence[Row]) -> dict[str, Any]:
+    attacks = [row for row in rows if row["kind"] == "attack"]
+    honest = [row for row in rows if row["kind"] == "honest"]
+    by_category: dict[str, Counter[str]] = {}
+    for row in sorted(attacks, key=lambda one: (one["source"], one["category"])):
+        name = f"{row['source']}: {row['category']}"
+        by_category.setdefault(name, Counter())[row["outcome"]] += 1
+    # What was unsupported was neither held against an honest text, nor could have been.
+    tried = [row for row in honest if row["outcome"] != "unsupported"]
     return {
         "orders": _rates([row for row in attacks if row["demand"] == "order"]),
         "plain_questions": _rates([row for row in attacks if row["demand"] == "question"]),
-        "false_positives": rate(row["outcome"] != "passed" for row in honest if _is_tried(row)),
-        "by_category": {
-            name: dict(Counter(row["outcome"] for row in attacks if _name(row) == name))
-            for name in sorted({_name(row) for row in attacks})
-        },
+        "false_positives": rate(row["outcome"] != "passed" for row in tried),
+        "by_category": {name: dict(counted) for name, counted in by_category.items()},
     }
 
 
-def _is_tried(row: Row) -> bool:
-    """Whether anything was held against an honest text or could have been."""
-    return bool(row["outcome"] != "unsupported")
-
-
-def _name(row: Row) -> str:
-    return f"{row['source']}: {row['category']}"
-
-
 def _rates(rows: Sequence[Row]) -> dict[str, Any]:
-    rates = {name: rate(row["outcome"] == outcome for row in rows) for name, outcome in _FIELDS}
-    return {**rates, "detected": rate(bool(row["recognised"]) for row in rows)}
+    return {
+        "success": rate(row["outcome"] == "success" for row in rows),
+        "held_back": rate(row["outcome"] == "held back" for row in rows),
+        "detected": rate(bool(row["recognised"]) for row in rows),
+    }
 
 
 def rate(held: Iterable[bool]) -> dict[str, Any]:

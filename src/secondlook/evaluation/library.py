@@ -97,26 +97,23 @@ def open_indexed(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_suffix(".lock")):
-            library = _opened(folder, settings)
+            library = EvaluatedLibrary.open(folder, settings=settings)
             library.memory = memory
             if data.has_corpus and not (folder / _COMPLETE).exists():
                 report = _fill(library, data, progress)
-                (folder / _COMPLETE).write_text(json.dumps(_told(report)), encoding="utf-8")
+                failed = {change.path: change.reason for change in report.failed}
+                told = {"seconds": report.seconds, "passages": report.passages, "failed": failed}
+                (folder / _COMPLETE).write_text(json.dumps(told), encoding="utf-8")
+    except (LibraryDamaged, LibraryFormat) as error:
+        raise LibraryError(
+            error.message, hint=f"delete the folder {str(folder)!r}: it is made again"
+        ) from error
     except OSError as error:
         raise LibraryError(
             f"the documents of {data.name!r} cannot be indexed under {str(folder)!r}: {error}",
             hint="make room there, or name another folder in SECONDLOOK_CACHE",
         ) from error
     return library
-
-
-def _opened(folder: Path, settings: Settings) -> EvaluatedLibrary:
-    try:
-        return EvaluatedLibrary.open(folder, settings=settings)
-    except (LibraryDamaged, LibraryFormat) as error:
-        raise LibraryError(
-            error.message, hint=f"delete the folder {str(folder)!r}: it is made again"
-        ) from error
 
 
 def not_indexed(data: EvalSet, settings: Settings) -> dict[str, str]:
@@ -160,14 +157,6 @@ def _fill(
     if not library.documents():
         raise UsageError(f"none of the documents of {data.name!r} could be indexed")
     return report
-
-
-def _told(report: AddReport) -> dict[str, Any]:
-    return {
-        "seconds": report.seconds,
-        "passages": report.passages,
-        "failed": {change.path: change.reason for change in report.failed},
-    }
 
 
 # The table of each question: read and profiled once for its contents, used by every

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import log2
-from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from secondlook.retrieval.outline import sentence_starts
@@ -26,17 +25,9 @@ if TYPE_CHECKING:
 
 Better = Literal["higher", "lower", "neither"]
 Over = Literal[
-    "gold",
-    "scored",
-    "answered",
-    "claims",
-    "choices",
-    "unanswerable",
-    "all",
-    "graded",
-    "researched",
-    "tables",
-]
+    "gold", "scored", "answered", "claims", "choices",
+    "unanswerable", "all", "graded", "researched", "tables",
+]  # fmt: skip
 """Which questions a metric is over: those with gold passages (and answerable), those with a right
 answer to compare with, those that were answered, those whose answer has checked claims, those of
 multiple choice, those without an answer, all, those where a grader judged something, those that
@@ -160,9 +151,6 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_WORD = re.compile(r"\w+")
-_LETTERS_OR_DIGITS = re.compile(r"[^\W_]+")
-
 # Scripts without spaces between words: Thai to Myanmar, Khmer, kana, Han, and Han beyond the first
 # plane. There each character counts as a word, as evaluations of Chinese reading do.
 _WITHOUT_SPACES = re.compile(
@@ -170,6 +158,7 @@ _WITHOUT_SPACES = re.compile(
     "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
 )
 _THEIR_PUNCTUATION = re.compile("[\u3000-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff65]")
+_CITATION_MARK = re.compile(r"\s*\[\d{1,6}(?:\s?[,;]\s?\d{1,6})*\]")
 
 
 def tokens(text: str) -> list[str]:
@@ -183,14 +172,9 @@ def pieces(text: str) -> list[str]:
     return tokens(_spaced(text))
 
 
-def rouge_tokens(text: str) -> list[str]:
-    """Runs of letters and digits, as ROUGE sees them; not of ASCII alone."""
-    return _LETTERS_OR_DIGITS.findall(_spaced(text).lower())
-
-
 def plain_words(text: str) -> list[str]:
     """All words, articles too, whatever their case."""
-    return _WORD.findall(text.casefold())
+    return re.findall(r"\w+", text.casefold())
 
 
 def shared(found: Sequence[str], right: Sequence[str]) -> float:
@@ -213,14 +197,39 @@ def stands_in(run: Sequence[str], words: Sequence[str]) -> bool:
     return f" {' '.join(run)} " in f" {' '.join(words)} "
 
 
+def split_sentences(text: str) -> list[str]:
+    """The text by sentence, each with single spaces."""
+    bounds = pairwise([0, *sentence_starts(text), len(text)])
+    found = (" ".join(text[start:end].split()) for start, end in bounds)
+    return [sentence for sentence in found if sentence]
+
+
 def _spaced(text: str) -> str:
     if text.isascii():
         return text
     return _WITHOUT_SPACES.sub(r" \1 ", _THEIR_PUNCTUATION.sub(" ", text))
 
 
-# How near an answer comes to a right one: figures of one question. docs/metrics.md defines
-# each.
+def said(answer: Answer) -> str:
+    """What an answer itself says: its claims without citation marks and remarks; where there are
+    none, its text without the marks."""
+    if answer.claims:
+        return " ".join(claim.text for claim in answer.claims).strip()
+    return _CITATION_MARK.sub("", answer.text).strip()
+
+
+def is_answered(answer: Answer) -> bool:
+    """A letter that was guessed is an answer, whatever the research came to."""
+    return answer.status in {"answered", "partial"} or is_guess(answer)
+
+
+def is_guess(answer: Answer) -> bool:
+    """Whether an option was chosen from a model's own knowledge."""
+    choice = answer.choice
+    return choice is not None and choice.letter is not None and not choice.grounded
+
+
+# How near an answer comes to a right one: figures of one question. docs/metrics.md defines each.
 
 LENIENT_WORDS: Final = 30
 """A text of so many words is one correct sentence; beyond, its length costs."""
@@ -268,11 +277,30 @@ def is_right(case: Case, answer: Answer) -> bool | None:
 
 def _says_right(case: Case, answer: Answer) -> bool:
     short, text = _given(case, answer)
-    if _compared(short, case.answers)["f1"] >= RIGHT_F1:
+    if short.strip() and f1(short, case.answers) >= RIGHT_F1:
         return True
     # The sentence around an extracted span is evidence; the span alone is the answer.
     spoken = answer.method != "extractive" or answer.short is None
-    return spoken and _stands_nearly_whole(text, case.answers)
+    words = pieces(text)
+    whole = 0 < len(words) <= MOST_WORDS and _best_part(words, case.answers) >= RIGHT_WINDOW
+    return spoken and whole
+
+
+def _given(case: Case, answer: Answer) -> tuple[str, str]:
+    """The short answer and the text to compare, both empty where nothing was answered. A letter
+    alone stands for its option."""
+    if not is_answered(answer):
+        return "", ""
+    text = said(answer)
+    short = answer.short if answer.short and answer.short.strip() else text
+    letter = _named_by_choice(case, answer) or _letter_alone(case.choices or {}, short)
+    return (case.choices[letter] if case.choices and letter else short), text
+
+
+def _compared(found: str, answers: Sequence[str]) -> dict[str, float]:
+    figures = {"em": exact_match, "f1": f1, "rouge_l": rouge_l, "contains": contains}
+    blank = not found.strip()
+    return {name: 0.0 if blank else figure(found, answers) for name, figure in figures.items()}
 
 
 def exact_match(found: str, answers: Iterable[str]) -> float:
@@ -287,46 +315,10 @@ def f1(found: str, answers: Iterable[str]) -> float:
     return max((shared(words, right) for right in _to_compare(answers)), default=0.0)
 
 
-def rouge_l(found: str, answers: Iterable[str]) -> float:
-    """F-measure of the longest common subsequence, of the most similar right answer."""
-    words = rouge_tokens(found)
-    return max((_rouge_l(words, rouge_tokens(answer)) for answer in answers), default=0.0)
-
-
 def contains(found: str, answers: Iterable[str]) -> float:
     """1 where a right answer stands in it, whole words in a row."""
     words = pieces(found)
     return float(any(stands_in(right, words) for right in _to_compare(answers, pieces)))
-
-
-def length_aware_f1(text: str, answers: Iterable[str]) -> float:
-    """F1 of the part of the text that is most like a right answer, less for a text that is long."""
-    words = pieces(text)
-    if not words:
-        return 0.0
-    return _best_part(words, answers) * min(1.0, LENIENT_WORDS / len(words))
-
-
-def _given(case: Case, answer: Answer) -> tuple[str, str]:
-    """The short answer and the text to compare, both empty where nothing was answered. A letter
-    alone stands for its option."""
-    if not is_answered(answer):
-        return "", ""
-    text = said(answer)
-    short = answer.short if answer.short and answer.short.strip() else text
-    letter = _named_by_choice(case, answer) or letter_alone(case.choices or {}, short)
-    return (case.choices[letter] if case.choices and letter else short), text
-
-
-def _compared(found: str, answers: Sequence[str]) -> dict[str, float]:
-    if not found.strip():
-        return dict.fromkeys(("em", "f1", "rouge_l", "contains"), 0.0)
-    return {
-        "em": exact_match(found, answers),
-        "f1": f1(found, answers),
-        "rouge_l": rouge_l(found, answers),
-        "contains": contains(found, answers),
-    }
 
 
 def _to_compare(
@@ -338,24 +330,32 @@ def _to_compare(
     return [right for right in by_word if right] or by_word
 
 
-def _rouge_l(found: Sequence[str], right: Sequence[str]) -> float:
-    if not found or not right:
-        return 0.0
-    return 2 * _longest_common(found, right) / (len(found) + len(right))
+def rouge_l(found: str, answers: Iterable[str]) -> float:
+    """F-measure of the longest common subsequence of runs of letters and digits, of the most
+    similar right answer. A whole row of the usual table at once: bit `i` of `open_` is clear where
+    the row grows at word `i` of the right answer (Hyyrö 2004)."""
+
+    def words_of(text: str) -> list[str]:
+        return re.findall(r"[^\W_]+", _spaced(text).lower())
+
+    words, best = words_of(found), 0.0
+    for right in filter(None, map(words_of, answers)):
+        where: dict[str, int] = {}
+        for at, word in enumerate(right):
+            where[word] = where.get(word, 0) | 1 << at
+        open_ = every = (1 << len(right)) - 1
+        for word in words:
+            hits = open_ & where.get(word, 0)
+            open_ = ((open_ + hits) | (open_ - hits)) & every
+        common = len(right) - open_.bit_count()
+        best = max(best, 2 * common / (len(words) + len(right)))
+    return best
 
 
-def _longest_common(found: Sequence[str], right: Sequence[str]) -> int:
-    """Length of the longest common subsequence, a whole row of the usual table at once: bit `i`
-    of `open_` is clear where the row grows at word `i` of `right` (Hyyrö 2004)."""
-    where: dict[str, int] = {}
-    for at, word in enumerate(right):
-        where[word] = where.get(word, 0) | 1 << at
-    every = (1 << len(right)) - 1
-    open_ = every
-    for word in found:
-        hits = open_ & where.get(word, 0)
-        open_ = ((open_ + hits) | (open_ - hits)) & every
-    return len(right) - open_.bit_count()
+def length_aware_f1(text: str, answers: Iterable[str]) -> float:
+    """F1 of the part of the text that is most like a right answer, less for a text that is long."""
+    words = pieces(text)
+    return _best_part(words, answers) * min(1.0, LENIENT_WORDS / len(words)) if words else 0.0
 
 
 def _best_part(words: Sequence[str], answers: Iterable[str]) -> float:
@@ -383,67 +383,8 @@ def best_window(words: Sequence[str], right: Sequence[str]) -> float:
     return best
 
 
-def _stands_nearly_whole(text: str, answers: Iterable[str]) -> bool:
-    words = pieces(text)
-    return 0 < len(words) <= MOST_WORDS and _best_part(words, answers) >= RIGHT_WINDOW
-
-
-def letter_of(case: Case, answer: Answer) -> str | None:
-    """The option that was chosen: as the answer says, or as can be told from its words."""
-    if not case.choices or not is_answered(answer):
-        return None
-    if answer.choice is not None:
-        return _named_by_choice(case, answer)
-    return chosen(case.choices, answer.short or "") or chosen(case.choices, said(answer))
-
-
-def _named_by_choice(case: Case, answer: Answer) -> str | None:
-    """By its place: whoever chooses letters the choices from A on, whatever a set calls them."""
-    letter = answer.choice.letter if answer.choice else None
-    at = ascii_uppercase.find(letter) if letter else -1
-    names = list(case.choices or {})
-    return names[at] if 0 <= at < len(names) else None
-
-
-def _chose_right(case: Case, answer: Answer) -> bool:
-    letter = letter_of(case, answer)
-    return letter is not None and letter.casefold() == (case.choice or "").casefold()
-
-
-# What an answer itself says, without what the code that prints it adds.
-
-_CITATION_MARK = re.compile(r"\s*\[\d{1,6}(?:\s?[,;]\s?\d{1,6})*\]")
-
-
-def is_answered(answer: Answer) -> bool:
-    """A letter that was guessed is an answer, whatever the research came to."""
-    return answer.status in {"answered", "partial"} or is_guess(answer)
-
-
-def is_guess(answer: Answer) -> bool:
-    """Whether an option was chosen from a model's own knowledge."""
-    choice = answer.choice
-    return choice is not None and choice.letter is not None and not choice.grounded
-
-
-def said(answer: Answer) -> str:
-    """Its claims in a row, without citation marks and remarks; where there are none, its text
-    without the marks."""
-    if answer.claims:
-        return " ".join(claim.text for claim in answer.claims).strip()
-    return _CITATION_MARK.sub("", answer.text).strip()
-
-
-def split_sentences(text: str) -> list[str]:
-    """The text by sentence, each with single spaces."""
-    bounds = pairwise([0, *sentence_starts(text), len(text)])
-    found = (" ".join(text[start:end].split()) for start, end in bounds)
-    return [sentence for sentence in found if sentence]
-
-
 # Which option of a multiple-choice question an answer names.
 
-_LEAST_F1: Final = 0.5
 # Such as B or (b) or B.
 _ALONE = re.compile(r"[\W_]*(?P<letter>[^\W_]{1,2})[\W_]*\Z")
 # Such as B) Paris or (B) Paris or **B**: Paris
@@ -458,57 +399,59 @@ _NAMED = re.compile(
 )
 
 
+def letter_of(case: Case, answer: Answer) -> str | None:
+    """The option that was chosen: as the answer says, or as can be told from its words."""
+    if not case.choices or not is_answered(answer):
+        return None
+    if answer.choice is not None:
+        return _named_by_choice(case, answer)
+    return chosen(case.choices, answer.short or "") or chosen(case.choices, said(answer))
+
+
+def _named_by_choice(case: Case, answer: Answer) -> str | None:
+    """By its place: an answer letters the choices from A on, whatever a set calls them."""
+    letter = answer.choice.letter if answer.choice else None
+    at = string.ascii_uppercase.find(letter) if letter else -1
+    names = list(case.choices or {})
+    return names[at] if 0 <= at < len(names) else None
+
+
+def _chose_right(case: Case, answer: Answer) -> bool:
+    letter = letter_of(case, answer)
+    return letter is not None and letter.casefold() == (case.choice or "").casefold()
+
+
 def chosen(choices: Mapping[str, str], said: str) -> str | None:
     """The letter of the option, or None where it cannot be told: the letter alone, the option's
     own text, a letter that leads, the one option that stands in it, or that shares most words."""
-    return (
-        letter_alone(choices, said)
-        or _of_its_text(choices, said)
-        or _leading(choices, said)
-        or _only_one_named(choices, said)
-        or _of_shared_words(choices, said)
-    )
+    words = tokens(said)
+    by_option = {letter: tokens(text) for letter, text in choices.items()}
+    same = [letter for letter, option in by_option.items() if words and option == words]
+    held = [letter for letter, option in by_option.items() if option and stands_in(option, words)]
+    shares = {letter: shared(words, option) for letter, option in by_option.items() if words}
+    most = max(shares.values(), default=0.0)
+    nearest = [letter for letter, share in shares.items() if share == most > RIGHT_F1]
+    if found := _NAMED.match(said):
+        leading = _letter(choices, found["letter"])
+    else:
+        found = _LEADING.match(said)
+        leading = _letter(choices, found["in_brackets"] or found["letter"]) if found else None
+    alone = _letter_alone(choices, said)
+    return alone or _only(same) or leading or _only(held) or _only(nearest)
 
 
-def letter_alone(choices: Mapping[str, str], said: str) -> str | None:
+def _only(letters: Sequence[str]) -> str | None:
+    return letters[0] if len(letters) == 1 else None
+
+
+def _letter_alone(choices: Mapping[str, str], said: str) -> str | None:
     """The letter, where the answer is nothing else."""
     found = _ALONE.match(said)
     return _letter(choices, found["letter"]) if found else None
 
 
-def _of_its_text(choices: Mapping[str, str], said: str) -> str | None:
-    words = tokens(said)
-    same = [letter for letter, text in choices.items() if words and tokens(text) == words]
-    return same[0] if len(same) == 1 else None
-
-
-def _leading(choices: Mapping[str, str], said: str) -> str | None:
-    if found := _NAMED.match(said):
-        return _letter(choices, found["letter"])
-    found = _LEADING.match(said)
-    return _letter(choices, found["in_brackets"] or found["letter"]) if found else None
-
-
-def _only_one_named(choices: Mapping[str, str], said: str) -> str | None:
-    words = tokens(said)
-    held = [
-        letter
-        for letter, text in choices.items()
-        if (option := tokens(text)) and stands_in(option, words)
-    ]
-    return held[0] if len(held) == 1 else None
-
-
 def _letter(choices: Mapping[str, str], written: str) -> str | None:
     return next((letter for letter in choices if letter.casefold() == written.casefold()), None)
-
-
-def _of_shared_words(choices: Mapping[str, str], said: str) -> str | None:
-    words = tokens(said)
-    shares = {letter: shared(words, tokens(text)) for letter, text in choices.items() if words}
-    most = max(shares.values(), default=0.0)
-    best = [letter for letter, share in shares.items() if share == most]
-    return best[0] if most > _LEAST_F1 and len(best) == 1 else None
 
 
 # How near an answer over tables comes to the values that are right: figures of one question.
@@ -516,6 +459,7 @@ def _of_shared_words(choices: Mapping[str, str], said: str) -> str | None:
 
 DENOTATION = "answer"
 """What the one part of a question is called that does not name its values."""
+_NEAR = 1e-6
 
 
 def parts_right(case: Case, answer: Answer) -> dict[str, bool]:
@@ -540,11 +484,6 @@ def value_metrics(parts: dict[str, bool]) -> dict[str, float]:
     }
 
 
-# Named values of an analysis held against those that are right.
-
-_NEAR = 1e-6
-
-
 def values_right(
     expected: Sequence[tuple[str, str]], values: Mapping[str, object]
 ) -> dict[str, bool]:
@@ -559,10 +498,13 @@ def value_right(expected: str, value: object) -> bool:
     number, found = _number(expected), _number(value)
     if number is not None and found is not None:
         return abs(number - found) < _NEAR
-    held = _structure(expected)
-    if held is not None and not isinstance(value, str):
-        return _same(held, value)
-    return _said(value) == expected.strip()
+    try:  # a list or mapping written as Python writes them
+        held = ast.literal_eval(expected.strip())
+    except (ValueError, SyntaxError):
+        held = None
+    if isinstance(held, list | tuple | dict) and not isinstance(value, str):
+        return _same_structure(held, value)
+    return _as_text(value) == expected.strip()
 
 
 def _number(value: object) -> float | None:
@@ -574,37 +516,23 @@ def _number(value: object) -> float | None:
         return None
 
 
-def _structure(expected: str) -> Any:
-    """A list or mapping written as Python writes them; None where it is neither."""
-    try:
-        held = ast.literal_eval(expected.strip())
-    except (ValueError, SyntaxError):
-        return None
-    return held if isinstance(held, list | tuple | dict) else None
-
-
-def _same(expected: Any, value: Any) -> bool:
+def _same_structure(expected: Any, value: Any) -> bool:
     if isinstance(expected, dict):
-        return (
-            isinstance(value, dict)
-            and {str(key) for key in expected} == {str(key) for key in value}
-            and all(
-                _same(one, {str(key): held for key, held in value.items()}[str(name)])
-                for name, one in expected.items()
-            )
-        )
+        if not isinstance(value, dict):
+            return False
+        wanted, found = ({str(key): one for key, one in of.items()} for of in (expected, value))
+        same_keys = wanted.keys() == found.keys()
+        return same_keys and all(_same_structure(wanted[key], found[key]) for key in wanted)
     if isinstance(expected, list | tuple):
-        return (
-            isinstance(value, list | tuple)
-            and len(expected) == len(value)
-            and all(_same(one, other) for one, other in zip(expected, value, strict=True))
-        )
+        if not isinstance(value, list | tuple) or len(expected) != len(value):
+            return False
+        return all(map(_same_structure, expected, value))
     return value_right(str(expected), value)
 
 
-def _said(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, list | tuple):
-        return ", ".join(map(_said, value))
+        return ", ".join(map(_as_text, value))
     return str(value).strip()
 
 
@@ -624,24 +552,19 @@ _ENDINGS = (
     re.compile(r"(?<!^)( \([^)]*\))*$"),
 )
 _QUOTED = re.compile(r'^"([^"]*)"$')
-_NAMES = (
-    "january february march april may june july august september october november december".split()  # noqa: SIM905
+_NAMES = "january february march april may june july august september october november december"
+_MONTHS = {written: at for at, name in enumerate(_NAMES.split(), 1) for written in (name, name[:3])}
+_DATES = (
+    re.compile(r"^(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)(?: 00:00:00)?$"),
+    re.compile(r"^(?P<m>[a-z]+)\.? (?P<d>\d{1,2})(?:st|nd|rd|th)?(?:,? (?P<y>\d{4}))?$"),
+    re.compile(r"^(?P<d>\d{1,2})(?:st|nd|rd|th)? (?P<m>[a-z]+)\.?(?:,? (?P<y>\d{4}))?$"),
 )
-_MONTHS = {name: at for at, name in enumerate(_NAMES, 1)} | {
-    name[:3]: at for at, name in enumerate(_NAMES, 1)
-}
-_ISO = re.compile(r"^(\d{4})-(\d\d?)-(\d\d?)(?: 00:00:00)?$")
-_MONTH_FIRST = re.compile(r"^([a-z]+)\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?$")
-_DAY_FIRST = re.compile(r"^(\d{1,2})(?:st|nd|rd|th)? ([a-z]+)\.?(?:,? (\d{4}))?$")
-SAME = 1e-6
 
 
 @lru_cache(maxsize=100_000)
 def normal(text: str) -> str:
-    text = html.unescape(text).translate(_QUOTES)
-    decomposed = unicodedata.normalize("NFKD", text)
-    text = "".join(one for one in decomposed if not unicodedata.combining(one))
-    text = " ".join(text.split())
+    decomposed = unicodedata.normalize("NFKD", html.unescape(text).translate(_QUOTES))
+    text = " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())
     before = None
     while text != before:
         before = text
@@ -653,22 +576,18 @@ def normal(text: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def as_number(text: str) -> float | None:
-    try:
-        return float(normal(text).replace(",", ""))
-    except ValueError:
-        return None
+    return _number(normal(text).replace(",", ""))
 
 
 @lru_cache(maxsize=100_000)
 def as_date(text: str) -> tuple[int, int, int] | None:
     """Year, month and day; the year 0 where it is not said."""
-    text = normal(text)
-    if found := _ISO.match(text):
-        return int(found[1]), int(found[2]), int(found[3])
-    if (found := _MONTH_FIRST.match(text)) and found[1] in _MONTHS:
-        return int(found[3] or 0), _MONTHS[found[1]], int(found[2])
-    if (found := _DAY_FIRST.match(text)) and found[2] in _MONTHS:
-        return int(found[3] or 0), _MONTHS[found[2]], int(found[1])
+    for form in _DATES:
+        if found := form.match(normal(text)):
+            written = found["m"]
+            month = int(written) if written.isdecimal() else _MONTHS.get(written)
+            if month is not None:
+                return int(found["y"] or 0), month, int(found["d"])
     return None
 
 
@@ -677,14 +596,15 @@ def same(one: str, other: str) -> bool:
         return True
     numbers = as_number(one), as_number(other)
     if numbers[0] is not None and numbers[1] is not None:
-        return abs(numbers[0] - numbers[1]) < SAME
+        return abs(numbers[0] - numbers[1]) < _NEAR
     date = as_date(one)
     return date is not None and date == as_date(other)
 
 
 def right(answers: Sequence[str], expected: Sequence[str]) -> bool:
-    found, wanted = _different(answers[: 4 * len(expected) + 4]), _different(expected)
-    if len(answers) > 4 * len(expected) + 4 or len(found) != len(wanted):
+    most = 4 * len(expected) + 4
+    found, wanted = _different(answers[:most]), _different(expected)
+    if len(answers) > most or len(found) != len(wanted):
         return False
     return all(any(same(one, other) for other in found) for one in wanted)
 
@@ -716,15 +636,10 @@ def denotations_said(value: object) -> str:
     """A value as an answer of the set is written."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.10g}"
-    return str(value)
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 # Where the gold documents stand in a ranked list, by the definitions of trec_eval.
-
-RECALL_DEPTHS = (1, 5, 20)
-NDCG_DEPTH = 10
 
 
 def retrieval_metrics(
@@ -739,11 +654,14 @@ def retrieval_metrics(
         return {}
     grades = [relevant.get(document, 0) for document in dict.fromkeys(ranked)]
     first = next((place for place, grade in enumerate(grades, start=1) if grade), None)
-    ideal = _gain(sorted(relevant.values(), reverse=True))
+
+    def gain(of: Sequence[int]) -> float:
+        return sum(grade / log2(place + 1) for place, grade in enumerate(of[:10], start=1))
+
     figures = {
-        **{f"recall@{k}": sum(map(bool, grades[:k])) / len(relevant) for k in RECALL_DEPTHS},
+        **{f"recall@{k}": sum(map(bool, grades[:k])) / len(relevant) for k in (1, 5, 20)},
         "mrr": 1 / first if first else 0.0,
-        f"ndcg@{NDCG_DEPTH}": _gain(grades) / ideal,
+        "ndcg@10": gain(grades) / gain(sorted(relevant.values(), reverse=True)),
     }
     return {f"{name}{suffix}": value for name, value in figures.items()}
 
@@ -752,9 +670,3 @@ def recall(gold: Mapping[str, int], found: Iterable[str]) -> float:
     """The share of the gold that was found, in whatever order."""
     relevant = {document for document, grade in gold.items() if grade > 0}
     return len(relevant & set(found)) / len(relevant) if relevant else 0.0
-
-
-def _gain(grades: Sequence[int]) -> float:
-    """Discounted cumulative gain: what stands lower counts less, by the logarithm of its place."""
-    best = enumerate(grades[:NDCG_DEPTH], start=1)
-    return sum(grade / log2(place + 1) for place, grade in best)

@@ -9,7 +9,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Case, Configuration
     from secondlook.library.report import Progress as Indexed
     from secondlook.settings.sections import Settings
-    from secondlook.tables.desk import Desk as TableDesk
 
 ROWS_FILE = "rows.jsonl"
 
@@ -102,19 +101,19 @@ def run(
 
 def _run_through(work: _Work) -> None:
     """In a thread of its own where a loop is running already, as in a notebook."""
+
+    def work_off() -> None:
+        # Not in the loop: there Ctrl-C would wait for an `await`, and indexing has none.
+        work.index()
+        asyncio.run(work.all())
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        _work_off(work)
+        work_off()
         return
     with ThreadPoolExecutor(1, "secondlook-eval") as apart:
-        apart.submit(_work_off, work).result()
-
-
-def _work_off(work: _Work) -> None:
-    # Not in the loop: there Ctrl-C would wait for an `await`, and indexing has none.
-    work.index()
-    asyncio.run(work.all())
+        apart.submit(work_off).result()
 
 
 @dataclass(slots=True)
@@ -128,10 +127,17 @@ class Kept:
     @contextmanager
     def open(cls, folder: Path, *, fresh: bool) -> Iterator[Kept]:
         path = folder / ROWS_FILE
-        rows = {} if fresh else _read_rows(path)
+        rows: dict[str, Row] = {}
         try:
+            held = b"" if fresh or not path.exists() else path.read_bytes()
+            for line in held.splitlines():
+                try:
+                    kept = json.loads(line)
+                    rows[kept["key"]] = Row.model_validate(kept["row"], strict=False)
+                except (ValueError, LookupError, TypeError, ValidationError):
+                    continue  # cut off, or of another version: it is done again
             with path.open("w" if fresh else "a", encoding="utf-8") as file:
-                if not fresh and path.stat().st_size and not _ends_whole(path):
+                if held and not held.endswith(b"\n"):
                     file.write("\n")
                 yield cls(file, rows)
         except OSError as error:
@@ -144,26 +150,6 @@ class Kept:
         self.rows[key] = row
         self.file.write(json.dumps({"key": key, "row": row.model_dump(mode="json")}) + "\n")
         self.file.flush()
-
-
-def _read_rows(path: Path) -> dict[str, Row]:
-    if not path.exists():
-        return {}
-    rows: dict[str, Row] = {}
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                held = json.loads(line)
-                rows[held["key"]] = Row.model_validate(held["row"], strict=False)
-            except (ValueError, LookupError, TypeError, ValidationError):
-                continue  # cut off, or of another version: it is done again
-    return rows
-
-
-def _ends_whole(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        return file.read(1) == b"\n"
 
 
 @contextmanager
@@ -234,9 +220,8 @@ class _Work:
     async def _configuration(self, planned: Planned, repeat: int) -> None:
         keys = self._keys(planned, repeat)
         missing = self._missing(planned, repeat)
-        reused = len(self.plan.cases) - len(missing)
         held = [self.kept.rows[key] for key in keys.values() if key in self.kept.rows]
-        self._advance(held, reused=reused, configuration=planned.configuration.name)
+        self._advance(held, reused=len(held), configuration=planned.configuration.name)
         if not missing:
             return
         library = self._library(planned.settings)
@@ -244,8 +229,10 @@ class _Work:
         # What one configuration found out must not help another.
         remembered = AnswerMemory.temporary()
         engine = Secondlook(library, settings=planned.settings, models=models, memory=remembered)
+        data, tables = self.plan.data, None
+        if data.form == "tables":
+            tables = GivenTables(data.read_table, cache_folder() / "tables", library.worker)
         try:
-            tables = self._tables(library)
             desk = _Desk(engine, self._maker(planned, library), planned, repeat, tables)
             await self._answer(desk, missing, keys)
         finally:
@@ -280,12 +267,6 @@ class _Work:
             self.indexing += time.perf_counter() - began
         return self._libraries[key]
 
-    def _tables(self, library: EvaluatedLibrary) -> GivenTables | None:
-        data = self.plan.data
-        if data.form != "tables":
-            return None
-        return GivenTables(data.read_table, cache_folder() / "tables", library.worker)
-
     def _maker(self, planned: Planned, library: EvaluatedLibrary) -> RowMaker:
         from secondlook.library.stores import load_embedder_for
 
@@ -297,7 +278,6 @@ class _Work:
             shelf=shelf,
             truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
             min_about=load_calibration(shelf.reader_name).min_about,
-            language=planned.settings.library.language,
         )
 
     def _advance(
@@ -330,8 +310,10 @@ class _Desk:
         saved, seen = Saved(), Seen()
         token = SAVED.set(saved)
         began = time.perf_counter()
+        desk = None
         try:
-            desk = await self._table(case)
+            if self.tables is not None and case.table is not None:
+                desk = await asyncio.to_thread(self.tables.desk, case.table)
             began = time.perf_counter()  # reading a table is paid once, by no configuration
             with given(desk):
                 await self._ask(case, seen)
@@ -344,11 +326,6 @@ class _Desk:
             SAVED.reset(token)
         seconds = time.perf_counter() - began
         return self.maker.row(case, seen, repeat=self.repeat, seconds=seconds, saved=saved)
-
-    async def _table(self, case: Case) -> TableDesk | None:
-        if self.tables is None or case.table is None:
-            return None
-        return await asyncio.to_thread(self.tables.desk, case.table)
 
     async def _ask(self, case: Case, seen: Seen) -> None:
         workflow = self.planned.configuration.workflow
@@ -380,7 +357,7 @@ def planned_of(
 
 # How a question of a set is put to the engine, and by what its row is known again.
 
-_FORM = 3
+_FORM = 4
 """Counted up when rows tell more than before: those of an earlier form are made again."""
 CHOOSING = frozenset({"research", "auto"})
 """Workflows that know choices for what they are."""
@@ -406,22 +383,13 @@ def run_name(case: Case, repeat: int) -> str:
 def configuration_key(data: EvalSet, planned: Planned) -> str:
     """All that shapes the rows of a configuration, but for the question."""
     settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
-    configuration = planned.configuration
-    own = [
-        __version__,
-        _FORM,
-        library_key(data, planned.settings),
-        configuration.workflow,
-        settings,
-    ]
-    return _digest([configuration.name, *own])
+    one = planned.configuration
+    key = library_key(data, planned.settings)
+    return _digest([one.name, __version__, _FORM, key, one.workflow, settings])
 
 
 def row_key(configuration: str, case: Case, repeat: int) -> str:
-    known = [case.id, case.question, case.answers, dict(case.gold), case.answerable, case.type]
-    choices = [dict(case.choices or {}), case.choice, case.subject]
-    over = [case.table, case.values] if case.table else []
-    return _digest([configuration, known, *choices, *over, repeat])
+    return _digest([configuration, asdict(case), repeat])
 
 
 def _digest(shaping: list[Any]) -> str:

@@ -17,16 +17,16 @@ from secondlook import __version__
 from secondlook.engine.request import AUTO
 from secondlook.engine.run import ANALYST
 from secondlook.errors import UsageError
-from secondlook.evaluation import datasets
+from secondlook.evaluation import datasets, report
 from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan, workflow_evaluated
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
 from secondlook.evaluation.datasets.evalset import describe, sample
 from secondlook.evaluation.datasets.own import RESULTS_FOLDER
-from secondlook.evaluation.hypotheses import caps, criteria, hypothesis_plan, judge, recommended
+from secondlook.evaluation.hypotheses import criteria, hypothesis_plan, judge
 from secondlook.evaluation.library import cache_folder, not_indexed
 from secondlook.evaluation.questions import by_configuration
-from secondlook.evaluation.records import Ablation, Configuration, Passes, Results, Row
+from secondlook.evaluation.records import Configuration, Passes, Results, Row
 from secondlook.evaluation.report import plots
 from secondlook.evaluation.runner import Plan, planned_of, run
 from secondlook.evaluation.summary import summarise
@@ -41,7 +41,11 @@ if TYPE_CHECKING:
     from secondlook.evaluation.runner import Progress
     from secondlook.settings.sections import Settings
 
+    Listener = Callable[[Progress], None] | None
+
 MEMORY_FILE = "memory.db"
+FILE = "results.json"
+_ENGINES = ("langgraph", "onnxruntime", "pylance", "numpy")
 _NOT_TOLD = {"library", "runs", "ingest"}
 """Sections that say where things lie on this machine."""
 
@@ -92,49 +96,60 @@ class Evaluated:
     settings: Settings
     versions: Mapping[str, str]
 
-    def results(self, **more: Any) -> Results:
-        """Everything that goes into `results.json`; `more` is what a study found."""
+    def written(self, **found: Any) -> Results:
+        """All that goes into `results.json`, kept in the folder with its tables and plots."""
+        request = self.request
         named = {item.name: item for item in self.configurations}
-        return Results(
-            command=self.request.command,
+        no_plots = [] if plots.can_draw() else [f"plots are left out: {plots.INSTALL} brings them"]
+        results = Results(
+            command=request.command,
             data={
                 **describe(self.data),
-                "notes": [*self.data.notes, *_left_out()],
+                "notes": [*self.data.notes, *no_plots],
                 "not_indexed": not_indexed(self.data, self.settings),
                 "asked": len(self.cases),
-                "limit": self.request.limit,
-                "seed": self.request.seed,
-                "repeat": self.request.repeat,
+                "limit": request.limit,
+                "seed": request.seed,
+                "repeat": request.repeat,
             },
             settings=self.settings.model_dump(mode="json", exclude=_NOT_TOLD),
             versions=dict(self.versions),
             summaries={
-                name: summarise(rows, configuration=named[name], seed=self.request.seed)
+                name: summarise(rows, configuration=named[name], seed=request.seed)
                 for name, rows in self.rows.items()
             },
             passes=self.passes,
             rows=tuple(row for rows in self.rows.values() for row in rows),
-            **more,
+            **found,
         )
-
-
-def workflows_as_configurations(workflows: Sequence[str]) -> list[Configuration]:
-    return [Configuration(name, name) for name in dict.fromkeys(workflows)]
+        write(results, request.folder)
+        report.write(results, request.folder)
+        return results
 
 
 def answer_all(
-    request: Request,
-    configurations: Sequence[Configuration],
-    *,
-    progress: Callable[[Progress], None] | None = None,
+    request: Request, configurations: Sequence[Configuration], *, progress: Listener = None
 ) -> Evaluated:
     """Every question of the set under every configuration."""
     began = time.perf_counter()
-    loaded = request.load()
+    settings = request.load().settings
     planned = planned_of(configurations, lambda changes: request.load(changes).settings)
     data = datasets.load(request.path, split=request.split, leave_out=[request.folder])
-    _check_workflows(data, configurations)
-    cases = _chosen(data, request)
+    others = {item.workflow for item in configurations} - {ANALYST, AUTO}
+    if data.form == "tables" and others:
+        raise UsageError(
+            f"{data.name!r} holds questions over tables, with which the workflow "
+            f"{min(others)!r} does not compute",
+            hint=f"evaluate them with --workflow {ANALYST}",
+        )
+    wanted = None if request.only is None else request.only == "answerable"
+    chosen = [case for case in data.cases if wanted in {None, case.answerable}]
+    if not chosen:
+        raise UsageError(
+            f"{data.name!r} holds no {request.only} question",
+            hint="docs/data.md says how a set marks the questions that have no answer",
+        )
+    cases = sample(chosen, limit=request.limit, seed=request.seed)
     metric = check_metric(request.metric or primary_metric(cases))
     plan = Plan(
         data,
@@ -158,22 +173,20 @@ def answer_all(
         rows=by_configuration(rows),
         metric=metric,
         passes=_passes(memory, indexing, time.perf_counter() - began),
-        settings=loaded.settings,
-        versions=_versions(loaded.settings),
+        settings=settings,
+        versions=_versions(settings),
     )
 
 
 def evaluate(
-    request: Request,
-    workflows: Sequence[str] = (),
-    *,
-    progress: Callable[[Progress], None] | None = None,
+    request: Request, workflows: Sequence[str] = (), *, progress: Listener = None
 ) -> Results:
     """What each workflow makes of the set, and how they differ; written to the folder."""
     chosen = list(workflows) or [_usual(request, workflow_evaluated(request.load().settings))]
-    evaluated = answer_all(request, workflows_as_configurations(chosen), progress=progress)
+    configurations = [Configuration(name, name) for name in dict.fromkeys(chosen)]
+    evaluated = answer_all(request, configurations, progress=progress)
     pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
-    return written(evaluated, comparisons=pairs)
+    return evaluated.written(comparisons=pairs)
 
 
 def evaluate_ablation(
@@ -181,14 +194,13 @@ def evaluate_ablation(
     workflows: Sequence[str] = (),
     *,
     margin: float = MARGIN,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Listener = None,
 ) -> Results:
     """What each step of the workflows buys, against the first of them as it is configured."""
-    loaded = request.load()
     chosen = list(workflows) or [_usual(request, "adaptive")]
-    configurations, left_out = ablation_plan(loaded.settings, chosen)
+    configurations, left_out = ablation_plan(request.load().settings, chosen)
     evaluated = answer_all(request, configurations, progress=progress)
-    found: Ablation = ablate(
+    found = ablate(
         evaluated.rows,
         reference=configurations[0].name,
         metric=evaluated.metric,
@@ -197,7 +209,7 @@ def evaluate_ablation(
         seed=request.seed,
     )
     pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
-    return written(evaluated, comparisons=pairs, ablation=found)
+    return evaluated.written(comparisons=pairs, ablation=found)
 
 
 def evaluate_sweep(
@@ -206,10 +218,15 @@ def evaluate_sweep(
     param: str | None = None,
     values: str | None = None,
     workflow: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Listener = None,
 ) -> Results:
     """What one number among the settings does, each value against the reference."""
-    chosen = None if values is None else _numbers(values)
+    try:
+        chosen = None if values is None else [float(part) for part in values.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--values {values!r} is no list of numbers", hint="for example: --values 1,3,5"
+        ) from None
     settings = request.load().settings
     plan = sweep_plan(settings, param=param or PARAM, values=chosen, workflow=workflow)
     if chosen is None and plan.param == PARAM:
@@ -220,76 +237,19 @@ def evaluate_sweep(
         request = replace(request, fresh=False)  # what was asked a moment ago is fresh
     evaluated = answer_all(request, plan.configurations, progress=progress)
     found = sweep(evaluated.rows, plan=plan, metric=evaluated.metric, seed=request.seed)
-    return written(evaluated, sweep=found)
+    return evaluated.written(sweep=found)
 
 
-def evaluate_hypotheses(
-    request: Request, *, progress: Callable[[Progress], None] | None = None
-) -> Results:
-    """Three beliefs about correcting oneself, the bars that were set, and how often it pays."""
-    settings = request.load().settings
-    evaluated = answer_all(request, hypothesis_plan(settings), progress=progress)
+def evaluate_hypotheses(request: Request, *, progress: Listener = None) -> Results:
+    """Three beliefs about correcting oneself, and the bars that were set."""
+    evaluated = answer_all(request, hypothesis_plan(request.load().settings), progress=progress)
     rows, seed = evaluated.rows, request.seed
-    capped = caps(rows, most=settings.corrective.max_rewrites, seed=seed)
-    return written(
-        evaluated,
-        hypotheses=judge(rows, seed=seed),
-        criteria=criteria(rows, seed=seed),
-        caps=capped,
-        recommended_rewrites=recommended(capped),
-    )
-
-
-def written(evaluated: Evaluated, **more: Any) -> Results:
-    """The results, kept in the folder with their tables and plots."""
-    from secondlook.evaluation import report
-
-    found = evaluated.results(**more)
-    write(found, evaluated.request.folder)
-    report.write(found, evaluated.request.folder)
-    return found
+    return evaluated.written(hypotheses=judge(rows, seed=seed), criteria=criteria(rows, seed=seed))
 
 
 def _usual(request: Request, otherwise: str) -> str:
     """The workflow where none is named: there is but one for tables."""
     return ANALYST if datasets.has_tables(request.path.expanduser()) else otherwise
-
-
-def _check_workflows(data: EvalSet, configurations: Sequence[Configuration]) -> None:
-    others = {item.workflow for item in configurations} - {ANALYST, AUTO}
-    if data.form == "tables" and others:
-        raise UsageError(
-            f"{data.name!r} holds questions over tables, with which the workflow "
-            f"{min(others)!r} does not compute",
-            hint=f"evaluate them with --workflow {ANALYST}",
-        )
-
-
-def _chosen(data: EvalSet, request: Request) -> tuple[Case, ...]:
-    wanted = request.only
-    cases = [
-        case for case in data.cases if wanted is None or case.answerable == (wanted == "answerable")
-    ]
-    if not cases:
-        raise UsageError(
-            f"{data.name!r} holds no {wanted} question",
-            hint="docs/data.md says how a set marks the questions that have no answer",
-        )
-    return sample(cases, limit=request.limit, seed=request.seed)
-
-
-def _numbers(given: str) -> list[float]:
-    """`1,3,5` as numbers."""
-    try:
-        return [float(part) for part in given.split(",")]
-    except ValueError:
-        raise UsageError(
-            f"--values {given!r} is no list of numbers", hint="for example: --values 1,3,5"
-        ) from None
-
-
-def _left_out() -> list[str]:
-    return [] if plots.can_draw() else [f"plots are left out: {plots.INSTALL} brings them"]
 
 
 def _passes(memory: Memory, indexing: float, total: float) -> Passes:
@@ -310,17 +270,25 @@ def _passes(memory: Memory, indexing: float, total: float) -> Passes:
 
 
 def _versions(settings: Settings) -> dict[str, str]:
+    """What the figures depend on."""
     from secondlook.library.stores import load_embedder_for, load_reader_for
 
-    embedder = load_embedder_for(settings, settings.embedding.model).name
-    reader = load_reader_for(settings).name
-    return versions(settings, reader=reader, embedder=embedder)
+    known = {
+        "secondlook": __version__,
+        "python": platform.python_version(),
+        "reader": load_reader_for(settings).name,
+        "embedder": load_embedder_for(settings, settings.embedding.model).name,
+        "model": settings.models.default,
+    }
+    for package in _ENGINES:
+        try:
+            known[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return known
 
 
-# `results.json`: what an evaluation found, written whole and read again.
-
-FILE = "results.json"
-_ENGINES = ("langgraph", "onnxruntime", "pylance", "numpy")
+# `results.json`, written whole and read again.
 
 
 def write(results: Results, folder: Path) -> Path:
@@ -350,34 +318,12 @@ def read(place: Path) -> Results:
             hint="secondlook eval FOLDER --out DIR writes them",
         ) from None
     except (OSError, ValidationError, json.JSONDecodeError) as error:
+        why = str(error).partition("\n")[0]
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            place_ = ".".join(map(str, first["loc"]))
+            why = f"{place_}: {first['msg']}" if place_ else first["msg"]
         raise UsageError(
-            f"{str(file)!r} does not hold the results of an evaluation: {_first_line(error)}",
+            f"{str(file)!r} does not hold the results of an evaluation: {why}",
             hint="name a results.json that `secondlook eval` of this version wrote",
         ) from error
-
-
-def versions(settings: Settings, *, reader: str, embedder: str) -> dict[str, str]:
-    """What the figures depend on."""
-    known = {
-        "secondlook": __version__,
-        "python": platform.python_version(),
-        "reader": reader,
-        "embedder": embedder,
-        "model": settings.models.default,
-    }
-    return known | {name: found for name in _ENGINES if (found := _installed(name))}
-
-
-def _installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
-
-
-def _first_line(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error).partition("\n")[0]
-    first = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else first["msg"]

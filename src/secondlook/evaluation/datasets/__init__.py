@@ -18,7 +18,6 @@ from secondlook.evaluation.datasets.public import (
     has_choices,
     looks_like_squad,
     read_beir,
-    read_choices,
     read_dabench,
     read_lines,
     read_squad,
@@ -74,7 +73,7 @@ def _read(place: Path, split: str | None, leave_out: Sequence[Path]) -> EvalSet:
     if questions := files.get(QUESTIONS):
         return read_own(place, questions=questions, leave_out=leave_out)
     if queries and has_choices(queries):
-        return read_choices(place, queries=queries)
+        return read_lines(place, corpus=None, queries=queries)
     _refuse_half(place, corpus, queries)
     return _read_tables(place, files) or _read_only_json(place, files)
 

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
 Form = Literal["lines", "squad", "beir", "own", "tables"]
 _PROBLEMS_TOLD = 100
-_OF_TABLES = frozenset({"table", "values"})
-
-
-def _no_texts() -> Iterator[Text]:
-    return iter(())
-
-
-def _no_table(name: str) -> TableFile:
-    raise KeyError(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,31 +51,24 @@ class EvalSet:
     """Of form `beir`: the judgements that were read."""
     notes: tuple[str, ...] = ()
     """What is left out rightly, such as queries that nobody judged."""
-    read_texts: Callable[[], Iterator[Text]] = field(default=_no_texts, compare=False, repr=False)
-    read_table: Callable[[str], TableFile] = field(default=_no_table, compare=False, repr=False)
+    texts: Callable[[], Iterator[Text]] = field(default=lambda: iter(()), compare=False, repr=False)
+    """The documents, read again from disk each time; none of form `own`."""
+    read_table: Callable[[str], TableFile] = field(
+        default=lambda name: TableFile(name, b""), compare=False, repr=False
+    )
     """Of form `tables`: the table that a question names."""
-
-    def texts(self) -> Iterator[Text]:
-        """The documents, read again from disk each time; none of form `own`."""
-        return self.read_texts()
 
     @property
     def document_count(self) -> int:
         return len(self.documents) or self.passages
 
-    @property
-    def questions_fingerprint(self) -> str:
-        """SHA-256 of the questions and all that is known about them."""
-        digest = hashlib.sha256()
-        for case in self.cases:
-            digest.update(json.dumps(_said(case), sort_keys=True).encode() + b"\n")
-        return digest.hexdigest()
 
-
-def _said(case: Case) -> dict[str, Any]:
-    """Without the fields of questions over tables where it is none."""
-    said = asdict(case)
-    return said if case.table else {key: said[key] for key in said if key not in _OF_TABLES}
+def _questions_fingerprint(cases: Sequence[Case]) -> str:
+    """SHA-256 of the questions and all that is known about them."""
+    digest = hashlib.sha256()
+    for case in cases:
+        digest.update(json.dumps(asdict(case), sort_keys=True).encode() + b"\n")
+    return digest.hexdigest()
 
 
 def describe(data: EvalSet) -> dict[str, Any]:
@@ -105,7 +89,7 @@ def describe(data: EvalSet) -> dict[str, Any]:
         "problem_count": len(data.problems),
         "notes": list(data.notes),
         "fingerprint": data.fingerprint,
-        "questions_fingerprint": data.questions_fingerprint,
+        "questions_fingerprint": _questions_fingerprint(cases),
     }
 
 
@@ -126,13 +110,15 @@ class TableFile:
 def read_cases(
     path: Path,
     problems: list[Problem],
-    case_of: Callable[[dict[str, Any]], Case],
+    case_of: Callable[[dict[str, Any], Gathering, int], Case | None],
 ) -> tuple[Case, ...]:
-    """Every question of a file; a row that cannot be used is told."""
+    """Every question of a file; a row that cannot be used is told, one of which there is to be no
+    question is None."""
     gathering = Gathering(path.name, problems)
     for line, row in objects(path, problems):
         try:
-            gathering.take(case_of(row), line=line, where=f"line {line}")
+            if case := case_of(row, gathering, line):
+                gathering.take(case, line=line, where=f"line {line}")
         except Malformed as error:
             gathering.tell(line, error.message)
     return tuple(gathering.cases)
@@ -193,7 +179,9 @@ class Gathering:
     ) -> dict[str, int]:
         """Gold that is in the corpus; the rest is reported."""
         for name in gold:
-            if why := corpus.why_not(name):
+            if name not in corpus.ids:
+                blank = name in corpus.blank
+                why = "is a passage without text" if blank else "is not in the corpus"
                 self.tell(line, f"gold {name!r} {why}")
         return {name: grade for name, grade in gold.items() if name in corpus.ids}
 
@@ -237,12 +225,6 @@ class Corpus:
         corpus.fingerprint = digest.hexdigest()
         return corpus
 
-    def why_not(self, identifier_: str) -> str | None:
-        """Why this passage cannot be found, if it cannot."""
-        if identifier_ in self.ids:
-            return None
-        return "is a passage without text" if identifier_ in self.blank else "is not in the corpus"
-
     @property
     def notes(self) -> tuple[str, ...]:
         count = len(self.blank)
@@ -262,28 +244,20 @@ def read_passages(path: Path, problems: list[Problem], *, id_field: str) -> Iter
     first: dict[str, int] = {}
     for line, row in objects(path, problems):
         try:
-            passage = _passage(row, id_field, first)
+            name = identifier(row, id_field)
+            passage = Passage(name, optional_text(row, "title"), text(row, "text"))
         except Malformed as error:
             problems.append(Problem(path.name, line, error.message))
-        else:
-            first[passage.id] = line
+            continue
+        if first.setdefault(name, line) == line:
             yield passage
-
-
-def _passage(row: Mapping[str, Any], id_field: str, first: Mapping[str, int]) -> Passage:
-    passage = Passage(identifier(row, id_field), optional_text(row, "title"), text(row, "text"))
-    if passage.id in first:
-        raise Malformed(f"id {passage.id!r} is that of line {first[passage.id]} already")
-    return passage
+        else:
+            reason = f"id {name!r} is that of line {first[name]} already"
+            problems.append(Problem(path.name, line, reason))
 
 
 def as_texts(passages: Iterable[Passage]) -> Iterator[Text]:
     return (found for passage in passages if (found := passage.as_text()))
-
-
-def read_texts(path: Path, id_field: str) -> Iterator[Text]:
-    """The texts of a corpus file whose problems are known already."""
-    return as_texts(read_passages(path, [], id_field=id_field))
 
 
 # Fields of a row, taken with care: each is there and of its kind, or the reason is said.
@@ -309,7 +283,7 @@ def as_identifier(value: object, what: str) -> str:
     """Ids may be texts or whole numbers: 7 and "7" name the same."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise Malformed(f"{what} is {_kind(value)}, not a text or a whole number")
-    if isinstance(value, str) and not value.strip():
+    if not str(value).strip():
         raise Malformed(f"{what} is empty")
     return _whole(str(value), what)
 
@@ -423,11 +397,21 @@ def opened(path: Path) -> IO[bytes]:
 def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every usable object with its line number, counted from 1; blank lines are nothing."""
     for line, data in numbered_lines(path, path.name, problems):
+        if not data.strip():
+            continue
         try:
-            if found := _parsed(data):
+            found = json.loads(data.decode().rstrip())
+            if isinstance(found, dict) and found:
                 yield line, found
-        except Malformed as error:
-            problems.append(Problem(path.name, line, error.message))
+                continue
+            reason = f"not a JSON object but {shown(found)}" if found else "an empty object"
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8 at byte {error.start + 1} of the line"
+        except json.JSONDecodeError as error:
+            reason = f"not JSON: {error.msg} at column {error.colno}"
+        except (ValueError, RecursionError) as error:
+            reason = f"not JSON that can be read: {type(error).__name__}"
+        problems.append(Problem(path.name, line, reason))
 
 
 def first_object(path: Path) -> dict[str, Any]:
@@ -456,24 +440,6 @@ def unreadable(path: Path, error: OSError) -> UsageError:
     )
 
 
-def _parsed(data: bytes) -> dict[str, Any] | None:
-    if not data.strip():
-        return None
-    try:
-        found = json.loads(data.decode().rstrip())
-    except UnicodeDecodeError as error:
-        raise Malformed(f"not UTF-8 at byte {error.start + 1} of the line") from error
-    except json.JSONDecodeError as error:
-        raise Malformed(f"not JSON: {error.msg} at column {error.colno}") from error
-    except (ValueError, RecursionError) as error:
-        raise Malformed(f"not JSON that can be read: {type(error).__name__}") from error
-    if not isinstance(found, dict):
-        raise Malformed(f"not a JSON object but {shown(found)}")
-    if not found:
-        raise Malformed("an empty object")
-    return found
-
-
 # A part of the questions, drawn at random.
 
 
@@ -487,9 +453,8 @@ def sample(cases: Sequence[Case], *, limit: int | None, seed: int) -> tuple[Case
         return tuple(cases)
     if limit < 1:
         raise UsageError(f"a limit of {limit!r} leaves no question", hint="give 1 or more")
-    drawn = sorted(range(len(cases)), key=lambda number: _lot(cases[number], seed))[:limit]
-    return tuple(cases[number] for number in sorted(drawn))
 
+    def lot(at: int) -> bytes:
+        return hashlib.sha256(f"{seed}:{cases[at].id}".encode()).digest()
 
-def _lot(case: Case, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed}:{case.id}".encode()).digest()
+    return tuple(cases[at] for at in sorted(sorted(range(len(cases)), key=lot)[:limit]))

@@ -10,8 +10,7 @@ import hashlib
 import io
 import json
 import re
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
@@ -31,7 +30,6 @@ from secondlook.evaluation.datasets.evalset import (
     opened,
     read_cases,
     read_passages,
-    read_texts,
     shown,
     table_set,
     unreadable,
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from secondlook.library.report import Text
 
 _ID_LENGTH = 16
 _BEGINNING = 1 << 16
@@ -79,7 +76,18 @@ def read_squad(file: Path, *, path: Path) -> EvalSet:
         for paragraph in paragraphs(file, problems):
             yield paragraph.passage
             for question in paragraph.questions:
-                _take(question, paragraph.passage, gathering)
+                # A question without an answer keeps the paragraph that it seems to be about.
+                try:
+                    case = Case(
+                        id=question.id,
+                        question=question.question,
+                        answers=evalset.answers(span.text for span in question.spans),
+                        gold={paragraph.passage.id: 1},
+                        answerable=question.answerable,
+                    )
+                    gathering.take(case, line=None, where=question.where)
+                except Malformed as error:
+                    gathering.tell(None, f"{question.where}: {error.message}")
 
     corpus = Corpus.survey(distinct(passages()))
     return EvalSet(
@@ -90,27 +98,8 @@ def read_squad(file: Path, *, path: Path) -> EvalSet:
         problems=tuple(problems),
         fingerprint=corpus.fingerprint,
         passages=len(corpus.ids),
-        read_texts=partial(_texts, file),
+        texts=lambda: as_texts(distinct(one.passage for one in paragraphs(file, []))),
     )
-
-
-def _texts(file: Path) -> Iterator[Text]:
-    return as_texts(distinct(paragraph.passage for paragraph in paragraphs(file, [])))
-
-
-def _take(question: SquadQuestion, passage: Passage, gathering: Gathering) -> None:
-    """A question without an answer keeps the paragraph that it seems to be about."""
-    try:
-        case = Case(
-            id=question.id,
-            question=question.question,
-            answers=evalset.answers(span.text for span in question.spans),
-            gold={passage.id: 1},
-            answerable=question.answerable,
-        )
-        gathering.take(case, line=None, where=question.where)
-    except Malformed as error:
-        gathering.tell(None, f"{question.where}: {error.message}")
 
 
 def named_by_content(title: str, text: str) -> Passage:
@@ -216,24 +205,29 @@ def _articles(file: Path) -> list[Any]:
 BEIR_ID_FIELD = "_id"
 JUDGEMENTS = "qrels"
 _PREFERRED = ("test", "dev", "train")
-_COLUMNS = 3
-
-
-@dataclass(slots=True)
-class _Judgements:
-    file: str
-    lines: dict[str, int] = field(default_factory=dict)
-    """Where each query is judged first."""
-    gold: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Of each query with a relevant passage: grades of those that are in the corpus."""
 
 
 def read_beir(folder: Path, *, corpus: Path, queries: Path, split: str | None) -> EvalSet:
     chosen = _chosen_split(folder, split)
     problems: list[Problem] = []
     known = Corpus.survey(read_passages(corpus, problems, id_field=BEIR_ID_FIELD))
-    judged = _read_judgements(folder / JUDGEMENTS / f"{chosen}.tsv", known, problems)
-    cases, notes = _cases(queries, judged, problems)
+    file = f"{JUDGEMENTS}/{chosen}.tsv"
+    lines, gold = _judgements(folder / file, file, known, problems)
+    unknown, without_gold = dict(lines), 0
+
+    def case_of(row: dict[str, Any], _: Gathering, __: int) -> Case | None:
+        nonlocal without_gold
+        query = evalset.identifier(row, BEIR_ID_FIELD)
+        unknown.pop(query, None)
+        if query in gold:
+            return Case(query, evalset.filled_text(row, "text"), gold=gold[query])
+        without_gold += 1
+        return None
+
+    cases = read_cases(queries, problems, case_of)
+    for query, line in unknown.items():
+        problems.append(Problem(file, line, f"query {query!r} is not among the queries"))
+    left_out = f"{without_gold:,} queries without a relevant passage in {file} are left out"
     return EvalSet(
         name=folder.name,
         path=folder,
@@ -243,8 +237,8 @@ def read_beir(folder: Path, *, corpus: Path, queries: Path, split: str | None) -
         fingerprint=known.fingerprint,
         passages=len(known.ids),
         split=chosen,
-        notes=(*known.notes, *notes),
-        read_texts=partial(read_texts, corpus, BEIR_ID_FIELD),
+        notes=(*known.notes, *([left_out] if without_gold else [])),
+        texts=lambda: as_texts(read_passages(corpus, [], id_field=BEIR_ID_FIELD)),
     )
 
 
@@ -264,27 +258,30 @@ def _chosen_split(folder: Path, split: str | None) -> str:
     )
 
 
-def _read_judgements(path: Path, corpus: Corpus, problems: list[Problem]) -> _Judgements:
-    judged = _Judgements(f"{JUDGEMENTS}/{path.name}")
-    gathering = Gathering(judged.file, problems)
+def _judgements(
+    path: Path, file: str, corpus: Corpus, problems: list[Problem]
+) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """Where each query is judged first; of each query with a relevant passage, the grades of those
+    that are in the corpus."""
+    gathering = Gathering(file, problems)
+    lines: dict[str, int] = {}
+    gold: dict[str, dict[str, int]] = {}
     seen: dict[tuple[str, str], int] = {}
-    for line, query, document, grade in _judgements(path, gathering):
-        judged.lines.setdefault(query, line)
+    for line, data in numbered_lines(path, file, problems):
+        if not data.strip() or (line == 1 and _is_header(data)):
+            continue
+        try:
+            query, document, grade = _judgement(data)
+        except Malformed as error:
+            gathering.tell(line, error.message)
+            continue
+        lines.setdefault(query, line)
         if seen.setdefault((query, document), grade) != grade:
             gathering.tell(line, f"{document!r} was given another grade for {query!r} before")
         elif grade > 0:
             found = gathering.findable({document: grade}, corpus, line=line)
-            judged.gold.setdefault(query, {}).update(found)
-    return judged
-
-
-def _judgements(path: Path, gathering: Gathering) -> Iterator[tuple[int, str, str, int]]:
-    for line, data in numbered_lines(path, gathering.file, gathering.problems):
-        try:
-            if data.strip() and not (line == 1 and _is_header(data)):
-                yield line, *_judgement(data)
-        except Malformed as error:
-            gathering.tell(line, error.message)
+            gold.setdefault(query, {}).update(found)
+    return lines, gold
 
 
 def _is_header(data: bytes) -> bool:
@@ -297,7 +294,7 @@ def _judgement(data: bytes) -> tuple[str, str, int]:
         cells = [cell.strip() for cell in data.decode().split("\t")]
     except UnicodeDecodeError as error:
         raise Malformed(f"not UTF-8 at byte {error.start + 1} of the line") from error
-    if len(cells) != _COLUMNS or not all(cells):
+    if len(cells) != 3 or not all(cells):  # noqa: PLR2004
         raise Malformed("not three columns with tabs between: query, document, grade")
     query, document, grade = cells
     try:
@@ -306,38 +303,10 @@ def _judgement(data: bytes) -> tuple[str, str, int]:
         raise Malformed(f"grade {evalset.shown(grade)} is no whole number") from error
 
 
-def _cases(
-    path: Path, judged: _Judgements, problems: list[Problem]
-) -> tuple[tuple[Case, ...], tuple[str, ...]]:
-    gathering = Gathering(path.name, problems)
-    unknown, without_gold = dict(judged.lines), 0
-    for line, row in objects(path, problems):
-        try:
-            query = evalset.identifier(row, BEIR_ID_FIELD)
-            unknown.pop(query, None)
-            if query in judged.gold:
-                case = Case(query, evalset.filled_text(row, "text"), gold=judged.gold[query])
-                gathering.take(case, line=line, where=f"line {line}")
-            else:
-                without_gold += 1
-        except Malformed as error:
-            gathering.tell(line, error.message)
-    for query, line in unknown.items():
-        problems.append(Problem(judged.file, line, f"query {query!r} is not among the queries"))
-    return tuple(gathering.cases), _notes(without_gold, judged.file)
-
-
-def _notes(without_gold: int, file: str) -> tuple[str, ...]:
-    if not without_gold:
-        return ()
-    return (f"{without_gold:,} queries without a relevant passage in {file} are left out",)
-
-
 # The form that public sets are converted to: `corpus.jsonl` and `queries.jsonl`.
 
 ID_FIELD = "id"
-SUBJECT_FIELD = "subject"
-TYPE_FIELDS = ("type", "level", "difficulty", SUBJECT_FIELD)
+TYPE_FIELDS = ("type", "level", "difficulty", "subject")
 """Fields by which questions are told apart; the first that is filled counts."""
 
 
@@ -352,26 +321,13 @@ def has_choices(queries: Path) -> bool:
     return bool(first_object(queries).get("choices"))
 
 
-def read_choices(folder: Path, *, queries: Path) -> EvalSet:
-    """Questions of multiple choice without a corpus."""
+def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
+    """Without a corpus: questions of multiple choice alone."""
     problems: list[Problem] = []
-    cases = _lines_cases(queries, None, problems)
-    return EvalSet(
-        name=folder.name,
-        path=folder,
-        form="lines",
-        cases=cases,
-        problems=tuple(problems),
-        fingerprint=Corpus.survey(()).fingerprint,
-        has_corpus=False,
-        notes=(_NOTHING_TO_SEARCH,),
-    )
-
-
-def read_lines(folder: Path, *, corpus: Path, queries: Path) -> EvalSet:
-    problems: list[Problem] = []
-    known = Corpus.survey(read_passages(corpus, problems, id_field=ID_FIELD))
-    cases = _lines_cases(queries, known, problems)
+    passages = read_passages(corpus, problems, id_field=ID_FIELD) if corpus else iter(())
+    known = Corpus.survey(passages)
+    held = known if corpus else None
+    cases = read_cases(queries, problems, lambda row, told, at: _case(row, told, held, at))
     return EvalSet(
         name=folder.name,
         path=folder,
@@ -380,51 +336,34 @@ def read_lines(folder: Path, *, corpus: Path, queries: Path) -> EvalSet:
         problems=tuple(problems),
         fingerprint=known.fingerprint,
         passages=len(known.ids),
-        notes=known.notes,
-        read_texts=partial(read_texts, corpus, ID_FIELD),
+        has_corpus=corpus is not None,
+        notes=known.notes if corpus else (_NOTHING_TO_SEARCH,),
+        texts=lambda: as_texts(read_passages(corpus, [], id_field=ID_FIELD) if corpus else ()),
     )
-
-
-def _lines_cases(path: Path, corpus: Corpus | None, problems: list[Problem]) -> tuple[Case, ...]:
-    gathering = Gathering(path.name, problems)
-    for line, row in objects(path, problems):
-        try:
-            case = _case(row, gathering, corpus, line)
-            gathering.take(case, line=line, where=f"line {line}")
-        except Malformed as error:
-            gathering.tell(line, error.message)
-    return tuple(gathering.cases)
 
 
 def _case(row: dict[str, Any], gathering: Gathering, corpus: Corpus | None, line: int) -> Case:
     named = [evalset.as_identifier(gold, "gold") for gold in evalset.optional_list(row, "gold")]
     gold = dict.fromkeys(named, 1)
-    choices, choice = _choices(row)
+    choices = evalset.text_map(row, "choices")
+    choice = evalset.optional_text(row, "choice") or None
+    if choice is not None and choice not in (choices or {}):
+        raise Malformed(f"choice {evalset.shown(choice)} is none of the choices")
     return Case(
         id=evalset.identifier(row, ID_FIELD),
         question=evalset.filled_text(row, "question"),
         answers=evalset.answers(evalset.optional_list(row, "answers")),
         answerable=evalset.optional_flag(row, "answerable", default=True),
         type=evalset.first_label(row, TYPE_FIELDS),
-        subject=evalset.first_label(row, (SUBJECT_FIELD,)),
+        subject=evalset.first_label(row, ("subject",)),
         choices=choices,
         choice=choice,
         gold=gathering.findable(gold, corpus, line=line) if corpus else {},
     )
 
 
-def _choices(row: dict[str, Any]) -> tuple[dict[str, str] | None, str | None]:
-    choices = evalset.text_map(row, "choices")
-    choice = evalset.optional_text(row, "choice") or None
-    if choice is not None and choice not in (choices or {}):
-        raise Malformed(f"choice {evalset.shown(choice)} is none of the choices")
-    return choices, choice
-
-
 # WikiTableQuestions (Pasupat and Liang, ACL 2015): `questions.jsonl` names for each question
 # its table and the answers, which are right together; `tables.jsonl` holds header and rows.
-
-_NO_WORD = re.compile(r"\W+")
 
 
 def read_wikitables(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
@@ -435,13 +374,16 @@ def read_wikitables(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
             held[evalset.identifier(row, "table")] = _as_csv(row)
         except Malformed as error:
             problems.append(Problem(tables.name, line, error.message))
-    cases = read_cases(questions, problems, lambda row: _wikitables_case(row, held))
+    cases = read_cases(questions, problems, lambda row, *_: _wikitables_case(row, held))
     return table_set(
         folder,
         cases,
         problems,
         {name: hashlib.sha256(content).hexdigest() for name, content in held.items()},
-        lambda name: TableFile(_file_name(name), held[name]),
+        # `csv/203-csv/384.csv` as `csv_203_csv_384.csv`
+        lambda name: TableFile(
+            re.sub(r"\W+", "_", name.removesuffix(".csv")).strip("_") + ".csv", held[name]
+        ),
     )
 
 
@@ -467,22 +409,14 @@ def _wikitables_case(row: dict[str, Any], held: dict[str, bytes]) -> Case:
     )
 
 
-def _file_name(name: str) -> str:
-    """`csv/203-csv/384.csv` as `csv_203_csv_384.csv`."""
-    return _NO_WORD.sub("_", name.removesuffix(".csv")).strip("_") + ".csv"
-
-
 # InfiAgent-DABench as it is published (Hu et al., ICML 2024): questions with constraints and
 # the form that their values must have, over CSV files in the folder `tables`.
-
-_PACKED = ".gz"
-_PAIR = 2
 
 
 def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
     problems: list[Problem] = []
     files = {
-        file.name.removesuffix(_PACKED): file
+        file.name.removesuffix(".gz"): file
         for file in sorted(tables.iterdir())
         if file.is_file() and not file.name.startswith(".")
     }
@@ -491,7 +425,7 @@ def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
         with opened(files[name]) as file:
             return TableFile(name, file.read())
 
-    cases = read_cases(questions, problems, lambda row: _dabench_case(row, files))
+    cases = read_cases(questions, problems, lambda row, *_: _dabench_case(row, files))
     asked = {case.table for case in cases if case.table}
     digests = {name: hashlib.sha256(read_table(name).content).hexdigest() for name in asked}
     return table_set(folder, cases, problems, digests, read_table)
@@ -520,6 +454,6 @@ def _dabench_case(row: dict[str, Any], files: dict[str, Path]) -> Case:
 
 
 def _value(pair: object) -> tuple[str, str]:
-    if not isinstance(pair, list) or len(pair) != _PAIR or not isinstance(pair[0], str):
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):  # noqa: PLR2004
         raise Malformed(f"an answer is {shown(pair)}, not a name and its value")
     return pair[0], str(pair[1])

@@ -1,66 +1,111 @@
-"""What a person looks at after an evaluation: a spreadsheet, a page and pictures, all of them made
-from the results alone and the same every time they are made."""
+"""What a person looks at after an evaluation: a spreadsheet, a page and pictures, all made from the
+results alone and the same every time."""
 
 from __future__ import annotations
 
+import csv
+import io
+import math
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
+from secondlook.evaluation.metrics import METRICS
+from secondlook.evaluation.questions import lowest_of_best, question_values
+from secondlook.evaluation.report import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.evaluation.records import Results
-    from secondlook.evaluation.report.canvas import Plot
+    from secondlook.evaluation.records import Results, Row
+
+_FIELDS = (
+    *("configuration", "case", "repeat", "type", "subject", "answerable", "scored", "status"),
+    *("stop_reason", "method", "question", "expected", "short", "chosen", "ungrounded", "text"),
+    *("confidence", "right", "needs_review", "grounded", "useful", "fallback", "web", "retries"),
+    *("regenerations", "queries", "trigger", "trigger_below", "shown", "llm_calls", "tokens_in"),
+    *("tokens_out", "tokens_cached", "characters_in", "characters_out", "parse_failures", "cost"),
+    *("seconds", "warnings", "error"),
+)
 
 
 def write(results: Results, folder: Path) -> list[Path]:
-    """`results.csv`, `report.html` and `plots/*.svg|png` in `folder`, and `review.csv`
-    where a person should look at answers; what was written.
+    """`results.csv`, `report.html` and `plots/*.svg|png` in `folder`; returns what was written.
 
-    Without matplotlib (the extra `eval`) there are no plots, and the page says how to get them.
+    Without matplotlib there are no plots, and the page says how to get them.
     """
-    from secondlook.evaluation.report import page, plots, sheets
+    from secondlook.evaluation.report import page, plots
 
     drawn = plots.draw(results) if plots.can_draw() else ()
     files = {
-        "results.csv": sheets.results_csv(results.rows),
+        "results.csv": results_csv(results.rows),
         "report.html": page.as_html(results, drawn),
     }
-    needed = sheets.to_review(results.rows)
-    if needed:
-        files[sheets.FILE] = sheets.review_csv(needed)
-    for plot in drawn:
-        if plot.svg:
-            files |= {f"plots/{plot.name}.svg": plot.svg, f"plots/{plot.name}.png": plot.png}
     try:
-        _clear(folder / "plots", drawn)
-        if not needed:  # that of an earlier run would tell of other answers
-            (folder / sheets.FILE).unlink(missing_ok=True)
-        return [_written(folder / name, content) for name, content in files.items()]
+        for plot in drawn:
+            pictures = {f"plots/{plot.name}.svg": plot.svg, f"plots/{plot.name}.png": plot.png}
+            if plot.svg:
+                files |= pictures
+            else:  # that of an earlier report would show something else
+                for name in pictures:
+                    (folder / name).unlink(missing_ok=True)
+        for name, content in files.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            partial = file.with_name(f".{file.name}.partial")
+            try:  # whole or not at all
+                partial.write_bytes(content)
+                partial.replace(file)
+            finally:
+                partial.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(
             f"the report cannot be written to {str(folder)!r}: {error.strerror or error}",
             hint="make room, or name another folder; the results themselves are kept",
         ) from error
+    return [folder / name for name in files]
 
 
-def _written(file: Path, content: bytes) -> Path:
-    """Whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(f".{file.name}.partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
-    return file
+def results_csv(rows: Sequence[Row]) -> bytes:
+    """One line per answer, for a spreadsheet or a data frame."""
+    grouped: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row.configuration, row.repeat].append(row)
+    wanted = [name for name, item in METRICS.items() if item.per_question and name not in _FIELDS]
+    figures = {
+        key: {name: question_values(those, name) for name in wanted}
+        for key, those in grouped.items()
+    }
+    metrics = [name for name in wanted if any(found[name] for found in figures.values())]
+    nodes = sorted({node for row in rows for node in row.seconds_by_node})
+    sheet = io.StringIO(newline="")
+    writer = csv.writer(sheet, lineterminator="\r\n")
+    heads = [*_FIELDS, "accepted", "lowest_of_best_5", *numbers.in_order(metrics)]
+    writer.writerow([*heads, *(_cell(f"seconds_{node}") for node in nodes)])
+    for row in rows:
+        found = figures[row.configuration, row.repeat]
+        accepted = sum(was for _, was in row.graded) if row.graded else None
+        cells = [
+            *(getattr(row, name) for name in _FIELDS),
+            accepted,
+            lowest_of_best(row),
+            *(found[name].get(row.case) for name in numbers.in_order(metrics)),
+            *(row.seconds_by_node.get(node) for node in nodes),
+        ]
+        writer.writerow(map(_cell, cells))
+    return sheet.getvalue().encode("utf-8", "replace")
 
 
-def _clear(folder: Path, drawn: Sequence[Plot]) -> None:
-    """A plot of an earlier report that has no data any more would show something else."""
-    for plot in drawn:
-        if plot.missing:
-            for ending in ("svg", "png"):
-                (folder / f"{plot.name}.{ending}").unlink(missing_ok=True)
+def _cell(value: object) -> str:
+    """A value as a spreadsheet shows it. Words of others must not be taken for a formula."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(round(value, 9))
+    if isinstance(value, int):
+        return str(value)
+    text = "; ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
