@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secondlook.evaluation import cache as remembering
@@ -102,6 +102,7 @@ calls = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(calls, st.booleans())
 def test_with_and_without_memory_a_reader_says_the_same(
     tmp_path_factory: pytest.TempPathFactory,
