@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.engine.checkpoints import begin_step_again, forget_checkpoints, run_checkpoints
+from secondlook.engine.checkpoints import forget_checkpoints, run_checkpoints
 from tests.support.run_stores import ENGINES, place_on
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def step(name: str) -> Any:
 async def gone_through(place: Place, run: str, node: Callable[[str], Any], begin: Any) -> Any:
     async with run_checkpoints(place, run) as saver:
         if begin is None:
-            await begin_step_again(saver, run)
+            await saver.begin_step_again(run)
         return await graph_of(node, saver).ainvoke(begin, config(run), durability="sync")
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.answer import ResultTable
 from secondlook.engine.record import RunStore, StoredRun
-from secondlook.engine.run import Ask, ask_of, plain_ask
+from secondlook.engine.run import Run
 from secondlook.engine.secondlook import Secondlook
 from secondlook.engine.services import JournaledSandbox, JournaledWeb
 from secondlook.errors import RunStopped, UsageError
@@ -18,16 +20,15 @@ from secondlook.models.journal import Calls, MemoryJournal
 from secondlook.retrieval.web.port import WebPassage
 from secondlook.roles.follow_up import Turn
 from secondlook.sandbox.port import Figure, Frame, Limits, Outcome, Supplied
+from secondlook.settings.sections import Settings
 from tests.support.engine import QUESTION, WordShelf, settings_of
 from tests.support.function_model import FunctionModel, models_of
 from tests.support.research import FakeLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from secondlook.models.chat import ChatRequest
-    from secondlook.settings.sections import Settings
 
 RUN = "20261116-0123456789ab"
 
@@ -132,42 +133,45 @@ def test_a_question_that_cannot_be_carried_out_leaves_no_run(settings: Settings)
         assert store.list() == []
 
 
-def test_what_was_asked_is_read_back_as_it_was(tmp_path: Path) -> None:
+def test_what_was_asked_is_read_back_as_it_was() -> None:
     table = ResultTable(columns=("a",), rows=((1,),), total_rows=1)
-    ask = Ask(
+    asked = Run(
         question="and then?",
         choices=["yes", "no"],
         workflow="research",
         filters={"year": 2021},
         documents=["d1"],
-        tables={"sales": tmp_path / "sales.csv"},
         earlier=(Turn("before?", short="b", titles=("T",), table=table),),
         max_risk=0.1,
         budget={"calls": 3},
-        run=RUN,
+        id=RUN,
         caller={"library": "default"},
         created="2026-11-16T10:00:00+00:00",
-    )
-    request = {"ask": plain_ask(ask), "caller": ask.caller}
+    ).prepared(Settings())
+    request = asked.to_record(Settings())
     kept = StoredRun(
         run=RUN,
-        created=ask.created or "",
+        created=asked.created,
         workflow="research",
         status="interrupted",
         stop_reason=None,
-        question=ask.question,
+        question=asked.question,
         request=json.loads(json.dumps(request)),
         answer=None,
     )
-    again = ask_of(kept)
-    assert again.earlier == ask.earlier
-    assert again.tables == {"sales": str(tmp_path / "sales.csv")}
-    assert plain_ask(again) == plain_ask(ask)
-    assert (again.run, again.created, again.caller) == (ask.run, ask.created, ask.caller)
+    again = Run.from_record(kept, Settings().runs)
+    assert again.resumed
+    assert replace(again, resumed=False) == asked
+    assert "(A) yes" in again.question
 
 
 def test_tables_of_a_program_cannot_be_written_down_with_a_question() -> None:
-    assert plain_ask(Ask(question="q", tables={"t": [{"a": 1}]})) is None
+    def noted(table: object) -> Any:
+        run = Run(question="q", tables={"t": table}).prepared(Settings())
+        return run.to_record(Settings())["ask"]
+
+    assert noted([{"a": 1}]) is None
+    assert noted(Path("sales.csv"))["tables"] == {"t": str(Path("sales.csv").absolute())}
 
 
 class Counting:

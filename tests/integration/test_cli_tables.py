@@ -207,7 +207,7 @@ def test_without_tables_a_library_is_needed() -> None:
 def test_tables_of_the_library_lie_beside_those_handed_over_where_they_are_named(
     held: Library,
 ) -> None:
-    from secondlook.engine.run import desk_for, handed_over
+    from secondlook.engine.tables import desk_for, handed_over
 
     handed = handed_over({"sales": [{"price": 1}]}, "r1", held, held.settings)
     everything: Scope = {"documents": None, "labels": []}

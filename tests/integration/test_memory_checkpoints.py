@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.engine.checkpoints import _insisted, checkpoints_file
-from secondlook.engine.checkpoints import forget_files as forget
+from secondlook.engine.checkpoints import checkpoints_file, forget_checkpoints, insisted
 from secondlook.engine.checkpoints import sqlite_checkpoints as checkpoints
 from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
-from secondlook.store.database import BUSY_SECONDS
+from secondlook.store.database import BUSY_SECONDS, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +155,7 @@ def test_state_with_references_stays_small_and_is_forgotten(tmp_path: Path) -> N
     asyncio.run(run_both())
     size = stored_bytes(files["r"], "r")
     assert 0 < size < LARGEST_RUN
-    forget(runs, "r", "never was")
+    forget_checkpoints(Place(runs), "r", "never was")
     assert list(files["r"].parent.iterdir()) == [files["other"]]
     assert stored_bytes(files["other"], "other") > 0
 
@@ -181,7 +180,7 @@ def test_what_is_written_is_the_owners_alone(tmp_path: Path) -> None:
 
 
 def test_forgetting_makes_no_file(tmp_path: Path) -> None:
-    forget(tmp_path / "runs.db", "r")
+    forget_checkpoints(Place(tmp_path / "runs.db"), "r")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -192,7 +191,7 @@ def test_runs_that_end_never_wait_for_runs_that_write(tmp_path: Path) -> None:
     async def one(run: str) -> int:
         async with checkpoints(checkpoints_file(runs, run)) as saver:
             state = await graph_of(step, saver).ainvoke(start_state(), config(run))
-        forget(runs, run)
+        forget_checkpoints(Place(runs), run)
         return len(state["steps"])
 
     async def held() -> list[int]:
@@ -279,7 +278,7 @@ def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, damage: str) -> None
 def test_what_cannot_be_deleted_is_told(tmp_path: Path) -> None:
     checkpoints_file(tmp_path / "runs.db", "r").mkdir(parents=True)
     with pytest.raises(RunError, match="cannot be used"):
-        forget(tmp_path / "runs.db", "r")
+        forget_checkpoints(Place(tmp_path / "runs.db"), "r")
 
 
 def test_a_write_that_another_connection_holds_up_is_begun_anew(tmp_path: Path) -> None:
@@ -302,9 +301,9 @@ def test_a_write_that_another_connection_holds_up_is_begun_anew(tmp_path: Path) 
     async def refuse() -> None:
         writer.execute("INSERT INTO nowhere VALUES (1)")
 
-    assert asyncio.run(_insisted(write, undo)) == 3
+    assert asyncio.run(insisted(write, undo)) == 3
     assert undone == [True, True]
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        asyncio.run(_insisted(refuse, undo))
+        asyncio.run(insisted(refuse, undo))
     writer.close()
     holder.close()

@@ -76,7 +76,7 @@ def context(
         made,
         desk=desk,
         kept=Kept(),
-        workflows=Graphs(chosen).callable_ones(),
+        workflows=Graphs(chosen),
         titles=lambda _: TITLES,
         **more,
     )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from secondlook.engine import run as app_tables
-from secondlook.engine.run import check_tables, handed_to, take_over, workflow_for
+from secondlook.engine import tables as app_tables
+from secondlook.engine.tables import check_tables, handed_to, take_over, workflow_for
 from secondlook.errors import ExtractionError, SecondlookError, UsageError
 from secondlook.settings.sections import RunSettings
 from secondlook.store.tables import tables_folder

@@ -89,7 +89,8 @@ def test_a_file_that_cannot_be_opened_becomes_a_warning(tmp_path: Path) -> None:
 def test_a_disk_that_fails_midway_costs_the_record_alone(tmp_path: Path, moment: str) -> None:
     recorder = recorder_at(tmp_path / "runs.db")
     start(recorder)
-    store = recorder._opened()
+    store = recorder._store
+    assert store is not None
     if moment == "answer":
         live(recorder)
     connection_of(store).execute("PRAGMA query_only=ON")
@@ -131,7 +132,8 @@ def test_a_run_that_was_left_is_taken_up_by_another_process(tmp_path: Path) -> N
     start(first)
     live(first)
     first.leave("r")
-    assert first._opened().get("r").status == "interrupted"
+    assert first._store is not None
+    assert first._store.get("r").status == "interrupted"
     first.close()
     second = recorder_at(tmp_path / "runs.db")
     start(second)
@@ -147,7 +149,7 @@ def test_closing_a_broken_store_is_quiet(tmp_path: Path) -> None:
     recorder = recorder_at(tmp_path / "runs.db")
     start(recorder)
     recorder.append(NodeStarted(run="r", node="a"))
-    connection_of(recorder._opened()).execute("PRAGMA query_only=ON")
+    connection_of(recorder._store).execute("PRAGMA query_only=ON")
     recorder.close()
     with RunStore.open(tmp_path / "runs.db") as store, pytest.raises(RunMissing):
         store.get("other")

@@ -12,6 +12,7 @@ from secondlook.engine.request import made_stand_alone, with_choices
 from secondlook.errors import UsageError
 from secondlook.models.budget import Ledger
 from secondlook.models.calls import Models
+from secondlook.models.journal import MemoryJournal
 from secondlook.models.prices import Caps
 from secondlook.nodes.choices import parsed
 from secondlook.roles.follow_up import Turn
@@ -107,9 +108,10 @@ def test_the_doors_take_choices(tmp_path: Path) -> None:
 def test_a_follow_up_is_made_stand_alone_without_its_choices() -> None:
     earlier = [Turn(asked="Who runs the Tamsel ferry?", short="Ann Weir")]
     typed = "When did she begin?\n(A) 1990\n(B) 2001"
-    made = asyncio.run(
-        made_stand_alone(Models(Settings()), Ledger(Caps()), "linear", typed, earlier)
+    asker = Models(Settings()).asker(
+        run="r", workflow="linear", ledger=Ledger(Caps()), journal=MemoryJournal()
     )
+    made = asyncio.run(made_stand_alone(asker, typed, earlier))
     assert parsed(made.asked).choices == {"A": "1990", "B": "2001"}
     assert "Ann Weir" in parsed(made.asked).stem
 

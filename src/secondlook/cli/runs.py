@@ -156,8 +156,8 @@ def show_run(
 def resume(call: Call, *, run: RunArgument) -> int:
     """Take up a run that was stopped, where it stopped."""
     from secondlook.cli.ask import draining, show_answer
-    from secondlook.engine.run import handed_to
     from secondlook.engine.secondlook import Secondlook
+    from secondlook.engine.tables import handed_to
     from secondlook.library.library import library_or_passing
     from secondlook.settings.sections import Settings
 

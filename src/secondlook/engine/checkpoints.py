@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    import aiosqlite
     from psycopg import AsyncConnection
     from psycopg_pool import AsyncConnectionPool
 
@@ -49,19 +48,23 @@ _RETRY_SECONDS = 0.05
 
 def run_checkpoints(place: Place, run: str) -> AbstractAsyncContextManager[Any]:
     """A checkpointer for a run, with the methods of `WholeWrites`."""
-    if place.store is None:
-        return sqlite_checkpoints(checkpoints_file(place.path, run))
-
-    return postgres_checkpoints(place.store)
+    if place.store is not None:
+        return postgres_checkpoints(place.store)
+    return sqlite_checkpoints(checkpoints_file(place.path, run))
 
 
 def forget_checkpoints(place: Place, *runs: str) -> None:
     """Delete the checkpoints of runs that are finished or removed."""
-    if place.store is None:
-        forget_files(place.path, *runs)
+    if place.store is not None:
+        forget_in_postgres(place.store, *runs)
         return
-
-    forget_in_postgres(place.store, *runs)
+    for run in runs:
+        file = checkpoints_file(place.path, run)
+        try:
+            for part in _PARTS:
+                file.with_name(file.name + part).unlink(missing_ok=True)
+        except OSError as error:
+            raise _unusable(file, error) from error
 
 
 def checkpoints_file(runs: Path, run: str) -> Path:
@@ -72,12 +75,33 @@ def checkpoints_file(runs: Path, run: str) -> Path:
 @asynccontextmanager
 async def sqlite_checkpoints(path: Path) -> AsyncIterator[Any]:
     """A checkpointer on that file, which is made where there is none."""
+    import aiosqlite
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+    # Opened here, not by aiosqlite: where that fails to open a file it leaves a thread behind.
+    opened: sqlite3.Connection | None = None
+    try:
+        make_private(path)
+        opened = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+        # A lost last step is done again on resume, and its model calls are in the journal.
+        opened.execute("PRAGMA synchronous=NORMAL")
+    except (OSError, sqlite3.Error) as error:
+        if opened is not None:
+            opened.close()
+        raise _unusable(path, error) from error
+
+    async def connect() -> aiosqlite.Connection:
+        return await aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
+
+    # It leaves a thread too where it is cancelled, which then speaks to a loop that has ended.
+    connecting = asyncio.ensure_future(connect())
+    try:
+        connection = await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        await (await connecting).close()
+        raise
     # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
-    strict = JsonPlusSerializer(allowed_msgpack_modules=None)
-    connection = await _connected(_opened(path))
-    saver = _saver_class()(connection, serde=strict)
+    saver = _saver_class()(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
     try:
         try:
             await saver.insisted(saver.setup)
@@ -86,47 +110,6 @@ async def sqlite_checkpoints(path: Path) -> AsyncIterator[Any]:
         yield saver
     finally:
         await asyncio.shield(saver.aclose())
-
-
-async def _connected(opened: sqlite3.Connection) -> aiosqlite.Connection:
-    """Opened before, not by aiosqlite: where that fails to open a file it leaves a thread behind.
-
-    It does so too where it is cancelled, and that thread then speaks to a loop which has ended."""
-    import aiosqlite
-
-    async def connect() -> aiosqlite.Connection:
-        return await aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
-
-    connecting = asyncio.ensure_future(connect())
-    try:
-        return await asyncio.shield(connecting)
-    except asyncio.CancelledError:
-        await (await connecting).close()
-        raise
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    try:
-        make_private(path)
-        opened = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
-    except (OSError, sqlite3.Error) as error:
-        raise _unusable(path, error) from error
-    try:
-        # A lost last step is done again on resume, and its model calls are in the journal.
-        opened.execute("PRAGMA synchronous=NORMAL")
-    except sqlite3.Error as error:
-        opened.close()
-        raise _unusable(path, error) from error
-    return opened
-
-
-async def begin_step_again(saver: WholeWrites, run: str) -> None:
-    """Forget what the step in which a run stopped had written.
-
-    A node that is cancelled may leave its values and not where they lead, and the graph would then
-    take the run for finished. The whole step is done again; replies of models are in the journal.
-    """
-    await saver.begin_step_again(run)
 
 
 @cache
@@ -140,7 +123,7 @@ def _saver_class() -> type[Any]:
         failures = (sqlite3.Error,)
 
         async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-            return await _insisted(work, self.conn.rollback)
+            return await insisted(work, self.conn.rollback)
 
         async def begin_step_again(self, run: str) -> None:
             # A graph that is called by another keeps checkpoints under a namespace of its own.
@@ -159,7 +142,7 @@ def _saver_class() -> type[Any]:
     return SqliteCheckpoints
 
 
-async def _insisted(
+async def insisted(
     work: Callable[[], Coroutine[Any, Any, T]], undo: Callable[[], Coroutine[Any, Any, None]]
 ) -> T:
     """SQLite does not wait for others where this connection has read before they wrote, nor where
@@ -174,17 +157,6 @@ async def _insisted(
                 raise
         await undo()
         await asyncio.sleep(_RETRY_SECONDS)
-
-
-def forget_files(runs: Path, *forgotten: str) -> None:
-    """Delete the checkpoints of runs that are finished or removed."""
-    for run in forgotten:
-        file = checkpoints_file(runs, run)
-        try:
-            for part in _PARTS:
-                file.with_name(file.name + part).unlink(missing_ok=True)
-        except OSError as error:
-            raise _unusable(file, error) from error
 
 
 def _unusable(path: Path, error: Exception) -> RunError:
@@ -222,7 +194,7 @@ async def postgres_checkpoints(address: StoreAddress) -> AsyncIterator[Any]:
     try:
         async with _pool(address) as pool:
             # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
-            saver = _checkpoints_postgres_saver_class()(
+            saver = _postgres_saver_class()(
                 pool, serde=JsonPlusSerializer(allowed_msgpack_modules=None)
             )
             try:
@@ -255,7 +227,7 @@ async def _pool(address: StoreAddress) -> AsyncIterator[AsyncConnectionPool[Asyn
     key = (asyncio.get_running_loop(), address.get_secret_value())
     shared = _POOLS.get(key)
     if shared is None:
-        shared = _POOLS[key] = _checkpoints_postgres_opened(address)
+        shared = _POOLS[key] = _opened_pool(address)
     shared.runs += 1
     try:
         await asyncio.shield(shared.ready)
@@ -267,7 +239,12 @@ async def _pool(address: StoreAddress) -> AsyncIterator[AsyncConnectionPool[Asyn
             await asyncio.shield(_closed(shared))
 
 
-def _checkpoints_postgres_opened(address: StoreAddress) -> _Shared:
+async def _closed(shared: _Shared) -> None:
+    await asyncio.wait([shared.ready])
+    await shared.pool.close()
+
+
+def _opened_pool(address: StoreAddress) -> _Shared:
     require()
     from psycopg_pool import AsyncConnectionPool
 
@@ -289,11 +266,6 @@ async def _ready(address: StoreAddress, pool: AsyncConnectionPool[AsyncConnectio
     # Tried by ourselves first: the pool would try for long and then not say what is wrong.
     await asyncio.to_thread(_set_up, address)
     await pool.open(wait=True, timeout=BUSY_SECONDS)
-
-
-async def _closed(shared: _Shared) -> None:
-    await asyncio.wait([shared.ready])
-    await shared.pool.close()
 
 
 def _set_up(address: StoreAddress) -> None:
@@ -328,7 +300,7 @@ def _first(connection: Any, statement: str, *values: Any) -> Any:
 
 
 @cache
-def _checkpoints_postgres_saver_class() -> type[Any]:
+def _postgres_saver_class() -> type[Any]:
     import psycopg
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
@@ -406,19 +378,20 @@ class WholeWrites:
         raise NotImplementedError
 
     async def begin_step_again(self, run: str) -> None:
-        """Forget what the step in which a run stopped had written."""
+        """Forget what the step in which a run stopped had written.
+
+        A node that is cancelled may leave its values and not where they lead, and the graph would
+        then take the run for finished. The whole step is done again; replies of models are in the
+        journal."""
         raise NotImplementedError
 
     async def _tried(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         if self.given_up:
             return
-        try:
-            await self._whole(work)
-        except self.failures:
-            self.given_up = True
-
-    async def _whole(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         task = asyncio.ensure_future(self.insisted(work))
         self.writing.add(task)
         task.add_done_callback(self.writing.discard)
-        return await asyncio.shield(task)
+        try:
+            await asyncio.shield(task)
+        except self.failures:
+            self.given_up = True

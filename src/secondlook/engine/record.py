@@ -90,15 +90,13 @@ class RunStore:
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> RunStore:
         """The one in that file."""
-        return cls.at(Place(path), create=create)
+        place = Place(path)
+        return cls(place.open(RUNS, create=create), place)
 
     @classmethod
     def of(cls, runs: RunSettings, *, create: bool = True) -> RunStore:
         """The one that the settings name, in a file or on a server."""
-        return cls.at(Place.of(runs), create=create)
-
-    @classmethod
-    def at(cls, place: Place, *, create: bool = True) -> RunStore:
+        place = Place.of(runs)
         return cls(place.open(RUNS, create=create), place)
 
     @property
@@ -136,8 +134,8 @@ class RunStore:
         created: str,
         request: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begin a run, or take up one that was interrupted. Of several that reach for one run, one
-        gets it; the others are told by `RunTaken`."""
+        """Record a run, or take up one that was interrupted. Of several that reach for one run, one
+        gets it; the others get `RunTaken`."""
         asked = storable(question)
         row = (run, asked, workflow, created, json.dumps(request or {}, default=str))
         about = {"question": asked, "workflow": workflow, "request": request or {}}
@@ -152,6 +150,12 @@ class RunStore:
                 take_up(db, run, about, process=self._process, now=now)
         self._heartbeat.add(run)
 
+    def begin(self, run: str, request: Mapping[str, Any]) -> None:
+        """The run has begun: what is known of it by now."""
+        with self._writing(run, "NORMAL") as db:
+            text = json.dumps(request, default=str)
+            db.execute("UPDATE runs SET request = ? WHERE id = ?", (text, run))
+
     def append(self, event: Event) -> None:
         """Take in an event. `Answered` finishes the run."""
         if isinstance(event, Answered):
@@ -159,7 +163,11 @@ class RunStore:
             return
         with self._lock:
             waiting = self._waiting.setdefault(event.run, [])
-            _merge(waiting, event)
+            last = waiting[-1] if waiting else None
+            if isinstance(event, Token) and isinstance(last, Token):
+                waiting[-1] = Token(run=last.run, at=last.at, text=last.text + event.text)
+            else:
+                waiting.append(event)
             full = len(waiting) >= _BATCH
         if full or isinstance(event, _FLUSHED_AT_ONCE):
             self.flush(event.run)
@@ -176,9 +184,10 @@ class RunStore:
             db.execute("UPDATE runs SET process = ? WHERE id = ?", (NOBODY, run))
         self._heartbeat.discard(run)
 
-    def discard(self, run: str) -> None:
-        """Let go of the events of a run that wait."""
-        self._take(run)
+    def discard(self, run: str) -> Events:
+        """Let go of the events of a run that wait; returns them."""
+        with self._lock:
+            return self._waiting.pop(run, [])
 
     def finish(self, answer: Answer, *, at: float | None = None) -> None:
         """Store the answer; `at` is when it was there, in seconds since the run began."""
@@ -307,7 +316,7 @@ class RunStore:
         taken: Events = []
         try:
             with self._database.transaction(safety) as db:
-                taken = self._take(run)
+                taken = self.discard(run)
                 hear(db, run, process=self._process, now=self._database.now())
                 db.executemany(
                     "INSERT INTO events (run, at, event) SELECT ?, ?, ? "
@@ -319,10 +328,6 @@ class RunStore:
             with self._lock:
                 self._waiting[run] = taken + self._waiting.get(run, [])
             raise
-
-    def _take(self, run: str) -> Events:
-        with self._lock:
-            return self._waiting.pop(run, [])
 
     def _hear(self, runs: Sequence[str]) -> None:
         """Nobody waits for it: what is wrong is told when there is something to write."""
@@ -354,14 +359,6 @@ class RunStore:
         drop_runs(self._database, runs)
         forget_checkpoints(self.place, *runs)
         forget_tables(self.path, *runs)
-
-
-def _merge(waiting: list[Event], event: Event) -> None:
-    last = waiting[-1] if waiting else None
-    if isinstance(event, Token) and isinstance(last, Token):
-        waiting[-1] = Token(run=last.run, at=last.at, text=last.text + event.text)
-    else:
-        waiting.append(event)
 
 
 def _only(rows: list[Row], wanted: str) -> Row:
@@ -399,7 +396,6 @@ def _answer(row: Row) -> Answer | None:
 T = TypeVar("T")
 _FAILURES = (RunError, OSError, ValueError)
 """ValueError: text that no JSON can hold."""
-_NODE = "record"
 _CONSEQUENCE = "the run is not recorded, or not all of it"
 
 
@@ -430,44 +426,56 @@ class Recorder:
         created: str,
         request: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begin a run, or take up one that was interrupted. The one error is `RunTaken`: another
-        process works on it, and two would pay twice."""
+        """Record a run, or take up one that was interrupted; one that this process holds already
+        is recorded. The one error is `RunTaken`: another process works on it, and two would pay
+        twice."""
+        if run in self._active:
+            return
         self._active[run] = _Active()
         if not self._settings.keep:
             return
-
-        def begin(store: RunStore) -> None:
+        try:
+            with self._lock:
+                if self._store is None:
+                    self._store = RunStore.of(self._settings)
+            store = self._store
             store.start(run, question=question, workflow=workflow, created=created, request=request)
             store.prune(self._settings.keep, before=oldest_kept(self._settings))
-
-        try:
-            self._guarded(run, lambda: begin(self._opened()), None, raising=RunTaken)
         except RunTaken:
             del self._active[run]
             raise
+        except _FAILURES as error:
+            self._fail(run, error)
+
+    def begin(self, run: str, request: Mapping[str, Any]) -> None:
+        """The run has begun. Raises `RunTaken` where another process has taken it meanwhile."""
+        self._do(run, lambda store: store.begin(run, request), None, raising=RunTaken)
 
     def append(self, event: Event) -> None:
         """Take in an event. `Answered` says nothing that `finish` does not."""
         if not isinstance(event, Answered):
-            self._written(event.run, lambda store: store.append(event), None)
+            self._do(event.run, lambda store: store.append(event), None)
 
     def finish(self, answer: Answer, *, at: float | None = None) -> Answer:
         """Store the answer, and return it with what went wrong with its record, if anything."""
-        answer = _with(answer, self.trouble(answer.run))
-        known = answer.warnings
-        self._written(answer.run, lambda store: store.finish(answer, at=at), None)
+        known = self.trouble(answer.run)
+        if known is not None:
+            answer = answer.model_copy(update={"warnings": (*answer.warnings, known)})
+        self._do(answer.run, lambda store: store.finish(answer, at=at), None)
         late = self.trouble(answer.run)
         self._let_go(answer.run)
-        return answer if late in known else _with(answer, late)
+        if late is None or known is not None:
+            return answer
+        return answer.model_copy(update={"warnings": (*answer.warnings, late)})
 
     def leave(self, run: str) -> None:
-        """The run stops here without an answer, and may be taken up again."""
-        self._written(run, lambda store: store.leave(run), None)
+        """The run stops here without an answer, and can be resumed."""
+        self._do(run, lambda store: store.leave(run), None)
         self._let_go(run)
 
     def discard(self, run: str) -> None:
         """Forget a run that turned out not to be one."""
-        self._written(run, lambda store: store.remove(run), None)
+        self._do(run, lambda store: store.remove(run), None)
         self._active.pop(run, None)
 
     def journal(self, run: str) -> Journal:
@@ -475,18 +483,18 @@ class Recorder:
 
     def reply(self, run: str, key: str) -> JournalEntry | None:
         """What the journal of a run holds under a key."""
-        return self._of(run).journal.get(key) or self._written(
+        return self._of(run).journal.get(key) or self._do(
             run, lambda store: store.journal(run).get(key), None
         )
 
     def keep_reply(self, run: str, key: str, entry: JournalEntry) -> None:
         self._of(run).journal.put(key, entry)
-        self._written(run, lambda store: store.journal(run).put(key, entry), None)
+        self._do(run, lambda store: store.journal(run).put(key, entry), None)
 
     def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
         kept = [dict(item) for item in passages]
         self._of(run).pages.update((item["id"], item) for item in kept)
-        self._written(run, lambda store: store.put_passages(run, kept), None)
+        self._do(run, lambda store: store.put_passages(run, kept), None)
 
     def passages(self, run: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         here = self._of(run).pages
@@ -494,12 +502,12 @@ class Recorder:
         missing = [item for item in ids if item not in here]
         nothing: dict[str, dict[str, Any]] = {}
         if missing:
-            return found | self._written(run, lambda store: store.passages(run, missing), nothing)
+            return found | self._do(run, lambda store: store.passages(run, missing), nothing)
         return found
 
     def earlier(self, run: str) -> Earlier:
         """What earlier parts of a run leave to its account, for `Ledger.take_up`."""
-        return self._written(run, lambda store: store.earlier(run), Earlier())
+        return self._do(run, lambda store: store.earlier(run), Earlier())
 
     def trouble(self, run: str) -> Trouble | None:
         """Why a run is not recorded; None = it is, or is not meant to be."""
@@ -509,12 +517,9 @@ class Recorder:
     def close(self) -> None:
         with self._lock:
             store, self._store = self._store, None
-        if store is None:
-            return
-        try:
-            store.close()
-        except _FAILURES:  # the answers are out: there is nobody left to tell
-            return
+        if store is not None:
+            with contextlib.suppress(*_FAILURES):  # the answers are out: nobody is left to tell
+                store.close()
 
     def _let_go(self, run: str) -> None:
         """A run that could not be recorded to its end is left: it must not seem to go on."""
@@ -526,37 +531,31 @@ class Recorder:
     def _of(self, run: str) -> _Active:
         return self._active.setdefault(run, _Active())
 
-    def _opened(self) -> RunStore:
-        with self._lock:
-            if self._store is None:
-                self._store = RunStore.of(self._settings)
-            return self._store
-
-    def _written(self, run: str, work: Callable[[RunStore], T], otherwise: T) -> T:
-        store = self._store
-        if store is None or self.trouble(run):
-            return otherwise
-        return self._guarded(run, lambda: work(store), otherwise)
-
-    def _guarded(
+    def _do(
         self,
         run: str,
-        work: Callable[[], T],
+        work: Callable[[RunStore], T],
         otherwise: T,
         *,
         raising: type[RunError] | tuple[()] = (),
     ) -> T:
+        store = self._store
+        if store is None or self.trouble(run):
+            return otherwise
         try:
-            return work()
+            return work(store)
         except raising:
             raise
         except _FAILURES as error:
-            if self._store is not None:
-                self._store.discard(run)
-            self._of(run).trouble = Trouble(
-                node=_NODE, error=type(error).__name__, message=str(error), consequence=_CONSEQUENCE
-            )
+            self._fail(run, error)
             return otherwise
+
+    def _fail(self, run: str, error: Exception) -> None:
+        if self._store is not None:
+            self._store.discard(run)
+        self._of(run).trouble = Trouble(
+            node="record", error=type(error).__name__, message=str(error), consequence=_CONSEQUENCE
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -572,16 +571,10 @@ class _BoundJournal:
 
 
 def oldest_kept(settings: RunSettings) -> str | None:
-    """When the oldest run began that `runs.keep_days` keeps; None = it says nothing."""
+    """When the oldest run began that `runs.keep_days` keeps; None = however old it is."""
     if not settings.keep_days:
         return None
     return (datetime.now(UTC) - timedelta(days=settings.keep_days)).isoformat(timespec="seconds")
-
-
-def _with(answer: Answer, trouble: Trouble | None) -> Answer:
-    if trouble is None:
-        return answer
-    return answer.model_copy(update={"warnings": (*answer.warnings, trouble)})
 
 
 # The journal of a run as its record holds it.

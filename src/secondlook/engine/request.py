@@ -1,11 +1,10 @@
-"""What a person asks for, before a run begins: the workflow that is meant, the question made
-stand-alone, and how often answers may be wrong."""
+"""What a question may be and take: choices, risk and budget, and the settings that follow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
@@ -15,25 +14,18 @@ from secondlook.models.prices import Caps, SetAside
 from secondlook.nodes.choices import MOST_CHOICES, by_letter, in_order, parsed, rendered
 from secondlook.reading.calibration import CALIBRATION_FILE, load_calibration
 from secondlook.reading.risk import check_share
-from secondlook.roles.follow_up import StandAlone
 from secondlook.settings.sections import BudgetSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from secondlook.library.library import Library
-    from secondlook.models.calls import Models
+    from secondlook.models.calls import Asker, Models
     from secondlook.models.chat import Role
-    from secondlook.models.journal import Journal
-    from secondlook.models.prices import Price
     from secondlook.models.specs import Part
-    from secondlook.nodes.context import Titled
-    from secondlook.nodes.state import Scope
-    from secondlook.roles.follow_up import Turn
+    from secondlook.roles.follow_up import StandAlone, Turn
     from secondlook.settings.sections import Settings
 
-SUMMARY = "summary"
 CHOOSING: Final = "research"
 """The workflow that chooses among given answers."""
 AUTO: Final = "auto"
@@ -53,19 +45,16 @@ def chosen_settings(
     """The settings given, or those of the machine with what is given here in their place."""
     from secondlook.settings import load
 
-    chosen = (
-        settings
-        or load(
-            {
-                "library.path": str(library) if library is not None else None,
-                "models.default": model,
-                "web.enable_web_search": web,
-                "answer.k": k,
-                "budget.seconds": timeout,
-            }
-        ).settings
-    )
-    return with_risk(chosen, max_risk)
+    if settings is None:
+        given = {
+            "library.path": str(library) if library is not None else None,
+            "models.default": model,
+            "web.enable_web_search": web,
+            "answer.k": k,
+            "budget.seconds": timeout,
+        }
+        settings = load(given).settings
+    return with_risk(settings, max_risk)
 
 
 def usual_workflow(settings: Settings) -> str:
@@ -87,7 +76,14 @@ def with_choices(
         raise UsageError("the question is empty", hint="say what you want to know")
     if choices is None:
         return question, workflow
-    meant, texts = _choosing(workflow, settings), _checked(choices)
+    configured = settings.answer.workflow
+    meant = workflow or (CHOOSING if configured == "linear" else configured)
+    if meant not in {CHOOSING, AUTO}:
+        raise UsageError(
+            f"the workflow {meant!r} cannot choose among answers",
+            hint=f"ask with the workflow {CHOOSING!r}, or without choices",
+        )
+    texts = _checked(choices)
     if parsed(question).choices:
         raise UsageError(
             "the question itself holds choices already", hint="give them there or apart, not both"
@@ -98,18 +94,6 @@ def with_choices(
 def _unicode(text: str) -> str:
     """What no encoding can write down, such as bytes that a shell passed on, cannot be recorded."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _choosing(workflow: str | None, settings: Settings) -> str:
-    """Who gives choices and names no workflow means the one that can choose."""
-    configured = settings.answer.workflow
-    meant = workflow or (CHOOSING if configured == "linear" else configured)
-    if meant not in {CHOOSING, AUTO}:
-        raise UsageError(
-            f"the workflow {meant!r} cannot choose among answers",
-            hint=f"ask with the workflow {CHOOSING!r}, or without choices",
-        )
-    return meant
 
 
 def _checked(choices: Mapping[str, str] | Sequence[str]) -> list[str]:
@@ -133,54 +117,16 @@ def _checked(choices: Mapping[str, str] | Sequence[str]) -> list[str]:
     return list(texts)
 
 
-async def made_stand_alone(
-    models: Models,
-    ledger: Ledger,
-    workflow: str,
-    question: str,
-    earlier: Sequence[Turn],
-    *,
-    run: str = "",
-    journal: Journal | None = None,
-) -> StandAlone:
+async def made_stand_alone(asker: Asker, question: str, earlier: Sequence[Turn]) -> StandAlone:
     """The question as it reads without the turns before it. What that takes counts as the run's,
     and leaves room for the answer."""
-    if not earlier:
-        return StandAlone(question)
-    apart = parsed(question)
-    if apart.choices:  # they are no part of what leans on earlier turns
-        made = await made_stand_alone(
-            models, ledger, workflow, apart.stem, earlier, run=run, journal=journal
-        )
-        return replace(made, asked=rendered(made.asked, apart.choices))
-    from secondlook.models.journal import MemoryJournal
     from secondlook.nodes.rewrite import condense
 
-    asker = models.asker(
-        run=run, workflow=workflow, ledger=ledger, journal=journal or MemoryJournal()
-    )
-    return await condense(asker, question, earlier)
-
-
-def titles_within(library: Library) -> Callable[[Scope], Sequence[Titled]]:
-    """Who tells the documents of a scope by their names."""
-
-    def titles(scope: Scope) -> Sequence[Titled]:
-        there = scope["documents"]
-        # A label is KEY=VALUE, and no key holds the sign.
-        filters = dict(label.split("=", 1) for label in scope["labels"])
-        return [
-            document
-            for document in library.documents(filters=filters)
-            if there is None or document.id in there
-        ]
-
-    return titles
-
-
-def calibration_file(library: Library) -> Path:
-    """Where the library's own calibration lies if it has one."""
-    return library.path / CALIBRATION_FILE
+    apart = parsed(question)
+    if not apart.choices:
+        return await condense(asker, question, earlier)
+    made = await condense(asker, apart.stem, earlier)  # choices lean on no earlier turn
+    return replace(made, asked=rendered(made.asked, apart.choices))
 
 
 def with_risk(settings: Settings, max_risk: float | None) -> Settings:
@@ -192,15 +138,13 @@ def with_risk(settings: Settings, max_risk: float | None) -> Settings:
     return settings.model_copy(update={"answer": answer})
 
 
-def check_risk(library: Library, max_risk: float | None) -> None:
-    """Whether any promise can be made: somebody must have counted wrong answers of this reader."""
-    if max_risk is None:
-        return
+def check_risk(library: Library, max_risk: float) -> None:
+    """Whether any promise can be made: wrong answers of this reader must have been counted."""
     try:
         reader = library.shelf().reader_name
     except ModelError:  # the run tells what is wrong with it
         return
-    calibration = load_calibration(reader, calibration_file(library))
+    calibration = load_calibration(reader, library.path / CALIBRATION_FILE)
     if calibration.label == "calibrated" and calibration.risk is not None:
         return
     why = (
@@ -226,13 +170,34 @@ _SHARE_OF_TIME: Final = 0.25
 _LATEST: Final = 1.0
 """Seconds before the deadline after which no model is waited for, or a fifth of a short one: what
 models do not answer, the reader still can."""
+_LAST_CALLS: tuple[tuple[str, Role, str], ...] = (
+    ("linear", "answer", "answer"),
+    ("adaptive", "answer", "answer"),
+    ("corrective", "answer", "answer"),
+    ("research", "answer", "synthesise"),
+    ("research", "choose", "choose"),
+    ("analyst", "code", "analyst_code"),
+    ("summary", "summarise", "summarise_whole"),
+)
+"""The call that a workflow cannot answer without: workflow, role and prompt."""
 
 
 def with_budget(settings: Settings, asked: Budget | None) -> Settings:
     """The settings, with the budget of one question. It may lower the caps, never raise them."""
     if asked is None:
         return settings
-    given, own = _affording_checked(asked), settings.budget
+    try:
+        given = (
+            asked
+            if isinstance(asked, BudgetSettings)
+            else BudgetSettings.model_validate(dict(asked))
+        )
+    except (ValidationError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"this is no budget: {asked!r}",
+            hint="give any of calls, tokens, money and seconds, such as {'calls': 5}",
+        ) from error
+    own = settings.budget
     lowest = {
         name: min(filter(None, (getattr(own, name), getattr(given, name))), default=0)
         for name in BudgetSettings.model_fields
@@ -240,78 +205,46 @@ def with_budget(settings: Settings, asked: Budget | None) -> Settings:
     return settings.model_copy(update={"budget": BudgetSettings(**lowest)})
 
 
-def _affording_checked(asked: Budget) -> BudgetSettings:
-    if isinstance(asked, BudgetSettings):
-        return asked
-    try:
-        return BudgetSettings.model_validate(dict(asked))
-    except (ValidationError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"this is no budget: {asked!r}",
-            hint="give any of calls, tokens, money and seconds, such as {'calls': 5}",
-        ) from error
-
-
 def ledger_for(settings: Settings, models: Models, workflow: str, question: str) -> Ledger:
     """The account of a run."""
     caps = Caps.of(settings.budget)
     caps = replace(caps, seconds=max(0.8 * caps.seconds, caps.seconds - _LATEST))
+    if caps == Caps():
+        return Ledger(caps)
     return Ledger(caps, set_aside=last_call(settings, models, workflow, question, caps))
 
 
 def last_call(
     settings: Settings, models: Models, workflow: str, question: str, caps: Caps
 ) -> SetAside | None:
-    """What the call takes that a workflow cannot answer without; None where there is none."""
-    if caps == Caps():
-        return None
+    """What is kept for the call that a workflow cannot answer without; None where there is none."""
+    from secondlook.models.chat import approximate_tokens
+    from secondlook.roles.prompts import load
+
     seconds = _SHARE_OF_TIME * caps.seconds
     if not (caps.tokens or caps.money):  # a call is a call, however long
-        return SetAside(0, 0, seconds=seconds)
-    sizes = [_Size.of(settings, models, *one) for one in _last_of(workflow, question, models)]
+        return None if caps == Caps() else SetAside(0, 0, seconds=seconds)
+    sizes = []
+    for name, role, prompt in _LAST_CALLS:
+        part = models.cast.part(role, name)
+        chosen = role != "choose" or parsed(question).choices
+        if workflow in {name, AUTO} and part.spec.named and chosen:
+            longest = part.options.max_tokens or load(prompt).max_tokens
+            tokens_in = _shown(settings, models, part) + _FRAME_TOKENS
+            sizes.append((tokens_in, longest, models.price(part.spec)))
     if not sizes:
         return None
-    from secondlook.models.chat import approximate_tokens
-
+    priced = [
+        (price.worst(tokens_in=tokens_in, tokens_out=longest), price)
+        for tokens_in, longest, price in sizes
+        if price is not None
+    ]
     return SetAside(
-        max(size.tokens_in for size in sizes) + approximate_tokens(question),
-        max(size.tokens_out for size in sizes),
-        price=_dearest(sizes),
+        max(size[0] for size in sizes) + approximate_tokens(question),
+        max(size[1] for size in sizes),
+        price=max(priced, key=lambda one: one[0])[1] if priced else None,
         seconds=seconds,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    tokens_in: int
-    tokens_out: int
-    price: Price | None
-
-    @classmethod
-    def of(cls, settings: Settings, models: Models, part: Part, prompt: str) -> _Size:
-        from secondlook.roles.prompts import load
-
-        longest = part.options.max_tokens or load(prompt).max_tokens
-        shown = _shown(settings, models, part)
-        return cls(shown + _FRAME_TOKENS, longest, models.price(part.spec))
-
-
-def _last_of(workflow: str, question: str, models: Models) -> Iterator[tuple[Part, str]]:
-    """Who makes the last call of a workflow, and with which prompt."""
-    from secondlook.nodes.choices import parsed
-
-    calls: list[tuple[str, Role, str]] = [
-        *((name, "answer", "answer") for name in ("linear", "adaptive", "corrective")),
-        ("research", "answer", "synthesise"),
-        ("analyst", "code", "analyst_code"),
-        ("summary", "summarise", "summarise_whole"),
-    ]
-    if parsed(question).choices:
-        calls.append(("research", "choose", "choose"))
-    for name, role, prompt in calls:
-        part = models.cast.part(role, name)
-        if workflow in {name, "auto"} and part.spec.named:
-            yield part, prompt
 
 
 def _shown(settings: Settings, models: Models, part: Part) -> int:
@@ -325,21 +258,8 @@ def _shown(settings: Settings, models: Models, part: Part) -> int:
         return PROFILE_TOKENS
     if part.role == "summarise":
         return MOST_PARTS * load(PART).max_tokens
-    short = _is_local(models, part)
-    return settings.answer.evidence_tokens or (SENTENCES_TOKENS if short else PASSAGES_TOKENS)
-
-
-def _is_local(models: Models, part: Part) -> bool:
     try:
-        return models.chat(part.spec).local
-    except SecondlookError:  # it will be told by who asks it
-        return False
-
-
-def _dearest(sizes: list[_Size]) -> Price | None:
-    def worst(size: _Size) -> Any:
-        assert size.price is not None  # noqa: S101 - the others are left out
-        return size.price.worst(tokens_in=size.tokens_in, tokens_out=size.tokens_out)
-
-    priced = [size for size in sizes if size.price is not None]
-    return max(priced, key=worst).price if priced else None
+        local = models.chat(part.spec).local
+    except SecondlookError:  # whoever asks it gets the error
+        local = False
+    return settings.answer.evidence_tokens or (SENTENCES_TOKENS if local else PASSAGES_TOKENS)

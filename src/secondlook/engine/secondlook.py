@@ -6,30 +6,13 @@ import asyncio
 import queue
 import threading
 from contextlib import aclosing, closing, contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from secondlook.engine.execution import Draining, Graphs, Work
-from secondlook.engine.record import Recorder
-from secondlook.engine.request import (
-    calibration_file,
-    chosen_settings,
-    titles_within,
-    usual_workflow,
-)
-from secondlook.engine.run import (
-    Ask,
-    Beginning,
-    Run,
-    ask_of,
-    desk_of,
-    interrupted,
-    now,
-    plain_ask,
-    run_name,
-    taken_up,
-)
+from secondlook.engine.record import Recorder, RunStore
+from secondlook.engine.request import chosen_settings, ledger_for
+from secondlook.engine.run import Run, run_name, titles_within
 from secondlook.engine.services import (
     JournaledSandbox,
     JournaledWeb,
@@ -39,12 +22,14 @@ from secondlook.engine.services import (
     current_visit,
     own_memory,
 )
-from secondlook.errors import SecondlookError
+from secondlook.engine.tables import desk_of
+from secondlook.errors import SecondlookError, UsageError
 from secondlook.events import Answered, Event
 from secondlook.models.budget import keep_refusal
 from secondlook.models.calls import Models, open_models
 from secondlook.models.journal import Calls
 from secondlook.nodes.context import Context
+from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.reading.support import load_support
 from secondlook.roles.follow_up import Turn
 from secondlook.telemetry import observer_for
@@ -65,10 +50,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from secondlook.answer import Answer
-    from secondlook.engine.record import StoredRun
     from secondlook.engine.request import Budget
     from secondlook.library.library import Library
-    from secondlook.models.budget import Earlier
     from secondlook.retrieval.web.port import WebSearch
     from secondlook.settings.sections import Settings
     from secondlook.store.answers import AnswerMemory
@@ -101,15 +84,10 @@ class Secondlook:
         self._recorder = Recorder(self.settings.runs)
         self._graphs = Graphs(self.settings)
         self._draining = Draining()
-        self._sandbox = OneSandbox(self.settings.sandbox)
+        self._sandbox = OneSandbox(self.settings.sandbox.backend)
         self._loop = LoopThread()
         self._work = Work(
-            self.settings,
-            self._recorder,
-            self._observer,
-            self._graphs,
-            self._draining,
-            self._context,
+            self.settings, self._recorder, self._observer, self._graphs, self._draining
         )
 
     @classmethod
@@ -216,8 +194,7 @@ class Secondlook:
         run's id where the same question must make the same prompts; nobody may guess it. `caller`
         is recorded with the run's request, for whoever asks: nothing here reads it.
         """
-        self._web_search()  # a setting that cannot work is told before a run begins
-        ask = Ask(
+        asked = Run(
             question=question,
             choices=choices,
             workflow=workflow,
@@ -227,21 +204,15 @@ class Secondlook:
             earlier=earlier,
             max_risk=max_risk,
             budget=budget,
-            run=run or run_name(),
-            caller=caller,
-            created=now(),
+            caller=caller or {},
+            id=run or run_name(),
         )
-        self._note(ask)
-        begun = await self._begun(ask)
-        try:
-            async with aclosing(self._run(begun)) as events:
-                async for event in events:
-                    yield event
-        finally:
-            begun.let_go()
+        async with aclosing(self._events(asked)) as events:
+            async for event in events:
+                yield event
 
     def resume(self, run: str) -> Answer:
-        """Take up a run that was interrupted; what it had done and paid for is not done again."""
+        """Resume a run that was interrupted; what it had done and paid for is not done again."""
         return self._loop.run(self.aresume(run))
 
     async def aresume(self, run: str) -> Answer:
@@ -249,90 +220,104 @@ class Secondlook:
 
     async def aresume_stream(self, run: str) -> AsyncGenerator[Event]:
         """`aresume`, with what happens on the way."""
-        stored = await asyncio.to_thread(interrupted, self.settings.runs, run)
-        again = taken_up(stored, self.settings.runs) or await self._begun_again(stored)
-        async with aclosing(self._run(again)) as events:
+        again = await asyncio.to_thread(self._interrupted, run)
+        async with aclosing(self._events(again)) as events:
             async for event in events:
                 yield event
 
     def note(self, question: str, *, run: str, **options: Any) -> None:
         """Record a question that must wait for its turn, so that it can be resumed if its turn
         never comes. Options are those of `astream`."""
-        ask = Ask(question=question, run=run, created=now(), **options)
-        self._note(ask)
+        self._record(Run(question=question, id=run, **options).prepared(self.settings))
 
     def unnote(self, run: str) -> None:
-        """Nobody works on it, and nobody waits for it any more."""
+        """A question that waited is not waited for any more."""
         self._recorder.leave(run)
 
     def drain(self) -> None:
-        """Let each run finish the step that it is at, and leave it there: whoever waits for its
-        answer is told `RunStopped`, and it can be resumed. Signal handlers may call it."""
+        """Let each run finish the step that it is at, and leave it there: its caller gets
+        `RunStopped`, and it can be resumed. Signal handlers may call it."""
         self._draining.ask()
 
     # How it is done
 
-    def _note(self, ask: Ask) -> None:
+    def _interrupted(self, run: str) -> Run:
+        with RunStore.of(self.settings.runs, create=False) as store:
+            stored = store.get(run)
+        if stored.answer is not None:
+            raise UsageError(
+                f"run {stored.run!r} is finished", hint=f"secondlook runs show {stored.run}"
+            )
+        return Run.from_record(stored, self.settings.runs)
+
+    def _record(self, run: Run) -> None:
         self._recorder.start(
-            ask.run or "",
-            question=ask.question,
-            workflow=ask.workflow or usual_workflow(self.settings),
-            created=ask.created or "",
-            request={
-                "ask": plain_ask(ask),
-                "caller": dict(ask.caller or {}),
-                "settings": self.settings.model_dump(mode="json"),
-            },
+            run.id,
+            question=run.question,
+            workflow=run.workflow or "",
+            created=run.created,
+            request=run.to_record(self.settings),
         )
 
-    async def _begun(self, ask: Ask, earlier: Earlier | None = None) -> Run:
-        beginning = Beginning(self.library, self.settings, self._models, self._recorder.journal)
+    async def _events(self, asked: Run) -> AsyncGenerator[Event]:
+        """The work goes on in a task of its own, so that a deadline can end it at any point."""
+        self._web_search()  # a setting that cannot work is told before a run begins
+        run = asked if asked.scope is not None else asked.prepared(self.settings)
+        self._record(run)
         try:
-            return await beginning.run_of(ask, earlier)
+            run, context = await self._begun(run)
+            events: asyncio.Queue[Event | None] = asyncio.Queue()
+            working = self._work.do(run, context, events.put_nowait)
+            work = asyncio.create_task(working, name=f"secondlook-{run.id}")
+            work.add_done_callback(lambda _: events.put_nowait(None))
+            try:
+                while (event := await events.get()) is not None:
+                    yield event
+                await work
+            finally:
+                work.cancel()
+                await asyncio.wait([work])
+        finally:
+            if run.handed is not None:
+                run.handed.close()
+
+    async def _begun(self, run: Run) -> tuple[Run, Context]:
+        """With what must be known before its graph runs, which is recorded."""
+        try:
+            if run.scope is None:
+                journal = self._recorder.journal(run.id)
+                earlier = self._recorder.earlier(run.id) if run.resumed else None
+                run = await run.begun(self.library, self.settings, self._models, journal, earlier)
+                self._recorder.begin(run.id, run.to_record(self.settings))
+            return run, self._context(run)
         except BaseException as error:
-            if isinstance(error, SecondlookError) and earlier is None:
-                self._recorder.discard(ask.run or "")  # it is none that could be taken up
+            if isinstance(error, SecondlookError) and run.scope is None and not run.resumed:
+                self._recorder.discard(run.id)  # it cannot be resumed
             else:
-                self._recorder.leave(ask.run or "")
+                self._recorder.leave(run.id)
             raise
 
-    async def _begun_again(self, stored: StoredRun) -> Run:
-        """A run that was stopped before it had begun."""
-        ask = ask_of(stored)
-        self._note(ask)
-        begun = await self._begun(ask, self._recorder.earlier(stored.run))
-        return replace(begun, resumed=True)
-
-    async def _run(self, run: Run) -> AsyncGenerator[Event]:
-        """The work goes on in a task of its own, so that a deadline can end it at any point."""
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
-        working = self._work.do(run, events.put_nowait)
-        work = asyncio.create_task(working, name=f"secondlook-{run.id}")
-        work.add_done_callback(lambda _: events.put_nowait(None))
-        try:
-            while (event := await events.get()) is not None:
-                yield event
-            await work
-        finally:
-            work.cancel()
-            await asyncio.wait([work])
-
     def _context(self, run: Run) -> Context:
+        workflow, scope = run.workflow, run.scope
+        assert workflow is not None  # noqa: S101
+        assert scope is not None  # noqa: S101
         calls = Calls(run.id, self._recorder.journal(run.id), current_visit)
         web = self._web_search()
-        settings = run.settings(self.settings)
-        ledger = run.account(settings, self._models, self._recorder.earlier)
+        settings, ledger = run.settings(self.settings), run.ledger
+        if ledger is None:  # the run is resumed, with what it has spent so far
+            ledger = ledger_for(settings, self._models, workflow, run.worked_on.asked)
+            ledger.take_up(self._recorder.earlier(run.id))
         ledger.on_refusal = partial(keep_refusal, calls.journal)
         return Context(
             run=run.id,
             created=run.created,
-            workflow=run.workflow,
+            workflow=workflow,
             question=run.question,
             settings=settings,
             shelf=self.library.shelf(),
             models=self._models.asker(
                 run=run.id,
-                workflow=run.workflow,
+                workflow=workflow,
                 ledger=ledger,
                 journal=calls.journal,
                 observer=self._observer,
@@ -343,12 +328,12 @@ class Secondlook:
             support=load_support(self.settings.models.servers.support),
             pages=RunPages(run.id, self._recorder),
             web=None if web is None else JournaledWeb(web, calls),
-            desk=desk_of(self.library, run),
+            desk=desk_of(self.library, workflow, scope, run.handed),
             sandbox=JournaledSandbox(self._sandbox, calls),
             kept=RunKept(run.id, self._recorder),
             memory=self.memory,
-            calibration_file=calibration_file(self.library),
-            workflows=self._graphs.callable_ones(),
+            calibration_file=self.library.path / CALIBRATION_FILE,
+            workflows=self._graphs,
             titles=titles_within(self.library),
             tables_given=run.handed is not None,
         )

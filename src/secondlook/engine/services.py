@@ -1,8 +1,8 @@
-"""The web and the sandbox as one run is given them: what they gave before, they are not asked
-again.
+"""The web, the sandbox and the record as one run is given them.
 
-A reply is in the journal before the node that asked sees it, under the visit to that node. Failures
-are not kept: a run that is taken up may find the web back again, or a sandbox that works.
+What the web and the sandbox gave before, they are not asked again: a reply is in the journal before
+the node that asked sees it, under the visit to that node. Failures are not kept: a run that is
+resumed may find the web back again, or a sandbox that works.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from secondlook.models.journal import JournalEntry
 from secondlook.sandbox.port import outcome_from
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from secondlook.library.library import Library
     from secondlook.models.journal import Calls
     from secondlook.retrieval.web.port import WebPassage, WebResult, WebSearch
+    from secondlook.sandbox import Choice
     from secondlook.sandbox.port import Limits, Outcome, Sandbox, Supplied
     from secondlook.settings.sections import Settings
-    from secondlook.settings.workflows import SandboxSettings
 
 
 @dataclass(frozen=True, slots=True)
 class JournaledWeb:
-    """`WebSearch` for one run; closing it is left to who opened the web."""
+    """`WebSearch` for one run; the engine closes the web."""
 
     web: WebSearch
     calls: Calls
@@ -76,7 +76,10 @@ class JournaledSandbox:
         limits: Limits | None = None,
     ) -> Outcome:
         bounds = None if limits is None else asdict(limits)
-        key = self.calls.key("sandbox", code, _named(tables), bounds)
+        # Tables of a run do not change while it lasts; their folder may, after it was resumed.
+        named = [[table.name, table.file.name] for table in tables]
+        # The last two keep the keys of earlier versions, which ran code on varied rows as well.
+        key = self.calls.key("sandbox", code, named, bounds, None, 0)
         if (known := self.calls.reply(key)) is not None:
             return outcome_from(json.loads(known.text))
         outcome = self.opened().run(code, tables, limits=limits)
@@ -85,20 +88,13 @@ class JournaledSandbox:
         return outcome
 
     def close(self) -> None:
-        """Left to who opened it."""
-
-
-def _named(tables: Sequence[Supplied]) -> list[list[Any]]:
-    """Tables of a run do not change while it lasts; their folder may be another one after it was
-    taken up."""
-    return [[table.name, table.file.name] for table in tables]
-
-
-# What a run keeps beside its state because it is long, with its record.
+        """The engine closes the one behind it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunKept:
+    """Long texts that a run keeps beside its state, with its record."""
+
     run: str
     recorder: Recorder
 
@@ -110,11 +106,10 @@ class RunKept:
         return None if held is None else str(held["text"])
 
 
-# The web pages of one run, kept with its record.
-
-
 @dataclass(frozen=True, slots=True)
 class RunPages:
+    """The web pages of one run, kept with its record."""
+
     run: str
     recorder: Recorder
 
@@ -131,9 +126,6 @@ class RunPages:
         return {name: WebPassage.from_dict(item) for name, item in held.items()}
 
 
-# Where the research of a library is remembered.
-
-
 def own_memory(library: Library, settings: Settings) -> AnswerMemory | None:
     """The one beside the record of runs; None where nothing may be stored (`runs.keep = 0`)."""
     if not settings.runs.keep:
@@ -142,12 +134,11 @@ def own_memory(library: Library, settings: Settings) -> AnswerMemory | None:
     return AnswerMemory.own(settings.runs, place, embedder=lambda: library.embedder().name)
 
 
-# The sandbox of an engine: opened when the first code is to run, and shared by all runs.
-
-
 class OneSandbox:
-    def __init__(self, settings: SandboxSettings) -> None:
-        self._settings = settings
+    """The sandbox of an engine: opened when the first code is to run, and shared by all runs."""
+
+    def __init__(self, backend: Choice) -> None:
+        self._backend = backend
         self._lock = threading.Lock()
         self._open: Sandbox | None = None
 
@@ -157,7 +148,7 @@ class OneSandbox:
             if self._open is None:
                 from secondlook.sandbox import open_sandbox
 
-                self._open = open_sandbox(self._settings.backend)
+                self._open = open_sandbox(self._backend)
             return self._open
 
     def close(self) -> None:
@@ -167,17 +158,15 @@ class OneSandbox:
                 self._open = None
 
 
-# Which visit to a node is going on: what it calls is journaled under it.
-
-
 def current_visit() -> str:
-    """Nodes, from the outer graph to the inner, and step of the inner one, which are the same when
-    the step is done again; "" outside of a graph."""
+    """The visit to a node, under which its calls are journaled: nodes, from the outer graph to the
+    inner, and step of the inner one, which are the same when the step is done again; "" outside of
+    a graph."""
     from langgraph.config import get_config
 
     try:
         told = get_config().get("metadata", {})
-    except RuntimeError:  # nobody runs a graph here
+    except RuntimeError:  # no graph runs here
         return ""
     within = str(told.get("langgraph_checkpoint_ns", "")).split("|")
     # What stands behind the names is of one checkpoint, and a run may have lost them all.

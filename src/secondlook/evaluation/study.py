@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from secondlook import __version__
 from secondlook.engine.request import AUTO
-from secondlook.engine.run import ANALYST
+from secondlook.engine.tables import ANALYST
 from secondlook.errors import UsageError
 from secondlook.evaluation import datasets, report
 from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan, workflow_evaluated

@@ -1,9 +1,8 @@
-"""Tables that were handed over with a question, kept with its run: who verifies an answer or takes
-up a run finds them again.
+"""Tables that were handed over with a question, kept with its run, so that an answer can be
+verified and a run resumed.
 
-`runs-tables/RUN/ID.parquet` beside `runs.db`, and `tables.json`, which names them. A folder for
-each run is forgotten with it at once; the same table in several runs takes the room of one, where
-the file system knows links.
+`runs-tables/RUN/ID.parquet` beside `runs.db`, and `tables.json`, which names them. The same table
+in several runs takes the room of one, where the file system knows links.
 """
 
 from __future__ import annotations
@@ -21,13 +20,12 @@ from secondlook.tables.read import READER_VERSION
 from secondlook.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 MOST_BYTES = 4 << 30
 """Of all runs together: beyond it the oldest runs lose their tables."""
 _NAMES = "tables.json"
-_SUFFIX = ".parquet"
 
 
 def tables_folder(runs: Path) -> Path:
@@ -42,30 +40,31 @@ def run_folder(runs: Path, run: str) -> Path:
 def write_names(folder: Path, tables: Sequence[Table]) -> None:
     """Say which tables lie in a run's folder."""
     partial = folder / f"{_NAMES}.partial"
+    said = {"reader": READER_VERSION, "tables": [table.model_dump(mode="json") for table in tables]}
     try:
-        said = {
-            "reader": READER_VERSION,
-            "tables": [table.model_dump(mode="json") for table in tables],
-        }
         partial.write_text(json.dumps(said, ensure_ascii=False), encoding="utf-8")
         partial.replace(folder / _NAMES)
     except OSError as error:
-        raise _unusable(folder, error) from error
-
-
-def handed_tables(folder: Path) -> list[tuple[Table, Path]]:
-    """The tables of a run with their files; those that are gone are left out."""
-    return _read(folder)[1]
+        raise RunError(
+            f"tables cannot be kept at {str(folder)!r}: {error.strerror or error}",
+            hint="check that the disk has room and that you may write there",
+        ) from error
 
 
 def _read(folder: Path) -> tuple[str, list[tuple[Table, Path]]]:
+    """Version of the reader, and the tables with their files; those that are gone are left out."""
     try:
         said = json.loads((folder / _NAMES).read_text(encoding="utf-8"))
         reader, tables = said["reader"], [Table.model_validate(item) for item in said["tables"]]
     except (OSError, ValueError, LookupError, TypeError, ValidationError):
         return "", []
-    found = [(table, folder / f"{table.id}{_SUFFIX}") for table in tables]
+    found = [(table, folder / f"{table.id}.parquet") for table in tables]
     return reader, [(table, file) for table, file in found if file.is_file()]
+
+
+def handed_tables(folder: Path) -> list[tuple[Table, Path]]:
+    """The tables of a run with their files; those that are gone are left out."""
+    return _read(folder)[1]
 
 
 def same_source(runs: Path, sha256: str) -> list[tuple[Table, Path]]:
@@ -90,7 +89,6 @@ def share(file: Path, folder: Path) -> Path:
 
 
 def forget_tables(runs: Path, *forgotten: str) -> None:
-    """Delete the tables of runs that were removed."""
     for run in forgotten:
         shutil.rmtree(run_folder(runs, run), ignore_errors=True)
 
@@ -99,7 +97,12 @@ def keep_within(runs: Path, *, keep: int, most_bytes: int = MOST_BYTES) -> None:
     """Delete the oldest beyond so many runs or bytes; the newest always stays."""
     held, seen = 0, set[int]()
     for number, folder in enumerate(_newest_first(tables_folder(runs))):
-        held += _bytes(folder, seen)
+        with contextlib.suppress(OSError):  # another process removes it just now
+            for file in folder.iterdir():
+                status = file.stat()
+                if status.st_ino not in seen:  # a link takes no room
+                    seen.add(status.st_ino)
+                    held += status.st_size
         if number and (number >= keep or held > most_bytes):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -110,25 +113,3 @@ def _newest_first(folder: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     return [item for _, item in sorted(found, reverse=True)]
-
-
-def _bytes(folder: Path, seen: set[int]) -> int:
-    """Of files that were not counted yet: a link takes no room."""
-    found = dict(_sizes(folder))
-    new = found.keys() - seen
-    seen |= new
-    return sum(found[inode] for inode in new)
-
-
-def _sizes(folder: Path) -> Iterator[tuple[int, int]]:
-    with contextlib.suppress(OSError):  # another process removes it just now
-        for file in folder.iterdir():
-            status = file.stat()
-            yield status.st_ino, status.st_size
-
-
-def _unusable(folder: Path, error: OSError) -> RunError:
-    return RunError(
-        f"tables cannot be kept at {str(folder)!r}: {error.strerror or error}",
-        hint="check that the disk has room and that you may write there",
-    )

@@ -1,0 +1,233 @@
+"""The tables of a question: those handed over with it, and those of the library."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from secondlook.errors import ExtractionError, SecondlookError, TableError, UsageError
+from secondlook.retrieval.index.port import Filter
+from secondlook.store.tables import (
+    handed_tables,
+    keep_within,
+    run_folder,
+    same_source,
+    share,
+    write_names,
+)
+from secondlook.tables.column_types import identifier_of
+from secondlook.tables.table import named_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secondlook.library.library import Library
+    from secondlook.nodes.state import Scope
+    from secondlook.settings.sections import RunSettings, Settings
+    from secondlook.tables.desk import Desk
+    from secondlook.tables.table import Table
+    from secondlook.tables.worker import Worker
+
+    Entry = tuple[Table, Path]
+
+ANALYST: Final = "analyst"
+"""The workflow for questions over tables: who hands tables over and names none means it."""
+_OVER_TABLES: Final = (ANALYST, "auto")
+_MOST_TABLES = 100
+_READABLE: Final = "name a file: CSV, Parquet, Excel, JSON lines or SQLite"
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """Tables that came with a question, as files of ours."""
+
+    entries: tuple[Entry, ...]
+    folder: Path
+    passing: bool = False
+    """The folder goes with the run: nothing is recorded."""
+
+    def close(self) -> None:
+        if self.passing:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def check_tables(tables: object) -> Mapping[str, object] | None:
+    """What was handed over, told apart from what cannot have been meant."""
+    if tables is None:
+        return None
+    if not isinstance(tables, Mapping):
+        raise UsageError(
+            f"tables are not a mapping of names to tables: {type(tables).__name__!r}",
+            hint='such as tables={"sales": frame}, where a table is a data frame, a path, or rows',
+        )
+    if not tables:
+        raise UsageError("no table is given", hint='such as tables={"sales": frame}')
+    if len(tables) > _MOST_TABLES:
+        raise UsageError(
+            f"{len(tables)} tables are given, {_MOST_TABLES} can be",
+            hint="add their files to a library and ask that",
+        )
+    for name in tables:
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError(f"a table cannot be called {name!r}", hint="give it a word for a name")
+    return tables
+
+
+def workflow_for(tables: object, workflow: str | None, settings: Settings) -> str | None:
+    """With tables and no workflow named, the one that computes with them, or the one that picks."""
+    if check_tables(tables) is None:
+        return workflow
+    if workflow not in {None, *_OVER_TABLES}:
+        raise UsageError(
+            f"the workflow {workflow!r} does not compute with tables",
+            hint=f"ask with the workflow {ANALYST!r}, or without tables",
+        )
+    usual = settings.answer.workflow
+    return workflow or (usual if usual in _OVER_TABLES else ANALYST)
+
+
+def handed_over(tables: object, run: str, library: Library, settings: Settings) -> Handed | None:
+    given = check_tables(tables)
+    if given is None:
+        return None
+    return take_over(given, run=run, runs=settings.runs, worker=library.worker())
+
+
+def desk_of(
+    library: Library, workflow: str | None, scope: Scope, handed: Handed | None
+) -> Desk | None:
+    """The tables of a run; None where its workflow asks for none, or where there are none to pick
+    from because they cannot be listed: documents may still answer."""
+    if workflow not in _OVER_TABLES:
+        return None
+    try:
+        return desk_for(library, scope, handed)
+    except (SecondlookError, OSError):
+        if workflow == ANALYST or handed is not None:
+            raise
+        return None
+
+
+def desk_for(library: Library, scope: Scope, handed: Handed | None) -> Desk:
+    """Tables that were handed over are what a question is about. Those of the library lie beside
+    them where the question names a part of it, and alone where nothing was handed over."""
+    documents, labels = scope["documents"], frozenset(scope["labels"])
+    where = Filter(documents=None if documents is None else frozenset(documents), labels=labels)
+    if handed is None:
+        return library.desk(where=where)
+    from secondlook.tables.desk import Desk
+
+    desk = Desk(handed.entries, folder=handed.folder, worker=library.worker())
+    if documents is None and not labels:
+        return desk
+    held = library.desk(where=where)
+    return desk.with_tables([(table, held.file(table.id)) for table in held.tables()])
+
+
+def take_over(
+    tables: Mapping[str, object],
+    *,
+    run: str,
+    runs: RunSettings,
+    worker: Worker,
+    on_progress: Callable[[float], None] | None = None,
+) -> Handed:
+    """Write what was handed over as tables of the run: beside the record of runs or, where nothing
+    is recorded or can be, in a passing folder."""
+    folder, passing = run_folder(runs.path, run), not runs.keep
+    try:
+        if not passing:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        passing = True
+    if passing:
+        folder = Path(tempfile.mkdtemp(prefix="secondlook-tables-"))
+    found: list[Entry] = []
+    try:
+        for name, given in tables.items():
+            if isinstance(given, str | os.PathLike):
+                found += _from_file(name, Path(given), folder, runs, worker, on_progress)
+                continue
+            if given is None or isinstance(given, bool | int | float | bytes):
+                raise UsageError(  # noqa: TRY301
+                    f"the table {name!r} is of type {type(given).__name__!r}",
+                    hint="a table is a data frame, a pyarrow table, a path, or a list of rows as "
+                    "dicts",
+                )
+            from secondlook.tables.read import table_from_frame
+
+            frame: Any = given
+            read = table_from_frame(name, frame, folder)
+            found.append((read.table, read.file))
+        named = named_apart([table for table, _ in found])
+        entries = tuple((table, file) for table, (_, file) in zip(named, found, strict=True))
+        write_names(folder, named)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if not passing:
+        keep_within(runs.path, keep=runs.keep)
+    return Handed(entries, folder, passing)
+
+
+def _from_file(  # noqa: PLR0917
+    name: str,
+    given: Path,
+    folder: Path,
+    runs: RunSettings,
+    worker: Worker,
+    on_progress: Callable[[float], None] | None,
+) -> list[Entry]:
+    """What an earlier run was given of the same contents is not read again."""
+    path = given.expanduser()
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise UsageError(f"the table {name!r} cannot be read: {str(path)!r} {what}", hint=_READABLE)
+    path = path.absolute()
+    known: list[Entry] = []
+    if runs.keep:
+        try:
+            with path.open("rb") as stream:
+                known = same_source(runs.path, hashlib.file_digest(stream, "sha256").hexdigest())
+        except OSError as error:
+            raise UsageError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
+    if known:
+        return [_shared(name, path, table, file, folder) for table, file in known]
+    from secondlook.tables.read import read_tables
+
+    try:
+        read = read_tables(path, folder, worker=worker, name=name, on_progress=on_progress)
+    except (ExtractionError, TableError) as error:
+        # Several tables may have been handed over: the reason alone does not say whose it is.
+        said = f"the table {name!r} cannot be read from {path.name!r}: {error.message}"
+        raise type(error)(said, hint=error.hint or _READABLE) from error
+    return [(one.table, one.file) for one in read]
+
+
+def _shared(name: str, path: Path, table: Table, file: Path, folder: Path) -> Entry:
+    """A table of an earlier run as it would be called had it been read now."""
+    from secondlook.tables.desk import profile_file
+
+    _, _, sheet = table.title.partition(f"{Path(table.path or '').name}, ")
+    profile = profile_file(file.parent, table)
+    if profile.exists():
+        share(profile, folder)
+    called = {
+        "name": identifier_of(name, sheet),
+        "title": f"{path.name}, {sheet}" if sheet else path.name,
+        "path": str(path),
+    }
+    return table.model_copy(update=called), share(file, folder)
+
+
+def handed_to(run: str, runs: RunSettings) -> Handed | None:
+    """The tables that a recorded run was given; None where it was given none, or they are gone."""
+    folder = run_folder(runs.path, run)
+    entries = handed_tables(folder)
+    return Handed(tuple(entries), folder) if entries else None
