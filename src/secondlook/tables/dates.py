@@ -31,10 +31,7 @@ _DAY = "(?:0?[1-9]|[12][0-9]|3[01])"
 _AS_WRITTEN = "CAST({{v}} AS VARCHAR) = {{x}} AND strlen({{x}}) = {length}"
 
 ISO_DATE = Form(
-    "date",
-    _ISO_DAY,
-    "TRY_CAST({x} AS DATE)",
-    plainly=_AS_WRITTEN.format(length=len("2020-01-05")),
+    "date", _ISO_DAY, "TRY_CAST({x} AS DATE)", plainly=_AS_WRITTEN.format(length=len("2020-01-05"))
 )
 ISO_DATETIME = Form(
     "datetime",

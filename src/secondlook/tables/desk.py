@@ -61,7 +61,6 @@ class Desk:
         return self._files[self.table(table).id]
 
     def profile(self, table: str) -> TableProfile:
-
         meant = self.table(table)
         with self._lock:
             known = self._profiles.get(meant.id)
@@ -73,7 +72,6 @@ class Desk:
 
     def joins(self, tables: Sequence[str]) -> tuple[Join, ...]:
         """Likely joins between these tables; each set of them is looked at once."""
-
         meant = [self.table(name) for name in tables]
         key = tuple(sorted({table.id for table in meant}))
         with self._lock:
@@ -87,18 +85,11 @@ class Desk:
 
     def examine(self, table: str, columns: Sequence[str]) -> tuple[Examination, ...]:
         """A second look at single columns; empty where nothing new can be said of them."""
-
         meant = self.table(table)
-        others = [
-            (one, self.profile(one.id), self._files[one.id])
-            for one in self._tables
-            if one.id != meant.id
-        ]
         profile, file = self.profile(meant.id), self._files[meant.id]
-        return examine(self._worker, meant, profile, file, columns, others=others)
+        return examine(self._worker, meant, profile, file, columns)
 
     def compute(self, query: Query) -> Computed:
-
         meant = self.table(query.table)
         return compute(self._worker, query, meant, self._files[meant.id])
 
@@ -120,11 +111,7 @@ SECONDS = 1_800.0
 
 
 def profile_table(
-    worker: Worker,
-    table: Table,
-    file: Path,
-    *,
-    on_progress: Callable[[float], None] | None = None,
+    worker: Worker, table: Table, file: Path, *, on_progress: Callable[[float], None] | None = None
 ) -> TableProfile:
     """What is in the table, computed from its Parquet file."""
     found = worker.call(
@@ -148,13 +135,28 @@ def cached_profile(
 ) -> TableProfile:
     """The profile kept in `folder`, or a new one that is kept there then."""
     kept = profile_file(folder, table)
-    known = _kept_profile(kept, table)
-    if known is not None:
-        return known
+    try:
+        known = json.loads(kept.read_text(encoding="utf-8"))
+        profile = TableProfile.model_validate(known["profile"])
+        names = [column.name for column in table.columns]
+        same = profile.table == table.id and [one.name for one in profile.columns] == names
+        if same and known["version"] == PROFILE_VERSION:
+            return profile
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
+        pass  # none is there, or it is damaged
     profile = profile_table(worker, table, file, on_progress=on_progress)
+    partial = kept.with_name(f".{kept.name}.{uuid4().hex}.partial")
     # A library that cannot be written to, or a full disk, costs the time of the next question.
     with contextlib.suppress(OSError):
-        _keep(kept, profile)
+        try:
+            with partial.open("w", encoding="utf-8") as stream:
+                said = {"version": PROFILE_VERSION, "profile": profile.model_dump(mode="json")}
+                json.dump(said, stream, ensure_ascii=False, sort_keys=True)
+                stream.flush()
+                os.fsync(stream.fileno())
+            partial.replace(kept)
+        finally:
+            partial.unlink(missing_ok=True)
     return profile
 
 
@@ -162,36 +164,8 @@ def profile_file(folder: Path, table: Table) -> Path:
     return folder / f"{table.id}.profile.json"
 
 
-def _kept_profile(file: Path, table: Table) -> TableProfile | None:
-    """None where there is none, or it is of another version, another table, or damaged."""
-    try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        if kept["version"] != PROFILE_VERSION:
-            return None
-        profile = TableProfile.model_validate(kept["profile"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
-        return None
-    names = tuple(column.name for column in table.columns)
-    same = profile.table == table.id and tuple(one.name for one in profile.columns) == names
-    return profile if same else None
-
-
-def _keep(file: Path, profile: TableProfile) -> None:
-    partial = file.with_name(f".{file.name}.{uuid4().hex}.partial")
-    kept = {"version": PROFILE_VERSION, "profile": profile.model_dump(mode="json")}
-    try:
-        with partial.open("w", encoding="utf-8") as stream:
-            json.dump(kept, stream, ensure_ascii=False, sort_keys=True)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 # Queries computed by DuckDB in the limited worker.
 
-TASK = "compute:compute_task"
 MOST_SECONDS = 60.0
 
 
@@ -200,7 +174,7 @@ def compute(
 ) -> Computed:
     """What a query over the table in the Parquet file `file` comes to."""
     said = worker.call(
-        TASK,
+        "compute:compute_task",
         seconds=seconds,
         query=query.model_dump(mode="json"),
         table=table.model_dump(mode="json"),

@@ -1,14 +1,18 @@
-"""Columns of two tables that mean the same things: likely by name and type, then counted."""
+"""Columns of two tables that mean the same things: likely by name and type, then counted.
+
+Also here, for profiles too: what a header says, and asking a Parquet file many things at once.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from secondlook.tables.table import NUMERIC, ColumnProfile, ColumnType, Join, Table, TableProfile
+from secondlook.tables.words import singular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,24 +24,16 @@ if TYPE_CHECKING:
 
 Profiled: TypeAlias = "tuple[Table, TableProfile, Path]"
 SECONDS = 120.0
-JOINABLE: frozenset[ColumnType] = frozenset({"integer", "text", "date"})
 COMPARED_VALUES = 1_000
 """So many different values of the left are looked for in the right."""
 MOST_COUNTED = 40
 """Likely pairs that are counted; each costs a scan of two columns."""
 MOST_PER_PAIR = 3
-ALIKE = 0.5
-"""Likeness of names from which half of the values are enough."""
-SAME_NAME = 0.95
-ENOUGH_OVERLAP = 0.5
-OVERLAP_WITHOUT_NAME = 0.9
-FEWEST_WITHOUT_NAME = 5
-FEWEST_WITHOUT_KEY = 10
-"""Two tables may share a category, but `yes` and `no` join nothing."""
+ALIKE, SAME_NAME = 0.5, 0.95
+"""Likeness of names from which half of the values are enough, and that of the same name."""
 NAMING_WORDS = frozenset(
     {"id", "ids", "key", "code", "no", "nr", "num", "number", "fk", "pk", "ref"}
 )
-_NAMELESS = re.compile(r"Unnamed: \d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,74 +56,68 @@ class Candidate:
     likeness: float
 
     @property
-    def enough(self) -> float:
-        return ENOUGH_OVERLAP if self.likeness >= ALIKE else OVERLAP_WITHOUT_NAME
-
-    @property
     def order(self) -> tuple[float, bool]:
         return (-self.likeness, not self.right.column.key)
 
 
 def find_joins(worker: Worker, tables: Sequence[Profiled]) -> tuple[Join, ...]:
     """Likely joins, the surest first."""
-    likely = sorted(_candidates(tables), key=lambda each: each.order)[:MOST_COUNTED]
+    pairs = (
+        pair_up(first, second)
+        for one, other in combinations(map(joinable_sides, tables), 2)
+        for first, second in product(one, other)
+    )
+    likely = [each for each in pairs if each is not None and _plausible(each)]
+    likely = sorted(likely, key=lambda each: each.order)[:MOST_COUNTED]
     if not likely:
         return ()
-    overlaps = count_overlaps(worker, likely)
+    shares: list[float] = worker.call(
+        "joins:overlaps",
+        seconds=SECONDS,
+        pairs=[{"left": _sent(each.left), "right": _sent(each.right)} for each in likely],
+    )
     found = [
-        (each, share) for each, share in zip(likely, overlaps, strict=True) if share >= each.enough
+        (each, share)
+        for each, share in zip(likely, shares, strict=True)
+        if share >= (0.5 if each.likeness >= ALIKE else 0.9)
     ]
     found.sort(key=lambda each: (-each[1] * (1 + each[0].likeness), each[0].order))
-    return tuple(_best_of_each_pair(found))
+    taken: Counter[frozenset[str]] = Counter()
+    joins = []
+    for each, share in found:
+        pair = frozenset({each.left.table.id, each.right.table.id})
+        taken[pair] += 1
+        if taken[pair] <= MOST_PER_PAIR:
+            joins.append(
+                Join(
+                    left=each.left.table.id,
+                    left_column=each.left.column.name,
+                    right=each.right.table.id,
+                    right_column=each.right.column.name,
+                    overlap=round(share, 4),
+                )
+            )
+    return tuple(joins)
 
 
-def count_overlaps(worker: Worker, candidates: Sequence[Candidate]) -> list[float]:
-    pairs = [{"left": _told(each.left), "right": _told(each.right)} for each in candidates]
-    found: list[float] = worker.call("joins:overlaps", seconds=SECONDS, pairs=pairs)
-    return found
-
-
-def _told(side: Side) -> dict[str, Any]:
+def _sent(side: Side) -> dict[str, Any]:
     types = [column.type for column in side.table.columns]
     distinct = side.column.distinct
     return {"file": side.file, "place": side.place, "types": types, "distinct": distinct}
 
 
-def _best_of_each_pair(found: Iterable[tuple[Candidate, float]]) -> Iterable[Join]:
-    taken: dict[frozenset[str], int] = {}
-    for each, overlap in found:
-        pair = frozenset({each.left.table.id, each.right.table.id})
-        taken[pair] = taken.get(pair, 0) + 1
-        if taken[pair] <= MOST_PER_PAIR:
-            yield Join(
-                left=each.left.table.id,
-                left_column=each.left.column.name,
-                right=each.right.table.id,
-                right_column=each.right.column.name,
-                overlap=round(overlap, 4),
-            )
-
-
-def _candidates(tables: Sequence[Profiled]) -> Iterable[Candidate]:
-    for one, other in combinations(map(joinable_sides, tables), 2):
-        for first, second in product(one, other):
-            candidate = pair_up(first, second)
-            if candidate and _plausible(candidate):
-                yield candidate
-
-
 def joinable_sides(profiled: Profiled) -> list[Side]:
+    def words(name: str) -> frozenset[str]:
+        return frozenset(map(singular, name_words(name)))
+
     table, profile, file = profiled
-    names = _name_parts(table.name)
     return [
-        Side(table, file, place, column, _name_parts(column.name), names)
+        Side(table, file, place, column, words(column.name), words(table.name))
         for place, column in enumerate(profile.columns)
-        if column.type in JOINABLE and column.distinct > 1 and not _NAMELESS.match(column.name)
+        if column.type in {"integer", "text", "date"}
+        and column.distinct > 1
+        and not re.match(r"Unnamed: \d+$", column.name)
     ]
-
-
-def _name_parts(name: str) -> frozenset[str]:
-    return frozenset(map(singular, name_words(name)))
 
 
 def pair_up(one: Side, other: Side) -> Candidate | None:
@@ -135,18 +125,13 @@ def pair_up(one: Side, other: Side) -> Candidate | None:
     types = {one.column.type, other.column.type}
     if len(types) > 1 and types != {"integer", "text"}:
         return None
-    if len(types) == 1 and not _ranges_meet(one.column, other.column):
+    low, high = one.column.minimum, one.column.maximum
+    least, most = other.column.minimum, other.column.maximum
+    known = None not in {low, high, least, most}
+    if len(types) == 1 and known and not (low <= most and least <= high):  # type: ignore[operator]
         return None
     left, right = sorted((one, other), key=lambda side: (side.column.key, side.column.distinct))
     return Candidate(left, right, likeness(left, right))
-
-
-def _ranges_meet(one: ColumnProfile, other: ColumnProfile) -> bool:
-    ends = (one.minimum, one.maximum, other.minimum, other.maximum)
-    if any(end is None for end in ends):
-        return True
-    least, greatest, other_least, other_greatest = ends
-    return bool(least <= other_greatest and other_least <= greatest)  # type: ignore[operator]
 
 
 def _plausible(each: Candidate) -> bool:
@@ -154,154 +139,109 @@ def _plausible(each: Candidate) -> bool:
     if each.likeness >= ALIKE and right.key:
         return True
     if each.likeness >= SAME_NAME:
+        # Two tables may share a category, but `yes` and `no` join nothing.
         names = bool(each.left.words & NAMING_WORDS) or left.type != "integer"
-        return names and left.distinct >= FEWEST_WITHOUT_KEY
+        return names and left.distinct >= 10  # noqa: PLR2004
     # Numbers meet by chance: without a name in common only texts count.
-    texts = left.type == right.type == "text"
-    return texts and right.key and left.distinct >= FEWEST_WITHOUT_NAME
+    return left.type == right.type == "text" and right.key and left.distinct >= 5  # noqa: PLR2004
 
 
 def likeness(one: Side, other: Side) -> float:
     """`customer_id` is `customers.id`; but the `id` of one table is not that of another."""
     if one.words == other.words:
         return 0.0 if one.words <= NAMING_WORDS else 1.0
-    if _names_the_other(one, other) or _names_the_other(other, one):
-        return SAME_NAME
-    mine, theirs = one.words - NAMING_WORDS, other.words - NAMING_WORDS
-    both = mine | theirs
-    return 0.9 * len(mine & theirs) / len(both) if both else 0.0
-
-
-def _names_the_other(one: Side, other: Side) -> bool:
-    if not other.words or not other.words <= NAMING_WORDS:
-        return False
-    meant = one.words - NAMING_WORDS
-    return bool(meant) and meant <= other.table_words
-
-
-def singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:  # noqa: PLR2004  # not `dies`
-        return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word  # noqa: PLR2004
+    for mine, theirs in ((one, other), (other, one)):
+        meant = mine.words - NAMING_WORDS
+        is_named = theirs.words and theirs.words <= NAMING_WORDS
+        if is_named and meant and meant <= theirs.table_words:
+            return SAME_NAME
+    first, second = one.words - NAMING_WORDS, other.words - NAMING_WORDS
+    both = first | second
+    return 0.9 * len(first & second) / len(both) if both else 0.0
 
 
 def overlaps(connection: DuckDBPyConnection, *, pairs: list[dict[str, Any]]) -> list[float]:
-    """Of each pair: which share of the left's values the right has. Runs in the worker."""
-    return [_overlap(connection, pair["left"], pair["right"]) for pair in pairs]
+    """Of each pair: which share of the left's values the right has. Runs in the worker.
 
+    Values are drawn by their hash, so that only such can be on the other side as well."""
 
-def _overlap(connection: DuckDBPyConnection, left: dict[str, Any], right: dict[str, Any]) -> float:
-    """Values are drawn by their hash, so that only such can be on the other side as well."""
-    parts = max(1, int(left["distinct"]) // COMPARED_VALUES)
-    values = [_values(connection, side, parts) for side in (left, right)]
-    query = f"SELECT count(*), count(*) FILTER (v IN ({values[1]})) FROM ({values[0]})"  # noqa: S608  # places only
-    counted = connection.execute(query, [right["file"], left["file"]]).fetchone()
-    drawn, shared = counted or (0, 0)
-    return shared / drawn if drawn else 0.0
+    def values(side: dict[str, Any], parts: int) -> str:
+        source = open_source(connection, side["file"], rows=0, types=side["types"])
+        value = f"c{side['place']}::VARCHAR"
+        drawn = f"{value} IS NOT NULL AND hash({value}) % {parts} = 0"
+        return f"SELECT DISTINCT {value} AS v FROM {source.relation} WHERE {drawn}"  # noqa: S608  # places only
 
-
-def _values(connection: DuckDBPyConnection, side: dict[str, Any], parts: int) -> str:
-    source = open_source(connection, side["file"], rows=0, types=side["types"])
-    value = f"c{side['place']}::VARCHAR"
-    drawn = f"{value} IS NOT NULL AND hash({value}) % {parts} = 0"
-    return f"SELECT DISTINCT {value} AS v FROM {source.relation} WHERE {drawn}"  # noqa: S608  # places only
+    shares = []
+    for left, right in ((pair["left"], pair["right"]) for pair in pairs):
+        parts = max(1, int(left["distinct"]) // COMPARED_VALUES)
+        mine, theirs = values(left, parts), values(right, parts)
+        query = f"SELECT count(*), count(*) FILTER (v IN ({theirs})) FROM ({mine})"  # noqa: S608
+        found = connection.execute(query, [right["file"], left["file"]]).fetchone()
+        drawn, shared = found or (0, 0)
+        shares.append(shared / drawn if drawn else 0.0)
+    return shares
 
 
 # What a header says beside its name: a unit, a currency; and which are hard to tell apart.
+
+SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
-CODES = _words(
-    """
-    EUR USD GBP CHF JPY CNY INR CAD AUD NZD SEK NOK DKK PLN CZK HUF BRL MXN ZAR KRW SGD HKD TWD
-    THB IDR MYR PHP VND ILS AED SAR TRY RUB UAH RON BGN ISK ARS CLP COP PEN EGP NGN KES PKR BDT
-    LKR MAD TND QAR KWD
-    """
-)
-"""ISO 4217. In brackets, and in capitals, they are currencies."""
 PLAIN_CODES = _words(
-    """
-    eur usd gbp chf jpy cny inr cad aud nzd sek nok dkk pln czk huf brl mxn zar krw sgd hkd
-    """
+    """eur usd gbp chf jpy cny inr cad aud nzd sek nok dkk pln czk huf brl mxn zar krw sgd
+    hkd"""
 )
-"""Those that are no English words: they count in small letters too, as in `price_eur`."""
-CURRENCY_WORDS = {
-    "euro": "EUR",
-    "euros": "EUR",
-    "dollar": "USD",
-    "dollars": "USD",
-    "yen": "JPY",
-    "rupees": "INR",
-}
+"""ISO 4217. Those that are no English words: they count in small letters too (`price_eur`)."""
+CODES = {one.upper() for one in PLAIN_CODES} | _words(
+    """TWD THB IDR MYR PHP VND ILS AED SAR TRY RUB UAH RON BGN ISK ARS CLP COP PEN EGP NGN KES PKR
+    BDT LKR MAD TND QAR KWD"""
+)
+"""In brackets, and in capitals, these are currencies."""
+CURRENCY_WORDS = {"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "yen": "JPY"}
 SCALES = {
-    "k": "thousands",
-    "thousand": "thousands",
-    "thousands": "thousands",
-    "000": "thousands",
-    "000s": "thousands",
-    "'000": "thousands",
-    "m": "millions",
-    "mn": "millions",
-    "mio": "millions",
-    "million": "millions",
-    "millions": "millions",
-    "bn": "billions",
-    "billion": "billions",
-    "billions": "billions",
+    word: name
+    for name, words in {
+        "thousands": "k thousand thousands 000 000s '000",
+        "millions": "m mn mio million millions",
+        "billions": "bn billion billions",
+    }.items()
+    for word in words.split()
 }
-UNITS = _words(
-    """
-    % ‰ ppm ppb mm cm m km mi ft in inch inches yd nm µm um mg g kg t lb lbs oz µg ug s ms µs us
-    ns sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks
-    month months year years yr yrs l ml cl dl hl gal mph kmh kph kn knots rpm hz khz mhz ghz °c
-    °f k celsius fahrenheit kelvin pa hpa kpa mpa bar mbar psi atm w kw mw gw kwh mwh wh j kj mj
-    cal kcal v mv kv a ma ah mah ohm ω n kn nm b kb mb gb tb kib mib gib bit bits byte bytes db
-    dba px dpi m2 m3 km2 cm2 cm3 m² m³ km² cm² cm³ ha acre acres sqft sqm sqkm cc hp bhp mol
-    mmol ° deg degrees rad lux lm cd bpm mmhg g/dl mg/dl mmol/l pct percent persons people units
-    pieces pcs miles kilometers kilometres meters metres feet pounds kilograms grams liters
-    litres gallons mpg
-    """
-)
 ENDINGS = _words(
-    """
-    mm cm km mi ft kg mg lb lbs oz ms secs seconds mins minutes hrs hours days weeks months
+    """mm cm km mi ft kg mg lb lbs oz ms secs seconds mins minutes hrs hours days weeks months
     years yrs ml mph kmh kph rpm hz khz mhz ghz celsius fahrenheit kelvin hpa kpa mbar psi kw
     kwh mwh mw gw kj kcal mb gb tb kb bytes db px m2 m3 km2 sqft sqm ha acres miles kilometers
     kilometres meters metres feet pounds kilograms grams liters litres gallons mpg bpm pct
-    percent ppm
-    """
+    percent ppm"""
 )
 """Units that a name may end in without brackets: `weight_kg`. Others are too often something
 else."""
+UNITS = ENDINGS | _words(
+    """% ‰ ppb m in inch inches yd nm µm um g t µg ug s µs us ns sec second min minute h hr hour day
+    week month year yr l cl dl hl gal kn knots °c °f k pa mpa bar atm w wh j mj cal v mv kv a ma ah
+    mah ohm ω n b kib mib gib bit bits byte dba dpi cm2 cm3 m² m³ km² cm² cm³ acre sqkm cc hp bhp
+    mol mmol ° deg degrees rad lux lm cd mmhg g/dl mg/dl mmol/l persons people units pieces
+    pcs"""
+)
 ONE_LETTER = frozenset("%‰°mgtshlLWVKJN")
 """As they are written: `size (M)` is no length."""
 BY_QUANTITY = {
     "temperature temp tmin tmax": {"c": "°C", "f": "°F", "k": "K"},
-    "height length distance width depth altitude elevation dist radius diameter visibility": {
-        "m": "m",
-        "in": "in",
-    },
+    "height length distance width depth altitude elevation dist": {"m": "m", "in": "in"},
     "weight mass": {"g": "g", "t": "t"},
     "time duration elapsed latency runtime delay": {"s": "s", "sec": "s", "min": "min", "h": "h"},
     "volume capacity": {"l": "l"},
-    "power": {"w": "W"},
-    "voltage": {"v": "V"},
-    "current": {"a": "A"},
+    "power voltage current": {"w": "W", "v": "V", "a": "A"},
     "energy": {"j": "J", "wh": "Wh"},
     "pressure": {"pa": "Pa", "bar": "bar"},
     "speed velocity": {"ms": "m/s", "kn": "kn"},
 }
 """Short units that only mean one after the name of what they measure."""
 PERCENT = frozenset({"pct", "percent", "percentage", "%"})
-_BRACKETS = re.compile(r"[(\[{]([^()\[\]{}]{1,24})[)\]}]")
-_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_WORDS = re.compile(r"[^\W\d_]+|\d+|[%°²³]")
-_PER = re.compile(r"\s*(?:/|\bper\b)\s*")
-_POWER = re.compile(r"(\^?-?[0-9]|[²³])$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,106 +252,79 @@ class Said:
 
 def read_header(name: str) -> Said:
     """Brackets are believed first, then signs, then the last word."""
-    for inside in reversed(_BRACKETS.findall(name)):
-        said = _inside(inside.strip())
+    for inside in reversed(re.findall(r"[(\[{]([^()\[\]{}]{1,24})[)\]}]", name)):
+        said = _in_brackets(inside.strip())
         if said.unit or said.currency:
             return said
     words = name_words(name)
-    currency = _currency(name, words)
-    return Said(_scale(words) if currency else _unit(name, words), currency)
+    currency = next((code for sign, code in SIGNS.items() if sign in name), None)
+    for word in (*words[-1:], *words[:1]):
+        small = word.upper() if word in PLAIN_CODES else CURRENCY_WORDS.get(word)
+        currency = currency or small
+    if currency:
+        scale = next((SCALES[word] for word in words if word in SCALES and len(word) > 1), None)
+        return Said(scale, currency)
+    return Said(_unit_at_the_end(name, words))
 
 
 def name_words(name: str) -> list[str]:
     """`customerID` and `customer_id` are both `customer`, `id`."""
-    return [word.lower() for word in _WORDS.findall(_HUMPS.sub(" ", name))]
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    return [word.lower() for word in re.findall(r"[^\W\d_]+|\d+|[%°²³]", apart)]
 
 
-def _inside(inside: str) -> Said:
-    """Of brackets: `EUR`, `m/s`, `USD millions`, `€/kg`, `in thousands`."""
+def _in_brackets(inside: str) -> Said:
+    """`EUR`, `m/s`, `USD millions`, `€/kg`, `in thousands`, `$M`."""
     parts = [part for part in re.split(r"[\s,.]+", inside) if part.lower() != "in"]
     currency = next(filter(None, map(_money, parts)), None)
-    others = [part for part in parts if not _money(part)]
-    scale = next((SCALES[part.lower()] for part in others if part.lower() in SCALES), None)
+    others = [part.lower() for part in parts if not _money(part)]
+    scale = next((SCALES[part] for part in others if part in SCALES), None)
     if currency:
         return Said(scale, currency)
-    per_money = _money(_PER.split(inside)[0])
+    per_money = _money(re.split(r"\s*(?:/|\bper\b)\s*", inside)[0])
     if per_money and "/" in inside:
         return Said(inside, per_money)
-    stuck = _stuck(inside)
-    if stuck:
-        return stuck
+    for sign, code in SIGNS.items():
+        rest = inside.replace(sign, "").strip().lower()
+        if sign in inside and rest in SCALES:
+            return Said(SCALES[rest], code)
     if is_unit(inside):
         return Said("%" if inside.lower() in PERCENT else inside)
     return Said(scale if scale and inside.lower() not in {"k", "m"} else None)
 
 
-def _stuck(inside: str) -> Said | None:
-    """A sign and a scale in one: `$M`, `k€`."""
-    for sign, code in SIGNS.items():
-        rest = inside.replace(sign, "").strip().lower()
-        if sign in inside and rest in SCALES:
-            return Said(SCALES[rest], code)
-    return None
-
-
 def _money(word: str) -> str | None:
-    if word in SIGNS:
-        return SIGNS[word]
     if word in CODES or word.lower() in PLAIN_CODES:
         return word.upper()
-    return CURRENCY_WORDS.get(word.lower())
+    return SIGNS.get(word) or CURRENCY_WORDS.get(word.lower())
 
 
 def is_unit(text: str) -> bool:
     """One unit, or a product or quotient of them: `kg`, `m/s`, `kg/m^3`, `kWh per day`."""
     parts = [part.strip() for part in re.split(r"[/*·]|\bper\b", text)]
-    return all(_one_unit(part) for part in parts)
+    return all(
+        part in ONE_LETTER
+        if len(part) == 1
+        else part.lower() in UNITS
+        or (bool(part) and re.sub(r"(\^?-?[0-9]|[²³])$", "", part.lower()) in UNITS)
+        for part in parts
+    )
 
 
-def _one_unit(part: str) -> bool:
-    lower = part.lower()
-    if len(part) == 1:
-        return part in ONE_LETTER
-    return lower in UNITS or (bool(lower) and _POWER.sub("", lower) in UNITS)
-
-
-def _currency(name: str, words: Sequence[str]) -> str | None:
-    for sign, code in SIGNS.items():
-        if sign in name:
-            return code
-    for word in (*words[-1:], *words[:1]):
-        if word in PLAIN_CODES:
-            return word.upper()
-        if word in CURRENCY_WORDS:
-            return CURRENCY_WORDS[word]
-    return None
-
-
-def _scale(words: Sequence[str]) -> str | None:
-    return next((SCALES[word] for word in words if word in SCALES and len(word) > 1), None)
-
-
-def _unit(name: str, words: Sequence[str]) -> str | None:
+def _unit_at_the_end(name: str, words: Sequence[str]) -> str | None:
     if "%" in name or PERCENT.intersection(words):
         return "%"
     if len(words) < 2:  # noqa: PLR2004  # `days` alone is a name
         return None
-    *before, last = _joined(words)
+    *before, last = words
+    if len(before) > 1 and f"{before[-1]}{last}" in ENDINGS:  # `area_m2` came apart at its digit
+        last = f"{before.pop()}{last}"
     if last in ENDINGS:
         return last
     for quantities, units in BY_QUANTITY.items():
         if last in units and set(quantities.split()).intersection(before):
             return units[last]
     return None
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """`area_m2` was taken apart at its digit; `speed_km_h` means km/h."""
-    *before, last = words
-    joined = f"{before[-1]}{last}"
-    if joined in ENDINGS and len(before) > 1:
-        return [*before[:-1], joined]
-    return list(words)
 
 
 def hard_to_tell_apart(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -457,7 +370,10 @@ class Source:
         """Each aggregate's value, in as many queries as there are batches of columns. `given` is
         a further column to compute for every row first."""
         found: dict[Fact, Any] = {}
-        for batch in _batches(wanted):
+        batches: dict[int, list[Fact]] = defaultdict(list)
+        for fact in wanted:
+            batches[fact[0] // COLUMNS_AT_ONCE].append(fact)
+        for batch in batches.values():
             asked = ",".join(wanted[fact] for fact in batch)
             found.update(zip(batch, self.rows_of(asked, given=given, where=where)[0], strict=True))
         return found
@@ -491,23 +407,15 @@ def open_source(
     return Source(connection, file, rows, tuple(types), tuple(str(row[1]) for row in described))
 
 
-def _batches(wanted: Iterable[Fact]) -> list[list[Fact]]:
-    batches: dict[int, list[Fact]] = {}
-    for fact in wanted:
-        batches.setdefault(fact[0] // COLUMNS_AT_ONCE, []).append(fact)
-    return list(batches.values())
-
-
 # Numbers and other people's texts in a sentence.
 
 LONGEST_VALUE = 40
-FEW, NEARLY_ALL = 0.01, 0.99
 
 
 def percent(share: float) -> str:
-    if 0 < share < FEW:
+    if 0 < share < 0.01:  # noqa: PLR2004
         return "<1 %"
-    if NEARLY_ALL < share < 1:
+    if 0.99 < share < 1:  # noqa: PLR2004
         return ">99 %"
     return f"{100 * share:.0f} %"
 

@@ -1,4 +1,4 @@
-"""What runs in the worker: each task gets a DuckDB connection and gives back what JSON can hold."""
+"""What is in a table, computed from its Parquet file in two passes. Runs in the worker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from secondlook.tables.joins import (
     COLUMNS_AT_ONCE,
@@ -52,7 +52,7 @@ def profile(
     source = open_source(
         connection, file, rows=described.rows, types=[column.type for column in columns]
     )
-    passed = look(source, today=today, report=report or _unheard)
+    passed = look(source, today=today, report=report or (lambda _: None))
     return TableProfile(
         table=described.id,
         rows=described.rows,
@@ -61,38 +61,23 @@ def profile(
     ).model_dump(mode="json")
 
 
-def _unheard(share: float) -> None:
-    """Nobody waits for progress."""
-
-
 def _column_profile(column: Column, facts: Facts) -> ColumnProfile:
     said = read_header(column.name)
+    # Where every value is different there is no most frequent one.
+    repeat = facts.counts is not None and facts.counts[0][1] > 1
+    top = facts.counts[:MOST_FREQUENT] if facts.counts and repeat else ()
+    same = ("rows", "missing", "distinct", "exact", "minimum", "maximum", "mean", "std", "key")
     return ColumnProfile(
         name=column.name,
         type=column.type,
-        rows=facts.rows,
-        missing=facts.missing,
-        distinct=facts.distinct,
-        exact=facts.exact,
-        minimum=facts.minimum,
-        maximum=facts.maximum,
-        mean=facts.mean,
-        std=facts.std,
+        **{name: getattr(facts, name) for name in same},
         quantiles=facts.quantiles,
-        top=_top(facts),
+        top=tuple(ValueCount(value=text, count=count) for text, count in top),
         examples=facts.examples,
         unit=None if said.unit == "%" and are_shares(facts) else said.unit,
         currency=said.currency,
-        key=facts.key,
         warnings=column_warnings(facts, said.unit),
     )
-
-
-def _top(facts: Facts) -> tuple[ValueCount, ...]:
-    """None where every value is different: there is no most frequent one."""
-    if facts.counts is None or facts.counts[0][1] == 1:
-        return ()
-    return tuple(ValueCount(value=text, count=n) for text, n in facts.counts[:MOST_FREQUENT])
 
 
 # The passes over a table.
@@ -111,38 +96,33 @@ def look(source: Source, *, today: str, report: Callable[[float], None]) -> Pass
     report(AFTER_FIRST)
     second = second_pass(source, first, today=today)
     report(AFTER_SECOND)
-    columns = tuple(map(_with_examples, second, _examples(source)))
-    return Passed(columns, _duplicates(source, columns), estimated=buckets(source.rows) > 1)
-
-
-def _with_examples(facts: Facts, examples: tuple[str, ...]) -> Facts:
-    return replace(facts, examples=examples)
+    columns = [
+        replace(facts, examples=some) for facts, some in zip(second, _examples(source), strict=True)
+    ]
+    duplicates = 0
+    if not any(facts.key for facts in columns):
+        listed = ",".join(f"c{place}" for place in range(len(columns)))
+        drawn, unlike = count_different(source, f"hash({listed})")
+        duplicates = int(drawn - unlike) * buckets(source.rows)
+    return Passed(tuple(columns), duplicates, estimated=buckets(source.rows) > 1)
 
 
 def _examples(source: Source) -> list[tuple[str, ...]]:
     """The first values of each column."""
     found: list[tuple[str, ...]] = []
-    for start in range(0, len(source.types), COLUMNS_AT_ONCE):
-        places = range(start, min(start + COLUMNS_AT_ONCE, len(source.types)))
-        listed = ",".join(_as_text(source, place) for place in places)
-        rows = source.rows_of(f"r,{listed}", where=f"r < {FIRST_ROWS} LIMIT {FIRST_ROWS}")
+    texts = [
+        carried("datetime" if type_ == "datetime" else "text", f"c{place}")
+        for place, type_ in enumerate(source.types)
+    ]
+    for start in range(0, len(texts), COLUMNS_AT_ONCE):
+        some = texts[start : start + COLUMNS_AT_ONCE]
+        asked = f"r,{','.join(some)}"
+        rows = source.rows_of(asked, where=f"r < {FIRST_ROWS} LIMIT {FIRST_ROWS}")
         rows.sort(key=lambda row: row[0])
-        for at in range(1, len(places) + 1):
-            different_ones = dict.fromkeys(str(row[at]) for row in rows if row[at] is not None)
-            found.append(tuple(different_ones)[:EXAMPLES])
+        for at in range(1, len(some) + 1):
+            different = dict.fromkeys(str(row[at]) for row in rows if row[at] is not None)
+            found.append(tuple(different)[:EXAMPLES])
     return found
-
-
-def _as_text(source: Source, place: int) -> str:
-    return carried("datetime" if source.types[place] == "datetime" else "text", f"c{place}")
-
-
-def _duplicates(source: Source, columns: Sequence[Facts]) -> int:
-    if any(facts.key for facts in columns):
-        return 0
-    listed = ",".join(f"c{place}" for place in range(len(columns)))
-    drawn, unlike = count_different(source, f"hash({listed})")
-    return int(drawn - unlike) * buckets(source.rows)
 
 
 # What the passes over a table find out about its columns, and what is counted or estimated.
@@ -263,31 +243,28 @@ BLANKS_COUNTED = 5
 
 
 def second_pass(source: Source, facts: Sequence[Facts], *, today: str) -> list[Facts]:
-    asked = {
-        (place, name): sql
-        for place, each in enumerate(facts)
-        for name, sql in _second_asked(source, place, each, today).items()
-    }
-    found = source.ask(asked)
+    asked: dict[Fact, str] = {}
+    for place, each in enumerate(facts):
+        column, value = f"c{place}", source.value(place)
+        if _worth_counting(each):
+            short = f"CASE WHEN strlen({value}) <= {LONGEST_COUNTED} THEN {value} END"
+            countable = short if each.type == "text" else value
+            asked[place, "counts"] = f"histogram({countable})::MAP(VARCHAR, UBIGINT)"
+        more: dict[str, str] = {}
+        if each.type in NUMERIC:
+            more = _asked_of_number(source, place, each)
+        elif each.type == "text":
+            more = _asked_of_text(source, column, each)
+        elif each.type in TEMPORAL and isinstance(each.maximum, str) and each.maximum[:10] > today:
+            more = {"future": f"count(*) FILTER ({column} >= DATE '{today}' + 1)"}
+        asked |= {(place, name): sql for name, sql in more.items()}
     mine: list[dict[str, Any]] = [{} for _ in facts]
-    for (place, name), value in found.items():
+    for (place, name), value in source.ask(asked).items():
         mine[place][name] = value
-    known = map(_with, facts, mine)
-    return [_tell_apart(source, place, each) for place, each in enumerate(known)]
-
-
-def _second_asked(source: Source, place: int, facts: Facts, today: str) -> dict[str, str]:
-    column = f"c{place}"
-    asked: dict[str, str] = {}
-    if _worth_counting(facts):
-        asked["counts"] = f"histogram({_countable(source, place)})::MAP(VARCHAR, UBIGINT)"
-    if facts.type in NUMERIC:
-        asked |= _asked_of_number(source, place, facts)
-    elif facts.type == "text":
-        asked |= _asked_of_text(source, column, facts)
-    elif facts.type in TEMPORAL and isinstance(facts.maximum, str) and facts.maximum[:10] > today:
-        asked["future"] = f"count(*) FILTER ({column} >= DATE '{today}' + 1)"
-    return asked
+    return [
+        _tell_apart(source, place, _with(before, found))
+        for place, (before, found) in enumerate(zip(facts, mine, strict=True))
+    ]
 
 
 def _worth_counting(facts: Facts) -> bool:
@@ -295,12 +272,6 @@ def _worth_counting(facts: Facts) -> bool:
         return False
     most = MOST_COUNTED if facts.type in {"text", "boolean"} else MOST_COUNTED_NUMBERS
     return 0 < facts.distinct <= most * (1 if facts.exact else 1 + SKETCH_ERROR)
-
-
-def _countable(source: Source, place: int) -> str:
-    value = source.value(place)
-    short = f"strlen({value}) <= {LONGEST_COUNTED}"
-    return f"CASE WHEN {short} THEN {value} END" if source.types[place] == "text" else value
 
 
 def _tell_apart(source: Source, place: int, facts: Facts) -> Facts:
@@ -318,8 +289,8 @@ def count_different(source: Source, hashed: str) -> tuple[int, int]:
     """How many values of one part there are, and how many different ones. Values are dealt to
     parts by their hash: one that repeats comes with all its copies."""
     part = f"h % {buckets(source.rows)} = 0"
-    counts = source.rows_of("count(*), count(DISTINCT h)", given=f"{hashed} AS h", where=part)
-    drawn, unlike = counts[0]
+    asked = "count(*), count(DISTINCT h)"
+    ((drawn, unlike),) = source.rows_of(asked, given=f"{hashed} AS h", where=part)
     return drawn, unlike
 
 
@@ -332,8 +303,11 @@ def _asked_of_number(source: Source, place: int, facts: Facts) -> dict[str, str]
         asked |= {"min": f"min({value})::DOUBLE", "max": f"max({value})::DOUBLE"}
     if sample_share(source) > 1 and 0 < facts.present <= FEW_PRESENT:
         asked["quantiles"] = quantiles(value)
-    for end, suspect in suspects(facts.minimum, facts.maximum):
-        nearest, beyond = ("min", ">") if end == "low" else ("max", "<")
+    ends = (("low", facts.minimum, "min", ">"), ("high", facts.maximum, "max", "<"))
+    for end, suspect, nearest, beyond in ends:
+        # May be placeholders: how far they lie from the other values must be counted.
+        if not isinstance(suspect, int | float) or float(suspect) not in PLACEHOLDER_NUMBERS:
+            continue
         following = f"{nearest}({column}) FILTER ({column} {beyond} {suspect})"
         asked |= {f"{end} count": f"count(*) FILTER ({column} = {suspect})"}
         asked |= {f"{end} next": f"({following})::DOUBLE"}
@@ -349,13 +323,9 @@ def far_limits(facts: Facts) -> tuple[float, float] | None:
         return None
     low, high = facts.quantiles[0], facts.quantiles[-1]
     limits = (low - FAR * (high - low), high + FAR * (high - low))
-    ends = (_number(facts.minimum, low), _number(facts.maximum, high))
-    inside = limits[0] <= ends[0] and ends[1] <= limits[1]
-    return None if inside or low == high else limits
-
-
-def _number(value: Scalar, otherwise: float) -> float:
-    return float(value) if isinstance(value, int | float) else otherwise
+    ends = [end for end in (facts.minimum, facts.maximum) if isinstance(end, int | float)]
+    outside = any(not limits[0] <= end <= limits[1] for end in ends)
+    return limits if outside and low != high else None
 
 
 def _asked_of_text(source: Source, column: str, facts: Facts) -> dict[str, str]:
@@ -383,34 +353,23 @@ def _with(before: Facts, found: dict[str, Any]) -> Facts:
         maximum=found.get("max", before.maximum),
         quantiles=tuple(found.get("quantiles") or before.quantiles),
     )
-    if "counts" in found and _total(found["counts"]) == before.present:
-        facts = _counted(facts, found["counts"] or {})
-    return replace(facts, placeholders=_placeholders(facts, found))
-
-
-def _total(counts: dict[str, int] | None) -> int:
-    return sum((counts or {}).values())
-
-
-def _counted(facts: Facts, counts: dict[str, int]) -> Facts:
-    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return replace(facts, counts=tuple(ordered), distinct=len(ordered), exact=True)
-
-
-def _placeholders(facts: Facts, found: dict[str, Any]) -> tuple[tuple[str, int], ...]:
+    counts: dict[str, int] = found.get("counts") or {}
+    if "counts" in found and sum(counts.values()) == before.present:
+        ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        facts = replace(facts, counts=tuple(ordered), distinct=len(ordered), exact=True)
     told = {name[6:]: count for name, count in found.items() if name.startswith("blank ")}
     if facts.type == "text" and facts.counts:
-        told = {text: count for text, count in facts.counts if is_placeholder(text)}
+        told = {
+            text: count for text, count in facts.counts if text.strip().lower() in PLACEHOLDER_TEXTS
+        }
     for end, value in (("low", facts.minimum), ("high", facts.maximum)):
         count, following = found.get(f"{end} count"), found.get(f"{end} next")
         if count and following is not None and isinstance(value, int | float):
             # A gap as wide as half of it: 9999 after 8700 is a number like the others.
             told |= {f"{value:g}": count} if abs(following - value) >= abs(value) / 2 else {}
-    return tuple(sorted(told.items(), key=lambda each: (-each[1], each[0])))
-
-
-def is_placeholder(text: str) -> bool:
-    return text.strip().lower() in PLACEHOLDER_TEXTS
+    return replace(
+        facts, placeholders=tuple(sorted(told.items(), key=lambda each: (-each[1], each[0])))
+    )
 
 
 # Values that stand for a missing one.
@@ -428,17 +387,6 @@ PLACEHOLDER_NUMBERS = frozenset(
 """-99, 999, -9999, 88888 and their like."""
 
 
-def suspects(minimum: Scalar, maximum: Scalar) -> list[tuple[Literal["low", "high"], float]]:
-    """Ends of a column that may be placeholders. How far they lie from the other values, and how
-    often they occur, must be counted."""
-    ends: tuple[tuple[Literal["low", "high"], Scalar], ...] = (("low", minimum), ("high", maximum))
-    return [
-        (end, value)
-        for end, value in ends
-        if isinstance(value, int | float) and float(value) in PLACEHOLDER_NUMBERS
-    ]
-
-
 # The first pass: what every column is asked.
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -450,45 +398,33 @@ _BLANKS = "|".join(map(re.escape, PLACEHOLDER_TEXTS))
 
 
 def first_pass(source: Source) -> list[Facts]:
+    places = range(len(source.types))
     asked = {
         (place, name): sql
-        for place, type_ in enumerate(source.types)
-        for name, sql in _asked(source, place, type_).items()
+        for place in places
+        for name, sql in _asked(source, place, source.types[place]).items()
     }
-    drawn = f"hash(r) % {sample_share(source)} = 0 AS drawn"
-    found = source.ask(asked, given=drawn) | _distinct(source) | _probe(source) | _ends(source)
-    return [_facts(source, place, found) for place in range(len(source.types))]
-
-
-def _distinct(source: Source) -> dict[Fact, Any]:
-    """Column by column: DuckDB takes long to prepare a query with many counts of this kind."""
-    if counts_by_lists(source) or not counts_exactly(source):
-        return {}
-    return {
-        (place, "distinct"): source.rows_of(f"count(DISTINCT {source.value(place)})")[0][0]
-        for place in range(len(source.types))
-    }
-
-
-def _probe(source: Source) -> dict[Fact, Any]:
-    """Some texts tell what is worth counting in all of them. Rows are drawn by a hash of their
-    number: the same ones every time."""
-    asked: dict[Fact, str] = {}
+    found = source.ask(asked, given=f"hash(r) % {sample_share(source)} = 0 AS drawn")
+    if counts_exactly(source) and not counts_by_lists(source):
+        # Column by column: DuckDB takes long to prepare a query with many counts of this kind.
+        for place in places:
+            ((count,),) = source.rows_of(f"count(DISTINCT {source.value(place)})")
+            found[place, "distinct"] = count
+    # Some texts tell what is worth counting in all of them. Rows are drawn by a hash of their
+    # number: the same ones every time.
+    probed: dict[Fact, str] = {}
     for place in source.places("text"):
-        asked[place, "probed numbers"] = f"count(TRY_CAST(c{place} AS DOUBLE))"
-        asked[place, "probed blanks"] = f"histogram({_blank(f'c{place}')})"
-    return source.ask(asked, where=f"hash(r) % {probe_share(source)} = 0")
-
-
-def _ends(source: Source) -> dict[Fact, Any]:
-    """Least and greatest, asked alone: DuckDB then answers from the file's statistics."""
-    return source.ask(
-        {
-            (place, name): carried(source.types[place], f"{name}(c{place})")
-            for place in source.places("integer", "number", "text", "date", "datetime", "time")
-            for name in ("min", "max")
-        }
-    )
+        probed[place, "probed numbers"] = f"count(TRY_CAST(c{place} AS DOUBLE))"
+        probed[place, "probed blanks"] = f"histogram({_blank(f'c{place}')})"
+    found |= source.ask(probed, where=f"hash(r) % {probe_share(source)} = 0")
+    # Least and greatest, asked alone: DuckDB then answers from the file's statistics.
+    ends = {
+        (place, name): carried(source.types[place], f"{name}(c{place})")
+        for place in source.places("integer", "number", "text", "date", "datetime", "time")
+        for name in ("min", "max")
+    }
+    found |= source.ask(ends)
+    return [_facts(source, place, found) for place in places]
 
 
 def carried(type_: ColumnType, sql: str) -> str:
@@ -538,26 +474,24 @@ def _facts(source: Source, place: int, found: dict[Fact, Any]) -> Facts:
     def of(name: str, otherwise: Any = None) -> Any:
         return found.get((place, name), otherwise)
 
-    facts = Facts(
+    ends = of("min"), of("max")
+    # Infinity and NaN are no ends: the second pass looks for the ends without them.
+    finite = all(not isinstance(end, float) or math.isfinite(end) for end in ends)
+    return Facts(
         type=source.types[place],
         rows=source.rows,
         stored=of("stored"),
         present=of("present", of("stored")),
         distinct=min(of("distinct") or 0, of("stored")),
         exact=counts_exactly(source),
+        minimum=ends[0] if finite else None,
+        maximum=ends[1] if finite else None,
         mean=steady(of("mean")),
         std=steady(of("std")),
         quantiles=tuple(of("quantiles") or ()),
         probed_numbers=of("probed numbers", 0),
         probed_blanks=tuple(sorted(of("probed blanks") or ())),
     )
-    least, greatest = of("min"), of("max")
-    # Infinity and NaN are no ends: the second pass looks for the ends without them.
-    return replace(facts, minimum=least, maximum=greatest) if _both(least, greatest) else facts
-
-
-def _both(least: Scalar, greatest: Scalar) -> bool:
-    return all(not isinstance(end, float) or math.isfinite(end) for end in (least, greatest))
 
 
 def steady(value: float | None) -> float | None:
@@ -578,14 +512,21 @@ def column_warnings(facts: Facts, unit: str | None) -> tuple[str, ...]:
         return ()
     if facts.present + facts.infinite == 0:
         return (ALL_MISSING,)
-    found = [
-        *_missing(facts),
-        *_constant(facts),
-        *_mixed(facts),
-        *_quality_placeholders(facts),
-        *_spellings(facts),
-        *_far(facts),
-    ]
+    found: list[str] = []
+    share = facts.missing / facts.rows
+    found += [missing_share(share)] if share >= MOSTLY else []
+    found += [CONSTANT] if facts.distinct == 1 and facts.present > 1 else []
+    found += _mixed(facts)
+    if facts.placeholders:
+        blanks = [f"{quoted(text)} ({count:,})" for text, count in facts.placeholders[:SHOWN]]
+        found.append(f"may stand for missing: {', '.join(blanks)}")
+    found += _spellings(facts)
+    if facts.far and far_limits(facts) is not None:
+        # Where values repeat far away, 5 % of the rows or more, the quantiles reach out to them.
+        verb = "value lies" if facts.far == 1 else "values lie"
+        low, high = facts.quantiles[0], facts.quantiles[-1]
+        rest = f"(90 % are between {low:g} and {high:g})"
+        found.append(f"{facts.far:,} {verb} far from the rest {rest}")
     if unit == "%" and are_shares(facts):
         found.append("named a percentage, but between 0 and 1")
     if facts.infinite:
@@ -595,65 +536,37 @@ def column_warnings(facts: Facts, unit: str | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def are_shares(facts: Facts) -> bool:
-    ends = (facts.minimum, facts.maximum)
-    return facts.type == "number" and all(isinstance(end, float) and 0 <= end <= 1 for end in ends)
-
-
-def _missing(facts: Facts) -> list[str]:
-    share = facts.missing / facts.rows
-    return [missing_share(share)] if share >= MOSTLY else []
-
-
-def missing_share(share: float) -> str:
-    return f"{percent(share)} missing"
-
-
-def _constant(facts: Facts) -> list[str]:
-    return [CONSTANT] if facts.distinct == 1 and facts.present > 1 else []
-
-
 def _mixed(facts: Facts) -> list[str]:
     """Numbers among texts: a sum over them would fail or leave some out."""
     if facts.numbers is None:
         return []
-    share = facts.numbers / facts.present
     if facts.numbers == facts.present:
         return ["numbers kept as text"]
+    share = facts.numbers / facts.present
     if share < SHARE_OF_NUMBERS:
         return []
     other = quoted(facts.not_a_number or "")
     return [f"{percent(share)} of the texts are numbers, others are not: {other}"]
 
 
-def _quality_placeholders(facts: Facts) -> list[str]:
-    if not facts.placeholders:
-        return []
-    told = [f"{quoted(text)} ({count:,})" for text, count in facts.placeholders[:SHOWN]]
-    return [f"may stand for missing: {', '.join(told)}"]
+def are_shares(facts: Facts) -> bool:
+    ends = (facts.minimum, facts.maximum)
+    return facts.type == "number" and all(isinstance(end, float) and 0 <= end <= 1 for end in ends)
+
+
+def missing_share(share: float) -> str:
+    return f"{percent(share)} missing"
 
 
 def _spellings(facts: Facts) -> list[str]:
     """The same category in capitals, with blanks."""
-    if facts.type != "text" or facts.counts is None:
-        return []
     alike: dict[str, list[str]] = defaultdict(list)
-    for text, _ in facts.counts:
+    for text, _ in (facts.counts or ()) if facts.type == "text" else ():
         alike[" ".join(text.casefold().split())].append(text)
     several = [group for group in alike.values() if len(group) > 1]
     told = [" = ".join(map(quoted, sorted(group)[:SHOWN])) for group in several[:SHOWN]]
     more = f" and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
     return [f"spelled in several ways: {'; '.join(told)}{more}"] if told else []
-
-
-def _far(facts: Facts) -> list[str]:
-    limits = far_limits(facts)
-    # Where values repeat far away, 5 % of the rows or more, the quantiles reach out to them.
-    if not facts.far or limits is None:
-        return []
-    verb = "value lies" if facts.far == 1 else "values lie"
-    low, high = facts.quantiles[0], facts.quantiles[-1]
-    return [f"{facts.far:,} {verb} far from the rest (90 % are between {low:g} and {high:g})"]
 
 
 def table_warnings(names: Sequence[str], passed: Passed) -> tuple[str, ...]:

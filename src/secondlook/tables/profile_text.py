@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from secondlook.retrieval.terms import STOP_WORDS
 from secondlook.tables.joins import (
     LONGEST_VALUE,
     cut,
@@ -19,10 +18,10 @@ from secondlook.tables.joins import (
     percent,
     quoted,
     single_line,
-    singular,
 )
 from secondlook.tables.profile import ALL_MISSING, CONSTANT, missing_share
 from secondlook.tables.table import NUMERIC, TEMPORAL
+from secondlook.tables.words import STOP_WORDS, singular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -60,9 +59,12 @@ class _Telling:
     joins: tuple[Join, ...]
 
     def tell(self, extent: Extent) -> str:
-        told, named = self._chosen(extent)
+        lines: list[list[int]] = [[] for _ in self.tables]
+        named: list[list[int]] = [[] for _ in self.tables]
+        for rank, (at, place) in enumerate(self.order[: extent.lines + extent.names]):
+            (lines if rank < extent.lines else named)[at].append(place)
         parts = [
-            "\n".join(self._table(at, told[at], named[at], extent))
+            "\n".join(self._table(at, lines[at], named[at], extent))
             for at in range(min(extent.tables, len(self.tables)))
         ]
         more = len(self.tables) - extent.tables
@@ -70,19 +72,13 @@ class _Telling:
         joins = self._joins(extent)
         return "\n\n".join([*parts, "\n".join(joins)] if joins else parts)
 
-    def _chosen(self, extent: Extent) -> tuple[list[list[int]], list[list[int]]]:
-        told: list[list[int]] = [[] for _ in self.tables]
-        named: list[list[int]] = [[] for _ in self.tables]
-        for rank, (at, place) in enumerate(self.order):
-            if rank < extent.lines:
-                told[at].append(place)
-            elif rank < extent.lines + extent.names:
-                named[at].append(place)
-        return told, named
-
     def _table(self, at: int, told: list[int], named: list[int], extent: Extent) -> list[str]:
         table, profile = self.tables[at]
-        lines = [self._heading(table, profile)]
+        columns = f"{len(profile.columns):,} column{'s' if len(profile.columns) != 1 else ''}"
+        rows = f"{profile.rows:,} row{'s' if profile.rows != 1 else ''}"
+        known = f'tables["{table.name}"]' + (" = df" if len(self.tables) == 1 else "")
+        title = single_line(table.title, LONGEST_TITLE)
+        lines = [f"Table {known}: {rows}, {columns} ({title})"]
         lines += [column_line(table, profile, place) for place in told]
         if named:
             listed = ", ".join(shown_name(table, profile, place) for place in sorted(named))
@@ -93,27 +89,23 @@ class _Telling:
         lines += [f"Note: {single_line(one, 200)}" for one in profile.warnings[: extent.warnings]]
         return lines
 
-    def _heading(self, table: Table, profile: TableProfile) -> str:
-        columns = f"{len(profile.columns):,} column{'s' if len(profile.columns) != 1 else ''}"
-        rows = f"{profile.rows:,} row{'s' if profile.rows != 1 else ''}"
-        known = f'tables["{table.name}"]' + (" = df" if len(self.tables) == 1 else "")
-        return f"Table {known}: {rows}, {columns} ({single_line(table.title, LONGEST_TITLE)})"
-
     def _joins(self, extent: Extent) -> list[str]:
         shown = {table.id: (table, profile) for table, profile in self.tables[: extent.tables]}
         known = [join for join in self.joins if join.left in shown and join.right in shown]
+
+        def side(id_: str, column: str) -> str:
+            table, profile = shown[id_]
+            names = [each.name for each in table.columns]
+            name = repr(column)
+            if column in names:
+                name = shown_name(table, profile, names.index(column))
+            return f"{table.name}[{name}]"
+
         return [
-            f"Join: {_joined(*shown[join.left], join.left_column)} = "
-            f"{_joined(*shown[join.right], join.right_column)} "
+            f"Join: {side(join.left, join.left_column)} = {side(join.right, join.right_column)} "
             f"({percent(join.overlap)} of the values match)"
             for join in known[: extent.joins]
         ]
-
-
-def _joined(table: Table, profile: TableProfile, column: str) -> str:
-    names = [each.name for each in table.columns]
-    shown = shown_name(table, profile, names.index(column)) if column in names else repr(column)
-    return f"{table.name}[{shown}]"
 
 
 def profile_text(
@@ -134,31 +126,26 @@ def profile_text(
     def fits(extent: Extent, limit: float = budget) -> bool:
         return tokens(telling.tell(extent)) <= limit
 
+    def with_columns(extent: Extent) -> Extent:
+        def grown(lines: int, names: int = 0) -> Extent:
+            return replace(extent, lines=lines, names=names)
+
+        columns = len(order)
+        lines = _most(columns, lambda some: fits(grown(some), budget * SHARE_OF_LINES))
+        names = _most(columns - lines, lambda some: fits(grown(lines, some)))
+        # Where every name fitted there may be room for more lines in their stead.
+        more = _most(names, lambda some: fits(grown(lines + some, names - some)))
+        return grown(lines + more, names - more)
+
     everything = Extent(len(order), 0, len(tables))
     if fits(everything):
         return telling.tell(everything)
-    return _fitted(telling, fits, budget)
-
-
-def _fitted(telling: _Telling, fits: Callable[..., bool], budget: int) -> str:
-    tables = len(telling.tables)
-    for bare in (Extent(0, 0, tables), Extent(0, 0, tables, joins=0, warnings=0)):
+    least = Extent(0, 0, len(tables), joins=0, warnings=0)
+    for bare in (Extent(0, 0, len(tables)), least):
         if fits(bare):
-            return telling.tell(_filled(bare, len(telling.order), fits, budget))
-    shown = _most(tables, lambda some: fits(Extent(0, 0, some, joins=0, warnings=0)))
-    return telling.tell(Extent(0, 0, shown, joins=0, warnings=0)) if shown else ""
-
-
-def _filled(bare: Extent, columns: int, fits: Callable[..., bool], budget: int) -> Extent:
-    lines = _most(columns, lambda some: fits(_with(bare, some), budget * SHARE_OF_LINES))
-    names = _most(columns - lines, lambda some: fits(_with(bare, lines, some)))
-    # Where every name fitted there may be room for more lines in their stead.
-    more = _most(names, lambda some: fits(_with(bare, lines + some, names - some)))
-    return _with(bare, lines + more, names - more)
-
-
-def _with(extent: Extent, lines: int, names: int = 0) -> Extent:
-    return replace(extent, lines=lines, names=names)
+            return telling.tell(with_columns(bare))
+    shown = _most(len(tables), lambda some: fits(replace(least, tables=some)))
+    return telling.tell(replace(least, tables=shown)) if shown else ""
 
 
 def _most(limit: int, holds: Callable[[int], bool]) -> int:
@@ -182,7 +169,7 @@ LONGEST_NAME = 80
 LONGEST_WARNING = 120
 SHOWN_VALUES = 5
 SHOWN_EXAMPLES = 3
-COLUMN_TEXT_MOST_WARNINGS = 2
+COLUMN_WARNINGS = 2
 LARGEST_WHOLE = 10_000_000
 DIGITS = 4
 FEW_NUMBERS = 5
@@ -191,10 +178,14 @@ FEW_NUMBERS = 5
 
 def column_line(table: Table, profile: TableProfile, place: int) -> str:
     column = profile.columns[place]
-    told = [pandas_type(column), *_unit(column), *_values(column), *_gaps(column)]
+    unit = " ".join(filter(None, (column.currency, column.unit)))
+    told = [pandas_type(column), *([unit] if unit else []), *_values(column)]
+    if column.missing:
+        whole = column.missing == column.rows
+        told.append(ALL_MISSING if whole else missing_share(column.missing / column.rows))
     new = [one for one in column.warnings if one not in told and one != CONSTANT]
-    warnings = [single_line(one, LONGEST_WARNING) for one in new]
-    warned = f" (careful: {'; '.join(warnings[:COLUMN_TEXT_MOST_WARNINGS])})" if warnings else ""
+    warnings = [single_line(one, LONGEST_WARNING) for one in new[:COLUMN_WARNINGS]]
+    warned = f" (careful: {'; '.join(warnings)})" if warnings else ""
     return f"- {shown_name(table, profile, place)}: {', '.join(told)}{warned}"
 
 
@@ -221,73 +212,44 @@ def pandas_type(column: ColumnProfile) -> str:
     return others.get(column.type, "object")
 
 
-def _unit(column: ColumnProfile) -> list[str]:
-    return [" ".join(filter(None, (column.currency, column.unit)))] if _has_unit(column) else []
-
-
-def _has_unit(column: ColumnProfile) -> bool:
-    return bool(column.currency or column.unit)
-
-
 def _values(column: ColumnProfile) -> list[str]:
     if column.missing == column.rows:
         return []
     if column.type == "boolean":
         share = column.mean or 0.0
         return [f"True {percent(share)}, False {percent(1 - share)}"]
-    if column.type in NUMERIC:
-        few = column.top and column.distinct <= FEW_NUMBERS
-        return _texts(column) if few else [*_range(column), *_middle(column), *_keyness(column)]
-    if column.type in TEMPORAL:
-        return [*_range(column), *_keyness(column)]
+    if column.type in NUMERIC or column.type in TEMPORAL:
+        few = column.type in NUMERIC and column.top and column.distinct <= FEW_NUMBERS
+        return _texts(column) if few else _range(column)
     if column.distinct == 1 and column.top:
         return [f"always {quoted(column.top[0].value)}"]
-    return [*_keyness(column), *_texts(column)]
+    about = "" if column.exact else "about "
+    different = f"{about}{column.distinct:,} value{'s' if column.distinct != 1 else ''}"
+    return ["different in every row" if column.key else different, *_texts(column)]
 
 
 def _range(column: ColumnProfile) -> list[str]:
-    if column.minimum is None:
-        return []
-    if column.minimum == column.maximum:
-        return [f"always {shown_value(column.minimum)}"]
-    return [f"{shown_value(column.minimum)} to {shown_value(column.maximum)}"]
-
-
-def _middle(column: ColumnProfile) -> list[str]:
-    if column.mean is None or column.key or column.minimum == column.maximum:
-        return []
-    median = column.quantiles[len(column.quantiles) // 2] if column.quantiles else None
-    told = [f"mean {number(column.mean)}"]
-    return [*told, f"median {number(median)}"] if median is not None else told
-
-
-def _keyness(column: ColumnProfile) -> list[str]:
-    if column.key:
-        return ["different in every row"]
-    if column.type in NUMERIC or column.type in TEMPORAL:
-        return []
-    about = "" if column.exact else "about "
-    return [f"{about}{column.distinct:,} value{'s' if column.distinct != 1 else ''}"]
+    told = []
+    if column.minimum is not None:
+        constant = column.minimum == column.maximum
+        low, high = shown_value(column.minimum), shown_value(column.maximum)
+        told.append(f"always {low}" if constant else f"{low} to {high}")
+    if column.mean is not None and not column.key and column.minimum != column.maximum:
+        told.append(f"mean {number(column.mean)}")
+        if column.quantiles:
+            told.append(f"median {number(column.quantiles[len(column.quantiles) // 2])}")
+    return [*told, "different in every row"] if column.key else told
 
 
 def _texts(column: ColumnProfile) -> list[str]:
     if column.top:
         present = max(1, column.rows - column.missing)
-        shown = column.top[:SHOWN_VALUES]
         write = str if column.type in NUMERIC else quoted
-        told = [f"{write(one.value)} {percent(one.count / present)}" for one in shown]
-        return ["; ".join(told)]
+        shown = column.top[:SHOWN_VALUES]
+        return ["; ".join(f"{write(one.value)} {percent(one.count / present)}" for one in shown)]
     if column.examples:
         return [f"such as {', '.join(map(quoted, column.examples[:SHOWN_EXAMPLES]))}"]
     return []
-
-
-def _gaps(column: ColumnProfile) -> list[str]:
-    if not column.missing:
-        return []
-    if column.missing == column.rows:
-        return [ALL_MISSING]
-    return [missing_share(column.missing / column.rows)]
 
 
 def shown_value(value: Scalar) -> str:
@@ -319,37 +281,28 @@ def ranked(
     """Every column as table and place: those given, then those that share words with the
     question in their name, then in their values, then keys; in the file's order otherwise."""
     wanted = set(relevant)
-    words, spoken = question_words(question), f" {' '.join(_plain(question))} "
+    words = frozenset(map(singular, set(name_words(question)) - STOP_WORDS))
+    spoken = f" {_plain(question)} "
 
-    def rank(at: int, place: int) -> tuple[bool, float, bool, bool]:
-        table, profile = tables[at]
-        column = profile.columns[place]
+    def rank(each: tuple[int, int]) -> tuple[bool, float, bool, bool]:
+        table, profile = tables[each[0]]
+        column = profile.columns[each[1]]
         given = not wanted.isdisjoint({(table.id, column.name), (table.name, column.name)})
-        return (not given, -name_score(column, words), not _said(column, spoken), not column.key)
+        mine = {singular(word) for word in name_words(column.name)}
+        shared = len(mine & words)
+        # Share of the name's words that the question has, a little more for longer names.
+        score = shared / len(mine) + shared / 100 if shared else 0.0
+        values = (_plain(one.value) for one in column.top)
+        said = any(len(value) >= SHORTEST_VALUE and f" {value} " in spoken for value in values)
+        return (not given, -score, not said, not column.key)
 
     places = [
         (at, place)
         for at, (_, profile) in enumerate(tables)
         for place in range(len(profile.columns))
     ]
-    return sorted(places, key=lambda each: rank(*each))
+    return sorted(places, key=rank)
 
 
-def question_words(question: str) -> frozenset[str]:
-    return frozenset(map(singular, set(name_words(question)) - STOP_WORDS["english"]))
-
-
-def name_score(column: ColumnProfile, words: frozenset[str]) -> float:
-    """Share of the name's words that the question has, with a little more for longer names."""
-    mine = {singular(word) for word in name_words(column.name)}
-    shared = len(mine & words)
-    return shared / len(mine) + shared / 100 if shared else 0.0
-
-
-def _said(column: ColumnProfile, spoken: str) -> bool:
-    values = (" ".join(_plain(one.value)) for one in column.top)
-    return any(len(value) >= SHORTEST_VALUE and f" {value} " in spoken for value in values)
-
-
-def _plain(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

@@ -1,7 +1,7 @@
 """A question over one table as data: what code can compute by itself, and compute again.
 
-`tables.computing` turns it into SQL; `tables.asking` reads it out of a sentence; a check of
-generated code re-computes it.
+`tables.sql` turns it into SQL; `tables.understand` reads it out of a sentence; a check of
+generated code computes it again.
 """
 
 from __future__ import annotations
@@ -11,59 +11,26 @@ from typing import Literal, TypeAlias
 from secondlook.answer import Record, Scalar
 
 Comparison = Literal[
-    "=",
-    "!=",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "in",
-    "contains",
-    "starts",
-    "ends",
-    "missing",
-    "present",
-    "within_z",
-    "within_iqr",
-]
+    "=", "!=", "<", "<=", ">", ">=", "in", "contains", "starts", "ends", "missing", "present",
+    "within_z", "within_iqr",
+]  # fmt: skip
 """Texts are compared without regard to case and outer blanks. `within_z` holds for values at most
 `value` standard deviations from the mean of the column, `within_iqr` for values at most `value`
 times the interquartile range outside the quartiles: what is no outlier. A row without a value
 meets `!=`, as in pandas, and none of the others."""
 PartOfDate = Literal["year", "quarter", "month", "weekday", "day", "hour"]
 Statistic = Literal[
-    "count",
-    "distinct",
-    "sum",
-    "mean",
-    "median",
-    "mode",
-    "min",
-    "max",
-    "range",
-    "iqr",
-    "std",
-    "variance",
-    "skewness",
-    "kurtosis",
-    "quantile",
-    "missing",
-    "missing_share",
-    "share",
-    "correlation",
-    "correlation_p",
-    "covariance",
-    "slope",
-    "outliers_iqr",
-    "outliers_z",
+    "count", "distinct", "sum", "mean", "median", "mode", "min", "max", "range", "iqr", "std",
+    "variance", "skewness", "kurtosis", "quantile", "missing", "missing_share", "share",
+    "correlation", "correlation_p", "covariance", "slope", "outliers_iqr", "outliers_z",
     "normality",
-]
+]  # fmt: skip
 """`std` and `variance` are of a sample, as in pandas. `share` is the percentage of the rows that
 meet `where` among those that meet the query's filters. `outliers_z` counts values more than `at`
 (3) standard deviations away, `outliers_iqr` those more than `at` (1.5) times the interquartile
 range outside the quartiles. `correlation_p` is the two-tailed p-value of a correlation, and
 `normality` that of a test (of `anderson` 0.05 or 0.01 where its 5 % bound is kept or broken; see
-`tables.computing.arrays`). `slope` is per unit of `other` (of a date: per day)."""
+`tables.compute`). `slope` is per unit of `other` (of a date: per day)."""
 
 
 Arithmetic = Literal["+", "-", "*", "/"]

@@ -96,11 +96,7 @@ def table_from_rows(
     digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
     with _stage(into) as stage:
         found = worker.call(
-            "formats:read_rows",
-            seconds=MOST_SECONDS,
-            names=named(header),
-            rows=plain,
-            stage=stage,
+            "formats:read_rows", seconds=MOST_SECONDS, names=named(header), rows=plain, stage=stage
         )
         return _kept(
             found, into, sha256=digest, name=identifier_of(name), title=title or name, path=None

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter, Key, Measure, Order, Query, Term
-from secondlook.tables.resolver import STOP_WORDS
 from secondlook.tables.table import NUMERIC, TEMPORAL
 from secondlook.tables.understand.readings import Output, Reading
+from secondlook.tables.words import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.tables.query import PartOfDate, Statistic
+    from secondlook.tables.query import Statistic
     from secondlook.tables.resolver import AskedTable, Mention, Resolver
     from secondlook.tables.table import ColumnProfile
     from secondlook.tables.understand.readings import Wanted
 
-FAMILY = "charts"
 _ASKED = re.compile(
     r"\b(?:plot|plots|chart|charts|graph|draw|histogram|scatter ?plot|scatter|visuali[sz]e)\b"
     r"|\bshow (?:me )?(?:the |a )?(?:distribution|trend)\b",
@@ -34,13 +32,6 @@ _ASKED = re.compile(
 _SPREAD = re.compile(r"\b(?:histogram|distribution)\b", re.IGNORECASE)
 _AGAINST = re.compile(r"\b(?:scatter|against|versus|vs|relationship)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(?:over time|over the (?:years|months|days)|trend)\b", re.IGNORECASE)
-_PARTS: dict[str, PartOfDate] = {
-    "year": "year",
-    "quarter": "quarter",
-    "month": "month",
-    "weekday": "weekday",
-    "hour": "hour",
-}
 _PART = re.compile(r"\b(?:by|per|each|every) (year|quarter|month|weekday|hour)\b", re.IGNORECASE)
 _STATISTICS: tuple[tuple[str, Statistic], ...] = (
     (r"total|sum", "sum"),
@@ -63,17 +54,6 @@ _FEWEST_BINS, _MOST_BINS = 5, 30
 _MOST_BARS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    question: str
-    table: AskedTable
-    mentions: Sequence[Mention]
-
-    def columns(self) -> list[ColumnProfile]:
-        names = dict.fromkeys(one.resolved.column for one in self.mentions)
-        return [found for name in names if (found := self.table.profile.column(name))]
-
-
 def asks_for_chart(question: str) -> bool:
     return _ASKED.search(question) is not None
 
@@ -87,110 +67,115 @@ def read(
     found = []
     for table in tables:
         own = [one for one in mentions if one.resolved.table == table.table.id]
-        asked = _Asked(question, table, own)
-        if not _left_over(asked) and (reading := _read(asked)) is not None:
-            found.append(reading)
+        rest = list(question)
+        for one in own:
+            rest[one.start : one.end] = " " * (one.end - one.start)
+        words = set(re.findall(r"\w+", "".join(rest).casefold()))
+        read = None if words - _OWN_WORDS - STOP_WORDS else _read(question, table, own)
+        if read is not None:
+            query, said = read
+            # A histogram's order is by its bins; only its counts are shown.
+            binned = any(one.bins for one in query.group_by)
+            found.append(
+                Reading(
+                    query=query,
+                    said=said,
+                    doubt=0.0,
+                    resolved=tuple(one.resolved for one in own),
+                    family="charts",
+                    answer="value",
+                    outputs=(Output("count", "count", every="mapping"),) if binned else (),
+                    rows=table.table.rows,
+                )
+            )
     return found
 
 
-def _left_over(asked: _Asked) -> list[str]:
-    """Words that say something which no chart here can take into account."""
-    rest = list(asked.question)
-    for one in asked.mentions:
-        rest[one.start : one.end] = " " * (one.end - one.start)
-    words = re.findall(r"\w+", "".join(rest).casefold())
-    return [word for word in words if word not in _OWN_WORDS and word not in STOP_WORDS]
-
-
-def _read(asked: _Asked) -> Reading | None:
-    columns = asked.columns()
+def _read(
+    question: str, table: AskedTable, mentions: Sequence[Mention]
+) -> tuple[Query, str] | None:
+    names = dict.fromkeys(one.resolved.column for one in mentions)
+    columns = [found for name in names if (found := table.profile.column(name))]
     numbers = [one for one in columns if one.type in NUMERIC]
-    if _SPREAD.search(asked.question):
-        return _spread(asked, columns[0]) if len(columns) == 1 else None
-    if _AGAINST.search(asked.question):
-        both = len(numbers) == len(columns) == 2  # noqa: PLR2004 - of two
-        return _against(asked, numbers[0], numbers[1]) if both else None
-    key = _time_key(asked)
-    if key is not None:
-        others = [one for one in columns if one.name != key.column]
-        return _grouped(asked, others, key)
-    return _by_group(asked, columns)
+    if _SPREAD.search(question):
+        return _spread(table.table.id, columns[0]) if len(columns) == 1 else None
+    if _AGAINST.search(question):
+        if not len(numbers) == len(columns) == 2:  # noqa: PLR2004
+            return None
+        of, other = (Term(column=one.name) for one in numbers)
+        measure = Measure(name="correlation", statistic="correlation", of=of, other=other)
+        query = Query(table=table.table.id, measures=(measure,))
+        return query, f"{of.column} against {other.column}, their correlation"
+    key = _time_key(question, table, columns)
+    if key is None:
+        # The last that is named after `by`, `per` or `each` is what rows are grouped by.
+        cue = re.search(r"\b(?:by|per|each|every)\b", question, re.IGNORECASE)
+        after = [one for one in mentions if cue and one.start >= cue.end()]
+        if len(after) != 1:
+            return None
+        key = Key(column=after[0].resolved.column)
+    others = [one for one in columns if one.name != key.column]
+    return _grouped(question, table, others, key)
 
 
-def _time_key(asked: _Asked) -> Key | None:
-    dates = [one for one in asked.table.table.columns if one.type in TEMPORAL]
-    part = _PART.search(asked.question)
-    named = [one.name for one in asked.columns() if one.type in TEMPORAL]
+def _time_key(question: str, table: AskedTable, columns: Sequence[ColumnProfile]) -> Key | None:
+    dates = [one.name for one in table.table.columns if one.type in TEMPORAL]
+    named = [one.name for one in columns if one.type in TEMPORAL]
     if len(dates) != 1 and len(named) != 1:
         return None
-    column = named[0] if named else dates[0].name
+    column, part = (named or dates)[0], _PART.search(question)
     if part is not None:
-        return Key(column=column, part=_PARTS[part[1].lower()])
-    return Key(column=column) if named or _TIME.search(asked.question) else None
+        return Key(column=column, part=part[1].lower())  # type: ignore[arg-type]
+    return Key(column=column) if named or _TIME.search(question) else None
 
 
-def _by_group(asked: _Asked, columns: Sequence[ColumnProfile]) -> Reading | None:
-    """The last that is named after `by`, `per` or `each` is what rows are grouped by."""
-    cue = re.search(r"\b(?:by|per|each|every)\b", asked.question, re.IGNORECASE)
-    after = [one for one in asked.mentions if cue and one.start >= cue.end()]
-    if len(after) != 1:
-        return None
-    name = after[0].resolved.column
-    return _grouped(asked, [one for one in columns if one.name != name], Key(column=name))
-
-
-def _grouped(asked: _Asked, others: Sequence[ColumnProfile], key: Key) -> Reading | None:
-    statistic = _statistic(asked.question)
+def _grouped(
+    question: str, table: AskedTable, others: Sequence[ColumnProfile], key: Key
+) -> tuple[Query, str] | None:
+    matches = (
+        statistic
+        for words, statistic in _STATISTICS
+        if re.search(rf"\b(?:{words})\b", question, re.IGNORECASE)
+    )
+    statistic = next(matches, None)
     if len(others) > 1 or (others and others[0].type not in NUMERIC and statistic != "count"):
         return None
     if not others and statistic not in {None, "count"}:
         return None
     chosen: Statistic = statistic or ("mean" if others else "count")
-    name = f"{chosen} of {others[0].name}" if others and chosen != "count" else "count"
     of = Term(column=others[0].name) if others and chosen != "count" else None
+    name = f"{chosen} of {of.column}" if of else "count"
     by = f"{key.part} of {key.column}" if key.part else key.column
     query = Query(
-        table=asked.table.table.id,
+        table=table.table.id,
         where=(Filter(column=key.column, comparison="present"),),
         group_by=(key,),
         measures=(Measure(name=name, statistic=chosen, of=of),),
     )
-    return _reading(asked, query, f"{'number of rows' if name == 'count' else name} by {by}")
+    return query, f"{name if of else 'number of rows'} by {by}"
 
 
-def _statistic(question: str) -> Statistic | None:
-    for words, statistic in _STATISTICS:
-        if re.search(rf"\b(?:{words})\b", question, re.IGNORECASE):
-            return statistic
-    return None
-
-
-def _spread(asked: _Asked, column: ColumnProfile) -> Reading | None:
-    there = Filter(column=column.name, comparison="present")
+def _spread(table: str, column: ColumnProfile) -> tuple[Query, str] | None:
     count = Measure(name="count", statistic="count")
-    table, said = asked.table.table.id, f"distribution of {column.name}"
-    if column.type not in NUMERIC:
-        key = Key(column=column.name)
-        most = Order(by="count", descending=True)
-        query = Query(
-            table=table, where=(there,), group_by=(key,), measures=(count,), order=(most,)
-        )
-        return _reading(asked, query.model_copy(update={"limit": _MOST_BARS}), said)
-    edges = bin_edges(column)
-    if not edges:
-        return None
-    labels = tuple(f"{low:g} to {high:g}" for low, high in pairwise(edges))
-    key = Key(column=column.name, bins=edges, labels=labels, right=False)
-    smallest = Measure(name="smallest", statistic="min", of=Term(column=column.name))
+    measures: tuple[Measure, ...] = (count,)
+    key, order = Key(column=column.name), Order(by="count", descending=True)
+    if column.type in NUMERIC:
+        edges = bin_edges(column)
+        if not edges:
+            return None
+        labels = tuple(f"{low:g} to {high:g}" for low, high in pairwise(edges))
+        key = Key(column=column.name, bins=edges, labels=labels, right=False)
+        smallest = Measure(name="smallest", statistic="min", of=Term(column=column.name))
+        measures, order = (count, smallest), Order(by="smallest")
     query = Query(
         table=table,
-        where=(there,),
+        where=(Filter(column=column.name, comparison="present"),),
         group_by=(key,),
-        measures=(count, smallest),
-        order=(Order(by="smallest"),),
+        measures=measures,
+        order=(order,),
+        limit=None if column.type in NUMERIC else _MOST_BARS,
     )
-    shown = Output("count", "count", every="mapping")
-    return _reading(asked, query, said, outputs=(shown,))
+    return query, f"distribution of {column.name}"
 
 
 def bin_edges(column: ColumnProfile) -> tuple[float, ...]:
@@ -208,29 +193,3 @@ def bin_edges(column: ColumnProfile) -> tuple[float, ...]:
     first = math.floor(low / width)
     count = math.floor(high / width) - first + 1
     return tuple(round((first + at) * width, 12) for at in range(count + 1))
-
-
-def _against(asked: _Asked, first: ColumnProfile, second: ColumnProfile) -> Reading:
-    measure = Measure(
-        name="correlation",
-        statistic="correlation",
-        of=Term(column=first.name),
-        other=Term(column=second.name),
-    )
-    query = Query(table=asked.table.table.id, measures=(measure,))
-    return _reading(asked, query, f"{first.name} against {second.name}, their correlation")
-
-
-def _reading(
-    asked: _Asked, query: Query, said: str, *, outputs: tuple[Output, ...] = ()
-) -> Reading:
-    return Reading(
-        query=query,
-        said=said,
-        doubt=0.0,
-        resolved=tuple(one.resolved for one in asked.mentions),
-        family=FAMILY,
-        answer="value",
-        outputs=outputs,
-        rows=asked.table.table.rows,
-    )

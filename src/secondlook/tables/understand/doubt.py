@@ -6,17 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from secondlook.tables.query import AnyOf
-from secondlook.tables.resolver import STOP_WORDS, atoms, same_word, squeezed, stem
 from secondlook.tables.table import NUMERIC
 from secondlook.tables.understand.lexicon import FILLER, sentences, spans_of
 from secondlook.tables.understand.question import SURE, is_a_label
 from secondlook.tables.understand.readings import QUOTED
 from secondlook.tables.understand.selection import cued, is_a_name
+from secondlook.tables.words import MONTHS, STOP_WORDS, atoms, same_word, squeezed, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from secondlook.tables.query import Condition, Measure, Query, Term
+    from secondlook.tables.query import Query
     from secondlook.tables.resolver import Mention, Resolved
     from secondlook.tables.understand.question import Asked
 
@@ -40,11 +40,10 @@ OTHER_COLUMN = 0.2
 """A word of another column: that one may have been meant."""
 DROPPED_CONDITION = 0.4
 """A number or a month that no part accounts for is a condition that was missed."""
-_MONTHS = """january february march april june july august september october november december
-jan feb mar apr jun jul aug sep oct nov dec today yesterday monday tuesday wednesday thursday friday
-saturday sunday weekend weekday week morning evening night spring summer autumn winter decade
-century ago recent last previous next current"""
-MONTHS = frozenset(stem(one) for one in _MONTHS.split())
+_TIMES = """today yesterday monday tuesday wednesday thursday friday saturday sunday weekend weekday
+week morning evening night spring summer autumn winter decade century ago recent last previous next
+current"""
+TIMES = {stem(one) for one in (*_TIMES.split(), *MONTHS) if one not in {"may", "sept"}}
 MAY = re.compile(r"\b(?:in|before|after|since|until|during|of|from|to|and|by|for|between) (May)\b")
 RULE = re.compile(r"\s*(?:if|consider|assume|note|treat|suppose)\b", re.IGNORECASE)
 """Sentences that say how to do what the others ask for."""
@@ -55,92 +54,63 @@ def doubt_of(
     asked: Asked, resolved: Iterable[Resolved], also: Iterable[tuple[int, int]] = ()
 ) -> float:
     """Share of the question's content words that nothing accounts for, and the columns' own."""
-    words = content_words(asked)
-    spans = [*_understood(asked), *also]
-    if not words or _may_dropped(asked, spans):
+    words, question = content_words(asked), asked.text[: asked.question]
+    spans = spans_of(asked.mentions, asked.said, asked.clauses, asked.groups)
+    spans += [*asked.options.understood, *(asked.derived.spans if asked.derived else ()), *also]
+
+    def known(at: int) -> bool:
+        return any(low <= at < high for low, high in spans)
+
+    # The one month that is a common word too.
+    if not words or any(not known(match.start(1)) for match in MAY.finditer(question)):
         return 1.0
     resolved = list(resolved)
-    names = _names(asked, {one.column for one in resolved})
-    open_words: list[str] = [
+    columns = {one.column for one in resolved}
+    names = _names(asked, columns)
+    open_words = [
         text
         for start, text in words
-        if not any(low <= start < high for low, high in spans)
-        and not any(same_word(stem(text), one) for one in names)
+        if not known(start) and not any(same_word(stem(text), one) for one in names)
     ]
-    least = min((one.score for one in resolved), default=1.0)
     share = len(open_words) / len(words)
-    share += QUOTED_NOTHING * _quoted_unknown(asked, spans, names)
-    share += DROPPED_CONDITION * sum(1 for text in open_words if _chooses(text))
-    others = _other_columns(asked, {one.column for one in resolved})
-    share += OTHER_COLUMN * sum(1 for text in open_words if stem(text) in others)
-    share += DROPPED_GROUP * _group_unknown(asked)
-    if _restated(asked, {one.column for one in resolved}):
-        share *= RESTATED
-    return round(min(1.0, share + UNSURE_COLUMN * (1 - least)), 3)
-
-
-def _restated(asked: Asked, columns: set[str]) -> bool:
-    """Whether further lines name the columns by their own names."""
-    there = {
-        one.resolved.column
-        for one in asked.mentions
-        if one.resolved.score >= SURE and not asked.in_question(one.start)
-    }
-    return bool(columns) and columns <= there
-
-
-def _quoted_unknown(asked: Asked, spans: list[tuple[int, int]], names: set[str]) -> int:
-    """Quoted texts of the question that are no column, no value and no part of another name."""
-    unknown = 0
-    for match in QUOTED.finditer(asked.text[: asked.question]):
-        words = atoms(match[1] or match[2])
-        known = any(low <= match.start() + 1 < high for low, high in spans)
-        if not known and not all(stem(one.text) in names for one in words):
-            unknown += 1
-    return unknown
-
-
-def _other_columns(asked: Asked, columns: set[str]) -> set[str]:
-    """Words of the columns of numbers that the reading does not use."""
-    return {
+    for match in QUOTED.finditer(question):  # no column, no value and no part of another name
+        quoted = {stem(one.text) for one in atoms(match[1] or match[2])}
+        share += QUOTED_NOTHING * (not known(match.start() + 1) and not quoted <= names)
+    others = {  # words of the columns of numbers that the reading does not use
         stem(atom.text)
         for one in asked.table.table.columns
         if one.type in NUMERIC and one.name not in columns and not is_a_label(asked, one.name)
         for atom in atoms(one.name)
     }
-
-
-def _is_a_row(asked: Asked, mention: Mention) -> bool:
-    """A key: `per order` is each row where a row is an order."""
-    profile = asked.table.profile.column(mention.resolved.column)
-    return profile is not None and (profile.key or 0 < profile.rows == profile.distinct)
-
-
-def _chooses(word: str) -> bool:
-    """A number, a month: likely part of a condition."""
-    return word.isdigit() or stem(word) in MONTHS
-
-
-def _may_dropped(asked: Asked, spans: list[tuple[int, int]]) -> bool:
-    """The one month that is a common word too."""
-    return any(
-        not any(low <= match.start(1) < high for low, high in spans)
-        for match in MAY.finditer(asked.text[: asked.question])
-    )
+    for text in open_words:
+        share += DROPPED_CONDITION * (text.isdigit() or stem(text) in TIMES)
+        share += OTHER_COLUMN * (stem(text) in others)
+    share += DROPPED_GROUP * _group_unknown(asked)
+    there = {
+        one.resolved.column
+        for one in asked.mentions
+        if one.resolved.score >= SURE and not asked.in_question(one.start)
+    }
+    if columns and columns <= there:
+        share *= RESTATED
+    least = min((one.score for one in resolved), default=1.0)
+    return round(min(1.0, share + UNSURE_COLUMN * (1 - least)), 3)
 
 
 def _group_unknown(asked: Asked) -> bool:
     """`for each ...` of something that is no column."""
     known = spans_of(asked.groups)
     if any(one.kind in {"mean", "median"} for one in asked.said):
-        lead = len("per each ")
-        rows = [one for one in asked.mentions if _is_a_row(asked, one)]
-        known += [(one.start - lead, one.end) for one in rows]
+        # `per order` is each row where a row is an order.
+        for one in asked.mentions:
+            profile = asked.table.profile.column(one.resolved.column)
+            if profile is not None and (profile.key or 0 < profile.rows == profile.distinct):
+                known.append((one.start - len("per each "), one.end))
     keys = "".join(squeezed(one.key.column) for one in asked.groups)
     for match in EACH.finditer(asked.text[: asked.question]):
         covered = any(low <= match.start() < high for low, high in known)
         word = match[1].lower()
-        told = stem(word) in GROUP_WORDS and (asked.groups or asked.intervals)
+        told = stem(word) in GROUP_WORDS and asked.groups
         if not (covered or told or stem(word) in ROWS or word in keys):
             return True
     return False
@@ -155,17 +125,11 @@ def content_words(asked: Asked) -> list[tuple[int, str]]:
         for one in atoms(question)
         if one.text not in STOP_WORDS
         and not any(low <= one.start < high for low, high in rules)
-        and (stem(one.text) not in STEMMED_FILLER or _measures(asked, one.start))
+        and (
+            stem(one.text) not in STEMMED_FILLER
+            or any(said.start <= one.start < said.end for said in asked.said)
+        )
     ]
-
-
-def _measures(asked: Asked, at: int) -> bool:
-    return any(one.start <= at < one.end for one in asked.said)
-
-
-def _understood(asked: Asked) -> list[tuple[int, int]]:
-    placed = spans_of(asked.mentions, asked.said, asked.clauses, asked.groups, asked.intervals)
-    return [*placed, *asked.options.understood, *(asked.derived.spans if asked.derived else ())]
 
 
 def _names(asked: Asked, columns: set[str]) -> set[str]:
@@ -190,23 +154,17 @@ def drops_something(asked: Asked, query: Query) -> bool:
     """Where names of values are given, they say more than the question: it is not asked."""
     if asked.wanted.names:
         return False
-    used = set(columns_used(query))
-    if asked.derived is not None:
-        used |= set(asked.derived.columns)
+    made_of = set(asked.derived.columns) if asked.derived is not None else set()
+    used = set(columns_used(query)) | made_of
     named = [one for one in asked.mentions if not _calls_rows(asked, one, query)]
     if any(one.resolved.column not in used for one in named):
         return True
-    return _drops_a_group(asked, query, named) or _drops_a_value(asked, query)
-
-
-def _drops_a_group(asked: Asked, query: Query, named: Iterable[Mention]) -> bool:
-    """`the sum of A by B` is no sum of B."""
-    by = {one.column for one in query.group_by} | {one.by for one in query.order}
-    made_of = set(asked.derived.columns) if asked.derived is not None else set()
-    return any(
-        one in named and one.resolved.column not in by | made_of
-        for one in cued(asked.text[: asked.question], asked.mentions)
-    )
+    # `the sum of A by B` is no sum of B.
+    by = {one.column for one in query.group_by} | {one.by for one in query.order} | made_of
+    after = cued(asked.text[: asked.question], asked.mentions)
+    if any(one in named and one.resolved.column not in by for one in after):
+        return True
+    return _drops_a_value(asked, query)
 
 
 def _calls_rows(asked: Asked, mention: Mention, query: Query) -> bool:
@@ -217,13 +175,8 @@ def _calls_rows(asked: Asked, mention: Mention, query: Query) -> bool:
         return True
     written = asked.text[mention.start : mention.end]
     plural = written.lower().endswith("s") and not column.lower().endswith("s")
-    before = asked.text[: mention.start]
-    return (
-        not asked.is_number(column)
-        and plural
-        and OF_ROWS.search(before) is not None
-        and (not query.group_by)
-    )
+    of = OF_ROWS.search(asked.text[: mention.start]) is not None
+    return plural and of and not asked.is_number(column) and not query.group_by
 
 
 def _drops_a_value(asked: Asked, query: Query) -> bool:
@@ -247,25 +200,12 @@ def columns_used(query: Query) -> Iterator[str]:
     yield from query.select
     yield from (one.column for one in query.group_by)
     yield from (one.by for one in query.order)
-    yield from _of_conditions((*query.where, *query.having))
+    conditions = [*query.where, *query.having]
     for measure in query.measures:
-        yield from _of_measure(measure)
-
-
-def _of_measure(measure: Measure) -> Iterator[str]:
-    for term in (measure.of, measure.other):
-        if term is not None:
-            yield from _of_term(term)
-    yield from _of_conditions(measure.where)
-
-
-def _of_term(term: Term) -> Iterator[str]:
-    yield term.column
-    others = (term.other, *(other for _, other in term.rest))
-    yield from (one for one in others if isinstance(one, str))
-
-
-def _of_conditions(conditions: Iterable[Condition]) -> Iterator[str]:
+        conditions += measure.where
+        for term in filter(None, (measure.of, measure.other)):
+            others = (term.column, term.other, *(other for _, other in term.rest))
+            yield from (one for one in others if isinstance(one, str))
     for one in conditions:
         filters = one.filters if isinstance(one, AnyOf) else (one,)
         yield from (each.column for each in filters)

@@ -9,25 +9,29 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from secondlook.tables.query import Query
 from secondlook.tables.understand.filters import ConditionSet, condition_sets
-from secondlook.tables.understand.sentence import ASKED_BY, EMPTY_WORDS, TELLING_WORDS, header_words
+from secondlook.tables.understand.sentence import ASKED_BY, header_words
+from secondlook.tables.words import EMPTY_WORDS, TELLING_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from secondlook.tables.query import Computed, Query
+    from secondlook.tables.query import Computed
+    from secondlook.tables.understand.filters import Choice
     from secondlook.tables.understand.readings import AnswerForm, Operation
     from secondlook.tables.understand.sentence import ColumnFacts, Sentence
 
-TargetHow = Literal["exact", "part", "kin", "near", "kind", "subject", "value", "away", "other"]
+TargetHow = Literal["exact", "part", "kin", "kind", "subject", "value", "away", "other"]
 MOST_TARGETS = 5
 _WH = re.compile(
     r"\b(?:in |for |from |at |on |to |by )?"
     r"(?P<wh>which|what|who|whose|whom|when|where|name|list|tell me"
     r"|how (?:many|much|long|far|tall|high|old|often|big|large|deep|fast|heavy))\b"
 )
+_DATED = re.compile(r"\b(?:what|which) (?:year|date|day|month|season)")
 _SKIPPED = EMPTY_WORDS | {"name", "of", "total", "number", "amount", "different", "other", "type"}
 
 
@@ -82,8 +86,16 @@ class Parsed:
         return match["wh"], self.asked.places(match.start(), match.end())
 
     @cached_property
+    def asking(self) -> frozenset[int]:
+        """Places of the question word."""
+        return self.wh[1] if self.wh else frozenset()
+
+    @cached_property
     def counting(self) -> bool:
         return self.wh is not None and self.wh[0] == "how many"
+
+    def query(self, **parts: Any) -> Query:
+        return Query(table=self.table_id, **parts)
 
     def is_row(self, place: int) -> bool:
         """Whether a word names what the rows are: the table's name, or that of their label."""
@@ -97,14 +109,31 @@ class Parsed:
     @cached_property
     def targets(self) -> list[Target]:
         """Columns that may be asked for, the likeliest first."""
-        found = [*self._named_targets(), *self._targets_by_kind(), *self._targets_away()]
+        columns, words = self.asked.table.columns, self.asked.words
+        start = first = max(self.wh[1]) + 1 if self.wh else 0
+        while start < len(words) and words[start].text in _SKIPPED:
+            start += 1
+        close = self.asked.mention_within(first, start + 3)
+        close.sort(key=lambda one: -one.score + 0.15 * max(0, one.first - start))
+        found = [
+            Target(one.column, one.places, one.how, max(0, one.first - start)) for one in close
+        ]
+        wh = self.wh[0] if self.wh else ""
+        if wh == "when" or _DATED.search(self.asked.joined):
+            dated = [one for kind in ("date", "year") for one in columns if one.kind == kind]
+            found += [Target(one, frozenset(), "kind") for one in dated]
+        wanted = ASKED_BY.get(wh, frozenset())
+        found += [Target(one, frozenset(), "kind") for one in columns if set(one.words) & wanted]
+        # Columns named in full anywhere else: `who won a bronze medal`.
+        named = [one for one in self.asked.mentions if one.how == "exact"]
+        found += [Target(one.column, one.places, "away") for one in named[:2]]
+        alone = sum(not one.measurable for one in columns) == 1
         subject = self.asked.table.subject
-        alone = sum(not one.measurable for one in self.asked.table.columns) == 1
         found.append(Target(subject, self._noun(), "exact" if alone else "subject"))
         kept: dict[str, Target] = {}
         for one in found:
             kept.setdefault(one.column.name, one)
-        for column in self.asked.table.columns:
+        for column in columns:
             if len(kept) < MOST_TARGETS and column.kind == "text":
                 kept.setdefault(column.name, Target(column, frozenset(), "other"))
         return list(kept.values())[: MOST_TARGETS + 1]
@@ -119,36 +148,6 @@ class Parsed:
             if self.asked.words[place].text not in _SKIPPED:
                 return frozenset({place} - valued)
         return frozenset()
-
-    def _named_targets(self) -> Iterable[Target]:
-        start = max(self.wh[1]) + 1 if self.wh else 0
-        skipped = 0
-        while start < len(self.asked.words) and self.asked.words[start].text in _SKIPPED:
-            start += 1
-            skipped += 1
-        close = self.asked.mention_within(max(0, start - skipped), start + 3)
-        for mention in sorted(close, key=lambda one: -one.score + 0.15 * max(0, one.first - start)):
-            yield Target(mention.column, mention.places, mention.how, max(0, mention.first - start))
-
-    def _targets_away(self) -> Iterable[Target]:
-        """Columns named in full anywhere else: `who won a bronze medal`."""
-        named = [one for one in self.asked.mentions if one.how == "exact"]
-        for mention in named[:2]:
-            yield Target(mention.column, mention.places, "away")
-
-    def _targets_by_kind(self) -> Iterable[Target]:
-        wh = self.wh[0] if self.wh else ""
-        if wh == "when" or re.search(
-            r"\b(?:what|which) (?:year|date|day|month|season)", self.asked.joined
-        ):
-            for kind in ("date", "year"):
-                for column in self.asked.table.columns:
-                    if column.kind == kind:
-                        yield Target(column, frozenset(), "kind")
-        wanted = ASKED_BY.get(wh, frozenset())
-        for column in self.asked.table.columns:
-            if set(column.words) & wanted:
-                yield Target(column, frozenset(), "kind")
 
 
 def places_of(*parts: frozenset[int] | None) -> frozenset[int]:
@@ -169,18 +168,17 @@ def features(draft: Draft, parsed: Parsed, computed: Computed | None) -> Mapping
     """By name; a name that is not there counts 0."""
     found: Found = defaultdict(float)
     found[f"kind:{draft.kind}"] = 1
+    found[f"{'counting' if parsed.counting else 'other'}:{draft.kind}"] = 1
     for trait in draft.traits:
         found[trait] = 1
     _coverage(found, draft, parsed)
-    _conditions(found, draft, parsed)
+    for choice in draft.conditions.choices:
+        _condition(found, choice, draft, parsed)
+    found["conditions"] = len(draft.conditions.choices)
+    found["conditions:conflict"] = draft.conditions.conflict
+    found["condition:score"] = sum(choice.score for choice in draft.conditions.choices)
     if draft.target is not None:
-        _target(found, draft, parsed)
-        found[f"target:{draft.target.how}"] = 1
-        found[f"{draft.kind}:target:{draft.target.how}"] = 1
-        found["target:distance"] = min(draft.target.distance, FEW)
-        wh = parsed.wh[0] if parsed.wh else "none"
-        found[f"{wh}:{draft.target.column.kind}:{draft.kind}"] = 1
-    found[f"{'counting' if parsed.counting else 'other'}:{draft.kind}"] = 1
+        _target(found, draft, draft.target, parsed)
     if computed is not None:
         _outcome(found, draft, computed)
     return found
@@ -191,22 +189,6 @@ def of_nothing(parsed: Parsed) -> Mapping[str, float]:
     words = {word.text for word in parsed.asked.words}
     found = {f"null:{word}": 1.0 for word in words & TELLING_WORDS}
     return found | {"null": 1.0, "null:length": min(len(parsed.asked.words), LONG) / 10}
-
-
-def _target(found: Found, draft: Draft, parsed: Parsed) -> None:
-    if draft.target is None or draft.target.how == "value":
-        return
-    column = draft.target.column
-    kind = "cell" if draft.answer == "list" else "number"
-    found[f"target:subject:{kind}"] = column is parsed.asked.table.subject
-    found[f"target:place:{min(column.place, FEW)}:{kind}"] = 1
-    found[f"target:distinct:{kind}"] = column.distinct
-    found[f"target:missing:{kind}"] = column.missing
-    found[f"target:mentions:{kind}"] = any(
-        mention.column is column and mention.how == "exact" for mention in parsed.asked.mentions
-    )
-    found[f"target:wordy:{kind}"] = column.wordy
-    found[f"target:note:{kind}"] = bool({"note", "reference", "report", "web"} & set(column.words))
 
 
 def _coverage(found: Found, draft: Draft, parsed: Parsed) -> None:
@@ -222,47 +204,54 @@ def _coverage(found: Found, draft: Draft, parsed: Parsed) -> None:
             found[f"left:{word}"] = 1
         if word.isdigit():
             found["left:number"] += 1
-    values = {
-        place
-        for choice in parsed.sets[0].choices
-        for place in choice.places
-        if choice.source == "exact"
-    }
-    found["left:value"] = len(values & left)
+    exact = [one.places for one in parsed.sets[0].choices if one.source == "exact"]
+    found["left:value"] = len(places_of(*exact) & left)
 
 
-def _conditions(found: Found, draft: Draft, parsed: Parsed) -> None:
-    choices = draft.conditions.choices
-    found["conditions"] = len(choices)
-    found["conditions:conflict"] = draft.conditions.conflict
-    for choice in choices:
-        found[f"condition:{choice.source}"] += 1
-        found[f"condition:{choice.source}:{'cued' if choice.cued else 'bare'}"] += 1
-        found[f"{draft.kind}:condition:{choice.source}"] += 1
-        if choice.equality and all(value.strip().isdigit() for value in choice.values):
-            found[f"condition:number:{'cued' if choice.cued else 'bare'}"] += 1
-        if choice.equality:
-            different = len(parsed.asked.table.cells[choice.column])
-            found["condition:broad"] += len(choice.values) > max(1, BROAD * different)
-        named = {
-            mention.how for mention in parsed.asked.mentions if mention.column.name == choice.column
-        }
-        for how in named:
-            found[f"condition:column:{how}"] += 1
-        if choice.negated:
-            found["condition:negated"] += 1
-        if choice.equality and len(choice.values) > 1:
-            found["condition:several"] += 1
-        if draft.target is not None and choice.column == draft.target.column.name:
-            found["condition:target"] += 1
-    found["condition:score"] = sum(choice.score for choice in choices)
+def _condition(found: Found, choice: Choice, draft: Draft, parsed: Parsed) -> None:
+    cued = "cued" if choice.cued else "bare"
+    found[f"condition:{choice.source}"] += 1
+    found[f"condition:{choice.source}:{cued}"] += 1
+    found[f"{draft.kind}:condition:{choice.source}"] += 1
+    if choice.equality:
+        different = len(parsed.asked.table.cells[choice.column])
+        found["condition:broad"] += len(choice.values) > max(1, BROAD * different)
+        found["condition:several"] += len(choice.values) > 1
+        if all(value.strip().isdigit() for value in choice.values):
+            found[f"condition:number:{cued}"] += 1
+    for how in {one.how for one in parsed.asked.mentions if one.column.name == choice.column}:
+        found[f"condition:column:{how}"] += 1
+    found["condition:negated"] += choice.negated
+    if draft.target is not None and choice.column == draft.target.column.name:
+        found["condition:target"] += 1
+
+
+def _target(found: Found, draft: Draft, target: Target, parsed: Parsed) -> None:
+    column, wh = target.column, parsed.wh[0] if parsed.wh else "none"
+    found[f"target:{target.how}"] = 1
+    found[f"{draft.kind}:target:{target.how}"] = 1
+    found["target:distance"] = min(target.distance, FEW)
+    found[f"{wh}:{column.kind}:{draft.kind}"] = 1
+    if target.how == "value":
+        return
+    kind = "cell" if draft.answer == "list" else "number"
+    found[f"target:subject:{kind}"] = column is parsed.asked.table.subject
+    found[f"target:place:{min(column.place, FEW)}:{kind}"] = 1
+    found[f"target:distinct:{kind}"] = column.distinct
+    found[f"target:missing:{kind}"] = column.missing
+    found[f"target:mentions:{kind}"] = any(
+        mention.column is column and mention.how == "exact" for mention in parsed.asked.mentions
+    )
+    found[f"target:wordy:{kind}"] = column.wordy
+    found[f"target:note:{kind}"] = bool({"note", "reference", "report", "web"} & set(column.words))
 
 
 def _outcome(found: Found, draft: Draft, computed: Computed) -> None:
     rows = len(computed.rows)
     first = computed.rows[0][0] if rows and computed.rows[0] else None
     if draft.answer == "list":
-        size = "none" if rows == 0 or (rows == 1 and first in {None, ""}) else _size(rows)
+        size = "one" if rows == 1 else "few" if rows <= FEW else "many"
+        size = "none" if rows == 0 or (rows == 1 and first in {None, ""}) else size
         found[f"rows:{size}"] = 1
         found[f"{draft.kind}:rows:{size}"] = 1
     elif draft.kind in {"count", "distinct"}:
@@ -270,10 +259,6 @@ def _outcome(found: Found, draft: Draft, computed: Computed) -> None:
         found[f"count:is:{'none' if not value else 'one' if value == 1 else 'more'}"] = 1
     elif first is None:
         found["value:none"] = 1
-
-
-def _size(rows: int) -> str:
-    return "one" if rows == 1 else "few" if rows <= FEW else "many"
 
 
 # Which draft is meant, and how sure that is: a log-linear model over named features.

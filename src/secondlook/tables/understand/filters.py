@@ -8,29 +8,25 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from secondlook.reading.numbers import MONTHS as MONTH_NAMES
 from secondlook.tables.query import Comparison, Condition, Filter
-from secondlook.tables.understand.sentence import (
+from secondlook.tables.understand.sentence import Sentence, sentence
+from secondlook.tables.words import (
     EMPTY_WORDS,
     FUNCTION_WORDS,
-    MONTH_NAMES,
     MONTHS,
     NUMBER_WORDS,
-    ORDINALS,
-    OUTCOMES,
-    RANKS,
     SCALES,
-    Sentence,
-    index,
     is_year,
     number,
-    sentence,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from secondlook.tables.resolver import AskedTable, Resolver
-    from secondlook.tables.understand.sentence import ColumnFacts, TableIndex, Token
+    from secondlook.tables.resolver import AskedTable
+    from secondlook.tables.understand.sentence import ColumnFacts, TableIndex
+    from secondlook.tables.words import Token
 
 MOST_SLOTS = 4
 MOST_SETS = 14
@@ -43,9 +39,6 @@ class Clause:
     start: int
     end: int
     condition: Condition
-    table: str
-    """Id of the table."""
-    score: float
     said: str
 
 
@@ -105,11 +98,15 @@ def _together(choices: tuple[Choice, ...], asked: Sentence) -> ConditionSet:
     joined: list[Choice] = []
     conflict = False
     for choice in choices:
-        same = next((one for one in joined if _same_column(one, choice)), None)
-        if same is None:
+        same = [one for one in joined if one.column == choice.column]
+        same = [one for one in same if one.equality and choice.equality]
+        if not same:
             joined.append(choice)
-        elif _alternatives(same, choice, asked):
-            joined[joined.index(same)] = same.either(choice)
+            continue
+        between = range(max(same[0].places) + 1, min(choice.places))
+        words = {asked.words[place].text for place in between}
+        if words & {"or", "and"} or len(between) == 0:
+            joined[joined.index(same[0])] = same[0].either(choice)
         else:
             conflict = True
             joined.append(choice)
@@ -126,37 +123,20 @@ def _apart(choices: tuple[Choice, ...], asked: Sentence) -> tuple[Condition, ...
     )
 
 
-def _same_column(one: Choice, other: Choice) -> bool:
-    return one.equality and other.equality and one.column == other.column
-
-
-def _alternatives(one: Choice, other: Choice, asked: Sentence) -> bool:
-    between = range(max(one.places) + 1, min(other.places))
-    words = {asked.words[place].text for place in between}
-    return bool(words & {"or", "and"}) or len(between) == 0
-
-
-def conditions(
-    question: str, tables: Sequence[AskedTable], resolver: Resolver | None = None
-) -> list[Clause]:
-    """The likeliest conditions that a question sets, over all tables, in its order."""
-    del resolver
+def conditions(question: str, table: AskedTable) -> list[Clause]:
+    """The likeliest conditions that a question sets, in its order."""
+    asked = sentence(question, table)
     found: list[Clause] = []
-    for table in tables:
-        asked = sentence(question, index(table))
-        for choice in condition_sets(asked)[0].choices:
-            start = min(asked.words[place].start for place in choice.places)
-            end = max(asked.words[place].end for place in choice.places)
-            found += [
-                Clause(start, end, one, table.table.id, choice.score, choice.said)
-                for one in choice.conditions
-            ]
+    for choice in condition_sets(asked)[0].choices:
+        start = min(asked.words[place].start for place in choice.places)
+        end = max(asked.words[place].end for place in choice.places)
+        found += [Clause(start, end, one, choice.said) for one in choice.conditions]
     return sorted(found, key=lambda clause: clause.start)
 
 
 # A part of a question that may say a condition, and what it may say.
 
-Source = Literal["exact", "partial", "compare", "year", "date", "equal", "missing", "rank"]
+Source = Literal["exact", "partial", "compare", "year", "date", "equal"]
 MOST_CHOICES = 5
 
 
@@ -252,7 +232,6 @@ _YEARS: tuple[tuple[str, tuple[Comparison, ...]], ...] = (
     (r"\b(?:in|of|during|for|on)(?: the)?(?: year| season)?(?: of)? (?P<n>\d{4})\b", ("=",)),
     (r"\b(?P<n>(?:1[5-9]|20)\d\d)\b", ("=",)),
 )
-_DECADE = re.compile(r"\b(?:in |during )?the (?P<n>(?:1[5-9]|20)\d0) ?s\b")
 _DATE = re.compile(
     r"\b(?P<sign>after|before|since|until|prior to|in|on|during|by|of)(?: the month of)? "
     rf"(?:(?P<d>\d{{1,2}}) )?(?P<m>{'|'.join(MONTH_NAMES)})\b"
@@ -264,17 +243,6 @@ district group position place lap day pick series class grade route no"""
 _EQUAL: tuple[tuple[str, tuple[Comparison, ...]], ...] = (
     (rf"\b(?:{'|'.join(_BEFORE_NUMBERS.split())}) {_N}", ("=",)),
 )
-_RANKED = re.compile(
-    r"\b(?:in|finish(?:ed|es)?|placed|ranked|received|came|come|won|got|took|place|position)"
-    rf"(?: in)?(?: the)? (?P<n>{'|'.join(ORDINALS)}|\d+(?=st|nd|rd|th))(?:st|nd|rd|th)?"
-    r"(?: place| position)?\b"
-)
-_GONE = re.compile(r"\b(?:missing|empty|blank|unknown|not (?:known|given|recorded|available))\b")
-
-
-SURE = 0.8
-BESIDE = 3
-"""Words between a column and that it is missing."""
 
 
 class _Compared(NamedTuple):
@@ -288,7 +256,7 @@ class _Compared(NamedTuple):
 
 
 def comparison_slots(asked: Sentence) -> list[Slot]:
-    slots = [*_dates(asked), *_decades(asked), *_missing(asked), *_ranked(asked)]
+    slots = [*_dates(asked)]
     slots += _compared(asked, _SIGNS, kind="compare")
     slots += _compared(asked, _YEARS, kind="year")
     slots += _compared(asked, _EQUAL, kind="equal")
@@ -300,76 +268,57 @@ def _compared(
 ) -> Iterator[Slot]:
     for pattern, signs in patterns:
         for match, places in asked.finditer(re.compile(pattern)):
-            numbers = tuple(
-                value
-                for name in ("n", "m")
-                if name in match.re.groupindex and (value := _value(match[name])) is not None
-            )
+            numbers = []
+            for name in ("n", "m") if "m" in match.re.groupindex else ("n",):
+                first, _, scale = match[name].partition(" ")
+                value = number(first)
+                numbers += [] if value is None else [value * SCALES.get(scale, 1.0)]
             if len(numbers) != len(signs):
                 continue
             at = min(asked.places(match.start("n"), match.end("n")))
-            compared = _Compared(places, signs, numbers, at)
+            compared = _Compared(places, signs, tuple(numbers), at)
             yield Slot(places, tuple(_choices(asked, compared, kind)))
-
-
-def _value(words: str) -> float | None:
-    first, _, scale = words.partition(" ")
-    value = number(first)
-    return value * SCALES.get(scale, 1.0) if value is not None else None
 
 
 def _choices(asked: Sentence, compared: _Compared, kind: Source) -> list[Choice]:
     years = all(is_year(value) for value in compared.numbers)
     found: dict[str, Choice] = {}
     for column, cue, closeness in _columns_for(asked, compared):
-        if column.name in found or not (column.measurable or column.kind == "label"):
-            continue
-        if column.kind == "label" and (compared.signs != ("=",) or not cue):
-            continue
         temporal = column.kind in {"year", "date"}
-        if kind == "year" and not (years and temporal):
+        is_label = column.kind == "label" and compared.signs == ("=",) and cue
+        if (
+            column.name in found
+            or not (column.measurable or is_label)
+            or (temporal and not years)
+            or (kind == "year" and not temporal)
+            or (kind == "equal" and not cue)
+        ):
             continue
-        if temporal and not years:
-            continue
-        if kind == "equal" and not cue:
-            continue
-        found[column.name] = _choice(column, compared, cue, kind, closeness)
+        transform = "year" if temporal and column.transform else column.transform
+        pairs = [
+            (sign, int(value) if value == int(value) else value)
+            for sign, value in zip(compared.signs, compared.numbers, strict=True)
+        ]
+        low, high = column.minimum, column.maximum
+        outside = (
+            low is not None
+            and high is not None
+            and not any(low <= value <= high for value in compared.numbers)
+        )
+        base = {"compare": 1.6, "year": 1.2, "equal": 0.7}[kind]
+        found[column.name] = Choice(
+            conditions=tuple(
+                Filter(column=column.name, comparison=sign, value=value, transform=transform)
+                for sign, value in pairs
+            ),
+            column=column.name,
+            places=compared.places | cue,
+            score=base + closeness - 0.8 * outside,
+            source=kind if compared.signs != ("=",) or kind == "year" else "equal",
+            said=" and ".join(f"{column.name} {sign} {value}" for sign, value in pairs),
+            cued=bool(cue),
+        )
     return sorted(found.values(), key=lambda choice: -choice.score)[:MOST_CHOICES]
-
-
-def _choice(
-    column: ColumnFacts, compared: _Compared, cue: frozenset[int], kind: Source, closeness: float
-) -> Choice:
-    transform = "year" if column.kind in {"year", "date"} and column.transform else column.transform
-    conditions: tuple[Condition, ...] = tuple(
-        Filter(column=column.name, comparison=sign, value=_whole(value), transform=transform)
-        for sign, value in zip(compared.signs, compared.numbers, strict=True)
-    )
-    said = " and ".join(
-        f"{column.name} {sign} {_whole(value)}"
-        for sign, value in zip(compared.signs, compared.numbers, strict=True)
-    )
-    base = {"compare": 1.6, "year": 1.2, "equal": 0.7}[kind]
-    inside = _inside(column, compared.numbers)
-    return Choice(
-        conditions=conditions,
-        column=column.name,
-        places=compared.places | cue,
-        score=base + closeness + (0.0 if inside else -0.8),
-        source=kind if compared.signs != ("=",) or kind == "year" else "equal",
-        said=said,
-        cued=bool(cue),
-    )
-
-
-def _whole(value: float) -> float | int:
-    return int(value) if value == int(value) else value
-
-
-def _inside(column: ColumnFacts, numbers: tuple[float, ...]) -> bool:
-    if column.minimum is None or column.maximum is None:
-        return True
-    return any(column.minimum <= value <= column.maximum for value in numbers)
 
 
 def _columns_for(
@@ -391,102 +340,52 @@ def _columns_for(
 
 def _dates(asked: Sentence) -> Iterator[Slot]:
     for match, places in asked.finditer(_DATE):
-        choices = []
-        for column in asked.table.columns:
-            if column.kind == "date":
-                conditions = _date_conditions(column, match)
-                said = f"{column.name}: {match[0]}"
-                score = _sureness(match) - 0.05 * column.place
-                choices.append(Choice(conditions, column.name, places, score, "date", said))
+        # A date with its year that rows are compared with is hardly anything else.
+        sure = 2.6
+        if match["sign"] in {"in", "on", "of", "during"}:
+            sure = 2.1 if match["y"] and not (match["d"] or match["e"]) else 1.5
+        choices = [
+            Choice(
+                _date_conditions(column, match),
+                column.name,
+                places,
+                sure - 0.05 * column.place,
+                "date",
+                f"{column.name}: {match[0]}",
+            )
+            for column in asked.table.columns
+            if column.kind == "date"
+        ]
         yield Slot(places, tuple(choices[:MOST_CHOICES]))
-
-
-def _sureness(match: re.Match[str]) -> float:
-    """A date with its year that rows are compared with is hardly anything else."""
-    if match["sign"] in {"in", "on", "of", "during"}:
-        return 2.1 if match["y"] and not (match["d"] or match["e"]) else 1.5
-    return 2.6
 
 
 def _date_conditions(column: ColumnFacts, match: re.Match[str]) -> tuple[Condition, ...]:
     year, month = int(match["y"] or 0), MONTHS[match["m"]]
     day = int(match["d"] or match["e"] or 0)
-    sign = match["sign"]
-    if not year and not day and sign in {"in", "on", "during", "of"}:
+    within = match["sign"] in {"in", "on", "during", "of"}
+    if not year and not day and within:
         return (Filter(column=column.name, comparison="=", value=month, transform="month"),)
     low = year * 10_000 + month * 100 + day
     high = low if day else low + 99
-
-    def compare(comparison: Comparison, value: int) -> Filter:
-        return Filter(column=column.name, comparison=comparison, value=value, transform="date")
-
-    signs: dict[str, tuple[Filter, ...]] = {
-        "after": (compare(">", high),),
-        "since": (compare(">=", low),),
-        "before": (compare("<", low),),
-        "prior to": (compare("<", low),),
-        "until": (compare("<=", high),),
-        "by": (compare("<=", high),),
+    signs: dict[str, tuple[tuple[Comparison, int], ...]] = {
+        "after": ((">", high),),
+        "since": ((">=", low),),
+        "before": (("<", low),),
+        "prior to": (("<", low),),
+        "until": (("<=", high),),
+        "by": (("<=", high),),
     }
-    return signs.get(sign, (compare(">=", low), compare("<=", high)))
-
-
-def _decades(asked: Sentence) -> Iterator[Slot]:
-    for match, places in asked.finditer(_DECADE):
-        first = float(match["n"])
-        compared = _Compared(places, (">=", "<="), (first, first + 9), max(places))
-        yield Slot(places, tuple(_choices(asked, compared, "year")))
-
-
-def _missing(asked: Sentence) -> Iterator[Slot]:
-    """`the age is missing`, `rows with missing ages`: the column is named beside it."""
-    for _, places in asked.finditer(_GONE):
-        choices = []
-        for mention in asked.mentions:
-            beside = min(abs(mention.last - min(places)), abs(mention.first - max(places)))
-            if mention.score >= SURE and beside <= BESIDE and not mention.places & places:
-                condition = Filter(column=mention.column.name, comparison="missing")
-                said = f"{mention.column.name} is missing"
-                used = places | mention.places
-                score = 1.0 + mention.score
-                choices.append(
-                    Choice((condition,), mention.column.name, used, score, "missing", said, True)  # noqa: FBT003
-                )
-        yield Slot(places, tuple(choices[:MOST_CHOICES]))
-
-
-def _ranked(asked: Sentence) -> Iterator[Slot]:
-    """`finished third`, `in 2nd place`: a column of ranks is meant."""
-    for match, places in asked.finditer(_RANKED):
-        rank = ORDINALS.get(match["n"]) or int(match["n"])
-        choices = tuple(
-            Choice(
-                conditions=(
-                    Filter(
-                        column=column.name,
-                        comparison="=",
-                        value=rank,
-                        transform=column.transform,
-                    ),
-                ),
-                column=column.name,
-                places=places,
-                score=1.3 - 0.05 * column.place,
-                source="rank",
-                said=f"{column.name} = {rank}",
-            )
-            for column in asked.table.columns
-            if column.kind == "number" and set(column.words) & RANKS
-        )
-        yield Slot(places, choices[:MOST_CHOICES])
+    return tuple(
+        Filter(column=column.name, comparison=sign, value=value, transform="date")
+        for sign, value in signs.get(match["sign"], ((">=", low), ("<=", high)))
+    )
 
 
 # Conditions that name a value: `from canada`, `"friendly" in the competition column`, `not`.
 
-NEGATIONS = frozenset(
-    {"not", "never", "without", "except", "excluding", "besides", "n't", "didn't", "wasn't"}
-    | {"weren't", "don't", "doesn't", "isn't", "aren't", "hasn't", "haven't", "non"}
-)
+_NEGATIONS = """not never without except excluding besides n't didn't wasn't weren't don't doesn't
+isn't aren't hasn't haven't non"""
+NEGATIONS = frozenset(_NEGATIONS.split())
 MOST_SHOWN = 2
 NEGATION_REACH = 3
 
@@ -495,7 +394,7 @@ def value_slots(asked: Sentence) -> list[Slot]:
     """Spans of the question that name values; each with the columns that hold them."""
     spans: dict[tuple[int, int], list[Choice]] = defaultdict(list)
     for stored in stored_values(asked.table, asked.words):
-        spans[stored.first, stored.last].append(_filters_values_choice(asked, stored))
+        spans[stored.first, stored.last].append(_value_choice(asked, stored))
     found = []
     for (first, last), choices in spans.items():
         best = sorted(choices, key=lambda choice: -choice.score)[:MOST_CHOICES]
@@ -503,51 +402,37 @@ def value_slots(asked: Sentence) -> list[Slot]:
     return found
 
 
-def _filters_values_choice(asked: Sentence, stored: Stored) -> Choice:
-    places = frozenset(range(stored.first, stored.last + 1))
-    cue = _cue(asked, stored)
-    negation = _negation(asked, stored.first)
-    negated = bool(negation)
-    said = f"{stored.column.name} {'is not' if negated else 'is'} {_shown(stored)}"
+def _value_choice(asked: Sentence, stored: Stored) -> Choice:
+    name, values = stored.column.name, stored.values
+    words = asked.words[stored.first : stored.last + 1]
+    cue, negation = _cue(asked, stored), _negation(asked, stored.first)
+    score = 0.6 * sum(word.text not in EMPTY_WORDS for word in words) + 0.8 * stored.exact
+    score -= 0.7 * all(number(word.text) is not None for word in words)
+    named = [one for one in asked.mentions if one.first == stored.first and one.score >= 0.8]  # noqa: PLR2004
+    score -= 0.5 * (len(words) == 1 and bool(named))
+    shown = ", ".join(repr(value) for value in values[:MOST_SHOWN])
+    more = len(values) - MOST_SHOWN
+    shown += f" or {more} more" if more > 0 else ""
+    several = len(values) > 1
+    condition = Filter(
+        column=name,
+        comparison="in" if several else "=",
+        value=None if several else values[0],
+        values=values if several else (),
+        negated=bool(negation),
+    )
     return Choice(
-        conditions=(_condition(stored, negated=negated),),
-        column=stored.column.name,
-        places=places | cue | negation,
-        score=_score(asked, stored) + 0.4 * bool(cue),
+        conditions=(condition,),
+        column=name,
+        places=frozenset(range(stored.first, stored.last + 1)) | cue | negation,
+        score=score - 0.02 * stored.column.place + 0.4 * bool(cue),
         source="exact" if stored.exact else "partial",
-        said=said,
+        said=f"{name} {'is not' if negation else 'is'} {shown}",
         cued=bool(cue),
         equality=True,
-        values=stored.values,
-        negated=negated,
+        values=values,
+        negated=bool(negation),
     )
-
-
-def _condition(stored: Stored, *, negated: bool) -> Condition:
-    name = stored.column.name
-    if len(stored.values) == 1:
-        return Filter(column=name, comparison="=", value=stored.values[0], negated=negated)
-    return Filter(column=name, comparison="in", values=stored.values, negated=negated)
-
-
-def _shown(stored: Stored) -> str:
-    shown = ", ".join(repr(value) for value in stored.values[:MOST_SHOWN])
-    more = len(stored.values) - MOST_SHOWN
-    return shown + (f" or {more} more" if more > 0 else "")
-
-
-def _score(asked: Sentence, stored: Stored) -> float:
-    words = asked.words[stored.first : stored.last + 1]
-    content = sum(word.text not in EMPTY_WORDS for word in words)
-    score = 0.6 * content + (0.8 if stored.exact else 0.0)
-    if all(number(word.text) is not None for word in words):
-        score -= 0.7
-    if len(words) == 1 and any(
-        one.first == stored.first and one.score >= 0.8  # noqa: PLR2004
-        for one in asked.mentions
-    ):
-        score -= 0.5
-    return score - 0.02 * stored.column.place
 
 
 def _cue(asked: Sentence, stored: Stored) -> frozenset[int]:
@@ -621,7 +506,7 @@ def _named(table: TableIndex, question: Sequence[Token], first: int, last: int) 
         exact[place].append(value)
     partial: dict[int, list[str]] = defaultdict(list)
     if not edges & FUNCTION_WORDS:
-        for place, value in (*_holding(table, words), *_results(table, words)):
+        for place, value in _holding(table, words):
             partial[place].append(value)
     for place in sorted(exact.keys() | partial.keys()):
         column = table.columns[place]
@@ -642,13 +527,3 @@ def _holding(table: TableIndex, words: tuple[str, ...]) -> Iterator[tuple[int, s
         starts = range(len(stems) - length + 1)
         if stems != words and any(stems[start : start + length] == words for start in starts):
             yield place, value
-
-
-def _results(table: TableIndex, words: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Results that begin with the letter of a win, a loss or a draw."""
-    letters = OUTCOMES.get(words[0], ()) if len(words) == 1 else ()
-    for place, column in enumerate(table.columns):
-        if column.outcomes and letters:
-            for value, stems in table.cells[column.name]:
-                if stems and stems[0] in letters and stems != words:
-                    yield place, value

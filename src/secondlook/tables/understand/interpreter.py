@@ -7,31 +7,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter
-from secondlook.tables.resolver import STOP_WORDS, Resolver, atoms, same_word, stem
+from secondlook.tables.resolver import Resolver
 from secondlook.tables.table import NUMERIC
 from secondlook.tables.understand import charts, rows, statistics
 from secondlook.tables.understand.doubt import DROPPED_GROUP, EACH, STEMMED_FILLER, columns_used
 from secondlook.tables.understand.readings import queries, wanted_of
 from secondlook.tables.understand.selection import cued
+from secondlook.tables.words import STOP_WORDS, atoms, same_word, stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.tables.query import Query
     from secondlook.tables.resolver import AskedTable, Embed
-    from secondlook.tables.table import TableProfile
     from secondlook.tables.understand.readings import Family, Reading, Wanted
 
-# The kinds of questions that are read without a model.
-
-FAMILIES: tuple[Family, ...] = (
-    charts.read,
-    statistics.read,
-    statistics.leading_read,
-    statistics.gaps_read,
-    rows.read,
-)
-
+FAMILIES: tuple[Family, ...] = (charts.read, statistics.read, rows.read)
+"""The kinds of questions that are read without a model."""
 
 MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "gaps": 0.4}
 """Beyond it nothing is computed (chosen on half of DABench)."""
@@ -84,14 +76,11 @@ def understand(
         found = family(question, tables, resolver, wanted)
         readings += [_guarded(one, question, tables, resolver) for one in found]
         readings.sort(key=lambda one: one.doubt)
-        if readings and _is_plain(readings[0]):
-            break
+        best = readings[0] if readings else None
+        plain = best and best.family in MOST_DOUBT and best.doubt <= SURE
+        if best and plain and not _asks_for_rows(best):
+            break  # a statistic that accounts for nearly every word: no need to look further
     return _chosen(readings if wanted.names else _facts_first(readings))
-
-
-def _is_plain(reading: Reading) -> bool:
-    """A statistic that accounts for nearly every word: nothing else need be looked at."""
-    return reading.family in MOST_DOUBT and reading.doubt <= SURE and not _asks_for_rows(reading)
 
 
 def _guarded(
@@ -140,15 +129,11 @@ def _drops_a_number(
         one.resolved.column for one in resolver.mentions(question) if one.resolved.score >= NAMED
     }
     numbers = {one.name for one in profile.columns if one.type in NUMERIC and one.name in named}
-    return bool(numbers - used) or _one_row_of_many(reading, profile)
-
-
-def _one_row_of_many(reading: Reading, profile: TableProfile) -> bool:
     query = reading.query
-    if query.measures or not query.order or query.limit != 1 or len(query.select) != 1:
-        return False
-    column = profile.column(query.select[0])
-    return column is not None and column.type == "text" and column.distinct < profile.rows / 2
+    column = profile.column(query.select[0]) if len(query.select) == 1 else None
+    one_row = not query.measures and query.order and query.limit == 1
+    repeats = column is not None and column.type == "text" and column.distinct < profile.rows / 2
+    return bool(numbers - used) or bool(one_row and repeats)
 
 
 def _drops_a_group(reading: Reading, question: str, resolver: Resolver) -> bool:
@@ -158,12 +143,12 @@ def _drops_a_group(reading: Reading, question: str, resolver: Resolver) -> bool:
         for one in reading.query.where
         if isinstance(one, Filter) and one.value is not None and not one.negated
     }
-    return any(
-        not question[one.end :].casefold().lstrip(" \"'").startswith(chosen[one.resolved.column])
-        if one.resolved.column in chosen
-        else True
-        for one in cued(question, resolver.mentions(question))
-    )
+    for one in cued(question, resolver.mentions(question)):
+        value = chosen.get(one.resolved.column)
+        after = question[one.end :].casefold().lstrip(" \"'")
+        if value is None or not after.startswith(value):
+            return True
+    return False
 
 
 def _chosen(readings: list[Reading]) -> Understanding:
@@ -190,7 +175,9 @@ def _facts_first(readings: list[Reading]) -> list[Reading]:
     if not readings or of_rows is None or readings[0].family not in MOST_DOUBT:
         return readings
     best = readings[0]
-    sure = best.doubt <= SURE and (not _asks_for_rows(best) or _same_measure(best, of_rows))
+    sure = best.doubt <= SURE and (
+        not _asks_for_rows(best) or _compared(best) == _compared(of_rows)
+    )
     if best.rows > SHORT_TABLE or sure:
         return readings
     return [of_rows, *(one for one in readings if one is not of_rows)]
@@ -205,14 +192,10 @@ def _asks_for_rows(reading: Reading) -> bool:
     return short and told <= {"count", "sum", "min", "max"}
 
 
-def _same_measure(one: Reading, other: Reading) -> bool:
-    return _compared(one) == _compared(other) and one.operation == other.operation
-
-
 def _compared(reading: Reading) -> object:
     query = reading.query
     measures = [(one.statistic, one.of and one.of.column, one.where) for one in query.measures]
-    return sorted(map(repr, query.where)), measures, query.group_by
+    return sorted(map(repr, query.where)), measures, query.group_by, reading.operation
 
 
 def _differs(one: Reading, other: Reading) -> bool:
@@ -221,22 +204,11 @@ def _differs(one: Reading, other: Reading) -> bool:
 
 def _unnamed(reading: Reading) -> list[Query]:
     """What a measure is called makes no difference."""
-    return [
-        query.model_copy(
-            update={
-                "measures": tuple(
-                    one.model_copy(update={"name": str(at)})
-                    for at, one in enumerate(query.measures)
-                ),
-                "order": tuple(
-                    one.model_copy(update={"by": _place(query, one.by)}) for one in query.order
-                ),
-            }
-        )
-        for query in (reading.query, *reading.more)
-    ]
-
-
-def _place(query: Query, name: str) -> str:
-    names = [one.name for one in query.measures]
-    return str(names.index(name)) if name in names else name
+    found = []
+    for query in queries(reading):
+        places = {one.name: str(at) for at, one in enumerate(query.measures)}
+        measures = [one.model_copy(update={"name": places[one.name]}) for one in query.measures]
+        order = [one.model_copy(update={"by": places.get(one.by, one.by)}) for one in query.order]
+        same = {"measures": tuple(measures), "order": tuple(order)}
+        found.append(query.model_copy(update=same))
+    return found

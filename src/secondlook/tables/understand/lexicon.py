@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from secondlook.tables.understand.readings import Bound, Case
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from secondlook.tables.query import Statistic
 
@@ -175,13 +175,6 @@ LIMIT_DEVIATIONS = re.compile(rf"({NUMBER}|three|two) standard deviations?", re.
 LIMIT_IQR = re.compile(
     rf"({NUMBER})\s*(?:times|\*|x|\u00d7)\s*(?:the )?(?:iqr|inter-?quartile)", re.IGNORECASE
 )
-_AWAY = r"remov\w*|exclud\w*|drop\w*|filter\w* out|eliminat\w*"
-REMOVED = re.compile(
-    rf"\b(?:{_AWAY}|without)\b[^.?!\n]{{0,40}}\b(?:outliers?|them)\b"
-    rf"|\boutliers?\b[^.?!\n]{{0,60}}\b(?:{_AWAY})\b"
-    r"|\bafter (?:the )?(?:outlier )?removal\b",
-    re.IGNORECASE,
-)
 NOT = re.compile(
     r"\b(?:do not|don't|not to|no need|never|without (?:removing|applying|modifying))\b",
     re.IGNORECASE,
@@ -195,21 +188,13 @@ LEAVE_OUT = re.compile(
     r"|not include\w*|handl\w*|clean\w*|convert\w*|ensure|only)\b",
     re.IGNORECASE,
 )
-FILL = re.compile(
-    r"\b(?:imput\w*|fill\w*|replac\w*|substitut\w*)\b[^.?!\n]{0,80}?\b(?:with|by|using)\b"
-    r"(?: the| their)?[^.?!\n]{0,30}?\b(mean|average|median|zero|0)\b|\b(mean|median) imputation\b",
-    re.IGNORECASE,
-)
-LOG = re.compile(
-    r"\b(?:natural )?log(?:arithm\w*)?(?:[- ]?transform\w*)?\b[^.?!\n]{0,40}", re.IGNORECASE
-)
+FILL = re.compile(r"\b(?:imput\w*|fill\w*|replac\w*|substitut\w*)\b", re.IGNORECASE)
 POPULATION = re.compile(
     r"\bpopulation (?:standard deviation|std|variance)|\bddof\s*=\s*0", re.IGNORECASE
 )
 SAMPLE = re.compile(
     r"\bnot the sample\b|\bsample (?:standard deviation|std|variance)", re.IGNORECASE
 )
-BIASED = re.compile(r"\bscipy\b|\bbiased\b|\bpopulation skew", re.IGNORECASE)
 CONVERTED = re.compile(
     r"\bconvert\w*\b[^.?!\n]{0,50}\b(?:to|into|as) (?:numbers?|numeric|floats?|integers?)\b",
     re.IGNORECASE,
@@ -222,20 +207,11 @@ EXPLAINED = re.compile(
 )
 """How a statistic is defined, or that it is of the values there are."""
 STEPS = re.compile(r"\b(?:data )?(?:pre-?process\w*|clean(?:ing|ed)?)\b", re.IGNORECASE)
-TRANSFORMED = re.compile(r"\btransform\w*\b", re.IGNORECASE)
 WORDS = {"two": 2.0, "three": 3.0}
 
 
-class Placed(Protocol):
-    """Something that stands at characters [start, end) of a text."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-
-
-def spans_of(*several: Iterable[Placed]) -> list[Span]:
+def spans_of(*several: Iterable[Any]) -> list[Span]:
+    """Where things with a `start` and an `end` stand in a text."""
     return [(one.start, one.end) for some in several for one in some]
 
 
@@ -245,63 +221,48 @@ class Options:
     normality: str = "shapiro"
     outliers: Literal["outliers_z", "outliers_iqr"] | None = None
     limit: float | None = None
-    without_outliers: bool = False
     population: bool = False
-    biased: bool = False
-    fill: Literal["mean", "median", "zero"] | None = None
-    log: bool = False
     understood: tuple[Span, ...] = ()
     """Parts of the text that say these things."""
-    left_out: tuple[Span, ...] = ()
-    """Sentences that leave out rows without a value."""
-
-
-@dataclass(slots=True)
-class _Notes:
-    spans: list[Span] = field(default_factory=list)
-
-    def find(self, pattern: re.Pattern[str] | str, text: str) -> re.Match[str] | None:
-        found = None
-        for match in (
-            re.finditer(pattern, text, re.IGNORECASE)
-            if isinstance(pattern, str)
-            else (pattern.finditer(text))
-        ):
-            self.spans.append(match.span())
-            found = found or match
-        return found
 
 
 def options(text: str) -> Options:
-    notes = _Notes()
-    test = next((name for name, pattern in _TESTS if notes.find(pattern, text)), "shapiro")
-    method = next((name for name, pattern in _METHODS if notes.find(pattern, text)), "pearson")
-    outliers, limit = _outliers(text, notes)
-    without = _without_outliers(text, notes)
-    fill, log = _fill(text, notes), notes.find(LOG, text) is not None
+    spans: list[Span] = []
+
+    def find(pattern: re.Pattern[str] | str) -> re.Match[str] | None:
+        compiled = re.compile(pattern, re.IGNORECASE) if isinstance(pattern, str) else pattern
+        found = list(compiled.finditer(text))
+        spans.extend(match.span() for match in found)
+        return found[0] if found else None
+
+    test = next((name for name, pattern in _TESTS if find(pattern)), "shapiro")
+    method = next((name for name, pattern in _METHODS if find(pattern)), "pearson")
+    outliers: Literal["outliers_z", "outliers_iqr"] | None = None
+    limit = None
+    by_iqr, by_z, deviations = find(IQR), find(ZSCORE), find(LIMIT_DEVIATIONS)
+    if by_z or (deviations and not by_iqr):
+        outliers = "outliers_z"
+        limit = deviations or LIMIT_Z.search(text, by_z.start() if by_z else 0)
+        if limit is not None:
+            spans.append(limit.span())
+    elif by_iqr:
+        outliers = "outliers_iqr"
+        limit = find(LIMIT_IQR)
+        find(r"\b(?:quartiles?|\d+th percentiles?)\b")
     left_out = [span for span in sentences(text) if _leaves_out(text[slice(*span)])]
     unchanged = [span for span in sentences(text) if NOT.search(text[slice(*span)])]
-    population = notes.find(POPULATION, text) is not None
-    notes.find(SAMPLE, text)
-    notes.find(CONVERTED, text)
-    notes.find(EXPLAINED, text)
-    if log:
-        notes.find(TRANSFORMED, text)
-    if log or fill or without or left_out:
-        # The steps that it consists of are said, and done.
-        notes.find(STEPS, text)
+    population = find(POPULATION) is not None
+    for pattern in (SAMPLE, CONVERTED, EXPLAINED):
+        find(pattern)
+    if left_out:  # the steps that it consists of are said, and done
+        find(STEPS)
     return Options(
         correlation=method,  # type: ignore[arg-type]
         normality=test,
         outliers=outliers,
-        limit=limit,
-        without_outliers=without,
+        limit=None if limit is None else _number(limit[1]),
         population=population,
-        biased=BIASED.search(text) is not None,
-        fill=fill,
-        log=log,
-        understood=(*notes.spans, *left_out, *unchanged),
-        left_out=tuple(left_out),
+        understood=(*spans, *left_out, *unchanged),
     )
 
 
@@ -309,53 +270,13 @@ def sentences(text: str) -> list[Span]:
     return [match.span() for match in SENTENCE.finditer(text)]
 
 
-def _outliers(
-    text: str, notes: _Notes
-) -> tuple[Literal["outliers_z", "outliers_iqr"] | None, float | None]:
-    by_iqr, by_z = notes.find(IQR, text), notes.find(ZSCORE, text)
-    deviations = notes.find(LIMIT_DEVIATIONS, text)
-    if by_z or (deviations and not by_iqr):
-        found = deviations or LIMIT_Z.search(text, by_z.start() if by_z else 0)
-        if found is not None:
-            notes.spans.append(found.span())
-        return "outliers_z", _number(found[1]) if found else None
-    if by_iqr:
-        found = notes.find(LIMIT_IQR, text)
-        notes.find(r"\b(?:quartiles?|\d+th percentiles?)\b", text)
-        return "outliers_iqr", _number(found[1]) if found else None
-    return None, None
-
-
 def _number(said: str) -> float:
     return abs(WORDS.get(said.lower()) or float(said.replace("\u2212", "-")))
 
 
-def _without_outliers(text: str, notes: _Notes) -> bool:
-    """Whether outliers are taken away; `do not remove outliers` says that they are not."""
-    removed = False
-    for start, end in sentences(text):
-        if REMOVED.search(text, start, end) and not NOT.search(text, start, end):
-            removed = True
-            for match in REMOVED.finditer(text, start, end):
-                notes.spans.append(match.span())
-    return removed
-
-
 def _leaves_out(sentence: str) -> bool:
+    """Rows without a value are left out, as they are anyway."""
     return bool(GONE.search(sentence) and LEAVE_OUT.search(sentence) and not FILL.search(sentence))
-
-
-def _fill(text: str, notes: _Notes) -> Literal["mean", "median", "zero"] | None:
-    found = notes.find(FILL, text)
-    if found is None:
-        return None
-    said = (found[1] or found[2]).lower()
-    names: dict[str, Literal["mean", "median", "zero"]] = {
-        "mean": "mean",
-        "average": "mean",
-        "median": "median",
-    }
-    return names.get(said, "zero")
 
 
 # Numbers turned into the words that a question asks for, by the rules it gives.
@@ -378,18 +299,14 @@ _COMPARISONS: tuple[tuple[Sign, str], ...] = (
     (">", r"(?:greater|larger|more|higher) than|>|above|over|exceeds?"),
 )
 COMPARED = re.compile(
-    "|".join(f"(?P<s{at}>{words})" for at, (_, words) in enumerate(_COMPARISONS)),
-    re.IGNORECASE,
+    "|".join(f"(?P<s{at}>{words})" for at, (_, words) in enumerate(_COMPARISONS)), re.IGNORECASE
 )
 AFTER = re.compile(rf"\s*(?:the )?({NUMBER})|\s*({LEVEL})", re.IGNORECASE)
 CHAIN = re.compile(rf"({NUMBER})\s*(<=|<|\u2264)\s*([^<>\d]{{1,30}}?)\s*(<=|<|\u2264)\s*({NUMBER})")
 BETWEEN = re.compile(rf"(?:between\s+|from\s+)?({NUMBER})\s+(?:and|to)\s+({NUMBER})", re.IGNORECASE)
 SUBJECTS: tuple[tuple[str, str], ...] = (
     ("p", r"\bp[- ]?values?\b|\bp\b"),
-    (
-        "|r|",
-        r"absolute (?:value of )?(?:the )?(?:correlation )?(?:coefficient|r\b)?|\|\s*r\s*\|",
-    ),
+    ("|r|", r"absolute (?:value of )?(?:the )?(?:correlation )?(?:coefficient|r\b)?|\|\s*r\s*\|"),
     ("r", r"\br\b|\br[- ]value\b|\bcoefficient\b|\bcorrelation\b|\bskewness\b|\bkurtosis\b"),
 )
 OTHERWISE = re.compile(r"\b(?:otherwise|else|in (?:all )?other cases)\b", re.IGNORECASE)
@@ -434,11 +351,10 @@ def p_cases(
     return Case(if_small, (Bound(measure, "<", alpha(text)),)), Case(if_not)
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    at: int
-    word: str | None = None
-    bounds: tuple[tuple[str, Sign, float], ...] = ()
+Told: TypeAlias = tuple[str, Sign, float]
+"""A number of the rules (`p`, `r`, `|r|`), and what it is compared with."""
+Event: TypeAlias = "tuple[int, str | None, tuple[Told, ...]]"
+"""Where in a sentence a word stands, or the bounds that it is for."""
 
 
 def cases_in(text: str, words: Sequence[str], measures: Mapping[str, str]) -> tuple[Case, ...]:
@@ -446,27 +362,18 @@ def cases_in(text: str, words: Sequence[str], measures: Mapping[str, str]) -> tu
 
     `measures` names the numbers: `p` and `r`, the latter for any other single number.
     """
-    found: dict[str, list[tuple[str, Sign, float]]] = {}
+    found: dict[str, list[Told]] = {}
     rest: str | None = None
     for start, end in sentences(text):
         sentence = text[start:end]
-        events = _events(sentence, words)
-        named = [one for one in events if one.word]
-        if named and not any(one.bounds for one in events):
+        events = sorted([*_words(sentence, words), *_conditions(sentence)], key=lambda one: one[0])
+        named = [word for _, word, _ in events if word]
+        if named and not any(bounds for _, _, bounds in events):
             if OTHERWISE.search(sentence):
-                rest = rest or named[-1].word
+                rest = rest or named[-1]
             continue
         for word, bounds in _assigned(events).items():
-            found.setdefault(word, list(bounds))
-    return _cases(found, rest, words, measures)
-
-
-def _cases(
-    found: Mapping[str, list[tuple[str, Sign, float]]],
-    rest: str | None,
-    words: Sequence[str],
-    measures: Mapping[str, str],
-) -> tuple[Case, ...]:
+            found.setdefault(word, bounds)
     cases = [Case(word, _bounds(bounds, measures)) for word, bounds in found.items() if bounds]
     if any(len(case.bounds) == 0 for case in cases):
         return ()
@@ -498,29 +405,21 @@ def _bounds(
     return tuple(made)
 
 
-def _assigned(events: Sequence[_Event]) -> dict[str, list[tuple[str, Sign, float]]]:
+def _assigned(events: Sequence[Event]) -> dict[str, list[Told]]:
     """Conditions follow their word (`strong if ...`) or come before it (`if ..., strong`)."""
-    if not events or not any(one.word for one in events):
-        return {}
-    ordered = events if events[0].word else list(reversed(events))
-    assigned: dict[str, list[tuple[str, Sign, float]]] = {}
-    word: str | None = None
-    for one in ordered:
-        if one.word:
-            word = one.word
+    assigned: dict[str, list[Told]] = {}
+    current: str | None = None
+    for _, word, bounds in events if events and events[0][1] else reversed(events):
+        if word:
+            current = word
             assigned.setdefault(word, [])
-        elif word:
-            assigned[word] += one.bounds
+        elif current:
+            assigned[current] += bounds
     return assigned
 
 
-def _events(sentence: str, words: Sequence[str]) -> list[_Event]:
-    return sorted([*_words(sentence, words), *_conditions(sentence)], key=lambda one: one.at)
-
-
-def _words(sentence: str, words: Sequence[str]) -> list[_Event]:
-    taken: list[tuple[int, int]] = []
-    found = []
+def _words(sentence: str, words: Sequence[str]) -> Iterator[Event]:
+    taken: list[Span] = []
     for word in sorted(words, key=lambda one: -len(one)):
         pattern = r"[\s_-]*".join(map(re.escape, re.split(r"[\s_-]+", word)))
         options = rf"(?<![\w-]){pattern}(?:ly)?\b"
@@ -529,49 +428,43 @@ def _words(sentence: str, words: Sequence[str]) -> list[_Event]:
         for match in re.finditer(options, sentence, re.IGNORECASE):
             if all(match.end() <= low or match.start() >= high for low, high in taken):
                 taken.append(match.span())
-                found.append(_Event(match.start(), word=word))
-    return found
+                yield match.start(), word, ()
 
 
-def _conditions(sentence: str) -> list[_Event]:
-    found: list[_Event] = []
-    taken: list[tuple[int, int]] = []
+def _conditions(sentence: str) -> Iterator[Event]:
+    taken: list[Span] = []
 
     def free(low: int, high: int) -> bool:
-        return all(high <= start or low >= end for start, end in taken)
+        is_free = all(high <= start or low >= end for start, end in taken)
+        taken.extend([(low, high)] if is_free else [])
+        return is_free
 
     for match in CHAIN.finditer(sentence):
         subject = _subject(match[3]) or "r"
-        low, high = float(match[1]), float(match[5])
-        upper: Sign = "<" if match[4] == "<" else "<="
         lower: Sign = ">" if match[2] == "<" else ">="
+        upper: Sign = "<" if match[4] == "<" else "<="
         taken.append(match.span())
-        found.append(_Event(match.start(), bounds=((subject, lower, low), (subject, upper, high))))
+        both = ((subject, lower, float(match[1])), (subject, upper, float(match[5])))
+        yield match.start(), None, both
     for match in BETWEEN.finditer(sentence):
         if free(*match.span()):
             subject = _subject(sentence[: match.start()]) or "r"
             low, high = sorted((float(match[1]), float(match[2])))
-            taken.append(match.span())
-            found.append(
-                _Event(match.start(), bounds=((subject, ">=", low), (subject, "<=", high)))
-            )
+            yield match.start(), None, ((subject, ">=", low), (subject, "<=", high))
     for match in COMPARED.finditer(sentence):
         value = AFTER.match(sentence, match.end())
-        if value is None or not free(match.start(), value.end()):
-            continue
-        sign = next(sign for at, (sign, _) in enumerate(_COMPARISONS) if match[f"s{at}"])
-        subject = _subject(sentence[: match.start()]) or "r"
-        limit = float(value[1].replace("\u2212", "-")) if value[1] else alpha(sentence)
-        taken.append((match.start(), value.end()))
-        found.append(_Event(match.start(), bounds=((subject, sign, limit),)))
-    return found
+        if value is not None and free(match.start(), value.end()):
+            sign = next(sign for at, (sign, _) in enumerate(_COMPARISONS) if match[f"s{at}"])
+            subject = _subject(sentence[: match.start()]) or "r"
+            limit = float(value[1].replace("\u2212", "-")) if value[1] else alpha(sentence)
+            yield match.start(), None, ((subject, sign, limit),)
 
 
 def _subject(before: str) -> str | None:
     """What was named last."""
-    last: tuple[int, str] | None = None
-    for name, pattern in SUBJECTS:
-        for match in re.finditer(pattern, before, re.IGNORECASE):
-            if last is None or match.end() > last[0]:
-                last = (match.end(), name)
-    return last[1] if last else None
+    named = [
+        (match.end(), name)
+        for name, pattern in SUBJECTS
+        for match in re.finditer(pattern, before, re.IGNORECASE)
+    ]
+    return max(named, key=lambda one: one[0])[1] if named else None

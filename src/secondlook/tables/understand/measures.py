@@ -8,25 +8,21 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter
-from secondlook.tables.resolver import STOP_WORDS, atoms, same_word, squeezed, stem
 from secondlook.tables.understand.lexicon import Said, statistics_in
 from secondlook.tables.understand.question import (
     PAIRED,
     Plan,
     Target,
-    beside,
-    by_phrase,
     columns_of,
     is_a_label,
     numeric_targets,
     of_derived,
     of_mention,
-    said_condition,
     share_of_words,
     statistic_of,
     targets,
 )
-from secondlook.tables.understand.selection import interval_conditions
+from secondlook.tables.words import STOP_WORDS, atoms, same_word, squeezed, stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,14 +92,10 @@ def _by_segments(asked: Asked, said: list[Said]) -> list[Plan]:
     plans = [
         _plan(asked, one, column)
         for statistics, columns in _segments(asked, said)
-        for column in _or_none(columns)
+        for column in (*columns,) or (None,)
         for one in statistics
     ]
     return [plan for plan in plans if plan is not None] if all(plans) else []
-
-
-def _or_none(columns: list[Target]) -> list[Target | None]:
-    return [*columns] if columns else [None]
 
 
 def _joined(said: list[Said]) -> list[Said]:
@@ -137,7 +129,7 @@ def _count(asked: Asked, said: Said, target: Target | None) -> Plan | None:
     if named is None:
         return Plan("count", ())
     # Of chosen rows it may mean either.
-    return None if asked.clauses else Plan("distinct", (of_mention(asked, named.resolved),))
+    return None if asked.clauses else Plan("distinct", (of_mention(named.resolved),))
 
 
 def _of_what_follows(asked: Asked, said: Said, target: Target) -> bool:
@@ -180,7 +172,7 @@ def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Tar
     segments: list[tuple[list[Said], list[Target]]] = []
     before: list[Target] = []
     events: list[Said | Mention] = [*said, *columns]
-    for one in sorted(events, key=_start):
+    for one in sorted(events, key=lambda one: one.start):
         if isinstance(one, Said):
             if not segments or segments[-1][1]:
                 segments.append(([], []))
@@ -191,7 +183,7 @@ def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Tar
         if target is not None:
             (segments[-1][1] if segments else before).append(target)
     if segments and not segments[-1][1]:
-        segments[-1][1].extend(before or ([] if asked.clauses else by_phrase(asked)))
+        segments[-1][1].extend(before)
     return segments
 
 
@@ -212,15 +204,11 @@ def _stands_apart(asked: Asked, said: list[Said]) -> bool:
     )
 
 
-def _start(one: Said | Mention) -> int:
-    return one.start
-
-
 def _target(asked: Asked, mention: Mention, kinds: set[Kind]) -> Target | None:
     free = numeric_targets(asked, [mention])
     if free:
         return free[0]
-    return of_mention(asked, mention.resolved) if kinds and kinds <= ANY_COLUMN else None
+    return of_mention(mention.resolved) if kinds and kinds <= ANY_COLUMN else None
 
 
 def _of_pair(asked: Asked, said: list[Said]) -> list[Plan]:
@@ -238,7 +226,7 @@ def _of_trend(asked: Asked) -> list[Plan]:
     column, dated = targets(asked, 1), the_date(asked.table)
     if not column or dated is None:
         return []
-    time = of_mention(asked, Resolved(dated, asked.table.table.id, dated, 1.0, "exact"))
+    time = of_mention(Resolved(dated, asked.table.table.id, dated, 1.0, "exact"))
     return [Plan("slope", (column[0], time))]
 
 
@@ -255,8 +243,6 @@ stat statistic statistics variable feature group all positive negative"""
 SAYS_NOTHING = frozenset(_SAYS_NOTHING.split())
 GONE = frozenset({"missing", "null", "nulls", "nan", "na"})
 SHARES = frozenset({"pct", "percentage", "percent", "share", "ratio", "proportion", "rate"})
-UNCHANGED = frozenset({"before", "original", "initial", "raw"})
-"""Values of the data as they are, beside others of what was made of them."""
 ONE, TWO = 1, 2
 TESTS: tuple[Kind, ...] = ("normality", "correlation", "skewness")
 """What is turned into words."""
@@ -292,8 +278,7 @@ def plan_for(asked: Asked, name: str) -> Plan | None:
     unknown = [word for word in left if word not in SAYS_NOTHING and not _explained(asked, word)]
     if unknown and not form:
         return None
-    as_it_is = bool(UNCHANGED & set(words))
-    return Plan(kind, tuple(chosen), where, name, tuple(form), at, rows, as_it_is=as_it_is)
+    return Plan(kind, tuple(chosen), where, name, tuple(form), at, rows)
 
 
 def _kind(
@@ -347,42 +332,21 @@ def _columns(asked: Asked, kind: Kind, left: list[str]) -> tuple[list[Target] | 
     """The columns that the rest of the name speaks of, else those of the question."""
     wanted = TWO if statistic_of(asked, kind) in PAIRED else ONE
     any_type = kind in ANY_COLUMN
-    known = _known(asked, any_type=any_type)
+    made = of_derived(asked)
+    known = [made] if made else []
+    known += numeric_targets(asked, asked.mentions, any_type=any_type)
     named = sorted(
         (one for one in known if _names(left, one)), key=lambda one: -share_of_words(left, one)
     )
     if wanted == ONE and len(named) > 1:
         first, second = (share_of_words(left, one) for one in named[:2])
         named = named[:1] if first > second else []
-    if wanted == TWO and len(named) > TWO:
-        named = _clearest(left, named)
     if len(named) == wanted:
         return named, [word for word in left if not any(_names([word], one) for one in named)]
     if kind in {"count", "share"}:
         return [], left
-    usual = targets(asked, wanted, any_type=any_type) or (
-        beside(asked, kind) if wanted == ONE else []
-    )
-    if wanted == TWO and len(named) == 1:
-        usual = _paired(asked, named[0], known)
-        left = [word for word in left if not _names([word], named[0])]
+    usual = targets(asked, wanted, any_type=any_type)
     return (usual or None), left
-
-
-def _clearest(left: Sequence[str], named: Sequence[Target]) -> list[Target]:
-    """The two whose whole names stand in the name, or that share the most words with it."""
-
-    def share(one: Target) -> int:
-        whole = squeezed(one.term.column)
-        return share_of_words(left, one) + 2 * (whole in left or whole in "".join(left))
-
-    first, second, third, *_ = sorted(named, key=share, reverse=True)
-    return [first, second] if share(second) > share(third) else []
-
-
-def _known(asked: Asked, *, any_type: bool) -> list[Target]:
-    made = of_derived(asked)
-    return [*([made] if made else []), *numeric_targets(asked, asked.mentions, any_type=any_type)]
 
 
 def _names(words: Sequence[str], target: Target) -> bool:
@@ -393,67 +357,26 @@ def _names(words: Sequence[str], target: Target) -> bool:
     return any(word == whole for word in words) or "".join(words) == whole
 
 
-def _paired(asked: Asked, one: Target, known: Sequence[Target]) -> list[Target]:
-    """The other of two columns, where the question leaves no choice."""
-    others = [other for other in known if other.term != one.term]
-    both = targets(asked, 2)
-    if one.term in [each.term for each in both]:
-        return both
-    return [one, others[0]] if len(others) == 1 else []
-
-
 def _rows(
     asked: Asked, left: list[str], measured: set[str]
 ) -> tuple[tuple[Condition, ...], str, list[str]]:
     """Groups that the name speaks of: `child`, `class1`, `male`; of each column one."""
     where: list[Condition] = []
     said: list[str] = []
-    for label, conditions in _intervals(asked).items():
-        whole = squeezed(label)
-        if not said and (whole in left or whole == "".join(left)):
-            where, said = list(conditions), [label]
-            left = [word for word in left if word != whole]
-    for column, values in _group_values(asked, measured).items():
-        for value in sorted(values, key=len, reverse=True):
-            words = [atom.text for atom in atoms(value)]
-            if words and all(word in left for word in words):
-                left = [word for word in left if word not in words and not _part_of(word, column)]
-                where.append(Filter(column=column, comparison="=", value=value))
-                said.append(said_condition(column, value))
-                break
-    return tuple(where), " and ".join(said), left
-
-
-def _part_of(word: str, column: str) -> bool:
-    return stem(word) in squeezed(column)
-
-
-def _intervals(asked: Asked) -> dict[str, tuple[Condition, ...]]:
-    """The labels of the question with their bounds, over the column that they are ages, say, of."""
-    if not asked.intervals:
-        return {}
-    first = asked.intervals[0].start
-    before = [
-        one for one in asked.mentions if one.start < first and asked.is_number(one.resolved.column)
-    ]
-    return interval_conditions(before[-1].resolved.column, asked.intervals) if before else {}
-
-
-def _group_values(asked: Asked, measured: set[str]) -> dict[str, list[str]]:
-    """Columns that group the rows, and what they hold; else columns whose values are named."""
     columns = [one.key.column for one in asked.groups]
     columns += [one.column for one in asked.resolver.values(asked.text[: asked.question])]
-    return {
-        column: _values(asked, column)
-        for column in dict.fromkeys(columns)
-        if column not in measured
-    }
-
-
-def _values(asked: Asked, column: str) -> list[str]:
-    profile = asked.table.profile.column(column)
-    top = [one.value for one in profile.top] if profile else []
-    return top or list(asked.table.values(column))
+    for column in dict.fromkeys(one for one in columns if one not in measured):
+        profile = asked.table.profile.column(column)
+        top = [one.value for one in profile.top] if profile else []
+        for value in sorted(top or asked.table.values(column), key=len, reverse=True):
+            words = [atom.text for atom in atoms(value)]
+            if words and all(word in left for word in words):
+                own = squeezed(column)
+                left = [word for word in left if word not in words and stem(word) not in own]
+                where.append(Filter(column=column, comparison="=", value=value))
+                said.append(f"{column} is {value}")
+                break
+    return tuple(where), " and ".join(said), left
 
 
 def _explained(asked: Asked, word: str) -> bool:

@@ -7,36 +7,32 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from secondlook.tables.query import AnyOf, Filter, Measure, Query, Term
-from secondlook.tables.resolver import STOP_WORDS, atoms, same_word, stem
 from secondlook.tables.table import NUMERIC, TEMPORAL
-from secondlook.tables.understand.filters import conditions
+from secondlook.tables.understand.filters import Clause, conditions
 from secondlook.tables.understand.lexicon import (
     cases_in,
     options,
     p_cases,
-    sentences,
     spans_of,
     statistics_in,
 )
 from secondlook.tables.understand.readings import Output, parts
 from secondlook.tables.understand.selection import (
-    Chosen,
     chosen_rows,
     derived_in,
     groups_in,
-    intervals_in,
     spells_numbers,
 )
+from secondlook.tables.words import STOP_WORDS, atoms, same_word, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secondlook.answer import Scalar
-    from secondlook.tables.query import Comparison, Condition, Statistic
+    from secondlook.tables.query import Condition, Statistic
     from secondlook.tables.resolver import AskedTable, Mention, Resolved, Resolver
-    from secondlook.tables.understand.lexicon import Kind, Options, Said
-    from secondlook.tables.understand.readings import Case, Wanted
-    from secondlook.tables.understand.selection import Derived, Group, Interval
+    from secondlook.tables.understand.lexicon import Kind, Options, Said, Span
+    from secondlook.tables.understand.readings import Wanted
+    from secondlook.tables.understand.selection import Derived, Group
 
 NUMBERED = re.compile(r"^\s*(?:question\s*)?\d+\s*[.:)]\s+", re.IGNORECASE)
 FIRST_DATE = 10_000
@@ -59,8 +55,7 @@ class Asked:
     options: Options
     derived: Derived | None
     groups: tuple[Group, ...]
-    intervals: tuple[Interval, ...]
-    clauses: tuple[Chosen, ...]
+    clauses: tuple[Clause, ...]
     wanted: Wanted
 
     def is_number(self, column: str) -> bool:
@@ -78,63 +73,58 @@ class Asked:
 def take_apart(question: str, table: AskedTable, wanted: Wanted, resolver: Resolver) -> Asked:
     cut = parts(question)
     text = NUMBERED.sub(lambda one: " " * len(one[0]), cut.body)
-    end = _end_of_question(text, has_form=bool(cut.form))
+    # What a form is wanted for says its conditions in further lines.
+    line = text.find("\n", len(text) - len(text.lstrip()))
+    end = line if cut.form and line > 0 else len(text)
     alone = resolver if len(resolver.tables) == 1 else resolver.only(table)
     mentions = tuple(alone.mentions(text))
     derived = derived_in(text, mentions)
-    intervals = tuple(intervals_in(text))
+    said = options(text)
     made_of = derived.columns if derived else ()
     groups = tuple(one for one in groups_in(text, mentions, table) if one.key.column not in made_of)
-    spans = spans_of(mentions)
-    covered = [*(derived.spans if derived else ()), *spans_of(intervals)]
-    clauses = chosen_rows(text, end, table, mentions, alone, covered)
+    covered = derived.spans if derived else ()
+    # The limit of an outlier stands beside its column too.
+    clauses = [
+        one
+        for one in chosen_rows(text[:end], table, mentions, alone, covered)
+        if said.limit is None
+        or not isinstance(one.condition, Filter)
+        or one.condition.value != said.limit
+    ]
     if not cut.form and "\n" not in text.strip():
-        known = [*covered, *spans, *spans_of(clauses, groups)]
-        clauses += _dated(text, table, known)
+        clauses += _dated(text, table, [*covered, *spans_of(mentions, clauses, groups)])
     return Asked(
         table=table,
         resolver=alone,
         text=text,
         question=end,
         mentions=mentions,
-        said=tuple(statistics_in(text, spans)),
-        options=options(text),
+        said=tuple(statistics_in(text, spans_of(mentions))),
+        options=said,
         derived=derived,
         groups=groups,
-        intervals=intervals,
         clauses=tuple(clauses),
         wanted=wanted,
     )
 
 
-def _dated(question: str, table: AskedTable, known: Sequence[tuple[int, int]]) -> list[Chosen]:
-    """Conditions on dates, as questions about rows have them: `after March 2023`."""
+def _dated(question: str, table: AskedTable, known: Sequence[Span]) -> list[Clause]:
+    """Conditions on dates, as questions about rows have them: `after March 2023`. Not without a
+    year: `before May` of which?"""
     dates = {one.name for one in table.table.columns if one.type in TEMPORAL}
-    return [
-        Chosen(one.start, one.end, one.condition, one.said)
-        for one in (conditions(question, [table]) if dates else ())
-        if isinstance(one.condition, Filter)
-        and one.condition.column in dates
-        and not _without_a_year(one.condition)
-        and all(one.end <= low or one.start >= high for low, high in known)
-    ]
+    found = []
+    for one in conditions(question, table) if dates else ():
+        part = one.condition
+        if not isinstance(part, Filter) or part.column not in dates:
+            continue
+        compared = part.transform == "date" and part.comparison in {"<", "<=", ">", ">="}
+        yearless = compared and isinstance(part.value, int | float) and part.value < FIRST_DATE
+        if not yearless and all(one.end <= low or one.start >= high for low, high in known):
+            found.append(one)
+    return found
 
 
-def _without_a_year(condition: Filter) -> bool:
-    """`before May` of which year?"""
-    value, signs = condition.value, {"<", "<=", ">", ">="}
-    dated = condition.transform == "date" and isinstance(value, int | float)
-    return dated and condition.comparison in signs and value < FIRST_DATE  # type: ignore[operator]
-
-
-def _end_of_question(text: str, *, has_form: bool) -> int:
-    """What a form is wanted for says its conditions in further lines."""
-    lead = len(text) - len(text.lstrip())
-    line = text.find("\n", lead)
-    return line if has_form and line > 0 else len(text)
-
-
-def columns_of(clause: Chosen) -> set[str]:
+def columns_of(clause: Clause) -> set[str]:
     if isinstance(clause.condition, AnyOf):
         return {one.column for one in clause.condition.filters}
     return {clause.condition.column}
@@ -143,9 +133,6 @@ def columns_of(clause: Chosen) -> set[str]:
 # Which columns the statistics of a question are about.
 
 LABELS = frozenset({"id", "ids", "key", "code", "index", "zip", "zipcode", "phone"})
-LEAST_PHRASE = 0.6
-MARGIN = 0.08
-"""A phrase must be so much more like one column than any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +153,9 @@ def stems_of(text: str) -> frozenset[str]:
     return frozenset(stem(one.text) for one in atoms(text) if one.text not in STOP_WORDS)
 
 
-def of_mention(asked: Asked, resolved: Resolved) -> Target:
-    options = asked.options
-    term = Term(
-        column=resolved.column,
-        fill=options.fill,
-        transform="log" if options.log else None,
-    )
-    said = f"the logarithm of {resolved.column}" if options.log else resolved.column
+def of_mention(resolved: Resolved) -> Target:
     words = stems_of(resolved.column) | stems_of(resolved.asked)
-    return Target(term, said, (resolved,), words)
+    return Target(Term(column=resolved.column), resolved.column, (resolved,), words)
 
 
 def of_derived(asked: Asked) -> Target | None:
@@ -188,12 +168,10 @@ def of_derived(asked: Asked) -> Target | None:
         if known is None or known.score < one.resolved.score:
             best[one.resolved.column] = one.resolved
     resolved = tuple(best[one] for one in derived.columns if one in best)
-    return Target(derived.term, _formula(derived.term), resolved, stems_of(derived.name))
-
-
-def _formula(term: Term) -> str:
+    term = derived.term
     steps = [(term.operator, term.other), *term.rest] if term.operator else list(term.rest)
-    return term.column + "".join(f" {operator} {other}" for operator, other in steps)
+    formula = term.column + "".join(f" {operator} {other}" for operator, other in steps)
+    return Target(term, formula, resolved, stems_of(derived.name))
 
 
 def is_a_label(asked: Asked, column: str) -> bool:
@@ -219,7 +197,7 @@ def numeric_targets(
             continue
         if column not in best or best[column].score < one.resolved.score:
             best[column] = one.resolved
-    return [of_mention(asked, one) for one in best.values()]
+    return [of_mention(one) for one in best.values()]
 
 
 def targets(asked: Asked, count: int | None = None, *, any_type: bool = False) -> list[Target]:
@@ -228,58 +206,23 @@ def targets(asked: Asked, count: int | None = None, *, any_type: bool = False) -
     `count` is how many are needed, where that is known.
     """
     made = of_derived(asked)
-    if made is not None:
-        return [made] if count in {None, 1} else _with_another(asked, made)
+    if made is not None and count in {None, 1}:
+        return [made]
+    if made is not None:  # beside the one other that the question names
+        parts = set(asked.derived.columns) if asked.derived else set()
+        others = [
+            one for one in numeric_targets(asked, asked.mentions) if one.term.column not in parts
+        ]
+        return [made, *others] if len(others) == 1 else []
     here = [one for one in asked.mentions if asked.in_question(one.start)]
     there = [one for one in asked.mentions if not asked.in_question(one.start)]
+    sure = [[one for one in some if one.resolved.score >= SURE] for some in (here, there)]
     choices = [
-        numeric_targets(asked, some, any_type=any_type)
-        for some in (_sure(here), _sure(there), here, asked.mentions)
+        numeric_targets(asked, some, any_type=any_type) for some in (*sure, here, asked.mentions)
     ]
     if count is not None:
-        fitting = [one for one in choices if len(one) == count]
-        return fitting[0] if fitting else by_phrase(asked) if count == 1 else []
-    return next((one for one in choices if one), []) or by_phrase(asked)
-
-
-def _with_another(asked: Asked, made: Target) -> list[Target]:
-    """The new column and the one other that the question names."""
-    parts = set(asked.derived.columns) if asked.derived else set()
-    others = [one for one in numeric_targets(asked, asked.mentions) if one.term.column not in parts]
-    return [made, *others] if len(others) == 1 else []
-
-
-def _sure(mentions: Iterable[Mention]) -> list[Mention]:
-    return [one for one in mentions if one.resolved.score >= SURE]
-
-
-def beside(asked: Asked, kind: Kind) -> list[Target]:
-    """The column that stands in the same sentence as the statistic, where there is just one."""
-    said = [one.start for one in asked.said if one.kind == kind]
-    for low, high in sentences(asked.text):
-        if any(low <= one < high for one in said):
-            near = numeric_targets(
-                asked, [one for one in asked.mentions if low <= one.start < high]
-            )
-            if len(near) == 1:
-                return near
-    return []
-
-
-def by_phrase(asked: Asked) -> list[Target]:
-    """The words after the statistic, where no column is named as it is called."""
-    if not asked.said:
-        return []
-    start = next((one.end for one in asked.said if asked.in_question(one.start)), None)
-    if start is None:
-        return []
-    phrase = asked.text[start : asked.question].split("?")[0].split(". ")[0].strip(" .,:")
-    found = [one for one in asked.resolver.column(phrase) if asked.is_number(one.column)]
-    if not found or found[0].score < LEAST_PHRASE:
-        return []
-    if len(found) > 1 and found[0].score - found[1].score < MARGIN:
-        return []
-    return [of_mention(asked, found[0])]
+        return next((one for one in choices if len(one) == count), [])
+    return next((one for one in choices if one), [])
 
 
 def share_of_words(words: Sequence[str], target: Target) -> int:
@@ -321,8 +264,6 @@ class Plan:
     at: float | None = None
     said: str = ""
     """Over which rows."""
-    as_it_is: bool = False
-    """Before outliers are taken away."""
 
 
 @dataclass(slots=True)
@@ -350,11 +291,17 @@ def output(sheet: Sheet, plan: Plan) -> Output | None:
     if not plan.words:
         name = sheet.add(plan, statistic_of(asked, plan.kind))
         return Output(plan.name or name, name, decimals=decimals)
-    cases = _cases(sheet, plan)
-    if not cases:
-        return None
-    main = cases[0].bounds[0].measure
-    return Output(plan.name, main, cases=cases)
+    text = asked.text
+    if plan.kind == "normality":
+        cases = p_cases(plan.words, sheet.add(plan, "normality"), text, small="no")
+    elif plan.kind == "correlation":
+        r, p = sheet.add(plan, "correlation"), sheet.add(plan, "correlation_p")
+        ruled = cases_in(text, plan.words, {"r": r, "p": p})
+        cases = ruled or p_cases(plan.words, p, text, small="yes")
+    else:
+        number = sheet.add(plan, statistic_of(asked, plan.kind))
+        cases = cases_in(text, plan.words, {"r": number})
+    return Output(plan.name, cases[0].bounds[0].measure, cases=cases) if cases else None
 
 
 def statistic_of(asked: Asked, kind: Kind) -> Statistic:
@@ -366,50 +313,26 @@ def statistic_of(asked: Asked, kind: Kind) -> Statistic:
     return kind
 
 
-def _cases(sheet: Sheet, plan: Plan) -> tuple[Case, ...]:
-    text = sheet.asked.text
-    if plan.kind == "normality":
-        return p_cases(plan.words, sheet.add(plan, "normality"), text, small="no")
-    if plan.kind == "correlation":
-        r, p = sheet.add(plan, "correlation"), sheet.add(plan, "correlation_p")
-        ruled = cases_in(text, plan.words, {"r": r, "p": p})
-        return ruled or p_cases(plan.words, p, text, small="yes")
-    number = sheet.add(plan, statistic_of(sheet.asked, plan.kind))
-    return cases_in(text, plan.words, {"r": number})
-
-
 def _measure(asked: Asked, plan: Plan, statistic: Statistic) -> Measure:
     options = asked.options
     first = plan.targets[0] if plan.targets else None
     second = plan.targets[1] if statistic in PAIRED and len(plan.targets) > 1 else None
-    outliers = statistic in {"outliers_z", "outliers_iqr"}
-    where = plan.where
-    if options.without_outliers and not (outliers or plan.as_it_is) and first is not None:
-        within: Comparison = "within_iqr" if options.outliers == "outliers_iqr" else "within_z"
-        kept = Filter(column=first.term.column, comparison=within, value=options.limit)
-        where = (*where, kept)
+    method: str | None = None
+    if statistic in {"correlation", "correlation_p"}:
+        method = options.correlation
+    elif statistic == "normality":
+        method = options.normality
+    elif statistic in {"std", "variance"} and options.population:
+        method = "population"
     return Measure(
         name=_name(statistic, first, second, plan),
         statistic=statistic,
         of=first.term if first is not None else None,
         other=second.term if second is not None else None,
-        where=where,
-        at=options.limit if outliers else plan.at,
-        method=_method(asked, statistic),
+        where=plan.where,
+        at=options.limit if statistic in {"outliers_z", "outliers_iqr"} else plan.at,
+        method=method,
     )
-
-
-def _method(asked: Asked, statistic: Statistic) -> str | None:
-    options = asked.options
-    if statistic in {"correlation", "correlation_p"}:
-        return options.correlation
-    if statistic == "normality":
-        return options.normality
-    if statistic in {"std", "variance"}:
-        return "population" if options.population else None
-    if statistic in {"skewness", "kurtosis"}:
-        return "biased" if options.biased else None
-    return None
 
 
 def _name(statistic: Statistic, first: Target | None, second: Target | None, plan: Plan) -> str:
@@ -439,7 +362,3 @@ def said_of(query: Query, clauses: Sequence[str]) -> str:
         + (f" for each {each}" if each else "")
         + (f" where {rows}" if rows else " over all rows")
     )
-
-
-def said_condition(column: str, value: Scalar) -> str:
-    return f"{column} is {value}"

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cache
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from secondlook.tables.query import Query
-from secondlook.tables.resolver import AskedTable, Resolved
+from pydantic import TypeAdapter
+
+from secondlook.answer import Scalar  # noqa: TC001 - readings are stored by their types
+from secondlook.tables.query import Query  # noqa: TC001
+from secondlook.tables.resolver import Resolved  # noqa: TC001
+from secondlook.tables.words import NUMBER_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pydantic import JsonValue
 
-    from secondlook.answer import Scalar
     from secondlook.tables.query import Computed
-    from secondlook.tables.resolver import Resolver
+    from secondlook.tables.resolver import AskedTable, Resolver
 
-Operation = Literal[
-    "difference",
-    "sum",
-    "ratio",
-    "greater",
-    "less",
-    "same",
-    "most",
-    "least",
-    "exists",
-    "none",
-]
-"""`difference` is the first less the second, `greater` asks whether the first is; `most` and
-`least` take the one of `choices` whose query gives it; `exists` and `none` ask whether the query
-has a row."""
+Operation = Literal["difference", "greater", "less", "exists"]
+"""`difference` is the first less the second, `greater` asks whether the first is; `exists` asks
+whether the query has a row."""
 AnswerForm = Literal["value", "rows", "list", "boolean", "words"]
 
 
@@ -90,8 +82,6 @@ class Output:
     """The number turned into a word: the first case that holds."""
     every: Literal["list", "mapping"] | None = None
     """Every row of the result: the column's values, or groups with theirs."""
-    prefix: str = ""
-    """Before the groups of a mapping: `month_`."""
     combine: Literal["most", "least", "sum", "positive"] | None = None
     """Over several measures: the label with the largest or smallest value, their sum, or the
     labels whose value is not 0."""
@@ -119,8 +109,6 @@ class Reading:
     """Over the single values of `query` and `more`, in that order."""
     rows: int = 0
     """Of the table."""
-    choices: tuple[str, ...] = ()
-    """What `query` and each of `more` stand for."""
 
 
 Family: TypeAlias = "Callable[[str, Sequence[AskedTable], Resolver, Wanted], list[Reading]]"
@@ -145,16 +133,6 @@ VERB = re.compile(
     r"\b(?:is|are|should|must|can|represents?|denotes?|rounded|stands?)\b", re.IGNORECASE
 )
 CLAUSES = re.compile(r"\n|;|\.\s+|\.$|\bwhere\b")
-NUMBERS = {
-    "zero": 0,
-    "no": 0,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-}
 PLACES = re.compile(
     r"\b(\d+|zero|one|two|three|four|five|six)\s*[- ]?(?:decimals?\b|digits? after)", re.IGNORECASE
 )
@@ -168,8 +146,7 @@ WORDS_FOLLOW = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """A question and the form it wants."""
 
     body: str
@@ -182,11 +159,11 @@ def parts(question: str) -> Parts:
     first = NAMED.search(question)
     if first is None:
         return Parts(question, "")
-    start = max(question.rfind("\n", 0, first.start()) + 1, 0)
-    if not question[start : first.start()].strip(" \t{"):
-        return Parts(question[: first.start()].rstrip(" {\n\t"), question[first.start() :])
-    stop = max(question.rfind(mark, start, first.start()) for mark in (". ", "? ", "! "))
-    cut = stop + 1 if stop >= start else start
+    start = question.rfind("\n", 0, first.start()) + 1
+    cut = first.start()
+    if question[start:cut].strip(" \t{"):
+        stop = max(question.rfind(mark, start, cut) for mark in (". ", "? ", "! "))
+        cut = stop + 1 if stop >= start else start
     return Parts(question[:cut].rstrip(" {\n\t"), question[cut:])
 
 
@@ -216,8 +193,8 @@ def _explained(form: str, held: Mapping[str, str]) -> dict[str, str]:
     clauses = [one for whole in CLAUSES.split(tail) for one in _statements(whole)]
     said: dict[str, str] = {}
     for name, inside in held.items():
-        keys = {inside.casefold(), name.casefold()} - {""}
-        about = [one for one in clauses if any(_speaks_of(one, key) for key in keys)]
+        keys = "|".join(map(re.escape, {inside.casefold(), name.casefold()} - {""}))
+        about = [one for one in clauses if re.search(rf"(?<!\w)(?:{keys})(?!\w)", one.casefold())]
         said[name] = ". ".join([inside, *about])
     return said
 
@@ -236,14 +213,10 @@ def _statements(clause: str) -> list[str]:
     return [one for one in found if one.strip()]
 
 
-def _speaks_of(clause: str, key: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", clause.casefold()) is not None
-
-
 def decimals_in(text: str) -> int | None:
     found = PLACES.search(text)
     if found is not None:
-        return int(found[1]) if found[1].isdigit() else NUMBERS[found[1].lower()]
+        return int(found[1]) if found[1].isdigit() else NUMBER_WORDS[found[1].lower()]
     return 0 if WHOLE.search(text) else None
 
 
@@ -275,7 +248,7 @@ def values_of(
     if len(computed) != 1 + len(reading.more):
         return {}
     if reading.operation is not None:
-        return _named(wanted, {"answer": _operated(reading, computed)})
+        return _named(wanted, {"answer": _operated(reading.operation, computed)})
     if reading.outputs:
         values = {one.name: _output(one, computed) for one in reading.outputs}
         return {
@@ -314,7 +287,9 @@ def _output(one: Output, computed: Sequence[Computed]) -> JsonValue:
         return None
     result = computed[one.query]
     if one.every is not None:
-        return _every(one, result)
+        values = [_rounded(_cell(result, one.measure, row), one.decimals) for row in result.rows]
+        names = [str(row[0]) for row in result.rows]
+        return values if one.every == "list" else dict(zip(names, values, strict=True))
     if one.combine is not None:
         return _combined(one, result)
     keys = len(one.group)
@@ -324,11 +299,19 @@ def _output(one: Output, computed: Sequence[Computed]) -> JsonValue:
     return _rounded(_cell(result, one.measure, row), one.decimals)
 
 
-def _every(one: Output, result: Computed) -> JsonValue:
-    values = [_rounded(_cell(result, one.measure, row), one.decimals) for row in result.rows]
-    if one.every == "list":
-        return list(values)
-    return {f"{one.prefix}{row[0]}": value for row, value in zip(result.rows, values, strict=True)}
+def _word(one: Output, result: Computed, row: tuple[Scalar, ...] | None) -> str | None:
+    """The first case that holds."""
+    for case in one.cases:
+        cells = [_cell(result, bound.measure, row) for bound in case.bounds]
+        numbers = [cell for cell in cells if isinstance(cell, int | float)]
+        if len(numbers) < len(cells):
+            return None
+        if all(
+            SIGNS[bound.sign](abs(value) if bound.absolute else value, bound.value)
+            for bound, value in zip(case.bounds, numbers, strict=True)
+        ):
+            return case.word
+    return None
 
 
 def _combined(one: Output, result: Computed) -> JsonValue:
@@ -354,36 +337,22 @@ def formatted(value: JsonValue) -> str:
     return "" if value is None else str(value)
 
 
-def _word(one: Output, result: Computed, row: tuple[Scalar, ...] | None) -> JsonValue:
-    for case in one.cases:
-        verdicts = [_holds(bound, _cell(result, bound.measure, row)) for bound in case.bounds]
-        if None in verdicts:
-            return None
-        if all(verdicts):
-            return case.word
-    return None
-
-
-def _holds(bound: Bound, value: Scalar) -> bool | None:
-    if not isinstance(value, int | float):
-        return None
-    return SIGNS[bound.sign](abs(value) if bound.absolute else value, bound.value)
-
-
 def _measured(query: Query, computed: Computed, wanted: Wanted) -> dict[str, JsonValue]:
     keys = len(query.group_by)
     if not keys:
         row = computed.rows[0] if computed.rows else ()
         return dict(zip(computed.columns, row, strict=False))
-    places = wanted.decimals
+    groups = [
+        ", ".join("missing" if one is None else str(one) for one in row[:keys])
+        for row in computed.rows
+    ]
     return {
-        one.name: {_group(row[:keys]): _rounded(row[keys + at], places) for row in computed.rows}
+        one.name: {
+            group: _rounded(row[keys + at], wanted.decimals)
+            for group, row in zip(groups, computed.rows, strict=True)
+        }
         for at, one in enumerate(query.measures)
     }
-
-
-def _group(key: tuple[Scalar, ...]) -> str:
-    return ", ".join("missing" if one is None else str(one) for one in key)
 
 
 def _of_rows(reading: Reading, computed: Computed) -> JsonValue:
@@ -398,90 +367,32 @@ def _of_rows(reading: Reading, computed: Computed) -> JsonValue:
     return [dict(zip(computed.columns, row, strict=True)) for row in computed.rows]
 
 
-def _operated(reading: Reading, computed: Sequence[Computed]) -> JsonValue:
-    operation = reading.operation
-    if operation in {"exists", "none"}:
-        return bool(computed[0].rows) == (operation == "exists")
+def _operated(operation: Operation, computed: Sequence[Computed]) -> JsonValue:
+    if operation == "exists":
+        return bool(computed[0].rows)
     firsts = [one.rows[0][0] if one.rows and one.rows[0] else None for one in computed]
-    if operation == "same" and None not in firsts:
-        return all(one == firsts[0] for one in firsts)
     numbers = [one for one in firsts if isinstance(one, int | float)]
-    if len(numbers) != len(firsts):
+    if len(numbers) != len(firsts) or len(numbers) < 2:  # noqa: PLR2004
         return None
-    if operation in {"most", "least"}:
-        return _chosen(reading, numbers)
-    return _arithmetic(operation, numbers)
-
-
-def _chosen(reading: Reading, numbers: list[int | float]) -> JsonValue:
-    if len(reading.choices) != len(numbers):
-        return None
-    best = max(numbers) if reading.operation == "most" else min(numbers)
-    return ", ".join(
-        choice for choice, number in zip(reading.choices, numbers, strict=True) if number == best
-    )
-
-
-def _arithmetic(operation: str | None, numbers: list[int | float]) -> JsonValue:
-    first, *rest = numbers
-    if operation == "sum":
-        return sum(numbers)
-    if not rest:
-        return None
-    if operation == "ratio":
-        return first / rest[0] if rest[0] else None
-    return {"difference": first - rest[0], "greater": first > rest[0]}.get(
-        operation or "", first < rest[0]
-    )
+    first, second = numbers[:2]
+    if operation == "difference":
+        return first - second
+    return first > second if operation == "greater" else first < second
 
 
 # Readings as plain JSON data and back: they outlive a restart of a run.
 
 
+@cache
+def _stored() -> TypeAdapter[Reading]:
+    return TypeAdapter(Reading)
+
+
 def reading_data(reading: Reading) -> dict[str, Any]:
-    return {
-        "query": reading.query.model_dump(mode="json"),
-        "said": reading.said,
-        "doubt": reading.doubt,
-        "resolved": [asdict(one) for one in reading.resolved],
-        "family": reading.family,
-        "answer": reading.answer,
-        "outputs": [_as_lists(asdict(one)) for one in reading.outputs],
-        "more": [one.model_dump(mode="json") for one in reading.more],
-        "operation": reading.operation,
-        "rows": reading.rows,
-        "choices": list(reading.choices),
-    }
-
-
-def _as_lists(value: Any) -> Any:
-    """As JSON has it: no tuples."""
-    if isinstance(value, dict):
-        return {name: _as_lists(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_lists(one) for one in value]
-    return value
+    data: dict[str, Any] = _stored().dump_python(reading, mode="json")
+    return data
 
 
 def reading_from(data: dict[str, Any]) -> Reading:
-    return Reading(
-        query=Query.model_validate(data["query"]),
-        said=data["said"],
-        doubt=data["doubt"],
-        resolved=tuple(Resolved(**one) for one in data["resolved"]),
-        family=data["family"],
-        answer=data["answer"],
-        outputs=tuple(_keeping_output(one) for one in data["outputs"]),
-        more=tuple(Query.model_validate(one) for one in data["more"]),
-        operation=data["operation"],
-        rows=data["rows"],
-        choices=tuple(data["choices"]),
-    )
-
-
-def _keeping_output(data: dict[str, Any]) -> Output:
-    cases = tuple(
-        Case(one["word"], tuple(Bound(**bound) for bound in one["bounds"])) for one in data["cases"]
-    )
-    over = tuple((measure, label) for measure, label in data["over"])
-    return Output(**{**data, "cases": cases, "group": tuple(data["group"]), "over": over})
+    """Fields of older versions that are gone are left out."""
+    return _stored().validate_python(data)

@@ -9,27 +9,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter, Key, Term
-from secondlook.tables.resolver import STOP_WORDS, atoms, is_in_capitals
+from secondlook.tables.resolver import is_in_capitals
 from secondlook.tables.table import NUMERIC, TEMPORAL
-from secondlook.tables.understand.lexicon import FILLER, NUMBER, options, sentences, statistics_in
+from secondlook.tables.understand.filters import Clause
+from secondlook.tables.understand.lexicon import FILLER, NUMBER, sentences, spans_of, statistics_in
+from secondlook.tables.words import STOP_WORDS, atoms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secondlook.tables.query import Arithmetic, Comparison, Condition, PartOfDate
+    from secondlook.tables.query import Arithmetic, Comparison, PartOfDate
     from secondlook.tables.resolver import AskedTable, Mention, Resolver, ValueMention
+    from secondlook.tables.understand.lexicon import Span
 
 _SIGNS: tuple[tuple[Comparison, str], ...] = (
     (">=", r"(?:greater|larger|more|higher|older) than or equal to|>=|\u2265|at least|since|from"),
     ("<=", r"(?:less|smaller|lower|fewer|younger) than or equal to|<=|\u2264|at most|up to|until"),
     ("!=", r"not equal to|!=|other than|not"),
-    (
-        ">",
-        r"(?:greater|larger|more|higher|later|older) than|>|above|over|exceed\w*|after|beyond",
-    ),
+    (">", r"(?:greater|larger|more|higher|later|older) than|>|above|over|exceed\w*|after|beyond"),
     ("<", r"(?:less|smaller|lower|fewer|earlier|younger) than|<|below|under|before"),
     ("=", r"equal(?:s|ing)?(?: to)?|==?|is|was"),
 )
@@ -51,12 +51,8 @@ IN_YEAR = re.compile(
     re.IGNORECASE,
 )
 YEAR_SIGNS: dict[str, Comparison] = {
-    "after": ">",
-    "beyond": ">",
-    "since": ">=",
-    "from": ">=",
-    "before": "<",
-}
+    "after": ">", "beyond": ">", "since": ">=", "from": ">=", "before": "<",
+}  # fmt: skip
 SAMPLE, MOSTLY = 200, 0.5
 SPELT_NUMBER = re.compile(r"\s*(?:[-+]?\d[\d,]*(?:\.\d+)?|\d+:\d{2}(?::\d{2})?)\s*")
 BEFORE_A_GROUP = re.compile(r"\b(?:by|per|each|every|between|and)\s+(?:the\s+)?$", re.IGNORECASE)
@@ -67,80 +63,36 @@ LONGEST = 60
 OPENING, CLOSING = frozenset("\"'`\u201c\u2018"), frozenset("\"'`\u201d\u2019")
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Characters [start, end) of a question say which rows it is about."""
-
-    start: int
-    end: int
-    condition: Condition
-    said: str
-
-
-def chosen_rows(  # noqa: PLR0917
+def chosen_rows(
     text: str,
-    end: int,
     table: AskedTable,
     mentions: Sequence[Mention],
     resolver: Resolver,
-    covered: Iterable[tuple[int, int]],
-) -> list[Chosen]:
-    """Of the first `end` characters, the question itself. `covered`: what is known to mean
-    something else."""
-    question = text[:end]
-    taken = [*covered, *((one.start, one.end) for one in statistics_in(question))]
-    compared = _restated(text, end, table, mentions)
-    named = [(one.start, one.end) for one in mentions if one.end <= len(question)]
-    years = _years(question, table, [*taken, *((one.start, one.end) for one in compared)])
+    covered: Iterable[Span],
+) -> list[Clause]:
+    """Of a question itself. `covered`: what is known to mean something else."""
+    named = [one for one in mentions if one.end <= len(text)]
+    taken = [*covered, *spans_of(statistics_in(text))]
+    compared = _comparisons(text, table, mentions)
+    years = _years(text, table, [*taken, *spans_of(compared)])
     columns = frozenset(one.resolved.column for one in mentions)
-    values = _values(question, table, resolver, [*taken, *named], columns)
-    limit = options(text).limit
-    compared = [one for one in compared if limit is None or _value(one) != limit]
-    truths = _truths(question, table, mentions)
-    return sorted([*compared, *years, *values, *truths], key=lambda one: one.start)
+    values = _values(text, table, resolver, [*taken, *spans_of(named)], columns)
+    found = [*compared, *years, *values, *_truths(text, table, named)]
+    return sorted(found, key=lambda one: one.start)
 
 
-def _restated(text: str, end: int, table: AskedTable, mentions: Sequence[Mention]) -> list[Chosen]:
-    """Comparisons of the question; where further lines compare the same column, theirs hold."""
-    here = _comparisons(text[:end], table, mentions)
-    columns = {_column(one) for one in here}
-    there = [
-        one
-        for one in _comparisons(text, table, mentions)
-        if one.start >= end and _column(one) in columns
-    ]
-    again = {_column(one) for one in there}
-    kept = [one for one in here if _column(one) not in again]
-    spans = {_column(one): (one.start, one.end) for one in here}
-    return kept + [
-        Chosen(*spans[_column(one)], one.condition, one.said)
-        for one in {_column(each): each for each in there}.values()
-    ]
-
-
-def _value(one: Chosen) -> object:
-    """Never that of an outlier's limit, which stands beside the column too."""
-    return one.condition.value if isinstance(one.condition, Filter) else None
-
-
-def _column(one: Chosen) -> str:
-    return one.condition.column if isinstance(one.condition, Filter) else ""
-
-
-def _truths(question: str, table: AskedTable, mentions: Sequence[Mention]) -> list[Chosen]:
+def _truths(question: str, table: AskedTable, mentions: Sequence[Mention]) -> list[Clause]:
     """`returned orders`, of a column that says yes or no; not `by returned`."""
-    found: dict[str, Chosen] = {}
+    found: dict[str, Clause] = {}
     for one in mentions:
         column = one.resolved.column
-        if one.end > len(question) or _type(table, column) != "boolean":
-            continue
         before = question[max(0, one.start - 20) : one.start]
-        if BEFORE_A_GROUP.search(before):
+        if _type(table, column) != "boolean" or BEFORE_A_GROUP.search(before):
             continue
         denied = DENIED.search(before) is not None
         condition = Filter(column=column, comparison="=", value=not denied)
         said = f"{column} is {'false' if denied else 'true'}"
-        found.setdefault(column, Chosen(one.start, one.end, condition, said))
+        found.setdefault(column, Clause(one.start, one.end, condition, said))
     return list(found.values())
 
 
@@ -148,17 +100,18 @@ def _type(table: AskedTable, column: str) -> str:
     return next(one.type for one in table.table.columns if one.name == column)
 
 
-def _comparisons(question: str, table: AskedTable, mentions: Sequence[Mention]) -> list[Chosen]:
+def _comparisons(question: str, table: AskedTable, mentions: Sequence[Mention]) -> list[Clause]:
     found = []
     for low, high in sentences(question):
         within = [one for one in mentions if low <= one.start < high]
         for at, one in enumerate(within):
-            kind = _type(table, one.resolved.column)
+            column, kind = one.resolved.column, _type(table, one.resolved.column)
             if kind not in NUMERIC | TEMPORAL:
                 continue
             before = REVERSED.search(question[low : one.start])
-            if before is not None:
-                found.append(_before(low, before, one))
+            if before is not None:  # `more than 10 units`
+                sign, value = _sign(before) or "=", float(before["value"])
+                found.append(_chosen((low + before.start(), one.end), column, sign, value))
                 continue
             stop = within[at + 1].start if at + 1 < len(within) else high
             part: PartOfDate | None = "year" if kind in TEMPORAL else None
@@ -166,48 +119,40 @@ def _comparisons(question: str, table: AskedTable, mentions: Sequence[Mention]) 
     return found
 
 
-def _before(low: int, match: re.Match[str], one: Mention) -> Chosen:
-    """`more than 10 units`."""
-    sign = next(sign for at, (sign, _) in enumerate(_SIGNS) if match[f"s{at}"])
-    start, value = low + match.start(), float(match["value"])
-    return _chosen(start, one.end, one.resolved.column, sign, value, None)
+def _sign(match: re.Match[str]) -> Comparison | None:
+    return next((sign for at, (sign, _) in enumerate(_SIGNS) if match[f"s{at}"]), None)
 
 
-def _compared(question: str, one: Mention, stop: int, part: PartOfDate | None) -> list[Chosen]:
+def _compared(question: str, one: Mention, stop: int, part: PartOfDate | None) -> list[Clause]:
     column, tail = one.resolved.column, question[one.end : stop]
     between = RANGE.match(tail)
     if between is not None:
+        span = one.start, one.end + between.end()
         return [
-            _chosen(one.start, one.end + between.end(), column, ">=", float(between[1]), part),
-            _chosen(one.start, one.end + between.end(), column, "<=", float(between[2]), part),
+            _chosen(span, column, ">=", float(between[1]), part),
+            _chosen(span, column, "<=", float(between[2]), part),
         ]
     match = COMPARED.match(tail)
     if match is None:
         return []
-    said = [sign for at, (sign, _) in enumerate(_SIGNS) if match[f"s{at}"]]
-    is_year = column.strip().casefold() == "year"
-    if not said and not match["on"] and not is_year:
+    said, is_year = _sign(match), column.strip().casefold() == "year"
+    if not is_year and (
+        (not said and not match["on"]) or (part is None and OF_TIME.search(match[0]))
+    ):
         return []
-    if not is_year and part is None and OF_TIME.search(match[0]):
-        return []
-    sign = ">=" if match["on"] else (said[0] if said else "=")
-    return [_chosen(one.start, one.end + match.end(), column, sign, float(match["value"]), part)]
+    sign = ">=" if match["on"] else said or "="
+    return [_chosen((one.start, one.end + match.end()), column, sign, float(match["value"]), part)]
 
 
-def _chosen(  # noqa: PLR0917
-    start: int,
-    end: int,
-    column: str,
-    sign: Comparison,
-    value: float,
-    part: PartOfDate | None,
-) -> Chosen:
+def _chosen(
+    span: Span, column: str, sign: Comparison, value: float, part: PartOfDate | None = None
+) -> Clause:
     number = int(value) if value == int(value) else value
     condition = Filter(column=column, comparison=sign, value=number, part=part)
-    return Chosen(start, end, condition, f"{column} {sign} {number}")
+    return Clause(*span, condition, f"{column} {sign} {number}")
 
 
-def _years(question: str, table: AskedTable, taken: Sequence[tuple[int, int]]) -> list[Chosen]:
+def _years(question: str, table: AskedTable, taken: Sequence[tuple[int, int]]) -> list[Clause]:
     """`in 2010`, where one column holds the years or the dates."""
     columns = [one for one in table.table.columns if one.name.strip().casefold() == "year"]
     columns = columns or [one for one in table.table.columns if one.type in TEMPORAL]
@@ -216,7 +161,7 @@ def _years(question: str, table: AskedTable, taken: Sequence[tuple[int, int]]) -
     part: PartOfDate | None = "year" if columns[0].type in TEMPORAL else None
     return [
         _chosen(
-            *match.span(),
+            match.span(),
             columns[0].name,
             YEAR_SIGNS.get(match["how"].lower(), "="),
             float(match["year"]),
@@ -237,7 +182,7 @@ def _values(
     resolver: Resolver,
     taken: Sequence[tuple[int, int]],
     named: frozenset[str],
-) -> list[Chosen]:
+) -> list[Clause]:
     """Not of a column that is itself named and holds numbers: that one is measured."""
     by_place: dict[tuple[int, int], list[ValueMention]] = {}
     for one in resolver.values(question):
@@ -246,15 +191,21 @@ def _values(
             continue
         if not _overlaps(one.start, one.end, taken) and is_a_name(question, table, one):
             by_place.setdefault((one.start, one.end), []).append(one)
-    found: dict[str, list[Chosen]] = {}
-    for (start, end), mentions in by_place.items():
-        columns = {one.column for one in mentions}
-        if len(columns) == 1:
-            one = mentions[0]
-            condition = Filter(column=one.column, comparison="=", value=one.value)
-            said = f"{one.column} is {one.value!r}"
-            found.setdefault(one.column, []).append(Chosen(start, end, condition, said))
-    return [_joined(column, some) for column, some in found.items()]
+    found: dict[str, list[ValueMention]] = {}
+    for mentions in by_place.values():
+        if len({one.column for one in mentions}) == 1:
+            found.setdefault(mentions[0].column, []).append(mentions[0])
+    chosen = []
+    for column, some in found.items():
+        values = tuple(dict.fromkeys(one.value for one in some))
+        if len(values) == 1:
+            condition = Filter(column=column, comparison="=", value=values[0])
+            end, said = some[0].end, f"{column} is {values[0]!r}"
+        else:
+            condition = Filter(column=column, comparison="in", values=values)
+            end, said = some[-1].end, f"{column} is one of {', '.join(map(repr, values))}"
+        chosen.append(Clause(some[0].start, end, condition, said))
+    return chosen
 
 
 def spells_numbers(table: AskedTable, column: str) -> bool:
@@ -262,18 +213,6 @@ def spells_numbers(table: AskedTable, column: str) -> bool:
     values = list(table.values(column))[:SAMPLE]
     numbers = sum(SPELT_NUMBER.fullmatch(one) is not None for one in values)
     return len(values) > 1 and numbers >= MOSTLY * len(values)
-
-
-def _joined(column: str, some: list[Chosen]) -> Chosen:
-    """Several values of one column: any of them."""
-    values = tuple(
-        dict.fromkeys(one.condition.value for one in some if isinstance(one.condition, Filter))
-    )
-    if len(values) == 1:
-        return some[0]
-    condition = Filter(column=column, comparison="in", values=values)
-    said = f"{column} is one of {', '.join(map(repr, values))}"
-    return Chosen(some[0].start, some[-1].end, condition, said)
 
 
 def is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
@@ -305,27 +244,11 @@ EACH = re.compile(
     re.IGNORECASE,
 )
 PARTS: dict[str, PartOfDate] = {
-    "year": "year",
-    "yearly": "year",
-    "annual": "year",
-    "annually": "year",
-    "quarter": "quarter",
-    "quarterly": "quarter",
-    "month": "month",
-    "monthly": "month",
-    "weekday": "weekday",
-    "hour": "hour",
-    "hourly": "hour",
-}
+    "year": "year", "yearly": "year", "annual": "year", "annually": "year",
+    "quarter": "quarter", "quarterly": "quarter", "month": "month", "monthly": "month",
+    "weekday": "weekday", "hour": "hour", "hourly": "hour",
+}  # fmt: skip
 ADVERBS = re.compile(r"\b(?:yearly|annual(?:ly)?|quarterly|monthly|hourly)\b", re.IGNORECASE)
-LABELLED = re.compile(
-    r"[\"'\u201c]?(?P<label>[A-Za-z][\w -]{0,30}?)[\"'\u201d]?\s*[(:]\s*(?:ages?\s*)?(?:"
-    r"(?P<low>\d+(?:\.\d+)?)\s*(?:-|\u2013|to|and)\s*(?P<high>\d+(?:\.\d+)?)"
-    r"|(?P<above>\d+(?:\.\d+)?)(?:\s*\+|[^)\n,;]{0,20}?(?:and|or) "
-    r"(?:above|older|more|over|up|higher))"
-    r"|(?:under|below|less than|<)\s*(?P<below>\d+(?:\.\d+)?))[^)\n,;]{0,20}\)?",
-    re.IGNORECASE,
-)
 ALSO = re.compile(r"[\"'\u201d]?\s*(?:,|and|&|,\s*and)\s*(?:by |the )?[\"'\u201c]?", re.IGNORECASE)
 NEAR = 25
 SURE_ENOUGH = 0.8
@@ -334,15 +257,6 @@ SURE_ENOUGH = 0.8
 @dataclass(frozen=True, slots=True)
 class Group:
     key: Key
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    label: str
-    low: float | None
-    high: float | None
     start: int
     end: int
 
@@ -364,11 +278,13 @@ def groups_in(text: str, mentions: Sequence[Mention], table: AskedTable) -> list
         if word and part and dated:
             key = Key(column=dated, part=part)
             found.append(Group(key, cue.start(), cue.end() + word.end()))
-    found += _adverbs(text, table)
-    unique: dict[Key, Group] = {}
-    for one in found:
-        unique.setdefault(one.key, one)
-    return list(unique.values())
+    dated = the_date(table)
+    if dated is not None:  # `the monthly total`
+        found += [
+            Group(Key(column=dated, part=PARTS[match[0].lower()]), *match.span())
+            for match in ADVERBS.finditer(text)
+        ]
+    return list({one.key: one for one in reversed(found)}.values())[::-1]
 
 
 def _further(
@@ -401,16 +317,6 @@ def _can_group(mention: Mention, table: AskedTable) -> bool:
     return not measures or profile is None or profile.distinct * 2 <= profile.rows
 
 
-def _adverbs(text: str, table: AskedTable) -> list[Group]:
-    """`the monthly total`."""
-    dated = the_date(table)
-    return [
-        Group(Key(column=dated, part=PARTS[match[0].lower()]), *match.span())
-        for match in ADVERBS.finditer(text)
-        if dated is not None
-    ]
-
-
 def _mention_after(text: str, at: int, mentions: Sequence[Mention]) -> Mention | None:
     for one in mentions:
         between = text[at : one.start]
@@ -429,45 +335,6 @@ def the_date(table: AskedTable) -> str | None:
     return dates[0] if len(dates) == 1 else None
 
 
-def intervals_in(text: str) -> list[Interval]:
-    """`Child (0-12), Teenager (13-19), Adult (20 and above)`; fewer than two are none."""
-    found = []
-    for match in LABELLED.finditer(text):
-        low = match["low"] or match["above"]
-        high = match["high"] or match["below"]
-        found.append(
-            Interval(
-                match["label"].strip(),
-                float(low) if low else None,
-                float(high) if high else None,
-                *match.span(),
-            )
-        )
-    return found if len(found) > 1 else []
-
-
-def interval_conditions(
-    column: str, intervals: Sequence[Interval]
-) -> dict[str, tuple[Condition, ...]]:
-    """Per label; what lies between two of them (12 to 13) belongs to the upper one."""
-    made: dict[str, tuple[Condition, ...]] = {}
-    edge: tuple[float, Literal[">", ">="]] | None = None
-    for one in sorted(intervals, key=lambda one: one.low if one.low is not None else float("-inf")):
-        filters: list[Condition] = []
-        if edge is not None:
-            filters.append(Filter(column=column, comparison=edge[1], value=edge[0]))
-        elif one.low is not None:
-            filters.append(Filter(column=column, comparison=">=", value=one.low))
-        if one.high is not None:
-            closed = one.low is not None
-            filters.append(
-                Filter(column=column, comparison="<=" if closed else "<", value=one.high)
-            )
-            edge = (one.high, ">" if closed else ">=")
-        made[one.label] = tuple(filters)
-    return made
-
-
 # New columns that a question describes: a difference, a sum, a ratio of others.
 
 NEW = re.compile(
@@ -479,35 +346,28 @@ NAMED = re.compile(
     r"\b(?:called|named|as|:)?\s*[\"'\u201c`]([^\"'\u201c\u201d`\n]{2,60})[\"'\u201d`]",
     re.IGNORECASE,
 )
-CUES: tuple[tuple[Arithmetic, str, bool], ...] = (
-    ("-", r"\bsubtract\w*\b", True),
-    ("-", r"\bdifferences?\b", False),
-    ("/", r"\b(?:ratio|divid\w*|quotient)\b", False),
-    ("*", r"\b(?:product of|multipl\w*)\b", False),
-    (
-        "+",
-        r"\b(?:sum(?:s|med|ming)? (?:of|up)?|add(?:ing|ed)?(?: up)?|plus|total of|combin\w*)",
-        False,
-    ),
+CUES: tuple[tuple[Arithmetic, re.Pattern[str], bool], ...] = tuple(
+    (operator, re.compile(pattern, re.IGNORECASE), reverse)  # type: ignore[misc]
+    for operator, pattern, reverse in (
+        ("-", r"\bsubtract\w*\b", True),
+        ("-", r"\bdifferences?\b", False),
+        ("/", r"\b(?:ratio|divid\w*|quotient)\b", False),
+        ("*", r"\b(?:product of|multipl\w*)\b", False),
+        (
+            "+",
+            r"\b(?:sum(?:s|med|ming)? (?:of|up)?|add(?:ing|ed)?(?: up)?|plus|total of|combin\w*)",
+            False,
+        ),
+    )
 )
 """Operator, what says it, and whether the order is reversed: subtract A from B is B - A."""
 _AROUND = r"[\s\"'\u201c\u201d`()]*(?:columns?)?\s*"
 _SIGN = r"[-+*/\u2212\u00d7]|multiplied by|times|divided by|plus|minus|added to"
 FORMULA = re.compile(rf"^{_AROUND}({_SIGN})\s*(?:the )?{_AROUND}$", re.IGNORECASE)
 SPELT: dict[str, Arithmetic] = {
-    "+": "+",
-    "-": "-",
-    "*": "*",
-    "/": "/",
-    "multiplied by": "*",
-    "times": "*",
-    "\u00d7": "*",
-    "divided by": "/",
-    "plus": "+",
-    "added to": "+",
-    "minus": "-",
-    "\u2212": "-",
-}
+    "+": "+", "plus": "+", "added to": "+", "-": "-", "\u2212": "-", "minus": "-",
+    "*": "*", "\u00d7": "*", "times": "*", "multiplied by": "*", "/": "/", "divided by": "/",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,46 +378,31 @@ class Derived:
     """What of the text says it."""
     columns: tuple[str, ...]
 
-    @property
-    def words(self) -> frozenset[str]:
-        return frozenset(atom.text for atom in atoms(self.name))
-
 
 def derived_in(text: str, mentions: Sequence[Mention]) -> Derived | None:
     """The first new column of the text; None where there is none or it is not understood."""
     start = NEW.search(text)
     if start is None:
         return None
-    name, term = _name(text, start.start(), mentions), None
+    columns = {one.resolved.column for one in mentions if one.resolved.how == "exact"}
+    names = (match[1] for match in NAMED.finditer(text, start.start()))
+    name, term = next((one for one in names if one not in columns), "new column"), None
     spans = [match.span() for match in NEW.finditer(text)]
     for span in sentences(text):
         if span[1] <= start.start():
             continue
         within = [one for one in mentions if span[0] <= one.start < span[1]]
-        found = _formula(text, within) or _described(text, span, within)
+        found = _formula(text, within) or _described(span, text, within)
         if found is not None:
             spans += [(one.end, two.start) for one, two in pairwise(within)]
-            spans += [(one.start(), one.end()) for one in _cues(text, span)]
+            spans += [cue.span() for _, pattern, _ in CUES for cue in pattern.finditer(text, *span)]
             spans += [match.span() for match in NAMED.finditer(text, *span)]
             term = term or found
     if term is None:
         return None
-    columns = (term.column, *(one for one in (term.other,) if isinstance(one, str)))
-    columns += tuple(one for _, one in term.rest if isinstance(one, str))
-    return Derived(name, term, tuple(spans), columns)
-
-
-def _cues(text: str, span: tuple[int, int]) -> list[re.Match[str]]:
-    patterns = [re.compile(pattern, re.IGNORECASE) for _, pattern, _ in CUES]
-    return [match for one in patterns for match in one.finditer(text, *span)]
-
-
-def _name(text: str, start: int, mentions: Sequence[Mention]) -> str:
-    columns = {one.resolved.column for one in mentions if one.resolved.how == "exact"}
-    for match in NAMED.finditer(text, start):
-        if match[1] not in columns:
-            return match[1]
-    return "new column"
+    others = (term.other, *(one for _, one in term.rest))
+    parts = (term.column, *(one for one in others if isinstance(one, str)))
+    return Derived(name, term, tuple(spans), parts)
 
 
 def _formula(text: str, mentions: Sequence[Mention]) -> Term | None:
@@ -570,23 +415,16 @@ def _formula(text: str, mentions: Sequence[Mention]) -> Term | None:
     return None
 
 
-def _described(text: str, span: tuple[int, int], mentions: Sequence[Mention]) -> Term | None:
+def _described(span: Span, text: str, mentions: Sequence[Mention]) -> Term | None:
     for operator, pattern, reverse in CUES:
-        for cue in re.compile(pattern, re.IGNORECASE).finditer(text, *span):
-            columns = _after(mentions, cue.end())
+        for cue in pattern.finditer(text, *span):
+            named = (one.resolved.column for one in mentions if one.start >= cue.end())
+            columns = list(dict.fromkeys(named))
             if len(columns) < 2:  # noqa: PLR2004
                 continue
-            if operator == "+":
-                first, second, *rest = columns
-                more: tuple[tuple[Arithmetic, str], ...] = tuple(("+", one) for one in rest)
-                return Term(column=first, operator="+", other=second, rest=more)
-            first, second = columns[:2]
+            first, second, *rest = columns
             if reverse:
                 first, second = second, first
-            return Term(column=first, operator=operator, other=second)
+            more = tuple(("+", one) for one in rest) if operator == "+" else ()
+            return Term(column=first, operator=operator, other=second, rest=more)  # type: ignore[arg-type]
     return None
-
-
-def _after(mentions: Sequence[Mention], at: int) -> list[str]:
-    named = (one.resolved.column for one in mentions if one.start >= at)
-    return list(dict.fromkeys(named))

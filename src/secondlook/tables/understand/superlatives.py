@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from secondlook.tables.query import Key, Measure, Order, Query
+from secondlook.tables.query import Key, Measure, Order
 from secondlook.tables.understand.drafts import Draft, Parsed, Target, places_of
-from secondlook.tables.understand.sentence import NUMBER_WORDS, ORDINALS, RANKS
+from secondlook.tables.understand.sentence import RANKS
+from secondlook.tables.words import NUMBER_WORDS, ORDINALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,62 +17,49 @@ if TYPE_CHECKING:
     from secondlook.tables.understand.filters import ConditionSet
     from secondlook.tables.understand.sentence import ColumnFacts
 
-_UP: dict[str, str] = {
-    "most": "",
-    "highest": "",
-    "largest": "area size population capacity",
-    "biggest": "area size population capacity",
-    "greatest": "",
-    "longest": "length duration distance time",
-    "tallest": "height",
-    "heaviest": "weight",
-    "oldest": "age",
-    "latest": "year date",
-    "newest": "year date founded opened established built",
-    "widest": "width",
-    "deepest": "depth",
-    "farthest": "distance",
-    "furthest": "distance",
-    "maximum": "",
-    "max": "",
-    "slowest": "time",
-    "best": "point score",
-    "richest": "earning money purse",
-    "strongest": "",
-    "busiest": "passenger",
-    "most recent": "year date season",
-    "last": "year date season",
-    "latest date": "date",
-    "most recently": "year date season",
-    "final": "year date",
-    "top": "point score total",
-}
-_DOWN: dict[str, str] = {
-    "least": "",
-    "fewest": "",
-    "lowest": "",
-    "smallest": "area size population capacity",
-    "shortest": "length duration distance time height",
-    "youngest": "age",
-    "earliest": "year date season",
-    "oldest": "year date founded opened established built born birth",
-    "first": "year date season",
-    "minimum": "",
-    "min": "",
-    "fastest": "time",
-    "quickest": "time",
-    "closest": "distance",
-    "nearest": "distance",
-    "lightest": "weight",
-    "worst": "point score",
-    "best": "rank position time place",
-    "highest ranked": "rank position",
-    "highest ranking": "rank position",
-    "top": "rank position place",
-    "top ranked": "rank position",
-    "cheapest": "price cost",
-    "newest": "age",
-}
+_HIGHEST = """
+most,highest,greatest,maximum,max,strongest:
+largest,biggest: area size population capacity
+most recent,most recently,last: year date season
+farthest,furthest: distance
+longest: length duration distance time
+newest: year date founded opened established built
+latest,final: year date
+latest date: date
+best: point score
+top: point score total
+richest: earning money purse
+busiest: passenger
+tallest: height
+heaviest: weight
+oldest: age
+widest: width
+deepest: depth
+slowest: time"""
+_LOWEST = """
+least,fewest,lowest,minimum,min:
+smallest: area size population capacity
+earliest,first: year date season
+closest,nearest: distance
+shortest: length duration distance time height
+oldest: year date founded opened established built born birth
+fastest,quickest: time
+best: rank position time place
+top: rank position place
+highest ranked,highest ranking,top ranked: rank position
+worst: point score
+youngest,newest: age
+lightest: weight
+cheapest: price cost"""
+
+
+def _hints(lines: str) -> dict[str, frozenset[str]]:
+    """Words for an extreme, each with what it is likely to be of."""
+    pairs = [line.split(":") for line in lines.split("\n")[1:]]
+    return {word: frozenset(of.split()) for words, of in pairs for word in words.split(",")}
+
+
+_UP, _DOWN = _hints(_HIGHEST), _hints(_LOWEST)
 _SUPERLATIVE = re.compile(
     r"\b(?:(?P<nth>second|third|fourth|fifth|2nd|3rd|4th|5th) )?(?:(?P<top>top) (?P<n>\d+|"
     + "|".join(NUMBER_WORDS)
@@ -114,8 +102,7 @@ def extremes(parsed: Parsed) -> list[Extreme]:
         offset = (ORDINALS.get(nth) or int(nth[:-2])) - 1 if nth else 0
         for descending, words in ((True, _UP), (False, _DOWN)):
             if word in words:
-                hints = frozenset(words[word].split())
-                found.append(Extreme(word, descending, hints, used, place, limit, offset))
+                found.append(Extreme(word, descending, words[word], used, place, limit, offset))
     return found
 
 
@@ -123,11 +110,9 @@ def drafts(parsed: Parsed) -> list[Draft]:
     found: list[Draft] = []
     for extreme in extremes(parsed):
         for conditions in parsed.sets[:8] + parsed.sets[-1:]:
-            if conditions.used & extreme.used:
-                continue
-            found += _by_columns(parsed, extreme, conditions)
-            found += _by_place(parsed, extreme, conditions)
-            found += _most_frequent(parsed, extreme, conditions)
+            if not conditions.used & extreme.used:
+                found += _by_columns(parsed, extreme, conditions)
+                found += _most_frequent(parsed, extreme, conditions)
     return found
 
 
@@ -166,50 +151,61 @@ def _by_columns(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -> I
         for descending in (True, False) if ranks else (extreme.descending,):
             order = Order(by=column.name, descending=descending, transform=column.transform)
             turned = "turned" if descending != extreme.descending else "plain"
-            by = f"{how}:{turned}" if ranks else how
+            by = (f"by:{how}", f"rank:{turned}") if ranks else (f"by:{how}",)
             for target in [*parsed.targets[:4], itself]:
                 if target.column is not column or target is itself:
-                    yield _ordered(parsed, extreme, conditions, target, order, by=(used, by))
+                    yield _ordered(parsed, extreme, conditions, target, order, used, by)
+    if extreme.word in _PLACE_WORDS and (extreme.word != "top" or not extreme.descending):
+        # The first or last row as the table has them.
+        order = Order(by="", descending=extreme.descending)
+        for target in parsed.targets[:4]:
+            yield _ordered(parsed, extreme, conditions, target, order, frozenset(), ("by:place",))
 
 
-def _ordered(
+def _ordered(  # noqa: PLR0917
     parsed: Parsed,
     extreme: Extreme,
     conditions: ConditionSet,
     target: Target,
     order: Order,
-    *,
-    by: tuple[frozenset[int], str],
+    used: frozenset[int],
+    by: tuple[str, ...],
 ) -> Draft:
-    direction = "highest" if order.descending else "lowest"
+    name = target.column.name
     where = f" where {conditions.said}" if conditions.choices else ""
-    kind = "extreme" if target.how == "value" else "argmax"
-    if not order.by:
+    if order.by:
+        kind = "extreme" if target.how == "value" else "argmax"
+        which = f"with the {'highest' if order.descending else 'lowest'} {order.by}"
+        said = f"{name} of the row {which}{where}"
+    else:
         kind = "place"
-    wh = parsed.wh[1] if parsed.wh else frozenset[int]()
-    said = f"{target.column.name} of the row with the {direction} {order.by}{where}"
-    if kind == "place":
-        said = f"{target.column.name} of the {'last' if order.descending else 'first'} row{where}"
-    adjacent = _adjacent(parsed, extreme)
+        said = f"{name} of the {'last' if order.descending else 'first'} row{where}"
+    adjacent = "none"
+    if (
+        parsed.wh is not None
+    ):  # whether the extreme itself is asked for: `what is the highest score`
+        span = range(max(parsed.wh[1]) + 1, min(extreme.used))
+        between = {parsed.asked.words[place].text for place in span}
+        direct = between <= {"is", "was", "the", "were", "are", "be", "of"}
+        adjacent = "asked" if direct else "apart"
     return Draft(
         kind=kind,
         family="superlatives",
-        query=Query(
-            table=parsed.table_id,
+        query=parsed.query(
             where=conditions.conditions,
-            select=(target.column.name,),
+            select=(name,),
             order=(order,),
             limit=extreme.limit,
             offset=extreme.offset,
             ties=bool(order.by) and not extreme.offset,
         ),
         said=said,
-        used=places_of(extreme.used, target.used, conditions.used, by[0], wh),
+        used=places_of(extreme.used, target.used, conditions.used, used, parsed.asking),
         answer="list",
         conditions=conditions,
         target=target,
         traits=(
-            *_by_traits(by[1]),
+            *by,
             f"{kind}:{extreme.word}:{'down' if order.descending else 'up'}",
             f"{kind}:{adjacent}",
             f"{kind}:{parsed.wh[0] if parsed.wh else 'none'}",
@@ -217,76 +213,41 @@ def _ordered(
     )
 
 
-def _by_traits(by: str) -> tuple[str, ...]:
-    how, _, turned = by.rpartition(":")
-    if turned not in {"turned", "plain"}:
-        return (f"by:{by}",)
-    return (f"by:{how}", f"rank:{turned}")
-
-
-def _adjacent(parsed: Parsed, extreme: Extreme) -> str:
-    """Whether the extreme itself is asked for: `what is the highest score`."""
-    if parsed.wh is None:
-        return "none"
-    start = max(parsed.wh[1]) + 1
-    between = {parsed.asked.words[place].text for place in range(start, min(extreme.used))}
-    return "asked" if between <= {"is", "was", "the", "were", "are", "be", "of"} else "apart"
-
-
-def _by_place(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -> Iterator[Draft]:
-    """The first or last row as the table has them."""
-    if extreme.word not in _PLACE_WORDS or (extreme.word == "top" and extreme.descending):
-        return
-    order = Order(by="", descending=extreme.descending)
-    for target in parsed.targets[:4]:
-        yield _ordered(parsed, extreme, conditions, target, order, by=(frozenset(), "place"))
-
-
 def _most_frequent(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -> Iterator[Draft]:
     """The value that occurs in the most rows."""
     if extreme.word not in {"most", "least", "fewest", "highest", "largest", "top", "greatest"}:
         return
     times = parsed.asked.search(_TIMES)
+    near = parsed.asked.mention_within(extreme.place + 1, extreme.place + REACH)
+    named = any(mention.column.measurable for mention in near)
+    after = max(extreme.used) + 1
+    noun = frozenset({after} if after < len(parsed.asked.words) else ())
+    which = "most" if extreme.descending else "fewest"
+    where = f" where {conditions.said}" if conditions.choices else ""
     for target in parsed.targets[:3]:
-        if target.column.distinct == 1:
-            continue
-        after = max(extreme.used) + 1
-        noun = frozenset({after} if after < len(parsed.asked.words) else ())
-        yield Draft(
-            kind="frequent",
-            family="superlatives",
-            query=Query(
-                table=parsed.table_id,
-                where=conditions.conditions,
-                group_by=(Key(column=target.column.name),),
-                measures=(Measure(name="rows", statistic="count"),),
-                order=(Order(by="rows", descending=extreme.descending),),
-                limit=extreme.limit,
-                offset=extreme.offset,
-            ),
-            said=f"{target.column.name} with the {'most' if extreme.descending else 'fewest'} rows"
-            + (f" where {conditions.said}" if conditions.choices else ""),
-            used=places_of(
-                extreme.used,
-                target.used,
-                conditions.used,
-                times,
-                noun,
-                parsed.wh[1] if parsed.wh else None,
-            ),
-            answer="list",
-            conditions=conditions,
-            target=target,
-            traits=(
-                f"frequent:{extreme.word}",
-                f"frequent:{'times' if times else 'noun'}",
-                f"frequent:{'named' if _named_number(parsed, extreme) else 'unnamed'}",
-            ),
-        )
-
-
-def _named_number(parsed: Parsed, extreme: Extreme) -> bool:
-    return any(
-        mention.column.measurable
-        for mention in parsed.asked.mention_within(extreme.place + 1, extreme.place + REACH)
-    )
+        name = target.column.name
+        if target.column.distinct < 1:
+            yield Draft(
+                kind="frequent",
+                family="superlatives",
+                query=parsed.query(
+                    where=conditions.conditions,
+                    group_by=(Key(column=name),),
+                    measures=(Measure(name="rows", statistic="count"),),
+                    order=(Order(by="rows", descending=extreme.descending),),
+                    limit=extreme.limit,
+                    offset=extreme.offset,
+                ),
+                said=f"{name} with the {which} rows{where}",
+                used=places_of(
+                    extreme.used, target.used, conditions.used, times, noun, parsed.asking
+                ),
+                answer="list",
+                conditions=conditions,
+                target=target,
+                traits=(
+                    f"frequent:{extreme.word}",
+                    f"frequent:{'times' if times else 'noun'}",
+                    f"frequent:{'named' if named else 'unnamed'}",
+                ),
+            )
