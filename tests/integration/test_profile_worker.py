@@ -232,17 +232,6 @@ def test_a_date_is_looked_at(worker: Worker, tmp_path: Path) -> None:
     assert "time of day" not in said_of(worker, tmp_path, hours)
 
 
-def test_values_that_other_tables_have(worker: Worker, tmp_path: Path) -> None:
-    orders, customers, catalogue = (profiled(worker, made) for made in shop(tmp_path))
-    found = examine(
-        worker, *orders, ["customer_id", "product", "amount"], others=[customers, catalogue]
-    )
-    said = {one.column: one.said for one in found}
-    assert "100 % of its different values also occur in customers['id']" in said["customer_id"]
-    assert "95 % of its different values also occur in catalogue['sku']" in said["product"]
-    assert any("first rows of ('customer_id', 'product'" in one for one in said["customer_id"])
-
-
 def test_nothing_new_can_be_said(worker: Worker, tmp_path: Path) -> None:
     frame = pa.table({"none": pa.array([None, None], pa.string()), "same": ["x", "x"]})
     table, profile, file = profiled(worker, make_table(tmp_path, frame))

@@ -17,7 +17,7 @@ import pytest
 
 from secondlook.errors import Damaged, ExtractionError, NoText, TableError
 from secondlook.tables import worker as table_worker
-from secondlook.tables.read import STAGE_PREFIX, read_tables, table_from_rows
+from secondlook.tables.read import STAGE_PREFIX, read_tables
 from secondlook.tables.worker import Worker, WorkerLimits
 
 if TYPE_CHECKING:
@@ -302,21 +302,6 @@ def test_files_that_are_none(worker: Worker, tmp_path: Path) -> None:
     with pytest.raises(ExtractionError, match="is no file"):
         read_tables(tmp_path, tmp_path / "out", worker=worker)
     assert not (tmp_path / "out").exists()
-
-
-def test_rows_at_hand_become_a_table(worker: Worker, tmp_path: Path) -> None:
-    header, rows = ["Year", "", "Year"], [["2019", "1,200", "-"], ["2020", "950", "3"]]
-    read = table_from_rows("nu-1", header, rows, tmp_path, worker)
-    assert [(one.name, one.type) for one in read.table.columns] == [
-        ("Year", "integer"), ("Unnamed: 1", "integer"), ("Year.1", "integer"),
-    ]  # fmt: skip
-    assert (read.table.name, read.table.title, read.table.rows) == ("nu_1", "nu-1", 2)
-    again = table_from_rows("other", header, rows, tmp_path, worker)
-    assert again.table.id == read.table.id
-    with pytest.raises(TableError, match="has no columns"):
-        table_from_rows("x", [], rows, tmp_path, worker)
-    with pytest.raises(TableError, match="has no rows"):
-        table_from_rows("x", header, [], tmp_path, worker)
 
 
 def test_a_call_is_quick(worker: Worker) -> None:

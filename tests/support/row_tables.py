@@ -18,7 +18,7 @@ from secondlook.tables.query import Filter, Query
 from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import Column, Table, TableProfile
 from secondlook.tables.understand.readings import Wanted, queries, values_of
-from secondlook.tables.understand.rows import read
+from secondlook.tables.understand.rows import read as read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,10 +71,13 @@ def database() -> duckdb.DuckDBPyConnection:
 @cache
 def table_of(text: str, name: str = "data", *, blind: bool = False) -> AskedTable:
     """From lines of cells with bars between them; a `blind` one can compute nothing."""
-    header, *rows = [line.split("|") for line in text.splitlines()]
     stage = tempfile.mkdtemp(prefix="secondlook-rows-")
+    source = Path(stage) / "rows.csv"
+    rows = [[f'"{cell}"' for cell in line.split("|")] for line in text.splitlines()]
+    source.write_text("\n".join(",".join(row) for row in rows), encoding="utf-8")
     with database().cursor() as connection:
-        found = task.read_rows(connection, names=header, rows=rows, stage=stage)
+        read = task.read(connection, source=str(source), stage=stage, most_bytes=1 << 20)
+        (found,) = read["tables"]
         digest = hashlib.sha256(text.encode()).hexdigest()
         table = Table(
             id=digest,
@@ -102,7 +105,7 @@ def table_of(text: str, name: str = "data", *, blind: bool = False) -> AskedTabl
 
 
 def readings(question: str, text: str, **options: str) -> list[Reading]:
-    return read(question, [table_of(text, **options)], None, Wanted())
+    return read_rows(question, [table_of(text, **options)], None, Wanted())
 
 
 def best(question: str, text: str, **options: str) -> Reading:

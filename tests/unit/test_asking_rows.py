@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.errors import TableError
+from secondlook.tables.query import Filter
+from secondlook.tables.understand.filters import condition_sets, conditions
 from secondlook.tables.understand.readings import Wanted, queries, values_of
-from secondlook.tables.understand.rows import read
+from secondlook.tables.understand.rows import parse, read
+from secondlook.tables.understand.sentence import header_words, index
+from secondlook.tables.words import base, number, stem, tokens
 from tests.support.row_tables import (
     FILMS,
     GAMES,
@@ -23,16 +27,25 @@ from tests.support.row_tables import (
 if TYPE_CHECKING:
     from secondlook.tables.query import Query
 
+DATES = """Event|Opened
+Fair|March 4, 2004
+Regatta|12 July 2004
+Market|2005-01-20
+Parade|May 2006"""
+
 
 @pytest.mark.parametrize(
     ("question", "table", "expected"),
     [
         ("which nation won the most gold medals?", MEDALS, "Norway"),
         ("which nation won the least silver medals?", MEDALS, "Estonia"),
+        ("which nation has the highest total?", MEDALS, ["Norway", "Germany"]),
         ("how many gold medals did canada win?", MEDALS, 7),
         ("how many nations won at least three gold medals?", MEDALS, 4),
-        ("how many nations did not win a gold medal, or won less than 1 gold?", MEDALS, 2),
+        ("which nations won 0 gold medals?", MEDALS, ["Japan", "Estonia"]),
         ("what is the difference in gold medals between norway and austria?", MEDALS, 8),
+        ("how many more gold medals did norway win than canada?", MEDALS, 4),
+        ("what is the difference in gold medals between canada and norway?", MEDALS, 4),
         ("did germany or canada win more bronze medals?", MEDALS, "Germany"),
         ("which nation is listed after canada?", MEDALS, "Austria"),
         ("which nation was ranked before germany?", MEDALS, "Norway"),
@@ -42,15 +55,9 @@ if TYPE_CHECKING:
         ("how many films were released before 1996?", FILMS, 3),
         ("which director made the most films?", FILMS, "Ann Berg"),
         ("what is the longest film?", FILMS, "The Long Field"),
-        ("what was the first film by ian cole?", FILMS, "Salt and Stone"),
         ("what was the last film directed by ann berg?", FILMS, "The Lighthouse"),
-        ("how many games were played at home?", GAMES, 3),
         ("what was the attendance on october 8, 1978?", GAMES, 61533),
-        ("who was the opponent after river side?", GAMES, "North Hill"),
-        ("how many games did the team win?", GAMES, 3),
         ("how many games were played in october?", GAMES, 2),
-        ("what was the highest attendance?", GAMES, 61533),
-        ("how many orders are in the north region?", ORDERS, 3),
         ("how many orders have a price over 7?", ORDERS, 4),
         ("what is the total quantity of pear?", ORDERS, 11),
         ("which region has the most orders?", ORDERS, "north"),
@@ -60,138 +67,192 @@ def test_a_question_comes_to_its_answer(question: str, table: str, expected: obj
     assert answer(question, table) == expected
 
 
-def test_several_rows_are_told_as_a_list() -> None:
-    found = answer("which nations won 0 gold medals?", MEDALS)
-
-    assert found == ["Japan", "Estonia"]
-
-
-def test_equal_extremes_are_all_told() -> None:
-    assert answer("which nation has the highest total?", MEDALS) == ["Norway", "Germany"]
+@pytest.mark.parametrize(
+    ("question", "table", "expected"),
+    [
+        ("was the quay directed by ann berg?", FILMS, True),
+        ("was the quay directed by ian cole?", FILMS, False),
+        ("which nation won the second most gold medals?", MEDALS, "Germany"),
+        ("who are the top 3 nations?", MEDALS, ["Norway", "Germany", "Canada"]),
+        ("how many different directors are there?", FILMS, 3),
+        ("what is the average attendance?", GAMES, pytest.approx(52634.666667)),
+        ("how many times did the team play old town?", GAMES, 2),
+        ("did the team play harbour city or river side more?", GAMES, "Harbour City"),
+    ],
+)
+def test_some_reading_comes_to_the_answer(question: str, table: str, expected: object) -> None:
+    """Be it the likeliest or not."""
+    compute = table_of(table).compute
+    assert compute is not None
+    found = [
+        value
+        for reading in readings(question, table)
+        for value in values_of(reading, [compute(one) for one in queries(reading)]).values()
+    ]
+    assert any(one in (expected, [expected]) for one in found), found
 
 
 def test_rows_of_sums_are_left_out() -> None:
     reading = best("which nation won the most silver medals?", MEDALS)
-
-    assert "Total" not in str(answer("which nation won the most silver medals?", MEDALS))
-    assert any(
-        getattr(one, "value", None) == "Total" and getattr(one, "comparison", None) == "!="
-        for one in reading.query.where
-    )
+    apart = Filter(column="Nation", comparison="!=", value="Total")
+    assert apart in reading.query.where
 
 
 def test_what_speaks_of_other_things_is_in_doubt() -> None:
     for question in ("what is the weather in paris?", "is there life on mars?"):
         assert all(one.doubt > 0.6 for one in readings(question, ORDERS))
-
-
-def test_a_clear_question_is_less_in_doubt_than_a_vague_one() -> None:
     clear = best("which nation won the most gold medals?", MEDALS)
     vague = best("which nation was somehow the luckiest with its gold curlers?", MEDALS)
-
-    assert clear.doubt < vague.doubt
-    assert 0 <= clear.doubt <= 1
+    assert 0 <= clear.doubt < vague.doubt <= 1
 
 
 def test_how_it_was_read_is_said() -> None:
     reading = best("how many films did ann berg direct?", FILMS)
-
     assert reading.said == "number of rows where Director is 'Ann Berg'"
-    assert reading.family == "counting"
     assert ("Director", "value") in {(one.column, one.how) for one in reading.resolved}
-
-
-def test_one_value_is_a_value_and_many_are_a_list() -> None:
     assert best("who directed paper boats?", FILMS).answer == "value"
     assert best("which films did ian cole direct?", FILMS).answer == "list"
 
 
-def test_a_wanted_form_is_left_to_others() -> None:
+def test_what_is_not_read_here() -> None:
     table = table_of(MEDALS)
-
     assert read("how many nations are there?", [table], None, Wanted(names=("nations",))) == []
-
-
-def test_nothing_is_read_without_tables_or_in_a_long_text() -> None:
     assert read("how many rows?", [], None, Wanted()) == []
-    assert read("how many " + "gold " * 80, [table_of(MEDALS)], None, Wanted()) == []
+    assert read("how many " + "gold " * 80, [table], None, Wanted()) == []
 
 
 def test_the_table_that_the_question_names_is_asked() -> None:
     tables = [table_of(ORDERS), table_of(FILMS), table_of(MEDALS), table_of(GAMES)]
     found = read("which nation won the most gold medals?", tables, None, Wanted())
-
     assert found[0].query.table == table_of(MEDALS).table.id
 
 
 def test_without_computing_there_are_readings_still() -> None:
     table = table_of(MEDALS, blind=True)
     found = read("which nation won the most gold medals?", [table], None, Wanted())
-
     assert found[0].said == "Nation of the row with the highest Gold"
-    assert found[0].answer == "list"
-
-
-def test_a_reading_that_cannot_be_computed_is_dropped() -> None:
-    table = table_of(MEDALS)
 
     def broken(query: Query) -> object:
         raise TableError(f"cannot compute {query.table}")
 
     unable = type(table)(table.table, table.profile, table.values, broken)  # type: ignore[arg-type]
-
     assert read("which nation won the most gold medals?", [unable], None, Wanted()) == []
 
 
 def test_a_follow_up_over_one_number_names_no_column() -> None:
     table = "region|mean of price\nnorth|10.5\nsouth|20.1\neast|3.2"
-
     assert answer("which of these is the highest?", table) == "south"
     assert best("which of these is the highest?", table).doubt < 0.3
 
 
-def test_a_difference_is_told_from_the_larger_to_the_smaller() -> None:
-    for question in (
-        "how many more gold medals did norway win than canada?",
-        "what is the difference in gold medals between canada and norway?",
-    ):
-        assert answer(question, MEDALS) == 4
+# Conditions on rows, as data.
+
+
+def found(question: str, table: str) -> set[tuple[Any, ...]]:
+    """Column, comparison and value of each condition, the rows of sums apart."""
+    made = set()
+    for clause in conditions(question, table_of(table)):
+        one = clause.condition
+        assert isinstance(one, Filter)
+        value = one.values if one.comparison == "in" else one.value
+        made.add((one.column, f"not {one.comparison}" if one.negated else one.comparison, value))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("words", "sign"),
+    [
+        ("at least 6", ">="),
+        ("6 or more", ">="),
+        ("\u2265 6", ">="),
+        ("no more than 6", "<="),
+        ("over 6", ">"),
+        ("less than six", "<"),
+        ("exactly 6", "="),
+        ("!= 6", "!="),
+    ],
+)
+def test_a_comparison_in_words_or_signs(words: str, sign: str) -> None:
+    assert found(f"how many orders have quantity {words}?", ORDERS) == {("quantity", sign, 6)}
 
 
 @pytest.mark.parametrize(
     ("question", "table", "expected"),
     [
-        ("was the quay directed by ann berg?", FILMS, True),
-        ("was the quay directed by ian cole?", FILMS, False),
-        ("did norway win more gold medals than canada?", MEDALS, True),
-        ("did norway win fewer silver medals than canada?", MEDALS, True),
-        ("which nation has the same total as norway?", MEDALS, "Germany"),
-        ("which nations won more bronze medals than germany?", MEDALS, "Norway"),
-        ("how many nations won less gold medals than canada?", MEDALS, 3),
-        ("which studio released only one film?", FILMS, "Quill"),
-        ("which director made at least three films?", FILMS, "Ann Berg"),
-        ("which opponent was played more than once, in the home venue or not?", GAMES, None),
-        ("which nation won the second most gold medals?", MEDALS, "Germany"),
-        ("who are the top 3 nations?", MEDALS, ["Norway", "Germany", "Canada"]),
-        ("how many different directors are there?", FILMS, 3),
-        ("what is the average attendance?", GAMES, 52634.666667),
-        ("in what year was the game with north hill played?", GAMES, 1978),
-        ("how many times did the team play old town?", GAMES, 2),
-        ("did the team play harbour city or river side more?", GAMES, "Harbour City"),
+        ("nations with at least three silver medals", MEDALS, {("Silver", ">=", 3)}),
+        ("orders with a price between 5 and 8", ORDERS, {("price", ">=", 5), ("price", "<=", 8)}),
+        ("orders with a price over 5 but under 8", ORDERS, {("price", ">", 5), ("price", "<", 8)}),
+        ("which films were made in 1996?", FILMS, {("Year", "=", 1996)}),
+        ("which films were made since 1996?", FILMS, {("Year", ">=", 1996)}),
+        ("which films were made prior to the year 1996?", FILMS, {("Year", "<", 1996)}),
+        ("how many events opened in july?", DATES, {("Opened", "=", 7)}),
+        ("how many events opened after march 2004?", DATES, {("Opened", ">", 20040399)}),
+        ("how many events opened before 5 may 2006?", DATES, {("Opened", "<", 20060505)}),
+        ("how many events opened until may 2006?", DATES, {("Opened", "<=", 20060599)}),
+        (
+            "how many events opened during march 2004?",
+            DATES,
+            {("Opened", ">=", 20040300), ("Opened", "<=", 20040399)},
+        ),
+        ('who directed "THE QUAY"?', FILMS, {("Title", "=", "The Quay")}),
+        ("how many apples?", ORDERS, {("product", "=", "apple")}),
+        ("which films has berg directed?", FILMS, {("Director", "=", "Ann Berg")}),
+        (
+            "how many pear orders in the east region?",
+            ORDERS,
+            {("region", "=", "east"), ("product", "=", "pear")},
+        ),
+        ("orders not from north", ORDERS, {("region", "not =", "north")}),
+        ("orders other than the north", ORDERS, {("region", "not =", "north")}),
+        ("orders of apple or plum", ORDERS, {("product", "in", ("apple", "plum"))}),
     ],
 )
-def test_questions_of_many_forms(question: str, table: str, expected: object) -> None:
-    """Some reading of the question comes to the answer, be it the likeliest or not."""
-    if expected is None:
-        assert readings(question, table)
-        return
-    asked = table_of(table)
-    compute = asked.compute
-    assert compute is not None
-    told = [
-        value
-        for reading in readings(question, table)
-        for value in values_of(reading, [compute(one) for one in queries(reading)]).values()
-    ]
-    wanted = pytest.approx(expected) if isinstance(expected, float) else expected
-    assert any(one in (wanted, [wanted]) for one in told), told
+def test_conditions(question: str, table: str, expected: set[tuple[Any, ...]]) -> None:
+    assert found(question, table) == expected
+
+
+def test_clauses_say_where_they_stand() -> None:
+    question = "how many orders are in the north region?"
+    (clause,) = conditions(question, table_of(ORDERS))
+    assert question[clause.start : clause.end] == "north region"
+    assert clause.said == "region is 'north'"
+
+
+def test_ways_to_put_conditions_together() -> None:
+    sets = condition_sets(parse("how many pear orders?", table_of(ORDERS)).asked)
+    assert sets[0].choices
+    assert not sets[-1].choices
+    text = "is the apple sold where someone else had once bought a single ripe pear?"
+    sets = condition_sets(parse(text, table_of(ORDERS)).asked)
+    assert any(one.conflict for one in sets)
+
+
+# Words, and kinds of columns.
+
+
+def test_words_keep_their_places_and_lose_their_endings() -> None:
+    text = "Caf\u00e9's 1,200.5 \u2265 3rd, -4"
+    words = tokens(text)
+    assert [word.text for word in words] == ["cafe's", "1,200.5", "\u2265", "3rd", "-4"]
+    assert text[words[0].start : words[0].end] == "Caf\u00e9's"
+    assert [word.stem for word in words] == ["cafe", "1,200.5", "\u2265", "3", "-4"]
+    plurals = ("countries", "boxes", "games", "gas", "class", "won")
+    assert [base(word) for word in plurals] == ["country", "box", "game", "gas", "class", "win"]
+    assert [stem(word) for word in ("averages", "shipped", "wages")] == ["avg", "ship", "salary"]
+    assert [number(word) for word in ("seven", "1,200", "-4", "apple")] == [7, 1200, -4, None]
+    names = ("#", "Pts", "unitPrice")
+    assert [header_words(name) for name in names] == [("number",), ("point",), ("unit", "price")]
+
+
+def test_kinds_of_columns() -> None:
+    def kinds(text: str) -> dict[str, str]:
+        return {one.name: one.kind for one in index(table_of(text)).columns}
+
+    assert kinds(FILMS)["Year"] == "year"
+    assert kinds(FILMS)["Length"] == "number"
+    assert kinds(GAMES)["Date"] == "date"
+    assert kinds(GAMES)["Result"] == "text"
+    assert kinds(ORDERS)["order_id"] == "label"
+    assert kinds("Reign|Who\n1200-1210|Ada\n1210 to 1230|Bo\n1231|Cy")["Reign"] == "year"
+    assert index(table_of(MEDALS)).totals == (("Nation", "Total"),)
+    assert index(table_of(FILMS)).subject.name == "Title"

@@ -12,6 +12,7 @@ import csv
 import keyword
 import re
 import threading
+import unicodedata
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -108,7 +109,8 @@ def convert(
         forms = known.forms()
         rows = _try_to_write(connection, relation, columns, forms, target, report=report)
         if rows is not None:
-            return Converted(rows, _types(columns, forms), _notes(columns, forms))
+            types = tuple(column.type or forms[at].type for at, column in enumerate(columns))
+            return Converted(rows, types, _notes(columns, forms))
         misfits = _gather(connection, relation, columns, forms)
         known.learn(misfits, is_last=round_ >= _MOST_ROUNDS - 2)
     raise TableError("its columns could not be understood", hint="save it as Parquet and try again")
@@ -231,10 +233,6 @@ def _gather(
     return {at: cells for at, cells in zip(checked, found, strict=True) if cells}
 
 
-def _types(columns: Sequence[Cells], forms: dict[int, Form]) -> tuple[ColumnType, ...]:
-    return tuple(column.type or forms[at].type for at, column in enumerate(columns))
-
-
 def _notes(columns: Sequence[Cells], forms: dict[int, Form]) -> tuple[str, ...]:
     notes: list[str] = []
     for at, form in forms.items():
@@ -295,17 +293,13 @@ def _look(cells: Collection[str], *, dates_only: bool) -> _Column:
         cells=present,
         is_trimmed=any(cell != stripped for cell, stripped in bare.items()),
         has_gaps=any(cell.lower() in OTHERWISE_MISSING for cell in bare.values()),
-        found=_find(present, dates_only=dates_only) if present else _without(cells),
+        found=_find(present, dates_only=dates_only) if present else TEXT if cells else INTEGER,
     )
-
-
-def _without(cells: Collection[str]) -> Form:
-    return TEXT if cells else INTEGER
 
 
 def _find(cells: list[str], *, dates_only: bool) -> Form | Decorated:
     if dates_only:
-        return iso_form(cells) or written_form(cells) or local_form(cells) or TEXT
+        return _dated(cells) or TEXT
     if all(BOOLEAN.fits(cell) for cell in cells):
         return BOOLEAN
     number = plain_number(cells)
@@ -313,13 +307,11 @@ def _find(cells: list[str], *, dates_only: bool) -> Form | Decorated:
         return number
     if is_code(cells):
         return _CODES if all(cell.isdigit() for cell in cells) else TEXT
-    return (
-        iso_form(cells)
-        or written_form(cells)
-        or local_form(cells)
-        or decorated_number(cells)
-        or TEXT
-    )
+    return _dated(cells) or decorated_number(cells) or TEXT
+
+
+def _dated(cells: list[str]) -> Form | None:
+    return iso_form(cells) or written_form(cells) or local_form(cells)
 
 
 def _decimal_sign(columns: Sequence[_Column]) -> Decimal:
@@ -357,18 +349,19 @@ _YEAR = re.compile(r"(?:1[6-9]|20|21)\d\d", re.ASCII)
 _NUMERIC = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+%?", re.ASCII)
 
 
-def named(cells: Sequence[str]) -> list[str]:
+def named(cells: Sequence[str], *, as_pandas: bool = False) -> list[str]:
     """Blank names become `Unnamed: 3`, repeated ones `a.1`, as pandas names them. DuckDB does not
-    tell `a` from `A`: those count as repeated too."""
+    tell `a` from `A`: those count as repeated too, unless it is to be just as in pandas."""
     names: list[str] = []
     taken: set[str] = set()
     for position, cell in enumerate(cells):
-        name = cell[:_LONGEST] if cell.strip(BLANKS) else f"Unnamed: {position}"
+        name = cell if cell.strip(BLANKS) else f"Unnamed: {position}"
+        name = name if as_pandas else name[:_LONGEST]
         unique, count = name, 0
-        while unique.lower() in taken:
+        while (unique if as_pandas else unique.lower()) in taken:
             count += 1
             unique = f"{name}.{count}"
-        taken.add(unique.lower())
+        taken.add(unique if as_pandas else unique.lower())
         names.append(unique)
     return names
 
@@ -379,23 +372,8 @@ def numbered(width: int) -> list[str]:
 
 def notes_of(cells: Sequence[str], names: Sequence[str]) -> list[str]:
     """What had to be changed that pandas would not have changed."""
-    exact = _as_pandas(cells)
-    changed = [(old, new) for old, new in zip(exact, names, strict=True) if old != new]
-    return [f"column {old[:60]!r} is called {new[:60]!r}" for old, new in changed]
-
-
-def _as_pandas(cells: Sequence[str]) -> list[str]:
-    taken: set[str] = set()
-    names: list[str] = []
-    for position, cell in enumerate(cells):
-        name = cell if cell.strip(BLANKS) else f"Unnamed: {position}"
-        unique, count = name, 0
-        while unique in taken:
-            count += 1
-            unique = f"{name}.{count}"
-        taken.add(unique)
-        names.append(unique)
-    return names
+    both = zip(named(cells, as_pandas=True), names, strict=True)
+    return [f"column {old[:60]!r} is called {new[:60]!r}" for old, new in both if old != new]
 
 
 def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -404,7 +382,11 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     if not body:
         return True
     numeric = [cell for cell in first if _NUMERIC.fullmatch(cell.strip())]
-    if any(not cell.strip(BLANKS) for cell in first) or _are_names(numeric):
+    # Numbers that a header may well hold: years, or positions as pandas counts them.
+    years = all(_YEAR.fullmatch(cell.strip()) for cell in numeric)
+    counted = numeric == [str(number) for number in range(len(numeric))]
+    are_names = len(set(numeric)) == len(numeric) > 1 and (years or counted)
+    if are_names or any(not cell.strip(BLANKS) for cell in first):
         return True
     columns = [
         {row[at] for row in body if at < len(row) and row[at] not in MISSING}
@@ -417,29 +399,14 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     return not all(alone[at].fits(first[at].strip(BLANKS)) for at in telling)
 
 
-def _are_names(numeric: Sequence[str]) -> bool:
-    """Numbers that a header may well hold: years, or positions as pandas counts them."""
-    if len(numeric) < 2 or len(set(numeric)) < len(numeric):  # noqa: PLR2004
-        return False
-    if all(_YEAR.fullmatch(cell.strip()) for cell in numeric):
-        return True
-    return list(numeric) == [str(number) for number in range(len(numeric))]
-
-
 def identifier_of(*parts: str) -> str:
     """A name for a table that is one in Python and SQL too: `sales_q1`."""
-    joined = "_".join(part for part in parts if part)
-    plain = re.sub(r"[^0-9a-zA-Z_]+", "_", _without_accents(joined)).strip("_").lower()
+    joined = unicodedata.normalize("NFKD", "_".join(part for part in parts if part))
+    bare = "".join(char for char in joined if not unicodedata.combining(char))
+    plain = re.sub(r"[^0-9a-zA-Z_]+", "_", bare).strip("_").lower()
     plain = re.sub("_+", "_", plain)[:60].strip("_")
     is_name = plain.isidentifier() and not keyword.iskeyword(plain)
     return plain if is_name else f"table_{plain}".rstrip("_")
-
-
-def _without_accents(text: str) -> str:
-    import unicodedata
-
-    apart = unicodedata.normalize("NFKD", text)
-    return "".join(char for char in apart if not unicodedata.combining(char))
 
 
 # What a reader finds in a file: relations that DuckDB can read, each to become a table.
@@ -508,16 +475,13 @@ def rows_part(
         writer = csv.writer(sink, lineterminator="\n", quoting=csv.QUOTE_ALL)
         longest = 0
         for row in rows:
-            cells = _fitted([as_text(cell) for cell in row], width)
+            texts = [as_text(cell) for cell in row]
+            cells = (texts + [""] * (width - len(texts)))[:width]
             longest = max(longest, 4 * sum(map(len, cells)) + 4 * width)
             writer.writerow(cells)
     relation = csv_relation(target, width, missing=missing, longest=longest)
     columns = [Cells(name, f"c{at}", dates_only=at in dates_only) for at, name in enumerate(names)]
     return Part(relation, columns, sheet=sheet, notes=list(notes))
-
-
-def _fitted(row: list[str], width: int) -> list[str]:
-    return row if len(row) == width else (row + [""] * (width - len(row)))[:width]
 
 
 def as_text(cell: object) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import warnings
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import takewhile
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.answer import Scalar
-    from secondlook.tables.query import Condition, Filter, Measure, Order
+    from secondlook.tables.query import Condition, Filter, Measure
 
-if TYPE_CHECKING:
     Row = tuple[Scalar, ...]
+    Values = NDArray[np.float64]
 
 MOST_ROWS = 10_000
 """Rows of a result that are handed over; `total_rows` tells of the rest."""
@@ -57,30 +59,30 @@ def run_query(
 ) -> Computed:
     import duckdb
 
-    try:
-        _open(connection, file)
-        return _computed(connection, query, table)
-    except duckdb.Error as error:
-        raise TableError(
-            f"The table {table.title!r} cannot be computed with like that: {_first_line(error)}",
-            hint="Ask for other columns, or look at their types with `secondlook list`.",
-        ) from error
-
-
-def _open(connection: duckdb.DuckDBPyConnection, file: str) -> None:
     path = file.replace("'", "''")
     source = f"SELECT * RENAME (file_row_number AS \"{ROW}\") FROM read_parquet('{path}', "  # noqa: S608  # a path of ours, quoted
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {SOURCE} AS {source}file_row_number => true)")
-
-
-def _computed(connection: duckdb.DuckDBPyConnection, query: Query, table: Table) -> Computed:
-    written = statement(query, table)
-    columns, rows, total = _fetched(connection, written, all_of_them=bool(query.measures))
-    if query.measures:
-        columns, rows = _with_arrays(connection, query, table, columns, rows)
-        total, rows = shaped(query, columns, rows)
-        rows = _rounded(query, rows)
-    used = connection.execute(*_bound(used_rows(query, table))).fetchone()
+    view = f"CREATE OR REPLACE TEMP VIEW {SOURCE} AS {source}file_row_number => true)"
+    try:
+        connection.execute(view)
+        written = statement(query, table)
+        found = _run(connection, written)
+        columns = tuple(one[0] for one in found.description or ())
+        rows = found.fetchall() if query.measures else found.fetchmany(MOST_ROWS)
+        total = len(rows)
+        while not query.measures and (further := found.fetchmany(MOST_ROWS)):
+            total += len(further)
+        rows = [tuple(plain(value) for value in row) for row in rows]
+        if query.measures:
+            columns, rows = _with_arrays(connection, query, table, columns, rows)
+            total, rows = shaped(query, columns, rows)
+            rows = [_rounded(query, row) for row in rows]
+        used = _run(connection, used_rows(query, table)).fetchone()
+    except duckdb.Error as error:
+        said = str(error).strip().splitlines()[0]
+        raise TableError(
+            f"The table {table.title!r} cannot be computed with like that: {said}",
+            hint="Ask for other columns, or look at their types with `secondlook list`.",
+        ) from error
     return Computed(
         columns=columns,
         rows=tuple(rows[:MOST_ROWS]),
@@ -90,20 +92,8 @@ def _computed(connection: duckdb.DuckDBPyConnection, query: Query, table: Table)
     )
 
 
-def _bound(written: Statement) -> tuple[str, list[Scalar]]:
-    return written.sql, list(written.values)
-
-
-def _fetched(
-    connection: duckdb.DuckDBPyConnection, written: Statement, *, all_of_them: bool
-) -> tuple[tuple[str, ...], list[Row], int]:
-    found = connection.execute(*_bound(written))
-    columns = tuple(one[0] for one in found.description or ())
-    rows = found.fetchall() if all_of_them else found.fetchmany(MOST_ROWS)
-    total = len(rows)
-    while not all_of_them and (further := found.fetchmany(MOST_ROWS)):
-        total += len(further)
-    return columns, [tuple(plain(value) for value in row) for row in rows], total
+def _run(connection: duckdb.DuckDBPyConnection, written: Statement) -> Any:
+    return connection.execute(written.sql, list(written.values))
 
 
 def _with_arrays(
@@ -115,8 +105,6 @@ def _with_arrays(
 ) -> tuple[tuple[str, ...], list[Row]]:
     """The measures that SQL left out, put in their places."""
     keys = len(query.group_by)
-    if all(by_arrays(one) for one in query.measures):
-        rows = [row[:keys] for row in rows]
     further = {
         at: _by_group(connection, query, table, one)
         for at, one in enumerate(query.measures)
@@ -139,10 +127,18 @@ def _with_arrays(
 def _by_group(
     connection: duckdb.DuckDBPyConnection, query: Query, table: Table, measure: Measure
 ) -> dict[Row, float | None]:
-    found = connection.execute(*_bound(values_of_measure(query, table, measure))).fetchnumpy()
-    first = _as_floats(found["x0"])
-    second = _as_floats(found["y0"]) if "y0" in found else None
-    keys = [_as_plain(found[f"k{at}"]) for at in range(len(query.group_by))]
+    found = _run(connection, values_of_measure(query, table, measure)).fetchnumpy()
+
+    def floats(name: str) -> Values:
+        return np.ma.filled(np.ma.asarray(found[name], dtype=np.float64), np.nan)
+
+    first = floats("x0")
+    second = floats("y0") if "y0" in found else None
+    keys = []
+    for at in range(len(query.group_by)):
+        values = found[f"k{at}"]
+        cells = zip(np.ma.getdata(values).tolist(), np.ma.getmaskarray(values), strict=True)
+        keys.append([None if gone else plain(value) for value, gone in cells])
     places: dict[Row, list[int]] = {} if keys else {(): list(range(len(first)))}
     for at, group in enumerate(zip(*keys, strict=True)):
         places.setdefault(group, []).append(at)
@@ -150,22 +146,6 @@ def _by_group(
         group: of_arrays(measure, first[rows], None if second is None else second[rows])
         for group, rows in places.items()
     }
-
-
-def _as_floats(values: Any) -> Any:
-    import numpy as np
-
-    return np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan)
-
-
-def _as_plain(values: Any) -> list[Scalar]:
-    import numpy as np
-
-    missing = np.ma.getmaskarray(values)
-    return [
-        None if gone else plain(value)
-        for value, gone in zip(np.ma.getdata(values).tolist(), missing, strict=True)
-    ]
 
 
 def plain(value: Any) -> Scalar:
@@ -185,30 +165,18 @@ def plain(value: Any) -> Scalar:
     return value if isinstance(value, str | int | bool) or value is None else str(value)
 
 
-def _rounded(query: Query, rows: list[Row]) -> list[Row]:
+def _rounded(query: Query, row: Row) -> Row:
     keys = len(query.group_by)
-    return [
-        (
-            *row[:keys],
-            *(
-                round(value, one.decimals)
-                if one.decimals is not None and isinstance(value, float)
-                else value
-                for one, value in zip(query.measures, row[keys:], strict=True)
-            ),
-        )
-        for row in rows
+    values = [
+        round(value, one.decimals)
+        if one.decimals is not None and isinstance(value, float)
+        else value
+        for one, value in zip(query.measures, row[keys:], strict=True)
     ]
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+    return (*row[:keys], *values)
 
 
 # Groups of a result: which are kept, in which order, how many.
-
-if TYPE_CHECKING:
-    GroupsRow = tuple[Scalar, ...]
 
 SIGNS: dict[str, Callable[[object, object], bool]] = {
     "=": eq,
@@ -220,51 +188,37 @@ SIGNS: dict[str, Callable[[object, object], bool]] = {
 }
 
 
-def shaped(
-    query: Query, columns: Sequence[str], rows: list[GroupsRow]
-) -> tuple[int, list[GroupsRow]]:
+def shaped(query: Query, columns: Sequence[str], rows: list[Row]) -> tuple[int, list[Row]]:
     """How many groups there are that `having` leaves, and those within the limit."""
-    places = {name: at for at, name in enumerate(columns)}
-    rows = [row for row in rows if all(_holds(one, places, row) for one in query.having)]
-    for one in reversed(query.order):
-        rows = _sorted(one, places, rows)
+
+    def place(name: str) -> int:
+        if name not in columns:
+            known = ", ".join(columns)
+            raise TableError(
+                f"The result has no column {name!r} to order by.", hint=f"It has {known}."
+            )
+        return columns.index(name)
+
+    def holds(one: Condition, row: Row) -> bool:
+        filters = one.filters if isinstance(one, AnyOf) else (one,)
+        return any(_compare(each, row[place(each.column)]) != each.negated for each in filters)
+
+    rows = [row for row in rows if all(holds(one, row) for one in query.having)]
+    by = [place(one.by) for one in query.order]
+    for at, one in reversed([*zip(by, query.order, strict=True)]):
+        # Missing values last whatever the direction.
+        known = [row for row in rows if row[at] is not None]
+        known.sort(key=lambda row: row[at], reverse=one.descending)  # type: ignore[arg-type,return-value]
+        rows = known + [row for row in rows if row[at] is None]
     if query.limit is None:
         return len(rows), rows[query.offset :]
     end = query.offset + query.limit
     kept = rows[query.offset : end]
-    if query.ties and query.order and kept:
-        by = [_place(places, one.by) for one in query.order]
+    if query.ties and by and kept:
         last = [kept[-1][at] for at in by]
-        for row in rows[end:]:
-            if [row[at] for at in by] != last:
-                break
-            kept.append(row)
+        tied = takewhile(lambda row: [row[at] for at in by] == last, rows[end:])
+        kept.extend(tied)
     return len(rows), kept
-
-
-def _place(places: dict[str, int], name: str) -> int:
-    if name not in places:
-        known = ", ".join(places)
-        raise TableError(f"The result has no column {name!r} to order by.", hint=f"It has {known}.")
-    return places[name]
-
-
-def _sorted(order: Order, places: dict[str, int], rows: list[GroupsRow]) -> list[GroupsRow]:
-    """Missing values last whatever the direction."""
-    at = _place(places, order.by)
-    known = [row for row in rows if row[at] is not None]
-    known.sort(key=lambda row: row[at], reverse=order.descending)  # type: ignore[arg-type,return-value]
-    return known + [row for row in rows if row[at] is None]
-
-
-def _holds(one: Condition, places: dict[str, int], row: GroupsRow) -> bool:
-    if isinstance(one, AnyOf):
-        return any(_met(each, row[_place(places, each.column)]) for each in one.filters)
-    return _met(one, row[_place(places, one.column)])
-
-
-def _met(one: Filter, value: Scalar) -> bool:
-    return _compare(one, value) != one.negated
 
 
 def _compare(one: Filter, value: Scalar) -> bool:
@@ -280,9 +234,6 @@ def _compare(one: Filter, value: Scalar) -> bool:
 
 
 # Statistics that need the values themselves: ranks, p-values, tests of normality.
-
-if TYPE_CHECKING:
-    Values = NDArray[np.float64]
 
 FEWEST_FOR_A_TEST = 3
 BROKEN, KEPT = 0.01, 0.5
@@ -333,47 +284,30 @@ def ranks(values: Values) -> Values:
 
 
 def normality(values: Values, method: str) -> float | None:
+    """The p-value of a test."""
     if len(values) < FEWEST_FOR_A_TEST or np.ptp(values) == 0:
         return None
-    tests: dict[str, Callable[[Values], float]] = {
-        "shapiro": _shapiro,
-        "ks": _kolmogorov,
-        "dagostino": lambda known: float(_scipy().normaltest(known).pvalue),
-        "jarque_bera": lambda known: float(_scipy().jarque_bera(known).pvalue),
-        "anderson": _anderson,
-    }
-    if method not in tests:
-        raise TableError(f"There is no test of normality {method!r}.", hint=", ".join(tests))
-    return tests[method](values)
-
-
-def _shapiro(values: Values) -> float:
-    import warnings
-
-    with warnings.catch_warnings():
-        # Beyond 5,000 values scipy says that the p-value may be inexact; it is then tiny.
-        warnings.simplefilter("ignore")
-        return float(_scipy().shapiro(values).pvalue)
-
-
-def _kolmogorov(values: Values) -> float:
-    """Against the normal distribution with the sample's own mean and deviation."""
+    stats = _scipy()
     standard = (values - values.mean()) / values.std(ddof=1)
-    return float(_scipy().kstest(standard, "norm").pvalue)
-
-
-def _anderson(values: Values) -> float:
-    """The test knows critical values only: which side of the 5 % one is all that is told.
-
-    Stephens 1974: A-squared, corrected for a mean and a deviation that come from the sample,
-    against 0.752.
-    """
-    n = len(values)
-    ordered = np.sort((values - values.mean()) / values.std(ddof=1))
-    below = _scipy().norm.logcdf(ordered)
-    above = _scipy().norm.logsf(ordered[::-1])
-    weights = 2 * np.arange(1, n + 1) - 1
-    squared = -n - float(np.sum(weights * (below + above))) / n
+    if method == "shapiro":
+        with warnings.catch_warnings():
+            # Beyond 5,000 values scipy says that the p-value may be inexact; it is then tiny.
+            warnings.simplefilter("ignore")
+            return float(stats.shapiro(values).pvalue)
+    if method == "ks":  # against a normal distribution of the sample's own mean and deviation
+        return float(stats.kstest(standard, "norm").pvalue)
+    if method == "dagostino":
+        return float(stats.normaltest(values).pvalue)
+    if method == "jarque_bera":
+        return float(stats.jarque_bera(values).pvalue)
+    if method != "anderson":
+        known = "shapiro, ks, dagostino, jarque_bera, anderson"
+        raise TableError(f"There is no test of normality {method!r}.", hint=known)
+    # Critical values only are known: which side of the 5 % one is all that is told. Stephens 1974:
+    # A-squared, corrected for a mean and a deviation that come from the sample, against 0.752.
+    n, ordered = len(values), np.sort(standard)
+    both = stats.norm.logcdf(ordered) + stats.norm.logsf(ordered[::-1])
+    squared = -n - float(np.sum((2 * np.arange(1, n + 1) - 1) * both)) / n
     return BROKEN if squared * (1 + 0.75 / n + 2.25 / n**2) > 0.752 else KEPT  # noqa: PLR2004
 
 
@@ -396,23 +330,19 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
         return 1 - incomplete_beta(b, a, 1 - x)
     scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     front = math.exp(scale + a * math.log(x) + b * math.log1p(-x)) / a
-    return front * _fraction(a, b, x)
 
+    def not_zero(value: float) -> float:
+        return value if abs(value) > 1e-300 else 1e-300  # noqa: PLR2004
 
-def _fraction(a: float, b: float, x: float) -> float:
-    """Lentz's way to sum it."""
-    c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1))
+    # Lentz's way to sum the fraction.
+    c, d = 1.0, 1 / not_zero(1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, 500):
         even = m * (b - m) * x / ((a - 1 + 2 * m) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 1 + 2 * m))
         for part in (even, odd):
-            d, c = 1 / _not_zero(1 + part * d), _not_zero(1 + part / c)
+            d, c = 1 / not_zero(1 + part * d), not_zero(1 + part / c)
             value *= c * d
         if abs(c * d - 1) < 1e-15:  # noqa: PLR2004
             break
-    return value
-
-
-def _not_zero(value: float) -> float:
-    return value if abs(value) > 1e-300 else 1e-300  # noqa: PLR2004
+    return front * value

@@ -41,7 +41,9 @@ _SHARE_OF_COPYING = 0.7
 
 def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> Part:
     encoding = encoding_of(path)
-    sample, is_whole = _sample(path, encoding)
+    with path.open(encoding=encoding, errors="replace", newline="") as stream:
+        sample = stream.read(SAMPLE_BYTES)
+        is_whole = not stream.read(1)
     if not sample.strip():
         raise NoText("the file is empty")
     dialect = detect(sample, is_whole=is_whole, prefers="\t" if suffix in {".tsv", ".tab"} else "")
@@ -49,13 +51,19 @@ def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> P
     if encoding not in {"utf-8", "utf-8-sig"}:
         notes.append(f"the file is not UTF-8: it was read as {encoding}")
 
+    cells = [Cells(name, f"c{at}", has_marks=True) for at, name in enumerate(names)]
+
     def rewritten() -> Part:
         target = stage / "cells.csv"
         met = _rewrite(path, target, encoding, dialect, report=report)
         relation = csv_relation(target, len(names), missing=_EMPTY, longest=met.longest)
-        return Part(relation, _cells(names), notes=[*notes, *met.said()])
+        return Part(relation, cells, notes=[*notes, *met.said()])
 
-    if encoding.startswith("utf-8") and _is_plain(dialect, sample):
+    # Whether DuckDB would skip and part exactly as we do.
+    starts = sample[:1] not in {"\n", "\r", ""} and dialect.skipped == 0
+    in_one_line = not any("\n" in cell or "\r" in cell for cell in dialect.header or ())
+    parted = dialect.width > 1 and dialect.delimiter != " "
+    if encoding.startswith("utf-8") and starts and in_one_line and parted:
         relation = csv_relation(
             path,
             len(names),
@@ -65,26 +73,8 @@ def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> P
             skip=0 if dialect.header is None else 1,
             missing=_EMPTY,
         )
-        return Part(relation, _cells(names), notes=notes, otherwise=rewritten)
+        return Part(relation, cells, notes=notes, otherwise=rewritten)
     return rewritten()
-
-
-def _cells(names: list[str]) -> list[Cells]:
-    return [Cells(name, f"c{at}", has_marks=True) for at, name in enumerate(names)]
-
-
-def _sample(path: Path, encoding: str) -> tuple[str, bool]:
-    with path.open(encoding=encoding, errors="replace", newline="") as stream:
-        sample = stream.read(SAMPLE_BYTES)
-        return sample, not stream.read(1)
-
-
-def _is_plain(dialect: Dialect, sample: str) -> bool:
-    """Whether DuckDB would skip and part exactly as we do."""
-    starts = sample[:1] not in {"\n", "\r", ""} and dialect.skipped == 0
-    header = dialect.header or ()
-    in_one_line = not any("\n" in cell or "\r" in cell for cell in header)
-    return dialect.width > 1 and dialect.delimiter != " " and starts and in_one_line
 
 
 def _names(dialect: Dialect) -> tuple[list[str], list[str]]:
@@ -327,7 +317,7 @@ def _with_header(dialect: Dialect, rows: list[list[str]]) -> Dialect:
 def _preamble(rows: list[list[str]], width: int) -> int:
     """How many rows at the top are titles or comments: too few cells to be a header."""
     if width < 2:  # noqa: PLR2004
-        return _comments(rows)
+        return next((at for at, row in enumerate(rows) if not row[0].startswith("#")), 0)
     for number, row in enumerate(rows[:50]):
         filled = sum(bool(cell.strip(BLANKS)) for cell in row)
         is_remark = len(row) < width and row[0].lstrip().startswith("#")
@@ -335,13 +325,6 @@ def _preamble(rows: list[list[str]], width: int) -> int:
         if is_remark or is_hint:
             continue
         if len(row) >= max(2, width - 1) or filled > max(1, width // 2):
-            return number
-    return 0
-
-
-def _comments(rows: list[list[str]]) -> int:
-    for number, row in enumerate(rows):
-        if not row[0].startswith("#"):
             return number
     return 0
 

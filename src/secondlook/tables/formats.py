@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Report = Callable[[float], None]
 
-_BLOCK = 4 << 20
 _MOST_PARTS = 1_000
 
 
@@ -47,12 +46,13 @@ def read(
     """The tables in a file. Their Parquet files lie in `stage`."""
     path, folder = Path(source), Path(stage)
     before = path.stat()
-    digest = _sha256(path)
-    progress = _forward(report) if report else _nobody
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    progress = _forward(report) if report else _unheard
     progress(0.0)
     parts = _parts(connection, path, folder, most_bytes=most_bytes, report=progress)
     # Of several tables nobody knows how many are to come.
-    heard = progress if isinstance(parts, list) else _nobody
+    heard = progress if isinstance(parts, list) else _unheard
     tables = list(_converted(connection, parts, folder, heard))
     after = path.stat()
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
@@ -62,18 +62,8 @@ def read(
     return {"sha256": digest, "tables": [table for table in tables if table["rows"]]}
 
 
-def read_rows(
-    connection: Any, *, names: list[str], rows: list[list[str]], stage: str
-) -> dict[str, Any]:
-    """A table that is at hand as lists of texts."""
-    folder = Path(stage)
-    part = rows_part(rows, names, folder / "rows.csv")
-    (table,) = _converted(connection, [part], folder, _nobody)
-    return table
-
-
-def _nobody(_: float) -> None:
-    """Nobody listens."""
+def _unheard(_: float) -> None:
+    pass
 
 
 def _forward(report: Report) -> Report:
@@ -88,14 +78,6 @@ def _forward(report: Report) -> Report:
     return further
 
 
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _parts(
     connection: Any, path: Path, stage: Path, *, most_bytes: int, report: Report
 ) -> Iterable[Part]:
@@ -103,7 +85,8 @@ def _parts(
     inside = unpacked(path, stage, most_bytes=most_bytes)
     kind = kind_of(inside, suffix)
     if kind == "parquet":
-        return [parquet_part(connection, inside)]
+        relation = f"read_parquet({quoted(str(inside))})"
+        return [typed_part(connection, relation, "Parquet file", otherwise="text")]
     if kind == "json":
         return [json_part(connection, inside)]
     if kind == "workbook":
@@ -157,6 +140,7 @@ _MOST_EXPANDED = 4 << 30
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 _LOOKED_AT = 100
+_LOCKED = "it is protected by a password"
 
 
 def workbook_parts(path: Path, stage: Path) -> Iterator[Part]:
@@ -183,7 +167,7 @@ def _require_sane(path: Path) -> None:
         if is_ole:
             stream.seek(0)
             if _ENCRYPTED_STREAM in stream.read(1 << 20):
-                raise _locked()
+                raise Encrypted(_LOCKED, hint="save a copy without password")
             return
     try:
         with zipfile.ZipFile(path) as archive:
@@ -197,17 +181,13 @@ def _require_sane(path: Path) -> None:
         )
 
 
-def _locked() -> Encrypted:
-    return Encrypted("it is protected by a password", hint="save a copy without password")
-
-
 def _open(path: Path) -> Any:
     import python_calamine
 
     try:
         return python_calamine.load_workbook(str(path))
     except python_calamine.PasswordError as error:
-        raise _locked() from error
+        raise Encrypted(_LOCKED, hint="save a copy without password") from error
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise Damaged(f"it is not a readable spreadsheet: {error}") from error
 
@@ -224,7 +204,14 @@ def _sheet_part(workbook: Any, name: str, target: Path) -> Part | None:
     names = named(header) if header else numbered(len(rows[top]))
     if header:
         notes += notes_of(header, names)
-    keep = _kept_columns(header, rows[begin:])
+    # Columns with a name or a cell; an empty margin is none.
+    empty = {None, ""}
+    keep = [
+        at
+        for at in range(len(rows[begin]) if begin < len(rows) else len(header))
+        if (at < len(header) and header[at].strip())
+        or any(row[at] not in empty for row in rows[begin:])
+    ]
     body = ([row[at] for at in keep] for row in rows[begin:] if _filled(row))
     return rows_part(body, [names[at] for at in keep], target, sheet=name, notes=notes)
 
@@ -266,44 +253,23 @@ def _is_spread(row: int, merged: list[Range], *, narrower_than: int = 1 << 30) -
 
 def _header(rows: list[Row], first: int, merged: list[Range]) -> tuple[list[str], int, list[str]]:
     """The names, where the body begins, and what was assumed."""
-    notes: list[str] = []
     top = [as_text(cell) for cell in rows[first]]
     spans = [span for span in merged if span[0][0] <= first <= span[1][0]]
     if _is_spread(first, spans) and first + 1 < len(rows):
+        spread = list(top)
+        for (_, left), (_, right) in spans:  # a merged cell stands over every column it covers
+            for at in range(left, min(right + 1, len(spread))):
+                spread[at] = top[left]
         below = [as_text(cell) for cell in rows[first + 1]]
-        notes.append("two rows of headers were joined")
-        return _joined(_spread(top, spans), below), first + 2, notes
+        both = [
+            f"{upper} {lower}".strip() if upper != lower else upper
+            for upper, lower in zip(spread, below, strict=True)
+        ]
+        return both, first + 2, ["two rows of headers were joined"]
     body = [[as_text(cell) for cell in row] for row in rows[first + 1 : first + 1 + _LOOKED_AT]]
     if is_header(top, body):
-        return top, first + 1, notes
-    return [], first, [*notes, "no header was found: columns are numbered"]
-
-
-def _spread(cells: list[str], spans: list[Range]) -> list[str]:
-    """A merged cell stands over every column that it covers."""
-    spread = list(cells)
-    for (_, left), (_, right) in spans:
-        for at in range(left, min(right + 1, len(spread))):
-            spread[at] = cells[left]
-    return spread
-
-
-def _joined(top: list[str], below: list[str]) -> list[str]:
-    return [
-        f"{upper} {lower}".strip() if upper != lower else upper
-        for upper, lower in zip(top, below, strict=True)
-    ]
-
-
-def _kept_columns(header: list[str], body: list[Row]) -> list[int]:
-    """Columns with a name or a cell; an empty margin is none."""
-    width = len(body[0]) if body else len(header)
-    used = [bool(at < len(header) and header[at].strip()) for at in range(width)]
-    for row in body:
-        for at, cell in enumerate(row):
-            if not used[at] and cell is not None and cell != "":
-                used[at] = True
-    return [at for at, is_used in enumerate(used) if is_used]
+        return top, first + 1, []
+    return [], first, ["no header was found: columns are numbered"]
 
 
 # Parquet files, and every other relation whose columns already have types.
@@ -325,17 +291,22 @@ class Typed:
     """None for text whose cells may be understood further."""
 
 
-def parquet_part(connection: Any, path: Path) -> Part:
+def typed_part(
+    connection: Any, relation: str, kind: str, *, otherwise: ColumnType | None = None
+) -> Part:
+    """`otherwise`: the type of texts that could be understood further."""
     import duckdb
 
-    relation = f"read_parquet({quoted(str(path))})"
+    hint = _HINT if kind == "JSON" else None
     try:
         columns, notes = typed_columns(connection, relation)
     except duckdb.Error as error:
-        raise Damaged(f"it is no readable Parquet file: {first_line(error)}") from error
+        raise Damaged(f"it is no readable {kind}: {first_line(error)}", hint=hint) from error
+    if kind == "JSON" and [column.path for column in columns] == [("json",)]:
+        raise TableError(_NOT_A_TABLE, hint=_HINT)
     names = named([".".join(column.path) for column in columns])
     cells = [
-        Cells(name, column.sql, column.type or "text")
+        Cells(name, column.sql, column.type or otherwise)
         for name, column in zip(names, columns, strict=True)
     ]
     return Part(relation, cells, notes=notes)
@@ -363,29 +334,28 @@ def _flattened(path: tuple[str, ...], sql: str, kind: str) -> Iterator[Typed | N
         yield _plain(path, sql, kind)
 
 
-def _plain(path: tuple[str, ...], sql: str, kind: str) -> Typed | None:  # noqa: PLR0911 - one a type
+def _plain(path: tuple[str, ...], sql: str, kind: str) -> Typed | None:
     if kind.startswith("BLOB"):
         return None
     if _INTEGERS.fullmatch(kind):
         return Typed(path, f"CAST({sql} AS BIGINT)", "integer")
     if _BROADER.fullmatch(kind):
         return Typed(path, f"CAST({sql} AS DOUBLE)", "number")
-    if kind in {"DATE", "BOOLEAN", "TIME"}:
-        return Typed(path, sql, _SAME[kind])
-    if kind == "TIMESTAMP WITH TIME ZONE":
-        return Typed(path, f"timezone('UTC', {sql})", "datetime")
-    if kind.startswith("TIMESTAMP"):
-        return Typed(path, f"CAST({sql} AS TIMESTAMP)", "datetime")
-    if kind.startswith("TIME"):
-        return Typed(path, f"CAST({sql} AS TIME)", "time")
-    if kind == "JSON":  # a text without its quotes, anything else as it stands
-        return Typed(path, f"json_extract_string({sql}, '$')", "text")
+    casts: tuple[tuple[str, str, ColumnType], ...] = (
+        ("DATE", "{}", "date"),
+        ("BOOLEAN", "{}", "boolean"),
+        ("TIMESTAMP WITH TIME ZONE", "timezone('UTC', {})", "datetime"),
+        ("TIMESTAMP", "CAST({} AS TIMESTAMP)", "datetime"),
+        ("TIME", "CAST({} AS TIME)", "time"),
+        ("JSON", "json_extract_string({}, '$')", "text"),  # a text without its quotes
+    )
+    for name, cast, type_ in casts:
+        nested = kind.endswith("]")
+        if kind.startswith(name) and not nested:
+            return Typed(path, cast.format(sql), type_)
     if _NESTED.fullmatch(kind) or kind.startswith("STRUCT("):
         return Typed(path, f"CAST(to_json({sql}) AS VARCHAR)", "text")
     return Typed(path, f"CAST({sql} AS VARCHAR)", None if _TEXTS.fullmatch(kind) else "text")
-
-
-_SAME: dict[str, ColumnType] = {"DATE": "date", "BOOLEAN": "boolean", "TIME": "time"}
 
 
 def struct_fields(kind: str) -> list[tuple[str, str]]:
@@ -403,18 +373,13 @@ def struct_fields(kind: str) -> list[tuple[str, str]]:
         elif char in ")]" and depth:
             depth -= 1
         elif char in ",)" and not depth:
-            fields.append(_field(kind[start:at].strip()))
+            field = kind[start:at].strip()
+            name = re.match(r'"((?:[^"]|"")*)"|(\S+)', field)
+            if name is not None:
+                plain = name[2] if name[1] is None else name[1].replace('""', '"')
+                fields.append((plain, field[name.end() :].strip()))
             start = at + 1
     return fields
-
-
-def _field(text: str) -> tuple[str, str]:
-    if text.startswith('"'):
-        end = re.match(r'"(?:[^"]|"")*"', text)
-        if end is not None:
-            return end.group()[1:-1].replace('""', '"'), text[end.end() :].strip()
-    name, _, kind = text.partition(" ")
-    return name, kind.strip()
 
 
 def first_line(error: Exception) -> str:
@@ -432,7 +397,11 @@ _HINT = "a table in JSON is one object per line, or an array of objects"
 
 def json_part(connection: Any, path: Path) -> Part:
     """Types are taken from all rows where the first ones mislead."""
-    layout = _layout(path)
+    with path.open("rb") as stream:
+        head = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not head.startswith((b"[", b"{")):
+        raise TableError(_NOT_A_TABLE, hint=_HINT)
+    layout = "array" if head.startswith(b"[") else "newline_delimited"
 
     def read(sampled: int) -> Part:
         relation = (
@@ -440,36 +409,10 @@ def json_part(connection: Any, path: Path) -> Part:
             f"maximum_object_size = {_LARGEST_OBJECT}, map_inference_threshold = -1, "
             "convert_strings_to_integers = false, dateformat = 'none', timestampformat = 'none')"
         )
-        return _part(connection, relation)
+        return typed_part(connection, relation, "JSON")
 
     first = read(20_480)
     return Part(first.relation, first.columns, notes=first.notes, otherwise=lambda: read(-1))
-
-
-def _part(connection: Any, relation: str) -> Part:
-    import duckdb
-
-    try:
-        columns, notes = typed_columns(connection, relation)
-    except duckdb.Error as error:
-        raise Damaged(f"it is no readable JSON: {first_line(error)}", hint=_HINT) from error
-    if [column.path for column in columns] == [("json",)]:
-        raise TableError(_NOT_A_TABLE, hint=_HINT)
-    names = named([".".join(column.path) for column in columns])
-    cells = [
-        Cells(name, column.sql, column.type) for name, column in zip(names, columns, strict=True)
-    ]
-    return Part(relation, cells, notes=notes)
-
-
-def _layout(path: Path) -> str:
-    with path.open("rb") as stream:
-        head = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith(b"["):
-        return "array"
-    if head.startswith(b"{"):
-        return "newline_delimited"
-    raise TableError(_NOT_A_TABLE, hint=_HINT)
 
 
 # SQLite files: every table of theirs, read by Python's own engine, which writes nothing.
@@ -478,12 +421,16 @@ _TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' "
     "AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY rowid"
 )
-_SQLITE_FILES_TEXTS = ("CHAR", "CLOB", "TEXT")
 
 
 def sqlite_parts(path: Path, stage: Path) -> Iterator[Part]:
     try:
-        with closing(_opened(path)) as database:
+        # Immutable: no lock is taken and no journal is written beside it.
+        opened = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        with closing(opened) as database:
+            database.text_factory = lambda data: data.decode("utf-8", "replace")
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA query_only = ON")
             names = [name for (name,) in database.execute(_TABLES)]
             if not names:
                 raise NoText("it is a database without tables")
@@ -491,15 +438,6 @@ def sqlite_parts(path: Path, stage: Path) -> Iterator[Part]:
                 yield _table_part(database, name, stage / f"table-{number}.csv", path)
     except sqlite3.Error as error:
         raise Damaged(f"it is no readable SQLite file: {error}") from error
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """Immutable: no lock is taken and no journal is written beside it."""
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
-    database.text_factory = lambda data: data.decode("utf-8", "replace")
-    database.execute("PRAGMA trusted_schema = OFF")
-    database.execute("PRAGMA query_only = ON")
-    return database
 
 
 def _table_part(database: sqlite3.Connection, name: str, target: Path, path: Path) -> Part:
@@ -518,8 +456,6 @@ def _table_part(database: sqlite3.Connection, name: str, target: Path, path: Pat
         target,
         sheet=name,
         notes=notes,
-        dates_only={
-            n for n, at in enumerate(kept) if any(t in declared[at] for t in _SQLITE_FILES_TEXTS)
-        },
+        dates_only={n for n, at in enumerate(kept) if re.search("CHAR|CLOB|TEXT", declared[at])},
         missing=("",),
     )

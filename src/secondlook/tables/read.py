@@ -19,15 +19,14 @@ from secondlook.errors import (
     ExtractionError,
     LimitExceeded,
     NoText,
-    TableError,
     Unsupported,
     UsageError,
 )
 from secondlook.tables.column_types import as_text, identifier_of, named
-from secondlook.tables.table import Column, Table
+from secondlook.tables.table import Column, Table, unlike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from secondlook.tables.table import ColumnType
     from secondlook.tables.worker import Worker
@@ -54,7 +53,12 @@ def read_tables(
     for the name of the file; `on_progress` is told which share of it is done. Raises
     ExtractionError for a file that cannot be read, TableError for one without a usable table.
     """
-    _require_file(source)
+    if not source.exists():
+        raise ExtractionError(f"there is no file {str(source)!r}")
+    if not source.is_file():
+        raise ExtractionError(f"{str(source)!r} is no file")
+    if not os.access(source, os.R_OK):
+        raise ExtractionError(f"{str(source)!r} cannot be read: permission denied")
     with _stage(into) as stage:
         found = worker.call(
             "formats:read",
@@ -64,43 +68,19 @@ def read_tables(
             stage=stage,
             most_bytes=_MOST_UNPACKED,
         )
-        names = _Names(name or stem_of(source.name))
         is_single = len(found["tables"]) == 1 and not found["tables"][0]["sheet"]
-        return [
-            _kept(
-                one,
-                into,
-                sha256=found["sha256"],
-                name=names.next("" if is_single else one["sheet"]),
-                title=source.name if is_single else f"{source.name}, {one['sheet']}",
-                path=str(source.absolute()),
+        taken: set[str] = set()
+        read = []
+        for one in found["tables"]:
+            sheet = "" if is_single else one["sheet"]
+            unique = unlike(identifier_of(name or stem_of(source.name), sheet), taken)
+            taken.add(unique)
+            title = source.name if is_single else f"{source.name}, {sheet}"
+            path = str(source.absolute())
+            read.append(
+                _kept(one, into, sha256=found["sha256"], name=unique, title=title, path=path)
             )
-            for one in found["tables"]
-        ]
-
-
-def table_from_rows(
-    name: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    into: Path,
-    worker: Worker,
-    *,
-    title: str | None = None,
-) -> Read:
-    """A table at hand as texts, understood by the same rules as a file."""
-    if not header or not rows:
-        raise TableError(f"table {name!r} has no {'rows' if header else 'columns'}")
-    plain = [[str(cell) for cell in row] for row in rows]
-    written = json.dumps([list(header), plain], ensure_ascii=False)
-    digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
-    with _stage(into) as stage:
-        found = worker.call(
-            "formats:read_rows", seconds=MOST_SECONDS, names=named(header), rows=plain, stage=stage
-        )
-        return _kept(
-            found, into, sha256=digest, name=identifier_of(name), title=title or name, path=None
-        )
+        return read
 
 
 def table_from_frame(name: str, frame: object, into: Path, *, title: str | None = None) -> Read:
@@ -109,46 +89,14 @@ def table_from_frame(name: str, frame: object, into: Path, *, title: str | None 
 
     with _stage(into) as stage:
         found = write_frame(name, frame, stage / "frame.parquet")
-        return _kept(
-            found,
-            into,
-            sha256=found["sha256"],
-            name=identifier_of(name),
-            title=title or name,
-            path=None,
-        )
+        title, sha256 = title or name, found["sha256"]
+        return _kept(found, into, sha256=sha256, name=identifier_of(name), title=title, path=None)
 
 
 def table_id(sha256: str, sheet: str) -> str:
     """The same for the same contents, wherever they lie; another one for another reader."""
     written = json.dumps([sha256, sheet, READER_VERSION])
     return hashlib.sha256(written.encode()).hexdigest()
-
-
-class _Names:
-    """Identifiers for the tables of one file, no two alike."""
-
-    def __init__(self, stem: str) -> None:
-        self._stem = stem
-        self._taken: set[str] = set()
-
-    def next(self, sheet: str) -> str:
-        name = unique = identifier_of(self._stem, sheet)
-        number = 1
-        while unique in self._taken:
-            number += 1
-            unique = f"{name}_{number}"
-        self._taken.add(unique)
-        return unique
-
-
-def _require_file(source: Path) -> None:
-    if not source.exists():
-        raise ExtractionError(f"there is no file {str(source)!r}")
-    if not source.is_file():
-        raise ExtractionError(f"{str(source)!r} is no file")
-    if not os.access(source, os.R_OK):
-        raise ExtractionError(f"{str(source)!r} cannot be read: permission denied")
 
 
 @contextmanager
@@ -167,7 +115,16 @@ def _kept(
 ) -> Read:
     identity = table_id(sha256, found["sheet"])
     file = into / f"{identity}.parquet"
-    _settle(Path(found["file"]), file)
+    written = Path(found["file"])
+    # On disk before it has its name: a name that is there stands for a whole table.
+    with written.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    try:
+        written.replace(file)
+    except PermissionError:
+        # Windows, while somebody reads it: the same id means the same contents.
+        if not file.exists():
+            raise
     table = Table(
         id=identity,
         name=name,
@@ -179,18 +136,6 @@ def _kept(
         warnings=tuple(found["warnings"]),
     )
     return Read(table, file)
-
-
-def _settle(written: Path, target: Path) -> None:
-    """On disk before it has its name: a name that is there stands for a whole table."""
-    with written.open("rb+") as stream:
-        os.fsync(stream.fileno())
-    try:
-        written.replace(target)
-    except PermissionError:
-        # Windows, while somebody reads it: the same id means the same contents.
-        if not target.exists():
-            raise
 
 
 # What reading a table gives.
@@ -253,13 +198,9 @@ def kind_of(path: Path, suffix: str) -> Kind:
         return "sqlite"
     if head.startswith((b"PK\x03\x04", _OLE)):
         return "workbook"
-    return _kind_of_text(head, suffix)
-
-
-def _kind_of_text(head: bytes, suffix: str) -> Kind:
-    named = SUFFIXES.get(suffix)
     if head.startswith(b"%PDF"):
         raise Unsupported("it is a PDF, not a table")
+    named = SUFFIXES.get(suffix)
     if named in {"parquet", "sqlite", "workbook"}:
         raise Damaged(f"its name ends in {suffix!r}, but its contents are something else")
     if named is None and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
@@ -338,20 +279,14 @@ def _as_arrow(name: str, frame: object) -> Any:
             return _from_pandas(frame)
         if library == "polars" and hasattr(frame, "to_arrow"):
             return frame.to_arrow()
+        if isinstance(frame, list) and all(isinstance(row, dict) for row in frame):
+            keys = dict.fromkeys(key for record in frame for key in record)
+            frame = {key: [row.get(key) for row in frame] for key in keys}
         if isinstance(frame, dict):
             return pa.table({str(key): _array(list(cells)) for key, cells in frame.items()})
-        if isinstance(frame, list) and all(isinstance(row, dict) for row in frame):
-            return _from_records(frame)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
         raise UsageError(f"table {name!r} cannot be taken over: {error}") from error
     raise UsageError(f"table {name!r} is a {type(frame).__name__!r}", hint=f"give {_TAKEN}")
-
-
-def _from_records(records: list[dict[Any, Any]]) -> Any:
-    import pyarrow as pa
-
-    keys = dict.fromkeys(key for record in records for key in record)
-    return pa.table({str(key): _array([row.get(key) for row in records]) for key in keys})
 
 
 def _from_pandas(frame: Any) -> Any:
@@ -360,36 +295,25 @@ def _from_pandas(frame: Any) -> Any:
 
     is_counted = type(frame.index).__name__ == "RangeIndex" and frame.index.name is None
     whole = frame if is_counted else frame.reset_index()
-    names = named([_flat(name) for name in whole.columns])
-    arrays = [_from_series(whole.iloc[:, at]) for at in range(len(names))]
-    return pa.table(arrays, names=names) if arrays else pa.table({})
+    # A name of several levels in one.
+    flat = [
+        " ".join(str(one) for one in name if str(one)) if isinstance(name, tuple) else str(name)
+        for name in whole.columns
+    ]
+    arrays = [_array(whole.iloc[:, at]) for at in range(len(flat))]
+    return pa.table(arrays, names=named(flat)) if arrays else pa.table({})
 
 
-def _flat(name: object) -> str:
-    """A name of several levels in one."""
-    return " ".join(str(one) for one in name if str(one)) if isinstance(name, tuple) else str(name)
-
-
-def _from_series(series: Any) -> Any:
-    import pyarrow as pa
-
-    try:
-        return pa.Array.from_pandas(series)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return pa.array([None if _is_missing(cell) else as_text(cell) for cell in series])
-
-
-def _is_missing(cell: object) -> bool:
-    return cell is None or cell != cell  # noqa: PLR0124 - only NaN differs from itself
-
-
-def _array(cells: list[Any]) -> Any:
+def _array(cells: Any) -> Any:
+    """Cells of several types become texts."""
     import pyarrow as pa
 
     try:
         return pa.array(cells, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return pa.array([None if _is_missing(cell) else as_text(cell) for cell in cells])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        # Only NaN differs from itself.
+        texts = [None if cell is None or cell != cell else as_text(cell) for cell in cells]  # noqa: PLR0124
+        return pa.array(texts)
 
 
 def _converted(pa: Any, column: Any) -> tuple[Any, ColumnType]:

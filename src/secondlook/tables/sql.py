@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from secondlook.errors import TableError
+from secondlook.reading.numbers import MONTHS as MONTH_NAMES
 from secondlook.tables.query import AnyOf, Term
 from secondlook.tables.table import NUMERIC, TEMPORAL
 
@@ -222,20 +224,9 @@ PLAIN = {
 }
 PAIRED = frozenset({"correlation", "correlation_p", "covariance", "slope"})
 NUMBERS = PAIRED | {
-    *(
-        "sum",
-        "mean",
-        "median",
-        "range",
-        "std",
-        "variance",
-        "skewness",
-        "kurtosis",
-        "quantile",
-        "iqr",
-    ),
-    *("outliers_iqr", "outliers_z", "normality"),
-}
+    "sum", "mean", "median", "range", "std", "variance", "skewness", "kurtosis", "quantile", "iqr",
+    "outliers_iqr", "outliers_z", "normality",
+}  # fmt: skip
 """What can only be computed of numbers."""
 PREPARED = frozenset({"skewness", "kurtosis", "outliers_iqr", "outliers_z"})
 """What needs a first pass over the values of the group."""
@@ -263,13 +254,10 @@ def aggregate(measure: Measure, parts: Mapping[str, str]) -> str:
             raise TableError(f"A quantile lies between 0 and 1, not at {measure.at!r}.")
         return f"quantile_cont({x}, {float(measure.at)!r})"
     if measure.statistic == "correlation":
-        return _bounded(f"corr({x}, {parts['y']})")
+        # Rounding may carry it a hair beyond 1; a constant column has none.
+        corr = f"corr({x}, {parts['y']})"
+        return f"CASE WHEN isfinite({corr}) THEN greatest(-1, least(1, {corr})) END"
     return _after_a_pass(measure, parts["p"])
-
-
-def _bounded(correlation: str) -> str:
-    """Rounding may carry it a hair beyond 1; a constant column has none."""
-    return f"CASE WHEN isfinite({correlation}) THEN greatest(-1, least(1, {correlation})) END"
 
 
 def _after_a_pass(measure: Measure, p: str) -> str:
@@ -313,17 +301,14 @@ FARTHEST_Z, FARTHEST_IQR = 3.0, 1.5
 
 
 def all_of(writing: Writing, conditions: Sequence[Condition]) -> str:
-    return " AND ".join(condition(writing, one) for one in conditions) or "TRUE"
-
-
-def condition(writing: Writing, one: Condition) -> str:
     """Never NULL: where a value is missing, a comparison does not hold."""
+    return " AND ".join(_condition(writing, one) for one in conditions) or "TRUE"
+
+
+def _condition(writing: Writing, one: Condition) -> str:
     if isinstance(one, AnyOf):
-        return "(" + (" OR ".join(_filter(writing, each) for each in one.filters) or "FALSE") + ")"
-    return _filter(writing, one)
-
-
-def _filter(writing: Writing, one: Filter) -> str:
+        either = [_condition(writing, each) for each in one.filters]
+        return "(" + (" OR ".join(either) or "FALSE") + ")"
     holds = f"coalesce({_plain(writing, one)}, FALSE)"
     return f"NOT {holds}" if one.negated else holds
 
@@ -344,20 +329,14 @@ def _plain(writing: Writing, one: Filter) -> str:
 
 
 def _within(writing: Writing, one: Filter) -> str:
-    within, usual = (
-        (within_z, FARTHEST_Z) if one.comparison == "within_z" else (within_iqr, FARTHEST_IQR)
-    )
-    limit = float(one.value) if isinstance(one.value, int | float) else usual
-    return within(number(writing, one.column), writing.value(limit))
-
-
-def within_z(values: str, limit: str) -> str:
-    mean, deviation = f"avg({values}) OVER ()", f"stddev_samp({values}) OVER ()"
-    return f"abs({values} - {mean}) <= {limit} * {deviation}"
-
-
-def within_iqr(values: str, limit: str) -> str:
-    low, high = f"quantile_cont({values}, 0.25) OVER ()", f"quantile_cont({values}, 0.75) OVER ()"
+    by_z = one.comparison == "within_z"
+    usual = FARTHEST_Z if by_z else FARTHEST_IQR
+    limit = writing.value(float(one.value) if isinstance(one.value, int | float) else usual)
+    values = number(writing, one.column)
+    if by_z:
+        mean, deviation = f"avg({values}) OVER ()", f"stddev_samp({values}) OVER ()"
+        return f"abs({values} - {mean}) <= {limit} * {deviation}"
+    low, high = (f"quantile_cont({values}, {at}) OVER ()" for at in (0.25, 0.75))
     reach = f"{limit} * ({high} - {low})"
     return f"({values} >= {low} - {reach} AND {values} <= {high} + {reach})"
 
@@ -370,40 +349,29 @@ def _compared(writing: Writing, one: Filter, sign: str, value: Scalar) -> str:
     column, kind = writing.column(one.column), writing.types[one.column]
     if value is None:
         raise TableError(f"Nothing was given to compare {one.column!r} with.")
-    if one.transform is not None:
-        left = transformed(column, kind, one.transform)
-        return f"{left} {sign} {_as_number(writing, value)}"
-    if one.part is not None:
-        left = part_of_date(column, one.part, kind)
+    if one.transform is not None or one.part is not None:
+        left = part_of_date(column, one.part, kind) if one.part else column
+        left = transformed(column, kind, one.transform) if one.transform else left
         return f"{left} {sign} {_as_number(writing, value)}"
     if kind in NUMERIC:
         return f"{column} {sign} {_as_number(writing, value)}"
     if kind in TEMPORAL and isinstance(value, str):
         return f"CAST({column} AS TIMESTAMP) {sign} TRY_CAST({writing.value(value)} AS TIMESTAMP)"
     if kind == "boolean":
-        return f"{column} {sign} {_as_truth(writing, value)}"
-    return _compared_text(writing, column, sign, value)
-
-
-def _compared_text(writing: Writing, column: str, sign: str, value: Scalar) -> str:
-    """A text against a number: by the first number in it, but equality may be of the text."""
+        words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+        said = words.get(str(value).strip().casefold())
+        return f"{column} {sign} {writing.value(said) if said is not None else 'NULL'}"
+    # A text against a number: by the first number in it, but equality may be of the text.
     if isinstance(value, str):
         return f"{_text(column)} {sign} {_text(writing.value(value))}"
-    if sign != "=":
-        return f"{number_in_text(column)} {sign} {writing.value(value)}"
-    return f"TRY_CAST(trim(CAST({column} AS VARCHAR)) AS DOUBLE) = {writing.value(value)}"
+    alone = f"TRY_CAST(trim(CAST({column} AS VARCHAR)) AS DOUBLE)"
+    return f"{alone if sign == '=' else number_in_text(column)} {sign} {writing.value(value)}"
 
 
 def _as_number(writing: Writing, value: Scalar) -> str:
     if isinstance(value, str):
         return f"TRY_CAST(replace({writing.value(value)}, ',', '') AS DOUBLE)"
     return writing.value(float(value) if isinstance(value, bool) else value)
-
-
-def _as_truth(writing: Writing, value: Scalar) -> str:
-    words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-    said = words.get(str(value).strip().casefold())
-    return writing.value(said) if said is not None else "NULL"
 
 
 # Columns, arithmetic on them and groups as SQL. Names are quoted, values are parameters.
@@ -465,14 +433,9 @@ def term(writing: Writing, of: Term, *, numeric: bool) -> str:
         steps.insert(0, (of.operator, of.other))
     for operator, other in steps:
         second = number(writing, other) if isinstance(other, str) else writing.value(other)
-        first = _arithmetic(first, operator, second)
+        second = f"nullif(CAST({second} AS DOUBLE), 0)" if operator == "/" else second
+        first = f"({first} {operator} {second})"
     return first
-
-
-def _arithmetic(first: str, operator: str, second: str) -> str:
-    if operator == "/":
-        return f"({first} / nullif(CAST({second} AS DOUBLE), 0))"
-    return f"({first} {operator} {second})"
 
 
 def _filled(writing: Writing, of: Term, *, numeric: bool) -> str:
@@ -481,17 +444,10 @@ def _filled(writing: Writing, of: Term, *, numeric: bool) -> str:
         return transformed(column, kind, of.transform)
     if of.fill is None:
         return number(writing, of.column) if numeric else column
-    filled = number(writing, of.column)
-    filled = f"coalesce({filled}, {_filling(of.fill, filled)})"
+    value = number(writing, of.column)
+    fills = {"mean": f"avg({value}) OVER ()", "median": f"median({value}) OVER ()", "zero": "0"}
+    filled = f"coalesce({value}, {fills[of.fill]})"
     return transformed(f"({filled})", "number", of.transform) if of.transform else filled
-
-
-def _filling(fill: str, expression: str) -> str:
-    return {
-        "mean": f"avg({expression}) OVER ()",
-        "median": f"median({expression}) OVER ()",
-        "zero": "0",
-    }[fill]
 
 
 def part_of_date(column: str, part: PartOfDate, kind: ColumnType) -> str:
@@ -507,15 +463,11 @@ def key(writing: Writing, of: Key) -> str:
     column = writing.column(of.column)
     if of.part is not None:
         return part_of_date(column, of.part, writing.types[of.column])
-    if of.bins:
-        return _interval(writing, of)
-    return column
-
-
-def _interval(writing: Writing, of: Key) -> str:
+    if not of.bins:
+        return column
     value, arms = number(writing, of.column), []
     above, below = (">", "<=") if of.right else (">=", "<")
-    for at, (low, high) in enumerate(zip(of.bins, of.bins[1:], strict=False)):
+    for at, (low, high) in enumerate(pairwise(of.bins)):
         label = of.labels[at] if at < len(of.labels) else interval_name(low, high, right=of.right)
         bounds = [f"{value} {above} {writing.value(low)}" if low != float("-inf") else "TRUE"]
         bounds.append(f"{value} {below} {writing.value(high)}" if high != float("inf") else "TRUE")
@@ -535,7 +487,7 @@ NUMBER_IN_TEXT = rf"({SIGN}(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|{SIGN}\.\d+)
 """With or without thousands commas."""
 CLOCK = r"^(?:(\d+):)?(\d{1,3}):(\d{2}(?:\.\d+)?)$"
 YEAR = r"\b(1[0-9]{3}|20[0-9]{2})\b"
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = tuple(name[:3] for name in MONTH_NAMES)
 MONTH_NAME = rf"\b({'|'.join(MONTHS)})[a-z]*\b"
 ISO_DATE = r"\b\d{4}-(\d{1,2})(?:-(\d{1,2}))?\b"
 DAY = r"(?:^|[^\d:.])(\d{1,2})(?:st|nd|rd|th)?(?:[^\d:.]|$)"
@@ -550,40 +502,32 @@ def transformed(column: str, kind: ColumnType, transform: Transform) -> str:
         return f"length({text})"
     if transform == "letters":
         return f"length(regexp_replace({text}, '\\s', '', 'g'))"
-    number = _number(column, kind)
+    number = number_in_text(column)
+    if kind in NUMERIC or kind == "boolean":
+        number = column if kind in NUMERIC else f"CAST({column} AS INTEGER)"
     if transform == "log":
         return f"CASE WHEN {number} > 0 THEN ln({number}) END"
     return f"abs({number})" if transform == "abs" else number
 
 
-def _number(column: str, kind: ColumnType) -> str:
-    if kind in NUMERIC:
-        return column
-    return f"CAST({column} AS INTEGER)" if kind == "boolean" else number_in_text(column)
-
-
 def plain_number(column: str) -> str:
     """A text that is a number and nothing else, or a time such as 1:02:03, in seconds."""
     text = f"trim(CAST({column} AS VARCHAR))"
-    alone = f"TRY_CAST(replace({text}, ',', '') AS DOUBLE)"
-    return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {_clock(text)} ELSE {alone} END"
+    return _or_clock(text, f"TRY_CAST(replace({text}, ',', '') AS DOUBLE)")
 
 
 def number_in_text(column: str) -> str:
     """The first number; of a time such as 1:02:03 the seconds."""
     text = f"trim(CAST({column} AS VARCHAR))"
-    first = _first(text)
-    return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {_clock(text)} ELSE {first} END"
-
-
-def _clock(text: str) -> str:
-    hours, minutes, seconds = (_extracted(text, CLOCK, at) for at in (1, 2, 3))
-    return f"coalesce({hours}, 0) * 3600 + {minutes} * 60 + {seconds}"
-
-
-def _first(text: str) -> str:
     found = f"regexp_extract({text}, '{NUMBER_IN_TEXT}', 1)"
-    return f"TRY_CAST(replace(replace({found}, ',', ''), '\u2212', '-') AS DOUBLE)"
+    first = f"TRY_CAST(replace(replace({found}, ',', ''), '\u2212', '-') AS DOUBLE)"
+    return _or_clock(text, first)
+
+
+def _or_clock(text: str, otherwise: str) -> str:
+    hours, minutes, seconds = (_extracted(text, CLOCK, at) for at in (1, 2, 3))
+    clock = f"coalesce({hours}, 0) * 3600 + {minutes} * 60 + {seconds}"
+    return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {clock} ELSE {otherwise} END"
 
 
 def _extracted(text: str, pattern: str, group: int) -> str:
@@ -595,20 +539,14 @@ def _of_date(column: str, kind: ColumnType, transform: Transform) -> str:
         year, month, day = (f"date_part('{one}', {column})" for one in ("year", "month", "day"))
     else:
         text = f"lower(CAST({column} AS VARCHAR))"
-        year, month, day = _extracted(text, YEAR, 1), _month(text), _day(text)
+        names = ", ".join(f"'{one}'" for one in MONTHS)
+        named = f"list_position([{names}], regexp_extract({text}, '{MONTH_NAME}', 1))"
+        year = _extracted(text, YEAR, 1)
+        month = f"coalesce(nullif({named}, 0), {_extracted(text, ISO_DATE, 1)})"
+        # A number of one or two digits beside the name of a month.
+        beside = f"regexp_matches({text}, '{MONTH_NAME}') THEN {_extracted(text, DAY, 1)}"
+        day = f"coalesce({_extracted(text, ISO_DATE, 2)}, CASE WHEN {beside} END)"
     if transform != "date":
         return year if transform == "year" else month
     sortable = f"coalesce({year}, 0) * 10000 + coalesce({month}, 0) * 100 + coalesce({day}, 0)"
     return f"CASE WHEN coalesce({year}, {month}) IS NOT NULL THEN {sortable} END"
-
-
-def _month(text: str) -> str:
-    names = ", ".join(f"'{one}'" for one in MONTHS)
-    named = f"list_position([{names}], regexp_extract({text}, '{MONTH_NAME}', 1))"
-    return f"coalesce(nullif({named}, 0), {_extracted(text, ISO_DATE, 1)})"
-
-
-def _day(text: str) -> str:
-    """A number of one or two digits beside the name of a month."""
-    beside = f"CASE WHEN regexp_matches({text}, '{MONTH_NAME}') THEN {_extracted(text, DAY, 1)} END"
-    return f"coalesce({_extracted(text, ISO_DATE, 2)}, {beside})"

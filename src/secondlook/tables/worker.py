@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self
@@ -27,7 +27,6 @@ from secondlook.tables.worker_process import receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 _START_SECONDS = 60.0
 """Imports on a cold, busy machine; counted apart from a task's own time."""
@@ -53,7 +52,7 @@ class WorkerLimits:
 
 
 class Worker:
-    """Runs tasks of `worker_tasks` one after the other. Threads may share it.
+    """Runs the tasks that `worker_process` lists, one after the other. Threads may share it.
 
     The process starts with the first call. Use it as a context manager, or `close()` it.
     """
@@ -67,12 +66,7 @@ class Worker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def call(
@@ -168,18 +162,13 @@ class _Process:
         self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._killed = False
         self._is_ready = False
-        self._process = _start()
+        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+            [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
+        )  # fmt: skip
         self._hearing = threading.Thread(target=self._hear, name="tables-worker", daemon=True)
         self._hearing.start()
-        self._tell(
-            {
-                "memory": limits.memory,
-                "address_space": limits.address_space,
-                "spill_bytes": limits.spill_bytes,
-                "threads": limits.threads,
-                "spill": self._spill,
-            }
-        )
+        self._tell({**asdict(limits), "spill": self._spill})
 
     @property
     def pid(self) -> int:
@@ -209,26 +198,24 @@ class _Process:
 
     def _next(self, seconds: float | None, started: float) -> dict[str, Any]:
         while True:
+            left = _WAIT_SECONDS if seconds is None else started + seconds - time.monotonic()
             with contextlib.suppress(queue.Empty):
-                message = self._said.get(timeout=_left(seconds, started))
-                if message is _GONE:
-                    raise self._death()
-                return message
+                message = self._said.get(timeout=min(_WAIT_SECONDS, max(0.0, left)))
+                if message is not _GONE:
+                    return message
+                if self._killed:
+                    raise TableError("work on a table was stopped")
+                code = self._process.wait()
+                why = f"signal {-code}" if code < 0 else f"exit code {code}"
+                raise TableError(
+                    f"the process that works on tables died ({why})",
+                    hint="the file may be damaged, or need more memory than it may use",
+                )
             if seconds is not None and time.monotonic() - started >= seconds:
                 raise TableError(
                     f"work on a table took longer than {seconds:g} s and was stopped",
                     hint="ask about fewer rows or columns, or allow more time",
                 )
-
-    def _death(self) -> TableError:
-        if self._killed:
-            return TableError("work on a table was stopped")
-        code = self._process.wait()
-        why = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return TableError(
-            f"the process that works on tables died ({why})",
-            hint="the file may be damaged, or need more memory than it may use",
-        )
 
     def _tell(self, message: dict[str, Any]) -> None:
         if self._process.stdin is not None:
@@ -260,20 +247,6 @@ class _Process:
         if self._process.stdout is not None:
             self._process.stdout.close()
         shutil.rmtree(self._spill, ignore_errors=True)
-
-
-def _left(seconds: float | None, started: float) -> float:
-    if seconds is None:
-        return _WAIT_SECONDS
-    return min(_WAIT_SECONDS, max(0.0, started + seconds - time.monotonic()))
-
-
-def _start() -> subprocess.Popen[bytes]:
-    program = _PROGRAM.format(path=sys.path)
-    return subprocess.Popen(  # noqa: S603 - this very interpreter
-        [sys.executable, "-X", "utf8", "-c", program],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
-    )  # fmt: skip
 
 
 def _raised(error: dict[str, Any]) -> SecondlookError:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     import duckdb
 
-# What the worker process may be asked to run: functions under `secondlook.tables`, by name.
-
 TASKS: frozenset[str] = frozenset(
     {
         "compute:compute_task",
@@ -35,11 +33,11 @@ TASKS: frozenset[str] = frozenset(
         "joins:overlaps",
         "profile:profile",
         "formats:read",
-        "formats:read_rows",
         "worker_process:select",
     }
 )
-"""As `module:function`; the module is under `secondlook.tables`."""
+"""What the process may be asked to run: `module:function`; the module is under
+`secondlook.tables`."""
 
 
 def find(task: str) -> Callable[..., Any]:
@@ -74,23 +72,20 @@ def send(stream: IO[bytes], message: dict[str, Any]) -> None:
 
 def receive(stream: IO[bytes]) -> dict[str, Any]:
     """The next message. Raises EOFError when the other side is gone or speaks something else."""
-    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
-    if length > _LONGEST:
+    head = stream.read(_LENGTH.size)
+    length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1
+    if not 0 <= length <= _LONGEST:
         raise EOFError(f"a message of {length:,} bytes")
+    body = stream.read(length)
+    if len(body) < length:
+        raise EOFError
     try:
-        message = json.loads(_exactly(stream, length))
+        message = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise EOFError("a message that is no JSON") from error
     if not isinstance(message, dict):
         raise EOFError("a message that is no object")  # noqa: TRY004 - as if it were gone
     return message
-
-
-def _exactly(stream: IO[bytes], count: int) -> bytes:
-    data = stream.read(count)
-    if len(data) < count:
-        raise EOFError
-    return data
 
 
 _PROGRESS_SECONDS = 0.2
@@ -99,29 +94,24 @@ _PROGRESS_SECONDS = 0.2
 def main() -> None:
     """Entry point of the process; the first message holds the limits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
-    inbox, outbox = _private_pipes()
+    # Keeps the pipes, and points the standard streams at nothing: engines chatter.
+    inbox = os.fdopen(os.dup(0), "rb")
+    outbox = os.fdopen(os.dup(1), "wb", buffering=1 << 20)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
     limits = receive(inbox)
     confine(limits)
     post = _Post(limits["spill"])
     threading.Thread(target=post.listen, args=(inbox,), daemon=True).start()
     databases = Databases(limits)
     send(outbox, {"ready": True})
-    while (job := post.next()) is not None:
+    while (job := post.jobs.get()) is not None:
         outcome = perform(job, databases, outbox)
-        post.done()
+        post.busy.clear()
         send(outbox, outcome)
     databases.close()
     shutil.rmtree(limits["spill"], ignore_errors=True)
-
-
-def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Keeps the pipes, and points the standard streams at nothing: engines chatter."""
-    inbox = os.fdopen(os.dup(0), "rb")
-    outbox = os.fdopen(os.dup(1), "wb", buffering=1 << 20)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    return inbox, outbox
 
 
 class _Post:
@@ -130,23 +120,17 @@ class _Post:
 
     def __init__(self, spill: str) -> None:
         self._spill = spill
-        self._jobs: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._busy = threading.Event()
-
-    def next(self) -> dict[str, Any] | None:
-        return self._jobs.get()
-
-    def done(self) -> None:
-        self._busy.clear()
+        self.jobs: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self.busy = threading.Event()
 
     def listen(self, inbox: IO[bytes]) -> None:
         with contextlib.suppress(EOFError, OSError):
             while True:
                 job = receive(inbox)
-                self._busy.set()
-                self._jobs.put(job)
-        if not self._busy.is_set():
-            self._jobs.put(None)
+                self.busy.set()
+                self.jobs.put(job)
+        if not self.busy.is_set():
+            self.jobs.put(None)
             return
         shutil.rmtree(self._spill, ignore_errors=True)
         os._exit(0)
@@ -230,19 +214,7 @@ def _listed(paths: set[str] | list[str]) -> str:
 
 def perform(job: dict[str, Any], databases: Databases, outbox: IO[bytes]) -> dict[str, Any]:
     arguments: dict[str, Any] = job["arguments"]
-    if job.get("report"):
-        arguments["report"] = _reporter(outbox)
-    try:
-        task = find(job["task"])
-        is_watched = bool(job.get("report"))
-        with databases.connection(job["files"], is_watched=is_watched) as connection:
-            return {"value": task(connection, **arguments)}
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it costs one task
-        return {"error": described(error)}
-
-
-def _reporter(outbox: IO[bytes]) -> Callable[[float], None]:
-    last = float("-inf")
+    is_watched, last = bool(job.get("report")), float("-inf")
 
     def report(share: float) -> None:
         nonlocal last
@@ -251,26 +223,30 @@ def _reporter(outbox: IO[bytes]) -> Callable[[float], None]:
             last = now
             send(outbox, {"progress": min(1.0, max(0.0, share))})
 
-    return report
+    if is_watched:
+        arguments["report"] = report
+    try:
+        task = find(job["task"])
+        with databases.connection(job["files"], is_watched=is_watched) as connection:
+            return {"value": task(connection, **arguments)}
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it costs one task
+        return {"error": described(error)}
 
 
 def described(error: BaseException) -> dict[str, str | None]:
     """An error in plain words: its class by name, and what to do."""
     if isinstance(error, SecondlookError):
         return {"kind": type(error).__name__, "said": error.message, "hint": error.hint}
+    # DuckDB goes on with pages of advice; its first line says what is wrong.
+    first = next(iter(str(error).splitlines()), "").strip()[:500]
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return {
             "kind": "TableError",
-            "said": f"it needs more memory than work on tables may use: {first_line(error)}",
+            "said": f"it needs more memory than work on tables may use: {first}",
             "hint": "ask about fewer columns or rows at once",
         }
-    said = f"{type(error).__name__}: {first_line(error)}"
-    return {"kind": "TableError", "said": f"work on a table failed: {said}", "hint": None}
-
-
-def first_line(error: BaseException) -> str:
-    """DuckDB goes on with pages of advice; its first line says what is wrong."""
-    return next(iter(str(error).splitlines()), "").strip()[:500]
+    said = f"work on a table failed: {type(error).__name__}: {first}"
+    return {"kind": "TableError", "said": said, "hint": None}
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def _counts(
     where = f" where {conditions.said}" if conditions.choices else ""
     different, times = parsed.asked.search(DIFFERENT), parsed.asked.search(TIMES)
     # What is counted, where it is named like a column or like what rows are about.
-    named = {"exact", "part", "kin", "subject"}
+    named = {"exact", "part", "kin", "near", "subject"}
     nouns = (one for one in parsed.targets if one.how in named and one.distance <= 1)
     noun = next(nouns, None)
     traits = ["count"]

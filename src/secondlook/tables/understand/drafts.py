@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from secondlook.tables.understand.readings import AnswerForm, Operation
     from secondlook.tables.understand.sentence import ColumnFacts, Sentence
 
-TargetHow = Literal["exact", "part", "kin", "kind", "subject", "value", "away", "other"]
+TargetHow = Literal["exact", "part", "kin", "near", "kind", "subject", "value", "away", "other"]
 MOST_TARGETS = 5
 _WH = re.compile(
     r"\b(?:in |for |from |at |on |to |by )?"
@@ -266,13 +266,13 @@ def _outcome(found: Found, draft: Draft, computed: Computed) -> None:
 
 @cache
 def weights() -> Mapping[str, float]:
-    text = (
-        resources.files("secondlook.tables.understand")
-        .joinpath("rows_weights.json")
-        .read_text(encoding="utf-8")
-    )
-    found: dict[str, float] = json.loads(text)["weights"]
-    return found
+    file = resources.files("secondlook.tables.understand").joinpath("rows_weights.json")
+    groups: dict[str, dict[str, float]] = json.loads(file.read_text(encoding="utf-8"))["weights"]
+    return {
+        f"{group}:{name}" if name else group: weight
+        for group, named in groups.items()
+        for name, weight in named.items()
+    }
 
 
 def score(found: Mapping[str, float], by: Mapping[str, float] | None = None) -> float:

@@ -175,6 +175,13 @@ LIMIT_DEVIATIONS = re.compile(rf"({NUMBER}|three|two) standard deviations?", re.
 LIMIT_IQR = re.compile(
     rf"({NUMBER})\s*(?:times|\*|x|\u00d7)\s*(?:the )?(?:iqr|inter-?quartile)", re.IGNORECASE
 )
+_AWAY = r"remov\w*|exclud\w*|drop\w*|filter\w* out|eliminat\w*"
+REMOVED = re.compile(
+    rf"\b(?:{_AWAY}|without)\b[^.?!\n]{{0,40}}\b(?:outliers?|them)\b"
+    rf"|\boutliers?\b[^.?!\n]{{0,60}}\b(?:{_AWAY})\b"
+    r"|\bafter (?:the )?(?:outlier )?removal\b",
+    re.IGNORECASE,
+)
 NOT = re.compile(
     r"\b(?:do not|don't|not to|no need|never|without (?:removing|applying|modifying))\b",
     re.IGNORECASE,
@@ -221,6 +228,7 @@ class Options:
     normality: str = "shapiro"
     outliers: Literal["outliers_z", "outliers_iqr"] | None = None
     limit: float | None = None
+    without_outliers: bool = False
     population: bool = False
     understood: tuple[Span, ...] = ()
     """Parts of the text that say these things."""
@@ -249,20 +257,27 @@ def options(text: str) -> Options:
         outliers = "outliers_iqr"
         limit = find(LIMIT_IQR)
         find(r"\b(?:quartiles?|\d+th percentiles?)\b")
+    removed = [
+        match.span()
+        for start, end in sentences(text)
+        if not NOT.search(text, start, end)  # `do not remove outliers`
+        for match in REMOVED.finditer(text, start, end)
+    ]
     left_out = [span for span in sentences(text) if _leaves_out(text[slice(*span)])]
     unchanged = [span for span in sentences(text) if NOT.search(text[slice(*span)])]
     population = find(POPULATION) is not None
     for pattern in (SAMPLE, CONVERTED, EXPLAINED):
         find(pattern)
-    if left_out:  # the steps that it consists of are said, and done
+    if left_out or removed:  # the steps that it consists of are said, and done
         find(STEPS)
     return Options(
         correlation=method,  # type: ignore[arg-type]
         normality=test,
         outliers=outliers,
         limit=None if limit is None else _number(limit[1]),
+        without_outliers=bool(removed),
         population=population,
-        understood=(*spans, *left_out, *unchanged),
+        understood=(*spans, *removed, *left_out, *unchanged),
     )
 
 

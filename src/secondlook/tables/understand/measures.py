@@ -278,7 +278,8 @@ def plan_for(asked: Asked, name: str) -> Plan | None:
     unknown = [word for word in left if word not in SAYS_NOTHING and not _explained(asked, word)]
     if unknown and not form:
         return None
-    return Plan(kind, tuple(chosen), where, name, tuple(form), at, rows)
+    raw = bool({"before", "original", "initial", "raw"} & set(words))
+    return Plan(kind, tuple(chosen), where, name, tuple(form), at, rows, as_it_is=raw)
 
 
 def _kind(

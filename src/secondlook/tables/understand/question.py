@@ -28,7 +28,7 @@ from secondlook.tables.words import STOP_WORDS, atoms, same_word, stem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secondlook.tables.query import Condition, Statistic
+    from secondlook.tables.query import Comparison, Condition, Statistic
     from secondlook.tables.resolver import AskedTable, Mention, Resolved, Resolver
     from secondlook.tables.understand.lexicon import Kind, Options, Said, Span
     from secondlook.tables.understand.readings import Wanted
@@ -264,6 +264,8 @@ class Plan:
     at: float | None = None
     said: str = ""
     """Over which rows."""
+    as_it_is: bool = False
+    """Before outliers are taken away."""
 
 
 @dataclass(slots=True)
@@ -317,6 +319,12 @@ def _measure(asked: Asked, plan: Plan, statistic: Statistic) -> Measure:
     options = asked.options
     first = plan.targets[0] if plan.targets else None
     second = plan.targets[1] if statistic in PAIRED and len(plan.targets) > 1 else None
+    outliers = statistic in {"outliers_z", "outliers_iqr"}
+    where = plan.where
+    if options.without_outliers and not (outliers or plan.as_it_is) and first is not None:
+        within: Comparison = "within_iqr" if options.outliers == "outliers_iqr" else "within_z"
+        kept = Filter(column=first.term.column, comparison=within, value=options.limit)
+        where = (*where, kept)
     method: str | None = None
     if statistic in {"correlation", "correlation_p"}:
         method = options.correlation
@@ -329,8 +337,8 @@ def _measure(asked: Asked, plan: Plan, statistic: Statistic) -> Measure:
         statistic=statistic,
         of=first.term if first is not None else None,
         other=second.term if second is not None else None,
-        where=plan.where,
-        at=options.limit if statistic in {"outliers_z", "outliers_iqr"} else plan.at,
+        where=where,
+        at=options.limit if outliers else plan.at,
         method=method,
     )
 

@@ -263,6 +263,7 @@ def _reading(one: Ranked, doubt: float) -> Reading:
 
 _HOW: dict[str, tuple[ResolvedHow, float]] = {
     "exact": ("exact", 1.0), "part": ("fuzzy", 0.8), "kin": ("fuzzy", 0.6),
+    "near": ("meaning", 0.5),
 }  # fmt: skip
 
 

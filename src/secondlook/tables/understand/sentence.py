@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from secondlook.tables.resolver import AskedTable
     from secondlook.tables.words import Token
 
-MentionHow = Literal["exact", "part", "kin"]
+MentionHow = Literal["exact", "part", "kin", "near"]
 LONGEST_HEADER = 5
 LEAST_SHARED = 0.4
 KIN = 5
@@ -122,7 +122,10 @@ def _rate(window: list[str], header: list[str], first: Token) -> tuple[float, Me
     if len(window) > 1 or first.text in FUNCTION_WORDS:
         return None
     kin = any(len(one) >= KIN and window[0][:KIN] == one[:KIN] for one in header)
-    return (0.5, "kin") if kin else None
+    if kin:
+        return (0.5, "kin")
+    near = [one for one in header if any({window[0], one} <= group for group in NEAR)]
+    return (0.4 if near[-1] == header[-1] else 0.3, "near") if near else None
 
 
 # A table as questions about its rows see it: where words stand in its cells.
@@ -232,6 +235,36 @@ _ASKED_BY = {
     "how fast": "speed time",
     "how heavy": "weight",
 }
+_NEAR = """nation country noc nationality state
+team club franchise squad school university college
+player name athlete person driver rider swimmer skater runner competitor candidate man woman member contestant racer golfer cyclist wrestler actor artist director author writer winner win
+film title show song album single book episode track series game release role
+location venue place city site stadium town country arena
+year season date time day month
+rank position place ranking finish standing
+point score result
+competition tournament event championship race meet contest
+opponent team rival against
+height elevation altitude tall high
+length distance long km mile
+attendance crowd attendee spectator person
+population person inhabitant resident
+party affiliation
+district county constituency region province area
+vote ballot
+time duration
+company manufacturer constructor brand maker
+award prize honor
+language dialect
+medal total
+viewer audience
+win result outcome
+cost price money prize earning purse salary
+ship vessel boat
+game match
+character role"""  # noqa: E501
+NEAR = tuple(frozenset(line.split()) for line in _NEAR.splitlines())
+"""Words of questions and names of columns that mean nearly the same, a group a line."""
 ASKED_BY = {asking: frozenset(words.split()) for asking, words in _ASKED_BY.items()}
 """Names of columns that a question word asks for."""
 RANKS = frozenset({"rank", "position", "place", "seed", "finish", "ranking", "standing", "peak"})

@@ -95,7 +95,12 @@ def _measured(asked: Asked) -> Reading | None:
 def _query(asked: Asked, sheet: Sheet) -> Query:
     kinds = {one.statistic for one in sheet.measures}
     # Not on a column by which the measures are told apart.
-    apart = {one.column for each in sheet.measures for one in each.where if isinstance(one, Filter)}
+    apart = {
+        one.column
+        for each in sheet.measures
+        for one in each.where
+        if isinstance(one, Filter) and not one.comparison.startswith("within")
+    }
     where = tuple(one.condition for one in asked.clauses if not columns_of(one) & apart)
     keys = [one.key for one in asked.groups]
     # `the mean of chairs and desks` is told for each of them; their number or total is one.
