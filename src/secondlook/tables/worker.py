@@ -162,10 +162,7 @@ class _Process:
         self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._killed = False
         self._is_ready = False
-        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
-        )  # fmt: skip
+        self._process = _start()
         self._hearing = threading.Thread(target=self._hear, name="tables-worker", daemon=True)
         self._hearing.start()
         self._tell({**asdict(limits), "spill": self._spill})
@@ -247,6 +244,13 @@ class _Process:
         if self._process.stdout is not None:
             self._process.stdout.close()
         shutil.rmtree(self._spill, ignore_errors=True)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - this very interpreter
+        [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
+    )  # fmt: skip
 
 
 def _raised(error: dict[str, Any]) -> SecondlookError:
