@@ -47,17 +47,6 @@ class _Bound:
         """None = as much as you like."""
         return max(NOTHING, self.most - self.taken) if self.most else None
 
-    def check(self, reservation: Reservation) -> None:
-        if self.left is None or self.taken + self.want <= self.most:
-            return
-        raise BudgetExceeded(
-            f"{reservation.node} may not call {reservation.model!r}: it could take "
-            f"{self.want.normalize():f} {_NAMES[self.cap]}, and {self.taken.normalize():f} of "
-            f"{self.most.normalize():f} are spent, promised or set aside",
-            cap=self.cap,
-            hint=_RAISE.format(f"budget.{self.cap}"),
-        )
-
 
 class Ledger:
     """The account of one run; safe to use from several threads."""
@@ -98,12 +87,7 @@ class Ledger:
         with self._lock:
             more = self._excess.of(model, tokens_in, max_tokens_out)
             wanted = Reservation(node, role, model, tokens_in, max_tokens_out, price, final, *more)
-            self._check_time(wanted)
-            self._check_over(wanted)
-            if self.caps.money:
-                self._check_prices(wanted)
-            for bound in self._bounds(wanted):
-                bound.check(wanted)
+            self._check(wanted)
             self._open.add(wanted)
         return wanted
 
@@ -228,12 +212,6 @@ class Ledger:
         with self._lock:
             return self._books.usage(self.seconds())
 
-    # What stands against a call
-
-    def _check_time(self, wanted: Reservation) -> None:
-        if self.remaining_seconds(final=wanted.final) == 0.0:
-            raise self._too_late(f"{wanted.node} may not call {wanted.model!r}")
-
     def _too_late(self, what: str) -> BudgetExceeded:
         return BudgetExceeded(
             f"{what}: {self.seconds():.1f} of {self.caps.seconds:g} seconds are over",
@@ -241,61 +219,58 @@ class Ledger:
             hint=_RAISE.format("budget.seconds"),
         )
 
-    def _check_over(self, wanted: Reservation) -> None:
-        """Who was refused once does not try with something smaller: the run is to end."""
+    def _check(self, wanted: Reservation) -> None:
+        """Raises `BudgetExceeded` where something stands against a call."""
+        refused = f"{wanted.node} may not call {wanted.model!r}"
+        if self.remaining_seconds(final=wanted.final) == 0.0:
+            raise self._too_late(refused)
         if self.refusal is not None and not wanted.final:
+            # A step that was refused does not try with something smaller: the run is to end.
             raise BudgetExceeded(
-                f"{wanted.node} may not call {wanted.model!r}: a call was refused before, and what "
-                "is left is for the answer",
+                f"{refused}: a call was refused before, and what is left is for the answer",
                 cap=self.refusal.cap,
                 hint=self.refusal.hint,
             )
-
-    def _check_prices(self, wanted: Reservation) -> None:
         unknown = self._books.unpriced() if self._books.total.cost is None else None
-        if wanted.price is not None and unknown is None:
-            return
-        raise BudgetExceeded(
-            f"{wanted.node} may not call {wanted.model!r}: the price of "
-            f"{unknown or repr(wanted.model)} is unknown, so a cap of {self.caps.money:g} dollars "
-            "cannot be kept",
-            cap="price",
-            hint="give its price in the file that models.prices names, or set budget.money to 0",
-        )
+        if self.caps.money and (wanted.price is None or unknown is not None):
+            raise BudgetExceeded(
+                f"{refused}: the price of {unknown or repr(wanted.model)} is unknown, so a cap of "
+                f"{self.caps.money:g} dollars cannot be kept",
+                cap="price",
+                hint="give its price in the file that models.prices names, or set budget.money "
+                "to 0",
+            )
+        for bound in self._bounds(wanted):
+            if bound.left is not None and bound.taken + bound.want > bound.most:
+                raise BudgetExceeded(
+                    f"{refused}: it could take {bound.want.normalize():f} {_NAMES[bound.cap]}, "
+                    f"and {bound.taken.normalize():f} of {bound.most.normalize():f} are spent, "
+                    "promised or set aside",
+                    cap=bound.cap,
+                    hint=_RAISE.format(f"budget.{bound.cap}"),
+                )
 
     def _bounds(self, wanted: Reservation) -> tuple[_Bound, _Bound, _Bound]:
-        books, opened = self._books, self._open
+        books, opened, aside = self._books, self._open, self._set_aside
         total = books.total
-        calls, tokens, cost = self._held(wanted)
-        tokens += total.tokens + books.maybe_tokens + sum(item.tokens for item in opened)
-        cost += (total.cost or NOTHING) + books.maybe_cost
+        calls = total.calls + len(opened)
+        tokens = total.tokens + books.maybe_tokens + sum(item.tokens for item in opened)
+        cost = (total.cost or NOTHING) + books.maybe_cost
         cost += sum((item.cost for item in opened), NOTHING)
+        if aside is not None and not wanted.final:  # what this call must leave to the final one
+            calls += 1
+            tokens += aside.tokens_in + aside.tokens_out
+            if price := aside.price or wanted.price:
+                cost += price.worst(tokens_in=aside.tokens_in, tokens_out=aside.tokens_out)
         return (
-            _bound("calls", self.caps.calls, total.calls + len(opened) + calls, 1),
-            _bound("tokens", self.caps.tokens, tokens, wanted.tokens),
-            _bound("money", self.caps.money, cost, wanted.cost),
+            _Bound("calls", decimal(self.caps.calls), Decimal(calls), Decimal(1)),
+            _Bound("tokens", decimal(self.caps.tokens), Decimal(tokens), Decimal(wanted.tokens)),
+            _Bound("money", decimal(self.caps.money), cost, wanted.cost),
         )
-
-    def _held(self, wanted: Reservation) -> tuple[int, int, Decimal]:
-        """Calls, tokens and dollars that this call must leave to the final one."""
-        aside = self._set_aside
-        if aside is None or wanted.final:
-            return 0, 0, NOTHING
-        price = aside.price or wanted.price
-        cost = (
-            price.worst(tokens_in=aside.tokens_in, tokens_out=aside.tokens_out)
-            if price
-            else NOTHING
-        )
-        return 1, aside.tokens_in + aside.tokens_out, cost
 
 
 def _unheard(refusal: BudgetExceeded) -> None:
     """Nobody keeps it."""
-
-
-def _bound(cap: Cap, most: float, taken: Decimal | int, want: Decimal | int) -> _Bound:
-    return _Bound(cap, decimal(most), Decimal(taken), Decimal(want))
 
 
 def _bought(money: Decimal, price: Price) -> int:
@@ -307,6 +282,9 @@ def _bought(money: Decimal, price: Price) -> int:
 
 
 # What was spent, added up: by node, role and model, and altogether.
+
+
+_ADDED = tuple(CallUsage.model_fields.keys() - {"node", "role", "model", "cost"})
 
 
 @dataclass(slots=True)
@@ -328,16 +306,9 @@ class Spent:
         return self.tokens_in + self.tokens_out
 
     def add(self, call: CallUsage, cost: Decimal | None) -> None:
-        self.calls += call.calls
-        self.tokens_in += call.tokens_in
-        self.tokens_out += call.tokens_out
-        self.tokens_cached += call.tokens_cached
-        self.characters_in += call.characters_in
-        self.characters_out += call.characters_out
+        for name in _ADDED:
+            setattr(self, name, getattr(self, name) + getattr(call, name))
         self.cost = None if self.cost is None or cost is None else self.cost + cost
-        self.seconds += call.seconds
-        self.retries += call.retries
-        self.parse_failures += call.parse_failures
 
     @property
     def dollars(self) -> float | None:
@@ -369,7 +340,10 @@ class Books:
         return ", ".join(map(repr, sorted(models)))
 
     def usage(self, seconds: float) -> Usage:
-        total = self.total
+        total, lines = self.total, []
+        for (node, role, model), spent in self._by_node.items():
+            summed = {name: getattr(spent, name) for name in _ADDED}
+            lines.append(CallUsage(node=node, role=role, model=model, cost=spent.dollars, **summed))
         return Usage(
             calls=total.calls,
             tokens_in=total.tokens_in,
@@ -379,26 +353,8 @@ class Books:
             characters_out=total.characters_out,
             cost=total.dollars,
             seconds=seconds,
-            by_node=tuple(_line(*key, spent) for key, spent in self._by_node.items()),
+            by_node=tuple(lines),
         )
-
-
-def _line(node: str, role: str, model: str, spent: Spent) -> CallUsage:
-    return CallUsage(
-        node=node,
-        role=role,
-        model=model,
-        calls=spent.calls,
-        tokens_in=spent.tokens_in,
-        tokens_out=spent.tokens_out,
-        tokens_cached=spent.tokens_cached,
-        characters_in=spent.characters_in,
-        characters_out=spent.characters_out,
-        cost=spent.dollars,
-        seconds=spent.seconds,
-        retries=spent.retries,
-        parse_failures=spent.parse_failures,
-    )
 
 
 @dataclass(slots=True)
@@ -411,8 +367,9 @@ class Excess:
 
     def learn(self, model: str, *, reserved: tuple[int, int], told: tuple[int, int]) -> None:
         """By one call: tokens in and out."""
-        _learn(self._in, model, told[0], reserved[0])
-        _learn(self._out, model, told[1], reserved[1])
+        for known, said, held in zip((self._in, self._out), told, reserved, strict=True):
+            if said > held > 0:
+                known[model] = max(known.get(model, Fraction(1)), Fraction(said, held))
 
     def of(self, model: str, tokens_in: int, max_tokens_out: int) -> tuple[int, int]:
         """Tokens on top of those, in and out."""
@@ -424,11 +381,6 @@ class Excess:
     def counted(self, model: str, tokens_in: int) -> int:
         """The tokens of a prompt, as we count, that the model counts as so many."""
         return int(tokens_in / self._in.get(model, Fraction(1)))
-
-
-def _learn(known: dict[str, Fraction], model: str, told: int, reserved: int) -> None:
-    if told > reserved > 0:
-        known[model] = max(known.get(model, Fraction(1)), Fraction(told, reserved))
 
 
 # What the earlier parts of a run leave to its account when it is taken up again.
@@ -459,42 +411,31 @@ class Earlier:
 def earlier_of(rows: Iterable[tuple[str, JournalEntry]], *, seconds: float) -> Earlier:
     """Out of a journal, in the order it was written."""
     entries = list(rows)
-    calls = ended(entries)
-    doubtful = [end or sent for sent, end in calls]
+    calls, books = ended(entries), Books()
+    for call in spent_on(entries):
+        books.add(call, None if call.cost is None else decimal(call.cost))
+    counted = []
+    for sent, end in calls:
+        last = end or sent
+        if last is not None:
+            books.maybe_tokens += max(0, last.most_tokens - last.tokens_in - last.tokens_out)
+            if last.most_cost is not None:
+                rest = decimal(last.most_cost) - decimal(last.cost or 0.0)
+                books.maybe_cost += max(NOTHING, rest)
+        if sent and end and end.state == "reply":
+            reserved = (sent.tokens_in, sent.longest)
+            counted.append(Counted(end.model, reserved, (end.tokens_in, end.tokens_out)))
+    kept = next((entry for key, entry in entries if key == _REFUSED), None)
+    told = json.loads(kept.text) if kept else None
     return Earlier(
-        _spent(entries, seconds),
-        sum(max(0, one.most_tokens - one.tokens_in - one.tokens_out) for one in doubtful if one),
-        sum((_rest(one) for one in doubtful if one), NOTHING),
-        tuple(
-            Counted(end.model, (sent.tokens_in, sent.longest), (end.tokens_in, end.tokens_out))
-            for sent, end in calls
-            if sent and end and end.state == "reply"
-        ),
-        _refusal(entries),
+        books.usage(seconds),
+        books.maybe_tokens,
+        books.maybe_cost,
+        tuple(counted),
+        BudgetExceeded(told["message"], cap=told["cap"], hint=told["hint"]) if told else None,
     )
 
 
 def keep_refusal(journal: Journal, refusal: BudgetExceeded) -> None:
     told = {"message": str(refusal), "cap": refusal.cap, "hint": refusal.hint}
     journal.put(_REFUSED, JournalEntry.free(json.dumps(told), kind="budget", node=""))
-
-
-def _spent(rows: Iterable[tuple[str, JournalEntry]], seconds: float) -> Usage:
-    books = Books()
-    for call in spent_on(rows):
-        books.add(call, None if call.cost is None else decimal(call.cost))
-    return books.usage(seconds)
-
-
-def _refusal(rows: Iterable[tuple[str, JournalEntry]]) -> BudgetExceeded | None:
-    kept = next((entry for key, entry in rows if key == _REFUSED), None)
-    if kept is None:
-        return None
-    told = json.loads(kept.text)
-    return BudgetExceeded(told["message"], cap=told["cap"], hint=told["hint"])
-
-
-def _rest(entry: JournalEntry) -> Decimal:
-    if entry.most_cost is None:
-        return NOTHING
-    return max(NOTHING, decimal(entry.most_cost) - decimal(entry.cost or 0.0))

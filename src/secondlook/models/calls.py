@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from secondlook.models.budget import Ledger
     from secondlook.models.chat import Chat, OutputMode
-    from secondlook.models.journal import Journal, Sent
+    from secondlook.models.journal import Journal
     from secondlook.models.prices import Price, Reservation
     from secondlook.models.probe import Probe
     from secondlook.models.specs import ModelSpec, Part
@@ -115,7 +115,9 @@ class Models:
     def modes(self, part: Part) -> tuple[OutputMode, ...]:
         """Ways to get an object out of the model, the best first, without what it refused."""
         modes = ladder(part.spec)
-        best = part.options.mode or self._probed_mode(part.spec)
+        best = part.options.mode
+        if best is None and (probe := self.probe(part.spec)):
+            best = probe.mode
         if best in modes:
             modes = modes[modes.index(best) :]
         refused = self._refused.get(part.spec.text, set())
@@ -128,7 +130,7 @@ class Models:
         """How many tokens models were seen to count for each that we do, where it is more; by name.
 
         A run goes by what was known when it began: what it packs by it must come out the same when
-        it is taken up again, or calls that it has paid for would not be known again."""
+        it is resumed, or calls that it has paid for would not be known again."""
         return dict(self._counting)
 
     def counted(self, spec: ModelSpec, *, estimate: int, told: int) -> None:
@@ -139,8 +141,7 @@ class Models:
 
     async def context_tokens(self, part: Part) -> int | None:
         """How much the model can see: the least of what is set, measured and said by itself."""
-        known = [part.options.context_tokens]
-        known.append(await self.chat(part.spec).context_tokens())
+        known = [part.options.context_tokens, await self.chat(part.spec).context_tokens()]
         if not part.options.context_tokens and (probe := self.probe(part.spec)):
             known.append(probe.context_tokens)
         return min(filter(None, known), default=None)
@@ -150,12 +151,7 @@ class Models:
         for chat in chats:
             await chat.aclose()
 
-    def _probed_mode(self, spec: ModelSpec) -> OutputMode | None:
-        probe = self.probe(spec)
-        return probe.mode if probe else None
-
     def _open(self, spec: ModelSpec) -> Chat:
-
         return open_chat(spec, self.settings)
 
 
@@ -182,10 +178,8 @@ def _stored_probe(spec: ModelSpec) -> Probe | None:
     return stored_probe(spec)
 
 
-# From a spec to the backend that serves it. Nothing of a provider is imported before that.
-
-
 def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:
+    """The backend that serves a spec. Nothing of a provider is imported before that."""
     if not spec.named:
         raise ModelError("there is no model to open: it is set to 'none'")
     if spec.provider == "gguf":
@@ -226,7 +220,6 @@ class Asker:
         return self._part(role).spec.text
 
     def temperature(self, role: Role) -> float:
-        """At which it is asked unless told."""
         return self._part(role).options.temperature
 
     def local(self, role: Role) -> bool:
@@ -246,27 +239,28 @@ class Asker:
         one makes do with what the budget still pays for."""
         part = self._part(role)
         longest = part.options.max_tokens or max_tokens
-        paid = self._paid(part, longest) if final else None
-        context = await self._context(part, final=final)
-        seen = None if context is None else context - longest
-        most = min((room for room in (paid, seen) if room is not None), default=None)
-        if most is None:
+        rooms: list[int] = []
+        if final:
+            paid = self.ledger.room(
+                model=part.spec.text,
+                max_tokens_out=longest,
+                price=self.models.price(part.spec),
+                final=True,
+            )
+            rooms += [] if paid is None else [paid]
+        context = await self.context(part, final=final)
+        rooms += [] if context is None else [context - longest]
+        if not rooms:
             return None
         told = 0
         if schema is not None and self.models.modes(part)[0] == "prompted":
-            told = await self._told(part, Form(schema))
-        return max(0, most - told - _MARGIN)
-
-    def _paid(self, part: Part, longest: int) -> int | None:
-        return self.ledger.room(
-            model=part.spec.text,
-            max_tokens_out=longest,
-            price=self.models.price(part.spec),
-            final=True,
-        )
+            bare = (Message("user", ""),)
+            told = await self.counted(part, with_schema(bare, Form(schema).text))
+            told -= await self.counted(part, bare)
+        return max(0, min(rooms) - told - _MARGIN)
 
     async def count(self, role: Role, messages: Sequence[Message]) -> int:
-        return await self._counted(self._part(role), messages)
+        return await self.counted(self._part(role), messages)
 
     @overload
     async def ask(
@@ -323,31 +317,20 @@ class Asker:
         part = self._part(role)
         if temperature is not None:
             part = replace(part, options=replace(part.options, temperature=temperature))
-        form = Form(schema) if schema is not None else None
-        terms = Terms(
-            messages=tuple(messages),
-            form=form,
-            node=node,
+        exchange = Exchange(
+            asker=self,
             part=part,
+            chat=self._chat(part),
+            messages=tuple(messages),
+            form=Form(schema) if schema is not None else None,
+            node=node,
             max_tokens=part.options.max_tokens or max_tokens,
             stop=stop,
             final=final,
+            on_text=on_text,
+            calls=Calls(self.run, self.journal, self.visit),
         )
-        tries = Tries(
-            self.models,
-            self.ledger,
-            self._chat(part),
-            terms,
-            lambda: self._context(part, final=final),
-            Calls(self.run, self.journal, self.visit),
-            on_text,
-            self._each(part),
-        )
-        return await self._observed(Exchange(tries))
-
-    async def _observed(self, exchange: Exchange) -> Reply[Any]:
-        terms = exchange.tries.terms
-        usage = CallUsage(node=terms.node, role=terms.part.role, model=terms.part.spec.text)
+        usage = CallUsage(node=node, role=part.role, model=part.spec.text)
         error: str | None = None
         began = time.monotonic()
         try:
@@ -361,17 +344,24 @@ class Asker:
         else:
             return reply
         finally:
-            if exchange.tries.were_made:
+            if exchange.called:  # replies of the journal are nobody's work
                 seconds = time.monotonic() - began
                 self.observer.called(self.run, usage, seconds=seconds, error=error)
 
-    async def _context(self, part: Part, *, final: bool) -> int | None:
+    async def context(self, part: Part, *, final: bool) -> int | None:
         """Within the time of the run; where that ends meanwhile, the ledger will say so."""
         try:
             async with asyncio.timeout(self.ledger.remaining_seconds(final=final)):
                 return await self.models.context_tokens(part)
         except TimeoutError:
             return None
+
+    async def counted(self, part: Part, messages: Sequence[Message]) -> int:
+        return ceil(await self._chat(part).count(messages) * self.each(part))
+
+    def each(self, part: Part) -> float:
+        """Tokens that the model counts for each of ours."""
+        return self.counting.get(part.spec.text, 1.0)
 
     def _part(self, role: Role) -> Part:
         return self.models.cast.part(role, self.workflow)
@@ -384,153 +374,15 @@ class Asker:
             )
         return self.models.chat(part.spec)
 
-    async def _told(self, part: Part, form: Form[Any]) -> int:
-        bare = (Message("user", ""),)
-        with_form = await self._counted(part, with_schema(bare, form.text))
-        return with_form - await self._counted(part, bare)
 
-    async def _counted(self, part: Part, messages: Sequence[Message]) -> int:
-        return ceil(await self._chat(part).count(messages) * self._each(part))
-
-    def _each(self, part: Part) -> float:
-        return self.counting.get(part.spec.text, 1.0)
-
-
-# One question to one model until there is a usable reply.
-
-
-@dataclass(slots=True)
-class Exchange:
-    tries: Tries
-
-    async def run(self) -> Reply[Any]:
-        """The first usable reply."""
-        terms = self.tries.terms
-        modes: list[OutputMode] = ["text"]
-        if terms.form is not None:
-            modes = list(self.tries.models.modes(terms.part))
-        made = await self._ask(terms.messages, modes)
-        try:
-            return self._read(made)
-        except Misread as misread:
-            problem = misread
-        messages = self._correction(made.result, problem)
-        try:
-            made = await self._ask(messages, _modes_after(made.result, modes))
-            return self._read(made)
-        except Misread as misread:
-            raise self._unusable(misread) from misread
-        except (ContextOverflow, BudgetExceeded) as refused:
-            if isinstance(refused, BudgetExceeded) and refused.reason == "deadline":
-                raise
-            raise self._unusable(problem) from refused  # no room or money for a correction
-
-    async def _ask(self, messages: tuple[Message, ...], modes: list[OutputMode]) -> Made:
-        """In the best mode that the server does; what it refuses is not tried again."""
-        while True:
-            mode = modes[0]
-            try:
-                return await self.tries.make(self._prompt(messages, mode), mode)
-            except UnusableReply as refusal:  # of the mode, or of this schema in this mode
-                if isinstance(refusal, ModeRefused):
-                    self.tries.models.refused(self.tries.terms.part, mode)
-                if len(modes) == 1:
-                    raise
-                modes.pop(0)
-
-    def _prompt(self, messages: tuple[Message, ...], mode: OutputMode) -> tuple[Message, ...]:
-        form = self.tries.terms.form
-        if form is None or mode != "prompted":
-            return messages
-        return with_schema(messages, form.text)
-
-    def _read(self, made: Made) -> Reply[Any]:
-        """Parse, and settle the account either way. Raises `Misread`."""
-        text, value = "", None
-        parse_failures = 1
-        try:
-            text, value = self._parsed(without_thoughts(made.result.text))
-            parse_failures = 0
-        finally:
-            self.tries.settle(made, parse_failures=parse_failures)
-        return Reply(text, value, made.result.finish, _sum(self.tries.spent))
-
-    def _parsed(self, text: str) -> tuple[str, Any]:
-        form = self.tries.terms.form
-        if form is not None:
-            read = form.read(text)
-            return read.text, read.value
-        if not text.strip():
-            raise Misread("it is empty")
-        return text, None
-
-    def _correction(self, result: ChatResult, problem: Misread) -> tuple[Message, ...]:
-        form = self.tries.terms.form
-        return corrected(
-            self.tries.terms.messages,
-            without_thoughts(result.text),
-            str(problem),
-            form.text if form else None,
-            cut_off=result.finish == "length",
-        )
-
-    def _unusable(self, problem: Misread) -> UnusableReply:
-        return UnusableReply(
-            f"{self.tries.chat.spec!r} gave {self.tries.terms.node} a reply that cannot be used: "
-            f"{problem}",
-            hint="A larger model may do better; `secondlook models probe` measures this one.",
-        )
-
-
-def _modes_after(result: ChatResult, modes: list[OutputMode]) -> list[OutputMode]:
-    """A server that answers with prose where JSON was demanded ignores the mode."""
-    ignored = modes[0] in {"json_schema", "tool"} and "{" not in result.text
-    return modes[-1:] if ignored else modes
-
-
-def _sum(calls: list[CallUsage]) -> CallUsage:
-    """What one reply took, its failed tries included."""
-    last = calls[-1]
-    costs = [call.cost for call in calls]
-    known = [cost for cost in costs if cost is not None]
-    return CallUsage(
-        node=last.node,
-        role=last.role,
-        model=last.model,
-        calls=sum(call.calls for call in calls),
-        tokens_in=sum(call.tokens_in for call in calls),
-        tokens_out=sum(call.tokens_out for call in calls),
-        tokens_cached=sum(call.tokens_cached for call in calls),
-        characters_in=sum(call.characters_in for call in calls),
-        characters_out=sum(call.characters_out for call in calls),
-        cost=sum(known) if len(known) == len(costs) else None,
-        seconds=sum(call.seconds for call in calls),
-        retries=sum(call.retries for call in calls),
-        parse_failures=sum(call.parse_failures for call in calls),
-    )
-
-
-# Getting one reply out of a model that may be away: each try reserved, bounded and settled.
+# One question to one model until there is a usable reply: each try reserved, bounded and settled.
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What is asked, by which step, and within what."""
-
-    messages: tuple[Message, ...]
-    form: Form[Any] | None
-    node: str
-    part: Part
-    max_tokens: int
-    stop: tuple[str, ...] = ()
-    final: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
+class _Made:
     """A call that gave a reply; its account is settled once the reply has been read."""
 
     result: ChatResult
@@ -539,53 +391,132 @@ class Made:
     """Under which the journal keeps the reply."""
     paid: Reservation | CallUsage
     """What it took, where the journal had the reply already: an earlier part of the run paid."""
-    is_retry: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Try:
-    key: str
-    prompt: tuple[Message, ...]
-    mode: OutputMode
-    tokens_in: int
-    is_retry: bool
+    retries: int
 
 
 @dataclass(slots=True)
-class Tries:
-    models: Models
-    ledger: Ledger
+class Exchange:
+    asker: Asker
+    part: Part
     chat: Chat
-    terms: Terms
-    window: Callable[[], Awaitable[int | None]]
-    """How much the model can see."""
+    messages: tuple[Message, ...]
+    form: Form[Any] | None
+    node: str
+    max_tokens: int
+    stop: tuple[str, ...]
+    final: bool
+    on_text: Callable[[str], None] | None
     calls: Calls
-    on_text: Callable[[str], None] | None = None
-    each: float = 1.0
-    """Tokens that the model counts for each of ours."""
     spent: list[CallUsage] = field(default_factory=list)
-    _heard: bool = False
-    _called: bool = False
+    called: bool = False
+    """Whether the model was asked."""
+    heard: bool = False
 
-    async def make(self, prompt: tuple[Message, ...], mode: OutputMode) -> Made:
+    async def run(self) -> Reply[Any]:
+        """The first usable reply."""
+        modes: list[OutputMode] = ["text"]
+        if self.form is not None:
+            modes = list(self.asker.models.modes(self.part))
+        made = await self._ask(self.messages, modes)
+        try:
+            return self._read(made)
+        except Misread as misread:
+            problem = misread
+        messages = corrected(
+            self.messages,
+            without_thoughts(made.result.text),
+            str(problem),
+            self.form.text if self.form else None,
+            cut_off=made.result.finish == "length",
+        )
+        # A server that answers with prose where JSON was demanded ignores the mode.
+        if modes[0] in {"json_schema", "tool"} and "{" not in made.result.text:
+            modes = modes[-1:]
+        try:
+            made = await self._ask(messages, modes)
+            return self._read(made)
+        except Misread as misread:
+            raise self._unusable(misread) from misread
+        except (ContextOverflow, BudgetExceeded) as refused:
+            if isinstance(refused, BudgetExceeded) and refused.reason == "deadline":
+                raise
+            raise self._unusable(problem) from refused  # no room or money for a correction
+
+    async def _ask(self, messages: tuple[Message, ...], modes: list[OutputMode]) -> _Made:
+        """In the best mode that the server does; what it refuses is not tried again."""
+        while True:
+            mode = modes[0]
+            prompt = messages
+            if self.form is not None and mode == "prompted":
+                prompt = with_schema(messages, self.form.text)
+            try:
+                return await self._made(prompt, mode)
+            except UnusableReply as refusal:  # of the mode, or of this schema in this mode
+                if isinstance(refusal, ModeRefused):
+                    self.asker.models.refused(self.part, mode)
+                if len(modes) == 1:
+                    raise
+                modes.pop(0)
+
+    def _read(self, made: _Made) -> Reply[Any]:
+        """Parse, and settle the account either way. Raises `Misread`."""
+        text, value = without_thoughts(made.result.text), None
+        parse_failures = 1
+        try:
+            if self.form is not None:
+                read = self.form.read(text)
+                text, value = read.text, read.value
+            elif not text.strip():
+                raise Misread("it is empty")
+            parse_failures = 0
+        finally:
+            self._settle(made, parse_failures=parse_failures)
+        return Reply(text, value, made.result.finish, _sum(self.spent))
+
+    def _unusable(self, problem: Misread) -> UnusableReply:
+        return UnusableReply(
+            f"{self.chat.spec!r} gave {self.node} a reply that cannot be used: {problem}",
+            hint="A larger model may do better; `secondlook models probe` measures this one.",
+        )
+
+    async def _made(  # noqa: C901
+        self, prompt: tuple[Message, ...], mode: OutputMode
+    ) -> _Made:
         """Ask until there is a reply, as often as settings and deadline allow."""
-        key = self._key(prompt, mode)
+        options = self.part.options
+        key = self.calls.key(  # everything that shapes the reply
+            self.node,
+            self.part.role,
+            self.part.spec.text,
+            [[message.role, message.content] for message in prompt],
+            self.form.schema if self.form else None,
+            mode,
+            self.max_tokens,
+            options.temperature,
+            options.seed,
+            list(self.stop),
+        )
         if (known := self.calls.reply(key)) is not None:
-            return Made(_replayed(known), prompt, key, known.usage, is_retry=False)
+            result = ChatResult(
+                text=known.text,
+                finish=known.finish,
+                tokens_in=known.tokens_in,
+                tokens_out=known.tokens_out,
+                tokens_cached=known.tokens_cached,
+                seconds=known.seconds,
+            )
+            return _Made(result, prompt, key, known.usage, 0)
         if self.calls.refusal(key, ModeRefused.__name__):
             raise ModeRefused(f"{self.chat.spec!r} has refused this form of reply before")
-        return await self._asked(key, prompt, mode)
-
-    async def _asked(self, key: str, prompt: tuple[Message, ...], mode: OutputMode) -> Made:
         tokens_in: int | None = None
         failed: ModelUnavailable | None = None
-        for turn in range(self.terms.part.options.retries + 1):
+        for turn in range(options.retries + 1):
             if failed is not None and not await self._may_wait(failed, turn):
                 break
             try:
                 if tokens_in is None:
                     tokens_in = await self._fitting(prompt)
-                return await self._once(_Try(key, prompt, mode, tokens_in, failed is not None))
+                return await self._once(key, prompt, mode, tokens_in, int(failed is not None))
             except BudgetExceeded as refused:
                 if failed is None or refused.reason == "deadline":
                     raise
@@ -598,19 +529,14 @@ class Tries:
             raise AssertionError  # there is at least one turn, and it returns or raises
         raise failed
 
-    @property
-    def were_made(self) -> bool:
-        """Whether anybody was asked: replies of the journal are nobody's work."""
-        return self._called
-
-    def settle(self, made: Made, *, parse_failures: int) -> None:
+    def _settle(self, made: _Made, *, parse_failures: int) -> None:
         """Pay, and keep the reply before anybody acts on it, of use or not."""
         if isinstance(made.paid, CallUsage):
             self.spent.append(made.paid)
             return
         result = made.result
-        self.models.counted(self.terms.part.spec, estimate=result.estimate, told=result.tokens_in)
-        usage = self.ledger.settle(
+        self.asker.models.counted(self.part.spec, estimate=result.estimate, told=result.tokens_in)
+        usage = self.asker.ledger.settle(
             made.paid,
             tokens_in=result.tokens_in,
             tokens_out=result.tokens_out,
@@ -618,20 +544,21 @@ class Tries:
             characters_in=characters(made.prompt),
             characters_out=len(result.text),
             seconds=result.seconds,
-            retries=int(made.is_retry),
+            retries=made.retries,
             parse_failures=parse_failures,
         )
         self.spent.append(usage)
         self.calls.keep(made.key, JournalEntry.of(usage, result.text, finish=result.finish))
 
     async def _fitting(self, prompt: tuple[Message, ...]) -> int:
-        tokens = ceil(await counted(self.chat, prompt, self._timeout()) * self.each)
-        context = await self.window()
-        if context is not None and tokens + self.terms.max_tokens > context:
+        tokens = ceil(
+            await counted(self.chat, prompt, self._timeout()) * self.asker.each(self.part)
+        )
+        context = await self.asker.context(self.part, final=self.final)
+        if context is not None and tokens + self.max_tokens > context:
             raise ContextOverflow(
-                f"{self.terms.node}: a prompt of {tokens:,} tokens and a reply of "
-                f"{self.terms.max_tokens:,} do not fit into the {context:,} tokens that "
-                f"{self.chat.spec!r} can see",
+                f"{self.node}: a prompt of {tokens:,} tokens and a reply of {self.max_tokens:,} do "
+                f"not fit into the {context:,} tokens that {self.chat.spec!r} can see",
                 hint="Give less evidence (answer.evidence_tokens), or set models.options, "
                 "all.context_tokens=N, if it can see more.",
             )
@@ -641,160 +568,114 @@ class Tries:
         """Pause before the next try, if there is time for it."""
         asked = failed.wait if isinstance(failed, ModelBusy) else None
         pause = _FIRST_PAUSE * 2 ** (turn - 1) if asked is None else asked
-        left = self.ledger.remaining_seconds(final=self.terms.final)
+        left = self.asker.ledger.remaining_seconds(final=self.final)
         if pause > _LONGEST_PAUSE or (left is not None and pause >= left):
             return False
-        await self.models.pause(pause)
+        await self.asker.models.pause(pause)
         return True
 
-    async def _once(self, one: _Try) -> Made:
-        reservation = self._reserve(one.tokens_in)
-        sent = self.calls.send(one.key, _expected(reservation, one), reservation)
-        self._called = True
-        listener = self._listener()
-        stream = Stream(longest_reply(self.terms.max_tokens), listener)
-        request = self._request(one, sent)
+    async def _once(
+        self, key: str, prompt: tuple[Message, ...], mode: OutputMode, tokens_in: int, retries: int
+    ) -> _Made:
+        ledger, options = self.asker.ledger, self.part.options
+        who: dict[str, Any] = {
+            "node": self.node,
+            "role": self.part.role,
+            "model": self.part.spec.text,
+        }
+        price = self.asker.models.price(self.part.spec)
+        reserved = ledger.reserve(
+            **who,
+            tokens_in=tokens_in,
+            max_tokens_out=self.max_tokens,
+            price=price,
+            final=self.final,
+        )
+        # What a call takes of which nothing more is ever heard: it was read, as far as we know.
+        cost = price.of(tokens_in=tokens_in, tokens_out=0) if price else None
+        expected = CallUsage(
+            **who,
+            calls=1,
+            tokens_in=tokens_in,
+            characters_in=characters(prompt),
+            cost=None if cost is None else float(cost),
+            retries=retries,
+        )
+        sent = self.calls.send(key, expected, reserved)
+        self.called = True
+        listener = None  # nobody hears JSON, and nobody hears a reply twice
+        if self.on_text is not None and not self.heard and self.form is None:
+            listener = SpokenOnly(self.on_text)
+        stream = Stream(longest_reply(self.max_tokens), listener)
+        request = ChatRequest(
+            messages=prompt,
+            max_tokens=self.max_tokens,
+            temperature=options.temperature,
+            seed=options.seed,
+            schema=self.form.schema if self.form else None,
+            mode=mode,
+            timeout=self._timeout(),
+            stop=self.stop,
+            idempotency_key=sent.idempotency_key,
+        )
         started = time.monotonic()
         try:
-            result = await complete(self.chat, request, stream, tokens_in=one.tokens_in)
+            result = await complete(self.chat, request, stream, tokens_in=tokens_in)
         except ModeRefused:
-            self.ledger.release(reservation)  # turned away at the door: nothing was read
-            nothing = CallUsage(
-                node=reservation.node, role=reservation.role, model=reservation.model, cost=0.0
-            )
+            ledger.release(reserved)  # turned away at the door: nothing was read
+            nothing = CallUsage(**who, cost=0.0)
             self.calls.failed(sent, JournalEntry.of(nothing, ModeRefused.__name__))
             raise
         except (ModelError, asyncio.CancelledError) as error:
-            usage = self._settle_failed(reservation, one, stream, error, started)
-            if isinstance(error, ModelError):  # who is stopped meanwhile is asked again
-                doubted = reservation if _worked(stream, error) else None
+            # What was waited for or begun was worked on, and may be billed whole.
+            worked = bool(stream.text) or isinstance(error, ModelTimeout | asyncio.CancelledError)
+            usage = ledger.settle(
+                reserved,
+                tokens_in=tokens_in if worked else 0,
+                tokens_out=approximate_tokens(stream.text),
+                characters_in=characters(prompt) if worked else 0,
+                characters_out=len(stream.text),
+                seconds=time.monotonic() - started,
+                retries=retries,
+                is_certain=not worked,
+            )
+            self.spent.append(usage)
+            if isinstance(error, ModelError):  # a run that is stopped meanwhile asks again
+                doubted = reserved if worked else None
                 entry = JournalEntry.of(usage, type(error).__name__, promised=doubted)
                 self.calls.failed(sent, entry)
-            self._tell_deadline(error)
+            over = ledger.remaining_seconds(final=self.final) == 0.0
+            if over and isinstance(error, ModelTimeout):
+                raise BudgetExceeded(
+                    f"the time for this run was over before {self.chat.spec!r} had answered "
+                    f"{self.node}",
+                    cap="seconds",
+                    hint="Give it more with --timeout or budget.seconds (0 = no cap).",
+                ) from error
             raise
         except BaseException:
-            self.ledger.release(reservation)
+            ledger.release(reserved)
             raise
         finally:
-            self._heard = self._heard or bool(stream.text)
+            self.heard = self.heard or bool(stream.text)
         if listener is not None:
             listener.finish()
-        return Made(result, one.prompt, one.key, reservation, one.is_retry)
-
-    def _settle_failed(
-        self,
-        reservation: Reservation,
-        one: _Try,
-        stream: Stream,
-        error: BaseException,
-        started: float,
-    ) -> CallUsage:
-        """What was waited for or begun was worked on, and maybe billed."""
-        worked = _worked(stream, error)
-        usage = self.ledger.settle(
-            reservation,
-            tokens_in=reservation.tokens_in if worked else 0,
-            tokens_out=approximate_tokens(stream.text),
-            characters_in=characters(one.prompt) if worked else 0,
-            characters_out=len(stream.text),
-            seconds=time.monotonic() - started,
-            retries=int(one.is_retry),
-            is_certain=not worked,
-        )
-        self.spent.append(usage)
-        return usage
-
-    def _who(self) -> dict[str, str]:
-        part = self.terms.part
-        return {"node": self.terms.node, "role": part.role, "model": part.spec.text}
-
-    def _reserve(self, tokens_in: int) -> Reservation:
-        return self.ledger.reserve(
-            **self._who(),
-            tokens_in=tokens_in,
-            max_tokens_out=self.terms.max_tokens,
-            price=self.models.price(self.terms.part.spec),
-            final=self.terms.final,
-        )
-
-    def _listener(self) -> SpokenOnly | None:
-        """Nobody hears JSON, and nobody hears a reply twice."""
-        if self.on_text is None or self._heard or self.terms.form is not None:
-            return None
-        return SpokenOnly(self.on_text)
-
-    def _request(self, one: _Try, sent: Sent) -> ChatRequest:
-        options = self.terms.part.options
-        return ChatRequest(
-            messages=one.prompt,
-            max_tokens=self.terms.max_tokens,
-            temperature=options.temperature,
-            seed=options.seed,
-            schema=self.terms.form.schema if self.terms.form else None,
-            mode=one.mode,
-            timeout=self._timeout(),
-            stop=self.terms.stop,
-            idempotency_key=sent.idempotency_key,
-        )
-
-    def _key(self, prompt: tuple[Message, ...], mode: OutputMode) -> str:
-        """Everything that shapes the reply."""
-        options = self.terms.part.options
-        return self.calls.key(
-            *self._who().values(),
-            [[message.role, message.content] for message in prompt],
-            self.terms.form.schema if self.terms.form else None,
-            mode,
-            self.terms.max_tokens,
-            options.temperature,
-            options.seed,
-            list(self.terms.stop),
-        )
+        return _Made(result, prompt, key, reserved, retries)
 
     def _timeout(self) -> float:
-        allowed = self.terms.part.options.timeout
-        left = self.ledger.remaining_seconds(final=self.terms.final)
+        allowed = self.part.options.timeout
+        left = self.asker.ledger.remaining_seconds(final=self.final)
         return allowed if left is None else min(allowed, left)
 
-    def _tell_deadline(self, error: BaseException) -> None:
-        """A call that ended because the run's time is over says so."""
-        over = self.ledger.remaining_seconds(final=self.terms.final) == 0.0
-        if over and isinstance(error, ModelTimeout):
-            raise BudgetExceeded(
-                f"the time for this run was over before {self.chat.spec!r} had answered "
-                f"{self.terms.node}",
-                cap="seconds",
-                hint="Give it more with --timeout or budget.seconds (0 = no cap).",
-            ) from error
 
-
-def _worked(stream: Stream, error: BaseException) -> bool:
-    """Whether somebody worked on it, who may bill it whole."""
-    return bool(stream.text) or isinstance(error, ModelTimeout | asyncio.CancelledError)
-
-
-def _replayed(entry: JournalEntry) -> ChatResult:
-    return ChatResult(
-        text=entry.text,
-        finish=entry.finish,
-        tokens_in=entry.tokens_in,
-        tokens_out=entry.tokens_out,
-        tokens_cached=entry.tokens_cached,
-        seconds=entry.seconds,
-    )
-
-
-def _expected(reservation: Reservation, one: _Try) -> CallUsage:
-    """What a call takes of which nothing more is ever heard: it was read, as far as we know."""
-    price = reservation.price
-    cost = price.of(tokens_in=reservation.tokens_in, tokens_out=0) if price else None
-    return CallUsage(
-        node=reservation.node,
-        role=reservation.role,
-        model=reservation.model,
-        calls=1,
-        tokens_in=reservation.tokens_in,
-        characters_in=characters(one.prompt),
-        cost=None if cost is None else float(cost),
-        retries=int(one.is_retry),
-    )
+def _sum(calls: list[CallUsage]) -> CallUsage:
+    """What one reply took, its failed tries included."""
+    last = calls[-1]
+    summed: dict[str, Any] = {
+        name: sum(getattr(call, name) for call in calls)
+        for name in CallUsage.model_fields.keys() - {"node", "role", "model", "cost"}
+    }
+    costs = [call.cost for call in calls]
+    known = [cost for cost in costs if cost is not None]
+    cost = sum(known) if len(known) == len(costs) else None
+    return CallUsage(node=last.node, role=last.role, model=last.model, cost=cost, **summed)

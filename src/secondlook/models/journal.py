@@ -1,7 +1,7 @@
 """The journal of a run: every reply that was paid for or worked for, kept before it is used.
 
-`memory.calls` says how calls are named. A resumed run that comes to the same call finds the reply
-here; what was sent and never answered is here too, because it may have been paid for.
+A resumed run that comes to the same call finds the reply here; what was sent and never answered is
+here too, because it may have been paid for.
 """
 
 from __future__ import annotations
@@ -54,21 +54,7 @@ class JournalEntry:
 
     @property
     def usage(self) -> CallUsage:
-        return CallUsage(
-            node=self.node,
-            role=self.role,
-            model=self.model,
-            calls=self.calls,
-            tokens_in=self.tokens_in,
-            tokens_out=self.tokens_out,
-            tokens_cached=self.tokens_cached,
-            characters_in=self.characters_in,
-            characters_out=self.characters_out,
-            cost=self.cost,
-            seconds=self.seconds,
-            retries=self.retries,
-            parse_failures=self.parse_failures,
-        )
+        return CallUsage(**{name: getattr(self, name) for name in CallUsage.model_fields})
 
     @classmethod
     def of(
@@ -84,19 +70,7 @@ class JournalEntry:
         return cls(
             text=text,
             finish=finish,
-            node=usage.node,
-            role=usage.role,
-            model=usage.model,
-            tokens_in=usage.tokens_in,
-            tokens_out=usage.tokens_out,
-            tokens_cached=usage.tokens_cached,
-            characters_in=usage.characters_in,
-            characters_out=usage.characters_out,
-            seconds=usage.seconds,
-            cost=usage.cost,
-            calls=usage.calls,
-            retries=usage.retries,
-            parse_failures=usage.parse_failures,
+            **usage.model_dump(),
             state=state,
             most_tokens=promised.tokens if promised else 0,
             most_cost=float(promised.cost) if promised and promised.price else None,
@@ -226,11 +200,9 @@ def ended(rows: Iterable[tuple[str, JournalEntry]]) -> Ended:
         if entry.state == "sent":
             under_way[key] = entry
             continue
-        sending = key.removesuffix(_FAILED) if entry.state == "failed" else _last(under_way, key)
+        sending = key.removesuffix(_FAILED)
+        if entry.state == "reply":  # that of the last time it was sent
+            sent = (name for name in under_way if name.startswith(f"{key}{_SENT}"))
+            sending = max(sent, default="")
         known.append((under_way.pop(sending, None), entry))
     return known + [(entry, None) for entry in under_way.values()]
-
-
-def _last(under_way: Iterable[str], key: str) -> str:
-    """A reply is that of the last time it was sent."""
-    return max((name for name in under_way if name.startswith(f"{key}{_SENT}")), default="")

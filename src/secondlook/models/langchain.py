@@ -33,7 +33,7 @@ from secondlook.models.chat import (
 from secondlook.models.specs import KEY_VARIABLES, PACKAGES, window_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
@@ -67,6 +67,8 @@ class _Heard:
 
     def add(self, chunk: Any) -> str:
         """Take in one chunk; returns what it adds to the reply."""
+        from langchain_core.messages.ai import add_usage
+
         said = str(chunk.text)
         called = "".join(part.get("args") or "" for part in chunk.tool_call_chunks)
         self.text.append(said)
@@ -74,18 +76,13 @@ class _Heard:
         self.length += len(said) + len(called)
         if (said or called) and self.first is None:
             self.first = time.monotonic()
-        self._note(chunk)
-        return said or called
-
-    def _note(self, chunk: Any) -> None:
-        from langchain_core.messages.ai import add_usage
-
         if chunk.usage_metadata:
             self.usage = add_usage(self.usage, chunk.usage_metadata)
         why = [chunk.response_metadata.get(name) for name in _WHY_IT_ENDED]
         self.ended = self.ended or any(why)
         if any(str(reason).lower() in _CUT for reason in why):
             self.finish = "length"
+        return said or called
 
     @property
     def reply(self) -> str:
@@ -126,7 +123,21 @@ class LangChainChat:
                 f"{self.spec!r} did not finish within {request.timeout:g} s",
                 hint="Give it longer: models.options, all.timeout=SECONDS.",
             ) from late
-        return self._result(request, heard, started)
+        self._has_answered = True
+        estimate = approximate_prompt(request.messages)
+        usage = heard.usage or {}
+        tokens_in = usage.get("input_tokens") or estimate
+        cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
+        return ChatResult(
+            text=heard.reply,
+            finish=heard.finish,
+            tokens_in=tokens_in,
+            tokens_out=usage.get("output_tokens") or approximate_tokens(heard.reply),
+            tokens_cached=min(cached, tokens_in),
+            estimate=estimate,
+            seconds=time.monotonic() - started,
+            first_token_seconds=None if heard.first is None else heard.first - started,
+        )
 
     async def count(self, messages: Sequence[Message]) -> int:
         """Rather high.
@@ -138,7 +149,15 @@ class LangChainChat:
 
     async def context_tokens(self) -> int | None:
         if self._window is None and not self._has_answered:
-            self._window = await self._find_window()
+            spec = self._spec
+            if spec.provider == "ollama":
+                self._window = await ollama_window(spec, self._told_window)
+            elif self._told_window:
+                self._window = self._told_window
+            elif spec.provider == "openai" and spec.base_url:
+                self._window = await server_window(spec)
+            else:
+                self._window = ((await self._model()).profile or {}).get("max_input_tokens")
         return self._window
 
     async def has_logprobs(self) -> bool:
@@ -207,23 +226,6 @@ class LangChainChat:
             given["extra_body"] = given.get("extra_body", {}) | native
         return {name: value for name, value in given.items() if name not in self._unwanted}
 
-    def _result(self, request: ChatRequest, heard: _Heard, started: float) -> ChatResult:
-        self._has_answered = True
-        estimate = approximate_prompt(request.messages)
-        usage = heard.usage or {}
-        tokens_in = usage.get("input_tokens") or estimate
-        cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
-        return ChatResult(
-            text=heard.reply,
-            finish=heard.finish,
-            tokens_in=tokens_in,
-            tokens_out=usage.get("output_tokens") or approximate_tokens(heard.reply),
-            tokens_cached=min(cached, tokens_in),
-            estimate=estimate,
-            seconds=time.monotonic() - started,
-            first_token_seconds=None if heard.first is None else heard.first - started,
-        )
-
     async def _model(self) -> BaseChatModel:
         """Of this event loop; the packages are imported beside it, for that takes seconds."""
         loop = asyncio.get_running_loop()
@@ -235,16 +237,6 @@ class LangChainChat:
             self._models.pop(loop, None)  # a package or a key may be there the next time
             raise
 
-    async def _find_window(self) -> int | None:
-        if self._spec.provider == "ollama":
-            return await ollama_window(self._spec, self._told_window)
-        if self._told_window:
-            return self._told_window
-        if self._spec.provider == "openai" and self._spec.base_url:
-            return await server_window(self._spec)
-        profile = (await self._model()).profile or {}
-        return profile.get("max_input_tokens")
-
 
 def _messages(messages: Sequence[Message]) -> list[BaseMessage]:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
@@ -255,9 +247,6 @@ def _messages(messages: Sequence[Message]) -> list[BaseMessage]:
 
 # LangChain's chat models, made for us: no retries of their own, no proxy to this machine.
 
-_EXTRAS = frozenset({"openai", "ollama"})
-_NO_KEY = "not-needed"
-"""Servers of one's own mostly want none, but the client insists on one."""
 _NAMES_OF_MAX_TOKENS = {
     "google_genai": "max_output_tokens",
     "google_vertexai": "max_output_tokens",
@@ -269,7 +258,10 @@ _TAKE_HEADERS = frozenset({"openai", "azure_openai"})
 def build(spec: ModelSpec) -> BaseChatModel:
     """The chat model that `init_chat_model` makes of a spec, or an error with the way out."""
     try:
-        _require_packages(spec.provider)
+        package = PACKAGES[spec.provider].replace("-", "_")
+        # Before the key is looked for, which we do for these providers ourselves.
+        if spec.provider in {"openai", "ollama"} and find_spec(package) is None:
+            raise ImportError(package)  # noqa: TRY301
         from langchain.chat_models import init_chat_model
 
         model: BaseChatModel = init_chat_model(
@@ -284,8 +276,13 @@ def build(spec: ModelSpec) -> BaseChatModel:
             f"{spec.text!r} needs a package that is not installed: {command}", hint=command
         ) from missing
     except Exception as refused:
+        variable = KEY_VARIABLES.get(spec.provider)
+        said = next(iter(str(refused).strip().splitlines()), "") or type(refused).__name__
         raise ModelError(
-            f"{spec.text!r} cannot be opened: {_first_line(refused)}", hint=_opening_hint(spec)
+            f"{spec.text!r} cannot be opened: {said}",
+            hint=f"Set {variable}."
+            if variable and not os.environ.get(variable)
+            else "`secondlook doctor` shows what is installed and which keys are set.",
         ) from refused
     return model
 
@@ -300,13 +297,6 @@ async def close(model: BaseChatModel) -> None:
 
 def install_hint(provider: str) -> str:
     return f"pip install langchain {PACKAGES[provider]}"
-
-
-def _require_packages(provider: str) -> None:
-    """Before the key is looked for, which we do for the providers of our own extras ourselves."""
-    package = PACKAGES[provider].replace("-", "_")
-    if provider in _EXTRAS and find_spec(package) is None:
-        raise ImportError(package)
 
 
 def call_arguments(spec: ModelSpec, request: ChatRequest, *, num_ctx: int | None) -> dict[str, Any]:
@@ -338,53 +328,32 @@ def call_arguments(spec: ModelSpec, request: ChatRequest, *, num_ctx: int | None
 
 
 def _arguments(spec: ModelSpec) -> dict[str, Any]:
+    # Without TLS there is nothing to verify, and reading the certificates takes a tenth of a
+    # second. A proxy from the environment is for the outside, never for this machine.
+    http: dict[str, Any] = {
+        "trust_env": not spec.local,
+        "verify": not str(spec.base_url).startswith("http://"),
+    }
     if spec.provider == "ollama":
-        plain = str(spec.base_url).startswith("http://")
-        http = {"trust_env": not spec.local, "verify": not plain}
         return {"base_url": spec.base_url, "client_kwargs": http}
     given: dict[str, Any] = {"max_retries": 0}
     if spec.base_url:
         given["base_url"] = spec.base_url
     if spec.provider == "openai":
-        given |= {
-            "api_key": _openai_key(spec),
-            "stream_usage": True,
-            "http_async_client": _openai_http(spec),
-        }
+        key = os.environ.get(KEY_VARIABLES["openai"], "").strip()
+        if not key and not spec.base_url:
+            raise ModelError(
+                f"{spec.text!r} needs a key, and OPENAI_API_KEY is not set",
+                hint="Set OPENAI_API_KEY, or name a server of your own: "
+                "openai:MODEL@http://host:port/v1.",
+            )
+        from openai import DefaultAsyncHttpxClient
+
+        # One per event loop, ours: shared ones break when their loop is closed.
+        client = DefaultAsyncHttpxClient(**http, timeout=None)
+        # Servers of one's own mostly want no key, but the client insists on one.
+        given |= {"api_key": key or "not-needed", "stream_usage": True, "http_async_client": client}
     return given
-
-
-def _openai_http(spec: ModelSpec) -> Any:
-    """One per event loop, ours: shared ones break when their loop is closed."""
-    from openai import DefaultAsyncHttpxClient
-
-    # Without TLS there is nothing to verify, and reading the certificates takes a tenth of a
-    # second. A proxy from the environment is for the outside, never for this machine.
-    plain = str(spec.base_url).startswith("http://")
-    return DefaultAsyncHttpxClient(verify=not plain, trust_env=not spec.local, timeout=None)
-
-
-def _openai_key(spec: ModelSpec) -> str:
-    key = os.environ.get(KEY_VARIABLES["openai"], "").strip()
-    if key:
-        return key
-    if spec.base_url:
-        return _NO_KEY
-    raise ModelError(
-        f"{spec.text!r} needs a key, and OPENAI_API_KEY is not set",
-        hint="Set OPENAI_API_KEY, or name a server of your own: openai:MODEL@http://host:port/v1.",
-    )
-
-
-def _opening_hint(spec: ModelSpec) -> str:
-    variable = KEY_VARIABLES.get(spec.provider)
-    if variable and not os.environ.get(variable):
-        return f"Set {variable}."
-    return "`secondlook doctor` shows what is installed and which keys are set."
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
 
 
 # Output modes in LangChain's terms: how a schema is bound to a chat model.
@@ -399,15 +368,25 @@ _UNSUPPORTED = frozenset(
 
 def bound(model: BaseChatModel, spec: ModelSpec, request: ChatRequest) -> Runnable[Any, Any]:
     """The model, made to answer in the form of the request."""
-    if request.schema is None or request.mode in {"text", "prompted"}:
+    schema = request.schema
+    if schema is None or request.mode in {"text", "prompted"}:
         return model
-    if request.mode == "tool":
-        return _with_tool(model, request.schema)
-    if spec.provider == "ollama":
-        return model.bind(format=request.schema)
-    if spec.provider in {"openai", "azure_openai"}:
-        return model  # see response_format()
-    return _native(model, request.schema)
+    try:
+        if request.mode == "tool":
+            name = schema_name(schema)
+            about = str(schema.get("description") or "Give the reply by calling this.")
+            function = {"name": name, "description": about, "parameters": schema}
+            return model.bind_tools([{"type": "function", "function": function}], tool_choice=name)
+        if spec.provider == "ollama":
+            return model.bind(format=schema)
+        if spec.provider in {"openai", "azure_openai"}:
+            return model  # see response_format()
+        # The bound model within what this makes: we parse for ourselves.
+        made = model.with_structured_output(schema, method="json_schema")
+    except (NotImplementedError, TypeError, ValueError) as unable:
+        cannot = "call tools" if request.mode == "tool" else "take a JSON schema"
+        raise ModeRefused(f"{type(model).__name__} does not {cannot}") from unable
+    return cast("Runnable[Any, Any]", getattr(made, "first", made))
 
 
 def response_format(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
@@ -443,25 +422,6 @@ def strict(schema: Any, without: frozenset[str] = frozenset({"default"})) -> Any
     return made
 
 
-def _with_tool(model: BaseChatModel, schema: dict[str, Any]) -> Runnable[Any, Any]:
-    name = schema_name(schema)
-    about = str(schema.get("description") or "Give the reply by calling this.")
-    function = {"name": name, "description": about, "parameters": schema}
-    try:
-        return model.bind_tools([{"type": "function", "function": function}], tool_choice=name)
-    except (NotImplementedError, TypeError, ValueError) as unable:
-        raise ModeRefused(f"{type(model).__name__} does not call tools") from unable
-
-
-def _native(model: BaseChatModel, schema: dict[str, Any]) -> Runnable[Any, Any]:
-    """The bound model within what `with_structured_output` makes; we parse for ourselves."""
-    try:
-        made = model.with_structured_output(schema, method="json_schema")
-    except (NotImplementedError, TypeError, ValueError) as unable:
-        raise ModeRefused(f"{type(model).__name__} does not take a JSON schema") from unable
-    return cast("Runnable[Any, Any]", getattr(made, "first", made))
-
-
 # How much a served model can see, asked of its server.
 
 OLLAMA_WINDOW = 8192
@@ -475,9 +435,14 @@ async def ollama_window(spec: ModelSpec, told: int | None) -> int:
     """What to ask for as `num_ctx`: as set, as the model file says, or our default; never more
     than the model was trained with."""
     shown = await _json(spec, "POST", f"{spec.base_url}/api/show", {"model": spec.model})
-    wanted = told or _number_in(str(shown.get("parameters") or "")) or OLLAMA_WINDOW
+    in_file = _NUM_CTX.search(str(shown.get("parameters") or ""))
+    wanted = told or (int(in_file[1]) if in_file else 0) or OLLAMA_WINDOW
     about = shown.get("model_info")
-    trained = _trained_length(about if isinstance(about, dict) else {})
+    trained = _first_positive(
+        value
+        for name, value in (about.items() if isinstance(about, dict) else ())
+        if name.endswith(".context_length")
+    )
     return min(wanted, trained) if trained else wanted
 
 
@@ -486,36 +451,21 @@ async def server_window(spec: ModelSpec) -> int | None:
     address = str(spec.base_url)
     props = await _json(spec, "GET", f"{address.removesuffix('/v1')}/props")
     defaults = props.get("default_generation_settings")
-    if isinstance(defaults, dict) and (found := _positive(defaults.get("n_ctx"))):
+    if isinstance(defaults, dict) and (found := _first_positive([defaults.get("n_ctx")])):
         return found
-    listed = await _json(spec, "GET", f"{address}/models")
-    data = listed.get("data")
+    data = (await _json(spec, "GET", f"{address}/models")).get("data")
     models = data if isinstance(data, list) else []
     for model in models:
         if isinstance(model, dict) and (len(models) == 1 or model.get("id") == spec.model):
-            return _of_listed(model)
+            about = model.get("meta")
+            trained = about.get("n_ctx_train") if isinstance(about, dict) else None
+            names = ("max_model_len", "context_length", "context_window")
+            return _first_positive([*map(model.get, names), trained])
     return None
 
 
-def _of_listed(model: dict[str, Any]) -> int | None:
-    about = model.get("meta")
-    trained = about.get("n_ctx_train") if isinstance(about, dict) else None
-    named = (model.get(name) for name in ("max_model_len", "context_length", "context_window"))
-    return next(filter(None, map(_positive, (*named, trained))), None)
-
-
-def _trained_length(about: dict[str, Any]) -> int | None:
-    found = (value for name, value in about.items() if name.endswith(".context_length"))
-    return _positive(next(found, None))
-
-
-def _number_in(parameters: str) -> int | None:
-    found = _NUM_CTX.search(parameters)
-    return int(found[1]) if found else None
-
-
-def _positive(value: Any) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None
+def _first_positive(values: Iterable[Any]) -> int | None:
+    return next((value for value in values if isinstance(value, int) and value > 0), None)
 
 
 async def _json(
@@ -536,7 +486,6 @@ async def _json(
 # What went wrong at a provider, in our own errors. By class and status, never by message.
 
 _AWAY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-_NO_ACCESS = frozenset({401, 403})
 _NOT_FOUND = 404
 _NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 500, 501})
 """What servers answer to a form of request they do not know; some crash on it."""
@@ -546,18 +495,47 @@ _LONGEST_MESSAGE = 300
 _HTTP_CLIENTS = ("httpx", "httpx2")
 
 
-def translated(error: Exception, spec: ModelSpec, mode: OutputMode) -> SecondlookError:
+def translated(  # noqa: C901, PLR0911
+    error: Exception, spec: ModelSpec, mode: OutputMode
+) -> SecondlookError:
     """Our error for one of a provider, its client, or its connection."""
     if isinstance(error, SecondlookError):
         return error
-    said = f"{spec.text!r}: {_message(error)}"
-    if _is_overflow(error):
+    from langchain_core import exceptions
+
+    text = " ".join(str(error).split()) or type(error).__name__
+    text = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
+    said, codes, status = f"{spec.text!r}: {text}", _codes(error), _status(error)
+    if isinstance(error, exceptions.ContextOverflowError) or codes & _TOO_LONG:
         return ContextOverflow(said, hint="Give less evidence: answer.evidence_tokens.")
-    if mode in {"json_schema", "tool"} and _is_mode_trouble(error):
-        return ModeRefused(said)
-    if _is_timeout(error):
-        return ModelTimeout(f"{spec.text!r} did not answer in time", hint=_start_hint(spec))
-    return _by_status(error, spec, said)
+    if mode in {"json_schema", "tool"}:
+        unable = isinstance(error, NotImplementedError | TypeError | ValueError | KeyError)
+        if (unable and status is None) or status in _NOT_UNDERSTOOD:
+            return ModeRefused(said)
+    start = f"Check that {spec.base_url or spec.provider} can be reached from here."
+    missing = f"Check the name {spec.model!r} and the address (OpenAI-compatible ones end in /v1)."
+    if spec.provider == "ollama":
+        start = f"Start it with `ollama serve`; it is looked for at {spec.base_url}."
+        missing = (
+            f"Fetch it with `ollama pull {spec.model}`; `secondlook doctor` lists what is there."
+        )
+    if _is_any(error, exceptions.ModelTimeoutError, TimeoutError, *_of_http("TimeoutException")):
+        return ModelTimeout(f"{spec.text!r} did not answer in time", hint=start)
+    if status in {401, 403}:
+        key = KEY_VARIABLES.get(spec.provider)
+        hint = f"Check the key in {key}." if key else f"Check the key of {spec.provider}."
+        return ModelError(said, hint=hint)
+    if codes & _OUT_OF_CREDIT:
+        return ModelError(said, hint="The account has no credit left; see the provider's site.")
+    if status == _NOT_FOUND:
+        return ModelError(said, hint=missing)
+    if status in _AWAY:
+        return ModelBusy(said, wait=_retry_after(error))
+    if status is None and _is_any(
+        error, exceptions.ModelConnectionError, OSError, *_of_http("TransportError")
+    ):
+        return ModelUnavailable(f"{spec.text!r} cannot be reached", hint=start)
+    return ModelError(said)
 
 
 def unwanted_parameter(error: Exception) -> str | None:
@@ -566,21 +544,6 @@ def unwanted_parameter(error: Exception) -> str | None:
         return None
     name = getattr(error, "param", None)
     return name if isinstance(name, str) else None
-
-
-def _by_status(error: Exception, spec: ModelSpec, said: str) -> SecondlookError:
-    status = _status(error)
-    if status in _NO_ACCESS:
-        return ModelError(said, hint=_key_hint(spec))
-    if _codes(error) & _OUT_OF_CREDIT:
-        return ModelError(said, hint="The account has no credit left; see the provider's site.")
-    if status == _NOT_FOUND:
-        return ModelError(said, hint=_missing_hint(spec))
-    if status in _AWAY:
-        return ModelBusy(said, wait=_retry_after(error))
-    if status is None and _is_connection(error):
-        return ModelUnavailable(f"{spec.text!r} cannot be reached", hint=_start_hint(spec))
-    return ModelError(said)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -614,32 +577,7 @@ def _codes(error: Exception) -> set[str]:
     return found
 
 
-def _is_overflow(error: Exception) -> bool:
-    from langchain_core.exceptions import ContextOverflowError
-
-    return isinstance(error, ContextOverflowError) or bool(_codes(error) & _TOO_LONG)
-
-
-def _is_mode_trouble(error: Exception) -> bool:
-    unable = isinstance(error, NotImplementedError | TypeError | ValueError | KeyError)
-    return (unable and _status(error) is None) or _status(error) in _NOT_UNDERSTOOD
-
-
-def _is_timeout(error: Exception) -> bool:
-    from langchain_core.exceptions import ModelTimeoutError
-
-    kinds = (ModelTimeoutError, TimeoutError)
-    return _is_any(error, (*kinds, *_of_http("TimeoutException")))
-
-
-def _is_connection(error: Exception) -> bool:
-    from langchain_core.exceptions import ModelConnectionError
-
-    kinds = (ModelConnectionError, OSError)
-    return _is_any(error, (*kinds, *_of_http("TransportError")))
-
-
-def _is_any(error: Exception, kinds: tuple[type[BaseException], ...]) -> bool:
+def _is_any(error: Exception, *kinds: type[BaseException]) -> bool:
     return any(isinstance(one, kinds) for one in _chain(error))
 
 
@@ -657,25 +595,3 @@ def _retry_after(error: Exception) -> float | None:
         if isinstance(value, str) and value.replace(".", "", 1).isdecimal():
             return float(value)
     return None
-
-
-def _message(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
-
-
-def _start_hint(spec: ModelSpec) -> str:
-    if spec.provider == "ollama":
-        return f"Start it with `ollama serve`; it is looked for at {spec.base_url}."
-    return f"Check that {spec.base_url or spec.provider} can be reached from here."
-
-
-def _missing_hint(spec: ModelSpec) -> str:
-    if spec.provider == "ollama":
-        return f"Fetch it with `ollama pull {spec.model}`; `secondlook doctor` lists what is there."
-    return f"Check the name {spec.model!r} and the address (OpenAI-compatible ones end in /v1)."
-
-
-def _key_hint(spec: ModelSpec) -> str:
-    variable = KEY_VARIABLES.get(spec.provider)
-    return f"Check the key in {variable}." if variable else f"Check the key of {spec.provider}."
