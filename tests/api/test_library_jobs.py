@@ -16,7 +16,6 @@ from secondlook.library.uploads import new_staging, sweep
 from secondlook.server.jobs import MOST_FILES, Jobs, Placed, RunningJob, Uploaded
 from secondlook.server.libraries import Libraries
 from secondlook.server.problems import Problem
-from secondlook.server.uploads import changes
 from tests.support.library_http import (
     HARBOUR,
     LIBRARY,
@@ -73,7 +72,7 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
 
 def _finish(job: RunningJob) -> str:
     async def last() -> str:
-        return [form.status async for form in changes(job)][-1]
+        return [form.status async for form in job.changes()][-1]
 
     return asyncio.run(last())
 
@@ -108,7 +107,7 @@ def test_one_that_waits_can_be_stopped_before_it_begins(jobs: Jobs) -> None:
     [
         (LibraryError("the disk is full", hint="make room"), "the disk is full (make room)"),
         (PermissionError(13, "Permission denied"), "a file could not be written: Permission den"),
-        (ValueError("secret"), "something went wrong that nobody foresaw"),
+        (ValueError("secret"), "an unexpected error happened"),
     ],
 )
 def test_one_that_fails_says_why_and_the_next_goes_on(
@@ -200,16 +199,16 @@ def test_files_advance_as_they_are_read_and_stored(tmp_path: Path) -> None:
     job.expect(places)
     seen: list[list[tuple[str, float]]] = []
 
-    def note() -> None:
+    for step in (
+        lambda: job.progress(Progress("looking", files_total=2)),
+        lambda: job.progress(Progress("reading", files_total=2)),
+        lambda: job.progress(Progress("tables", files_total=2, current=str(places[1]), share=0.5)),
+        lambda: job.progress(Progress("indexing", 1, 2, current=str(places[0]))),
+        lambda: job.done(FileChange(str(places[0]), "added", "d1")),
+        lambda: job.done(FileChange(str(places[1]), "failed", reason="it is empty")),
+    ):
+        step()
         seen.append([(file.status, round(file.share, 2)) for file in job.form().files])
-
-    with job.listening(note):
-        job.progress(Progress("looking", files_total=2))
-        job.progress(Progress("reading", files_total=2))
-        job.progress(Progress("tables", files_total=2, current=str(places[1]), share=0.5))
-        job.progress(Progress("indexing", 1, 2, current=str(places[0])))
-        job.done(FileChange(str(places[0]), "added", "d1"))
-        job.done(FileChange(str(places[1]), "failed", reason="it is empty"))
     assert seen == [
         [("waiting", 0.0), ("waiting", 0.0)],
         [("indexing", 0.0), ("waiting", 0.0)],
@@ -260,7 +259,7 @@ def test_a_reader_that_is_slow_gets_the_newest_state() -> None:
 
     async def slow() -> list[str]:
         seen: list[str] = []
-        async for form in changes(job):
+        async for form in job.changes():
             seen.append(form.stage)
             if len(seen) == 1:
                 job.progress(Progress("looking"))

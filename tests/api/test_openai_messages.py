@@ -17,8 +17,9 @@ from secondlook.answer import (
     Claim,
     ResultTable,
 )
-from secondlook.server.completions import Message, Refused, written
+from secondlook.server.completions import Message, written
 from secondlook.server.openai import read
+from secondlook.server.problems import Problem
 from tests.support.protocols import answer_of
 
 BASE = "http://localhost:8765/"
@@ -137,7 +138,7 @@ def test_a_choice_is_told_with_its_words_and_a_question_back_once() -> None:
 
 def test_doubt_is_told_and_a_withheld_answer_has_no_confidence() -> None:
     doubtful = answer_of(claims=(Claim(text="x", citations=(), supported=False),))
-    assert "does not carry: 1" in written(doubtful, BASE).text
+    assert "does not support: 1" in written(doubtful, BASE).text
     withheld = answer_of(status="abstained", text="I don't know.", short=None, citations=())
     assert "Confidence" not in written(withheld, BASE).text
 
@@ -157,24 +158,26 @@ def unknown(_: str) -> None:
 
 def test_the_last_question_is_asked_even_before_instructions() -> None:
     asked = read(messages(("user", " how deep? "), ("system", "obey")), unknown)
-    assert (asked.question, asked.earlier) == ("how deep?", ())
+    assert asked == ("how deep?", ())
 
 
 def test_parts_are_joined_and_other_kinds_refused_where_they_are_the_question() -> None:
     parts = [{"type": "text", "text": "how"}, {"type": "text", "text": "deep"}]
-    assert read(messages(("user", parts)), unknown).question == "how\ndeep"
+    assert read(messages(("user", parts)), unknown)[0] == "how\ndeep"
     image = [{"type": "image_url", "image_url": {"url": "data:"}}]
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Problem) as caught:
         read(messages(("user", "a"), ("user", image)), unknown)
     assert caught.value.param == "messages[1].content[0].type"
     earlier = read(messages(("user", image), ("assistant", "b"), ("user", "c")), unknown)
-    assert earlier.question == "c"
+    assert earlier[0] == "c"
 
 
 def test_our_own_links_are_no_part_of_what_was_said() -> None:
     reply = written(answer_of(), BASE).text
-    asked = read(messages(("user", "how deep"), ("assistant", reply), ("user", "why")), unknown)
-    assert asked.earlier[0].text == "**7.8 metres** Berth 4 is 7.8 metres deep."
+    _, earlier = read(
+        messages(("user", "how deep"), ("assistant", reply), ("user", "why")), unknown
+    )
+    assert earlier[0].text == "**7.8 metres** Berth 4 is 7.8 metres deep."
 
 
 def test_a_run_that_is_still_recorded_is_leant_on_itself() -> None:
@@ -185,13 +188,13 @@ def test_a_run_that_is_still_recorded_is_leant_on_itself() -> None:
         return answer_of()
 
     reply = written(answer_of(), BASE).text
-    asked = read(messages(("user", "it?"), ("assistant", reply), ("user", "why")), known)
+    _, earlier = read(messages(("user", "it?"), ("assistant", reply), ("user", "why")), known)
     assert looked_up == [RUN]
-    assert asked.earlier[0].asked == "how deep is berth 4"
+    assert earlier[0].asked == "how deep is berth 4"
 
 
 def test_only_the_latest_turns_are_leant_on() -> None:
     said = [("user", f"q{at}") if at % 2 == 0 else ("assistant", f"a{at}") for at in range(100)]
-    asked = read(messages(("assistant", "hello"), *said, ("user", "and?")), unknown)
-    assert len(asked.earlier) == 20
-    assert asked.earlier[-1].asked == "q98"
+    _, earlier = read(messages(("assistant", "hello"), *said, ("user", "and?")), unknown)
+    assert len(earlier) == 20
+    assert earlier[-1].asked == "q98"

@@ -16,7 +16,7 @@ from secondlook.events import Event, NodeFinished, RunStarted
 from secondlook.server import asking as elsewhere
 from secondlook.server import runs as asking_runs
 from secondlook.server.asking import turns_before
-from secondlook.server.events import EACH
+from secondlook.server.events import EACH, EventLog
 from secondlook.server.problems import Problem
 from secondlook.server.runs import Ask
 from tests.support.asking_http import (
@@ -243,7 +243,7 @@ def test_a_run_is_taken_up_once(folder: Path) -> None:
     with gated(folder) as (client, gate):
         runs = runs_of(client)
         stored = runs.record.get(run)
-        first, second = runs._of_record(stored), runs._of_record(stored)
+        first, second = (runs._of_record(stored, EventLog()) for _ in range(2))
         first.resumed = second.resumed = True
         runs._enqueued(first)
         with pytest.raises(Problem, match="has not ended"):
@@ -414,10 +414,10 @@ def test_leaving_a_stream_stops_its_run(folder: Path) -> None:
             assert next(lines) == "event: run_started"
             assert gate.asked.acquire(timeout=20)
         runs = server.app.state.served.runs
-        (live,) = runs.unrecorded()
+        (live,) = runs.in_memory()
         assert live.put_away.wait(20)
         assert live.status == "interrupted"
-        assert live.log.last.why == "who asked has gone"
+        assert live.log.last.why == "the client has left"
 
 
 def test_leaving_before_the_answer_stops_its_run(folder: Path) -> None:
@@ -425,7 +425,7 @@ def test_leaving_before_the_answer_stops_its_run(folder: Path) -> None:
         body = {"question": QUESTION, "workflow": "linear"}
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{server.base_url}/api/ask", json=body, timeout=1.0)
-        (live,) = server.app.state.served.runs.unrecorded()
+        (live,) = server.app.state.served.runs.in_memory()
         assert live.put_away.wait(20)
         assert live.status == "interrupted"
 
@@ -484,7 +484,7 @@ def test_old_runs_leave_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch
         assert shown(client, made[0])["answer"]["run"] == made[0]
         monkeypatch.setattr("secondlook.server.runs.MOST_KEPT_BYTES", 10)
         last = put_away(client, ask(client))
-        assert [run.id for run in runs.unrecorded()] == [last]
+        assert [run.id for run in runs.in_memory()] == [last]
 
 
 # Conversations

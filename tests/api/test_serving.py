@@ -167,7 +167,7 @@ def test_a_port_of_the_administrator(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_address_is_one_that_a_browser_takes(host: str, shown: str) -> None:
     listening = listen(host, 0)
     with listening.socket:
-        assert listening.url == f"{shown}{listening.port}"
+        assert listening.url == f"{shown}{listening.socket.getsockname()[1]}"
         assert cli.address(listening.url, "t") == f"{listening.url}/enter#token=t"
         assert cli.address(listening.url, None) == listening.url
 

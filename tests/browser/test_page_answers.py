@@ -77,7 +77,7 @@ def test_the_claim_strip_says_what_was_verified_and_why_it_is_sure(visitor: Visi
     expect(visitor.strip).to_contain_text("no model calls")
     expect(visitor.strip.get_by_role("listitem").first).to_have_attribute("data-state", "verified")
     visitor.strip.get_by_role("button").click()
-    expect(visitor.strip).to_contain_text("It rests on:")
+    expect(visitor.strip).to_contain_text("answers with this score are right")
     visitor.button("Check again").click()
     expect(visitor.page.get_by_test_id("checked")).to_contain_text("1 of 1 citation verified")
 
@@ -198,15 +198,15 @@ def test_a_follow_up_is_understood_from_what_came_before(visitor: Visitor) -> No
 def test_the_same_is_asked_another_way_with_one_click(visitor: Visitor) -> None:
     visitor.asks(SOUNDINGS).is_answered()
     first = visitor.run
-    expect(visitor.page.locator(".route")).to_contain_text("corrective")
+    expect(visitor.page.locator(".route")).to_contain_text("Searched your documents.")
     visitor.button("Ask another way").click()
     ways = visitor.page.locator(".ways button")
-    expect(ways.filter(has_text="corrective")).to_have_count(0)
-    ways.filter(has_text="linear").click()
-    expect(visitor.page.locator(".route")).to_contain_text("linear")
+    expect(ways.filter(has_text="linear")).to_have_count(0)
+    ways.filter(has_text="corrective").click()
+    expect(visitor.page.locator(".route")).to_contain_text("corrective")
     visitor.is_answered()
     assert visitor.run != first
-    assert _record(visitor)["answer"]["workflow"] == "linear"
+    assert _record(visitor)["answer"]["workflow"] == "corrective"
 
 
 def test_a_question_is_limited_to_one_document(visitor: Visitor) -> None:

@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_read_says_why(newcomer: Visitor) -> None:
     newcomer.page.reload()
     expect(row.locator(".reason")).to_contain_text("It is not a readable PDF")
     row.get_by_role("button", name="broken.pdf").click()
-    row.get_by_role("button", name="Take off the list").click()
+    row.get_by_role("button", name="Dismiss").click()
     expect(row).to_have_count(0)
 
 

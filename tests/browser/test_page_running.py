@@ -103,7 +103,7 @@ def test_a_run_is_stopped_and_taken_up_again(gated: Gated, asking: Visitor) -> N
     expect(asking.node("answer")).not_to_have_attribute("data-state", "running")
     assert _status(asking) in {"stopped", "interrupted"}
     gated[1].open()
-    asking.button("Go on").click()
+    asking.button("Resume").click()
     asking.is_answered()
     expect(asking.answer).to_contain_text("7.8 metres")
 
@@ -135,7 +135,7 @@ def test_a_line_that_was_cut_is_told_and_joined_again(
     expect(visitor.node("answer")).to_have_attribute("data-state", "running")
     line.cut()
     working = visitor.page.get_by_test_id("working")
-    expect(working).to_contain_text("The line to the server is cut")
+    expect(working).to_contain_text("Connection lost. Reconnecting ...")
     gated[1].open()
     line.mend()
     visitor.is_answered()

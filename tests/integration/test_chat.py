@@ -13,12 +13,9 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import typer
 
 from secondlook.answer import Answer
-from secondlook.cli import chat
-from secondlook.cli import doctor as graph
-from secondlook.cli.command import usage_error
+from secondlook.cli.main import main
 from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import MOST_TURNS, Conversation, Secondlook
 from secondlook.library.library import Library
@@ -305,13 +302,7 @@ def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:
 
 
 def command(capsys: pytest.CaptureFixture[str], *given: str) -> tuple[int, str, str]:
-    app = typer.Typer(rich_markup_mode=None)
-    chat.register_chat(app)
-    graph.register_graph(app)
-    try:
-        code: Any = app(list(given), standalone_mode=False)
-    except typer.TyperException as error:
-        code = usage_error(error, as_json=False)
+    code = main(given)
     out, err = capsys.readouterr()
     return int(code or 0), out, err
 
@@ -347,7 +338,7 @@ def typed(
                 raise key
             return key
 
-        monkeypatch.setattr(chat, "is_terminal", lambda _: True)
+        monkeypatch.setattr("secondlook.cli.chat.is_terminal", lambda _: True)
         monkeypatch.setattr("builtins.input", typing)
         return piped("", *given)
 
@@ -439,7 +430,8 @@ def test_ctrl_c_stops_the_answer_and_keeps_the_chat(
 
     model = FunctionModel(slow_at_first)
     monkeypatch.setattr(
-        chat, "opened_engine", lambda library: Secondlook(library, models=models_of(model))
+        "secondlook.cli.chat.opened_engine",
+        lambda library: Secondlook(library, models=models_of(model)),
     )
     code, out, err = typed([WHO, WHO, "/quit"])
     assert code == 0

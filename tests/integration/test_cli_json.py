@@ -106,7 +106,7 @@ def test_tables(library: Path, capsys: pytest.CaptureFixture[str], tmp_path: Pat
 
 
 def test_page_map(library: Path) -> None:
-    from secondlook.cli.forms import show_form
+    from secondlook.cli.library import show_form
     from secondlook.document import Extracted, Page
     from secondlook.library.library import Library
 

@@ -324,7 +324,7 @@ def test_ctrl_c_ends_the_reading_of_a_table(
 
 
 def test_json_of_a_document_names_its_tables(library: Library, sales: Path) -> None:
-    from secondlook.cli.forms import document_form
+    from secondlook.cli.library import document_form
 
     library.add(sales)
     assert json.loads(json.dumps(document_form(library.documents()[0])))["tables"] == ["sales"]

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.cli.command import Call
 from secondlook.cli.main import main
-from secondlook.cli.sandbox import watched
 from secondlook.errors import SandboxError
 from secondlook.sandbox.port import Failure, Figure, Frame, Outcome, Verdict
-from secondlook.sandbox.probes import PROBES
 from secondlook.sandbox.self_check import Attacked, Report
 
 if TYPE_CHECKING:
@@ -178,26 +175,6 @@ def test_an_attack_that_succeeds_is_told_and_fails(
     assert code == 1
     assert out == "  ok  tcp   refused\n  !!  kill  it killed\n"
     assert "2 attacks on plain: 1 succeeded." in err
-
-
-def test_a_check_shows_how_far_it_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attack = PROBES[0]
-    with watched(Call(quiet=True)) as listen:
-        assert listen is None
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    with watched(Call()) as listen:
-        assert listen is not None
-        listen(0, 9, attack)
-        now[0] = 11.0
-        listen(4, 9, attack)
-    assert capsys.readouterr().err == "4 of 9 attacks made; now: tcp\n"
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with watched(Call()) as listen:
-        assert listen is not None
-        listen(4, 9, attack)
 
 
 def test_backends_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import typer
 
-from secondlook.cli.verify import register
+from secondlook.cli.main import main
 from secondlook.reading.support import SupportHead
 from tests.support import answers
 
@@ -19,15 +18,9 @@ if TYPE_CHECKING:
 
     from secondlook.library.library import Library
 
-APP = typer.Typer()
-APP.callback()(lambda: None)
-register(APP)
-
 
 def run(*arguments: object) -> int:
-    code = APP(["verify", *map(str, arguments)], standalone_mode=False)
-    assert isinstance(code, int)
-    return code
+    return main(["verify", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from secondlook.cli import doctor as doctor_module
-from secondlook.cli import models as models_module
+from secondlook.cli.main import main
 from secondlook.models.specs import KEY_VARIABLES
 
 if TYPE_CHECKING:
@@ -34,12 +31,9 @@ class Desk:
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
         self._capsys = capsys
-        self._app = typer.Typer(rich_markup_mode=None)
-        models_module.register(self._app)
-        doctor_module.register_doctor(self._app)
 
     def run(self, *arguments: str) -> Result:
-        code: Any = self._app(list(arguments), standalone_mode=False)
+        code = main(arguments)
         out, err = self._capsys.readouterr()
         return Result(code, out, err)
 

@@ -78,7 +78,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Shown:
 
 def test_an_answer_at_the_first_try_says_nothing_of_tries(shown: Shown) -> None:
     plain = shown()
-    for word in ("Taken as", "computed", "needs review", "also searched", "written anew", "1. "):
+    for word in ("Taken as", "computed", "needs review", "also searched", "written again", "1. "):
         assert word not in plain
 
 
@@ -138,8 +138,8 @@ def test_what_a_person_should_look_at_is_said_with_its_reason(
 def test_what_was_tried_is_one_line(shown: Shown) -> None:
     queries = ("Who lit the lamp?", "lamp  keeper", "who lit it 1843")
     told = shown(queries=queries, regenerations=2)
-    assert 'also searched for "lamp keeper", "who lit it 1843" · written anew 2 times\n' in told
-    assert "written anew 1 time\n" in shown(regenerations=1)
+    assert 'also searched for "lamp keeper", "who lit it 1843" · written again 2 times\n' in told
+    assert "written again 1 time\n" in shown(regenerations=1)
 
 
 def test_a_narrow_terminal_keeps_every_word(drawn: Shown) -> None:

@@ -59,8 +59,8 @@ def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     bars = []
 
-    def remembered() -> object:
-        bars.append(made())
+    def remembered(*columns: str) -> object:
+        bars.append(made(*columns))
         return bars[-1]
 
     made = module._bar

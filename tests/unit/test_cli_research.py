@@ -8,8 +8,6 @@ import pytest
 
 from secondlook.answer import Answer, Screening, SeenPassage, Trouble
 from secondlook.cli.answers import print_answer, step_line
-from secondlook.cli.ask import preset_of
-from secondlook.errors import UsageError
 from tests.support.researched import (
     RECALLED,
     choice,
@@ -90,7 +88,7 @@ def test_what_comes_from_memory_says_so_first_and_how_to_ask_afresh(shown: Shown
         out = shown(researched(research=research(recalled=RECALLED)), quiet=quiet)
         assert out.startswith(
             'From memory: "May a skipper who did not call claim damages?" '
-            "(0.97 alike, 2026-01-02); --fresh asks afresh.\n"
+            "(0.97 alike, 2026-01-02); --fresh asks again.\n"
         )
 
 
@@ -105,7 +103,7 @@ def test_a_refused_question_says_where_and_why(shown: Shown) -> None:
 def test_what_nobody_could_screen_is_told(shown: Shown) -> None:
     screen = Screening(verdict="unclear", where="question")
     out = shown(researched(research=research(screen=screen, quarantined=2, escalated=True)))
-    assert "screen: let in though nobody could tell in the question\n" in out
+    assert "screen: let in, as the screen was unsure in the question\n" in out
     assert "quarantined: 2 passages that give a model orders, left out" in out
     assert "multi hop, after one step failed" in out
     assert "1 passage that gives" in shown(researched(research=research(quarantined=1)))
@@ -153,7 +151,7 @@ def test_a_choice_that_is_none_says_why(shown: Shown) -> None:
 
 @pytest.mark.parametrize(
     ("agreed", "told"),
-    [(True, ", the same in another order:"), (False, ", another one in another order:")],
+    [(True, ", the same in another order:"), (False, ", another in another order:")],
 )
 def test_another_order_is_told_of(shown: Shown, agreed: bool, told: str) -> None:
     assert told in shown(researched(choice=choice(agreed=agreed)))
@@ -161,11 +159,3 @@ def test_another_order_is_told_of(shown: Shown, agreed: bool, told: str) -> None
 
 def test_a_verdict_on_no_element_is_shown_by_its_number(shown: Shown) -> None:
     assert "met: element 2" in shown(researched(choice=choice(elements=())))
-
-
-def test_a_profile_is_a_preset_and_there_is_one() -> None:
-    assert preset_of(None, "law") == "law"
-    assert preset_of("bare", None) == "bare"
-    assert preset_of(None, None) is None
-    with pytest.raises(UsageError, match="both given"):
-        preset_of("bare", "law")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.cli.forms import snippet
+from secondlook.cli.search import snippet
 
 
 def marked(text: str, query: str, *, width: int = 320, language: str = "english") -> list[str]:

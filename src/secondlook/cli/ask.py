@@ -6,25 +6,25 @@ import shlex
 import signal
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secondlook.cli.answers import (
-    ChartOption,
-    ExportTableOption,
-    ShowCodeOption,
-    check_names,
-    held_back,
-    save_parts,
-    show_nearest,
+from secondlook.cli.answers import choice_of, held_back, print_answer, save_parts, show_nearest
+from secondlook.cli.command import Call, DocOption, FilterOption, command, parse_pairs, taking
+from secondlook.cli.search import (
+    TableOption,
+    explain_nothing,
+    library_for,
+    parse_tables,
+    warm_up,
 )
-from secondlook.cli.command import Call, command, parse_pairs
-from secondlook.cli.search import TableOption, explain_nothing, library_for, parse_tables
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from secondlook.answer import Answer
     from secondlook.engine.secondlook import Secondlook
@@ -32,7 +32,164 @@ if TYPE_CHECKING:
     from secondlook.settings import Loaded
     from secondlook.settings.sections import Settings
 
-EXAMPLES = """\
+ModelOption = Annotated[
+    str | None,
+    typer.Option(metavar="MODEL", help="Language model: provider:model, gguf:PATH, or none."),
+]
+WebOption = Annotated[
+    bool | None,
+    typer.Option("--web/--no-web", help="Search the web where the library has little."),
+]
+PresetOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="A named set of settings, such as seed004.")
+]
+RiskOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-risk", metavar="SHARE", help="Largest share of answers that may be wrong: 0.05."
+    ),
+]
+OPTIONS: dict[str, tuple[Any, object]] = {
+    "table": (TableOption, None),
+    "workflow": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME",
+                help="auto, linear, adaptive, corrective, research, analyst or summary.",
+            ),
+        ],
+        None,
+    ),
+    "model": (ModelOption, None),
+    "filter_": (FilterOption, None),
+    "doc": (DocOption, None),
+    "web": (WebOption, None),
+    "timeout": (
+        Annotated[
+            float | None, typer.Option(metavar="SECONDS", help="The most time an answer may take.")
+        ],
+        None,
+    ),
+    "max_calls": (
+        Annotated[int | None, typer.Option(metavar="N", help="Model calls at most; 0 = any.")],
+        None,
+    ),
+    "max_tokens": (
+        Annotated[
+            int | None, typer.Option(metavar="N", help="Tokens at most, in and out; 0 = any.")
+        ],
+        None,
+    ),
+    "max_cost": (
+        Annotated[float | None, typer.Option(metavar="USD", help="US dollars at most; 0 = any.")],
+        None,
+    ),
+    "max_risk": (RiskOption, None),
+    "preset": (PresetOption, None),
+    "profile": (
+        Annotated[
+            str | None,
+            typer.Option(metavar="NAME", help="The same, for research: general, law, seed-001."),
+        ],
+        None,
+    ),
+    "guess": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--guess", help="Let the model choose an option where nothing was found; marked."
+            ),
+        ],
+        False,
+    ),
+    "fresh": (
+        Annotated[bool, typer.Option("--fresh", help="Do not use earlier research.")],
+        False,
+    ),
+    "set_": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--set",
+                metavar="KEY=VALUE",
+                help="A setting (secondlook config lists them); repeatable.",
+            ),
+        ],
+        None,
+    ),
+    "trace": (
+        Annotated[bool, typer.Option("--trace", help="Show each step and what it decided.")],
+        False,
+    ),
+}
+"""What `ask` and `chat` share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How questions are asked, as the options say."""
+
+    loaded: Loaded
+    workflow: str | None
+    tables: dict[str, Path] | None
+    filters: dict[str, str]
+    doc: list[str]
+    guess: bool
+    fresh: bool
+    trace: bool
+
+    def scope(self, library: Library) -> dict[str, Any]:
+        """What a question is put to."""
+        return {
+            "workflow": self.workflow,
+            "tables": self.tables,
+            "filters": self.filters or None,
+            "documents": [library.document(name).id for name in self.doc] or None,
+        }
+
+
+def asking(call: Call, *, k: int | None = None, **given: Any) -> Asking:
+    """Read the options of `OPTIONS`; models begin to load meanwhile."""
+    preset, profile = given["preset"], given["profile"]
+    if preset is not None and profile is not None:
+        raise UsageError(
+            f"--preset {preset!r} and --profile {profile!r} are both given",
+            hint="a profile is a preset: give one of them",
+        )
+    check_max_risk(given["max_risk"])
+    loaded = call.load(
+        {
+            "answer.workflow": given["workflow"],
+            "models.default": given["model"],
+            "answer.k": k,
+            "web.enable_web_search": given["web"],
+            "budget.calls": given["max_calls"],
+            "budget.tokens": given["max_tokens"],
+            "budget.money": given["max_cost"],
+            "budget.seconds": given["timeout"],
+            "answer.max_risk": given["max_risk"],
+            "research.guess": given["guess"] or None,
+            "research.enable_recall": False if given["fresh"] else None,
+        },
+        texts=parse_pairs(given["set_"], "--set"),
+        preset=preset or profile,
+    )
+    warm_up(loaded.settings)
+    return Asking(
+        loaded,
+        given["workflow"],
+        parse_tables(given["table"]),
+        parse_pairs(given["filter_"], "--filter"),
+        given["doc"] or [],
+        guess=given["guess"],
+        fresh=given["fresh"],
+        trace=given["trace"],
+    )
+
+
+@command(
+    """\
 \b
 Examples:
   secondlook ask "how deep is berth 4"
@@ -85,195 +242,76 @@ and says that it was cut short.
 Exit codes: 0 answered, 3 withheld, 4 refused (the question gives a model
 orders), 1 failed, 2 wrong call.
 """
-
-ModelOption = Annotated[
-    str | None,
-    typer.Option(metavar="MODEL", help="Language model: provider:model, gguf:PATH, or none."),
-]
-WorkflowOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="How to answer: auto, linear, adaptive, corrective, research, analyst, summary.",
-    ),
-]
-WebOption = Annotated[
-    bool | None,
-    typer.Option("--web/--no-web", help="Look on the web where the library looks poor."),
-]
-PresetOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="A named set of settings, such as seed004.")
-]
-ProfileOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The same, for research: general, law, seed-001."),
-]
-GuessOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--guess", help="Let the model choose an option where nothing was found; it is marked."
-    ),
-]
-FreshOption = Annotated[
-    bool, typer.Option("--fresh", help="Do not take up earlier research: look anew.")
-]
-RiskOption = Annotated[
-    float | None,
-    typer.Option(
-        "--max-risk", metavar="SHARE", help="Largest share of answers that may be wrong: 0.05."
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="A setting (secondlook config lists them); repeatable."
-    ),
-]
-FilterOption = Annotated[
-    list[str] | None,
-    typer.Option("--filter", metavar="KEY=VALUE", help="Only such documents; repeatable."),
-]
-DocOption = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Only this document; repeatable.")
-]
-CallsOption = Annotated[
-    int | None, typer.Option("--max-calls", metavar="N", help="Model calls at most; 0 = any.")
-]
-TokensOption = Annotated[
-    int | None,
-    typer.Option("--max-tokens", metavar="N", help="Tokens at most, in and out; 0 = any."),
-]
-CostOption = Annotated[
-    float | None, typer.Option("--max-cost", metavar="USD", help="US dollars at most; 0 = any.")
-]
-TimeoutOption = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="The most time an answer may take.")
-]
-
-
-def register(app: typer.Typer) -> None:
-    app.command("ask", epilog=EXAMPLES)(ask)
-
-
-@command()
-def ask(  # one parameter per flag
+)
+@taking(
+    OPTIONS
+    | {
+        "k": (
+            Annotated[
+                int | None,
+                typer.Option("-k", "--k", metavar="N", help="Passages an answer may rest on."),
+            ],
+            None,
+        )
+    },
+    asking,
+)
+def ask(
     call: Call,
+    how: Asking,
     *,
     question: Annotated[
         list[str], typer.Argument(metavar="QUESTION", help="What you want to know.")
     ],
-    table: TableOption = None,
-    workflow: WorkflowOption = None,
-    model: ModelOption = None,
-    k: Annotated[
-        int | None, typer.Option("-k", "--k", metavar="N", help="Passages an answer may rest on.")
+    chart: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Save the chart of an analysis: .html, .json or .png."),
     ] = None,
-    filter_: FilterOption = None,
-    doc: DocOption = None,
-    web: WebOption = None,
-    timeout: TimeoutOption = None,
-    max_calls: CallsOption = None,
-    max_tokens: TokensOption = None,
-    max_cost: CostOption = None,
-    max_risk: RiskOption = None,
-    preset: PresetOption = None,
-    profile: ProfileOption = None,
-    guess: GuessOption = None,
-    fresh: FreshOption = False,
-    set_: SetOption = None,
-    chart: ChartOption = None,
-    export_table: ExportTableOption = None,
-    show_code: ShowCodeOption = False,
+    export_table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Save the result of an analysis: .csv, .parquet or .json."
+        ),
+    ] = None,
+    show_code: Annotated[
+        bool, typer.Option("--show-code", help="Show the SQL or the code that computed the answer.")
+    ] = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown with references.")
     ] = False,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Show each step and what it decided.")
-    ] = False,
 ) -> int:
     """Answer a question from your documents, with its evidence."""
-    filters = parse_pairs(filter_, "--filter")
-    check_names(chart, export_table)
-    loaded = load_for_asking(
-        call,
-        preset=preset_of(preset, profile),
-        workflow=workflow,
-        model=model,
-        k=k,
-        web=web,
-        budget=budget_of(max_calls, max_tokens, max_cost, timeout),
-        max_risk=max_risk,
-        guess=guess,
-        fresh=fresh,
-        texts=parse_pairs(set_, "--set"),
-    )
+    from secondlook.export.charts import check_chart_name, check_table_name
+
+    if chart is not None:
+        check_chart_name(chart)
+    if export_table is not None:
+        check_table_name(export_table)
     asked = " ".join(question)
-    warm_up(loaded.settings)
-    tell_what_has_no_effect(call, loaded.settings, asked, guess=bool(guess), fresh=fresh)
-    tables = parse_tables(table)
+    tell_what_has_no_effect(call, how.loaded.settings, asked, guess=how.guess, fresh=how.fresh)
     with (
-        library_for(call, loaded, over_tables=tables is not None) as library,
+        library_for(call, how.loaded, over_tables=how.tables is not None) as library,
         opened_engine(library) as engine,
     ):
-        documents = [engine.library.document(name).id for name in doc] if doc else None
-        answer = answer_live(
-            call,
-            engine,
-            asked,
-            trace=trace,
-            workflow=workflow,
-            tables=tables,
-            filters=filters or None,
-            documents=documents,
-        )
+        answer = answer_live(call, engine, asked, trace=how.trace, **how.scope(engine.library))
         nearest = held_back(engine, answer) and not (call.quiet or call.as_json or markdown)
         show_answer(call, answer, markdown=markdown, passing=nearest, code=show_code)
         save_parts(call, answer, chart=chart, table=export_table)
         if nearest:
             show_nearest(engine, answer)
         if not answer.passages and answer.analysis is None:
-            explain_nothing(call, engine.library, filters)
+            explain_nothing(call, engine.library, how.filters)
     return answer.exit_code
-
-
-def load_for_asking(
-    call: Call,
-    *,
-    preset: str | None,
-    workflow: str | None,
-    model: str | None,
-    k: int | None,
-    web: bool | None,
-    budget: Mapping[str, float | None],
-    max_risk: float | None,
-    guess: bool | None = None,
-    fresh: bool = False,
-    texts: Mapping[str, str] | None = None,
-) -> Loaded:
-    check_max_risk(max_risk)
-    return call.load(
-        {
-            "answer.workflow": workflow,
-            "models.default": model,
-            "answer.k": k,
-            "web.enable_web_search": web,
-            **budget,
-            "answer.max_risk": max_risk,
-            "research.guess": guess or None,
-            "research.enable_recall": False if fresh else None,
-        },
-        texts=texts,
-        preset=preset,
-    )
 
 
 def tell_what_has_no_effect(
     call: Call, settings: Settings, question: str, *, guess: bool, fresh: bool
 ) -> None:
-    """What was asked for and is not done is said, not passed over."""
+    """Say which options will do nothing."""
     from secondlook.engine.request import AUTO, CHOOSING
+    from secondlook.nodes.choices import parsed
 
-    chosen, choices = settings.answer.workflow, _has_choices(question)
+    chosen, choices = settings.answer.workflow, bool(parsed(question).choices)
     if chosen not in {CHOOSING, AUTO}:
         for name, given in (("--guess", guess), ("--fresh", fresh)):
             if given:
@@ -283,23 +321,7 @@ def tell_what_has_no_effect(
     elif guess and chosen == AUTO and not choices:
         call.say("hint: --guess has no effect: the question has no choices")
     elif guess and settings.models.default == "none" and not settings.models.roles:
-        call.say("hint: --guess needs a model (--model): without one nobody guesses")
-
-
-def _has_choices(question: str) -> bool:
-    from secondlook.nodes.choices import parsed
-
-    return bool(parsed(question).choices)
-
-
-def preset_of(preset: str | None, profile: str | None) -> str | None:
-    """A profile is a preset for research; there is one of them."""
-    if preset is not None and profile is not None:
-        raise UsageError(
-            f"--preset {preset!r} and --profile {profile!r} are both given",
-            hint="a profile is a preset: give one of them",
-        )
-    return preset if profile is None else profile
+        call.say("hint: --guess needs a language model (--model)")
 
 
 def check_max_risk(given: float | None) -> None:
@@ -315,14 +337,6 @@ def opened_engine(library: Library) -> Secondlook:
     return Secondlook(library)
 
 
-def warm_up(settings: Settings) -> None:
-    """Models load on one core while the engines are imported on the other."""
-    from secondlook.reading import warm_up as start
-
-    if settings.embedding.model == "embedded":
-        start(threads=settings.embedding.threads or None, reader=settings.search.rerank)
-
-
 def answer_live(
     call: Call, engine: Secondlook, question: str, *, trace: bool, **options: Any
 ) -> Answer:
@@ -336,21 +350,13 @@ def answer_live(
                 see(event)
                 if event.type == "answered":
                     answer = event.answer
-        if not trace:
-            tell_choice(call, answer)
+        if not trace and (choice := choice_of(answer)) is not None:
+            call.say(f"auto: {choice}")
     except KeyboardInterrupt:
         if engine.settings.runs.keep:
             call.say("hint: secondlook runs resume last goes on where it stopped")
         raise
     return answer
-
-
-def tell_choice(call: Call, answer: Answer) -> None:
-    """Which workflow was chosen, where nobody named one."""
-    from secondlook.cli.answers import choice_of
-
-    if (choice := choice_of(answer)) is not None:
-        call.say(f"auto: {choice}")
 
 
 def show_answer(
@@ -361,7 +367,7 @@ def show_answer(
     passing: bool = False,
     code: bool = False,
 ) -> None:
-    """`passing`: the library is gone when this command has ended, or the passages are shown."""
+    """`passing`: there is no library to search afterwards, or the passages are shown."""
     if call.as_json:
         typer.echo(answer.model_dump_json(indent=2))
     elif markdown:
@@ -369,34 +375,14 @@ def show_answer(
 
         typer.echo(to_markdown(answer))
     else:
-        from secondlook.cli.answers import print_answer
-
         library = f" --library {shlex.quote(str(call.library))}" if call.library else ""
         search = None if passing else f"secondlook search{library}"
         print_answer(answer, quiet=call.quiet, search=search, code=code)
 
 
-# The flags that cap what one question may take.
-
-
-def budget_of(
-    calls: int | None, tokens: int | None, cost: float | None, seconds: float | None
-) -> dict[str, float | None]:
-    """As settings; None = as they are set."""
-    return {
-        "budget.calls": calls,
-        "budget.tokens": tokens,
-        "budget.money": cost,
-        "budget.seconds": seconds,
-    }
-
-
-# SIGTERM while a question is worked on: the step that it is at is finished first.
-
-
 @contextmanager
 def draining(engine: Secondlook) -> Iterator[None]:
-    """The first SIGTERM stops the run after its step, so that it can be taken up; a second one
+    """The first SIGTERM stops the run after its step, so that it can be resumed; a second one
     ends the process as ever."""
     if threading.current_thread() is not threading.main_thread():  # no signal comes here
         yield

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from secondlook.cli.answers import held_back, save_parts, show_nearest
+from secondlook.cli.answers import held_back, print_answer, save_parts, show_nearest
 from secondlook.cli.ask import (
-    CallsOption,
-    CostOption,
-    DocOption,
-    FilterOption,
-    FreshOption,
-    GuessOption,
-    ModelOption,
-    PresetOption,
-    ProfileOption,
-    RiskOption,
-    SetOption,
-    TimeoutOption,
-    TokensOption,
-    WebOption,
-    WorkflowOption,
+    OPTIONS,
+    Asking,
     answer_live,
-    budget_of,
-    load_for_asking,
+    asking,
     opened_engine,
-    preset_of,
     show_answer,
     tell_what_has_no_effect,
-    warm_up,
 )
 from secondlook.cli.command import (
     INTERRUPTED,
@@ -44,10 +28,11 @@ from secondlook.cli.command import (
     is_terminal,
     one_line,
     output,
-    parse_pairs,
+    report,
+    taking,
 )
 from secondlook.cli.library import print_failed, summary
-from secondlook.cli.search import TableOption, library_for, parse_tables
+from secondlook.cli.search import library_for
 from secondlook.errors import SecondlookError
 
 if TYPE_CHECKING:
@@ -57,7 +42,21 @@ if TYPE_CHECKING:
     from secondlook.engine.secondlook import Conversation
     from secondlook.events import Event
 
-CHAT_EXAMPLES = """\
+PROMPT = "> "
+HELP = """\
+Type a question, or
+  /new      forget the questions so far
+  /sources  show where the last answer stands, with all of its quotes
+  /code     show the SQL or the code that computed the last answer
+  /chart F  save its chart as F: .html, .json or .png
+  /table F  save its result as F: .csv, .parquet or .json
+  /help     this
+  /quit     leave (or Ctrl-D)
+Ctrl-C stops an answer that is being worked on."""
+
+
+@command(
+    """\
 \b
 Examples:
   secondlook chat
@@ -72,76 +71,19 @@ questions before it, and the question that was used is shown. Where an answer
 asks back which one you mean, the name is enough.
 Ctrl-C stops an answer and keeps the chat; Ctrl-D leaves.
 """
-PROMPT = "> "
-HELP = """\
-Type a question, or
-  /new      forget the questions so far
-  /sources  show where the last answer stands, with all of its quotes
-  /code     show the SQL or the code that computed the last answer
-  /chart F  save its chart as F: .html, .json or .png
-  /table F  save its result as F: .csv, .parquet or .json
-  /help     this
-  /quit     leave (or Ctrl-D)
-Ctrl-C stops an answer that is being worked on."""
+)
+@taking(OPTIONS, asking)
+def chat(call: Call, how: Asking) -> int:
+    """Ask question after question; a later one may refer to those before it."""
+    from secondlook.engine.secondlook import Conversation
 
-
-def register_chat(app: typer.Typer) -> None:
-    app.command("chat", epilog=CHAT_EXAMPLES)(chat)
-
-
-@command()
-def chat(
-    call: Call,
-    *,
-    table: TableOption = None,
-    workflow: WorkflowOption = None,
-    model: ModelOption = None,
-    filter_: FilterOption = None,
-    doc: DocOption = None,
-    web: WebOption = None,
-    timeout: TimeoutOption = None,
-    max_calls: CallsOption = None,
-    max_tokens: TokensOption = None,
-    max_cost: CostOption = None,
-    max_risk: RiskOption = None,
-    preset: PresetOption = None,
-    profile: ProfileOption = None,
-    guess: GuessOption = None,
-    fresh: FreshOption = False,
-    set_: SetOption = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Show each step and what it decided.")
-    ] = False,
-) -> int:
-    """Ask question after question; a later one may lean on those before it."""
-    filters = parse_pairs(filter_, "--filter")
-    loaded = load_for_asking(
-        call,
-        preset=preset_of(preset, profile),
-        workflow=workflow,
-        model=model,
-        k=None,
-        web=web,
-        budget=budget_of(max_calls, max_tokens, max_cost, timeout),
-        max_risk=max_risk,
-        guess=guess,
-        fresh=fresh,
-        texts=parse_pairs(set_, "--set"),
-    )
-    warm_up(loaded.settings)
-    tell_what_has_no_effect(call, loaded.settings, "", guess=bool(guess), fresh=fresh)
-    tables = parse_tables(table)
+    tell_what_has_no_effect(call, how.loaded.settings, "", guess=how.guess, fresh=how.fresh)
     with (
-        library_for(call, loaded, over_tables=tables is not None) as library,
+        library_for(call, how.loaded, over_tables=how.tables is not None) as library,
         opened_engine(library) as engine,
     ):
-        from secondlook.engine.secondlook import Conversation
-
-        documents = [engine.library.document(name).id for name in doc] if doc else None
-        conversation = Conversation(
-            engine, workflow=workflow, tables=tables, filters=filters or None, documents=documents
-        )
-        _Chat(call, conversation, trace=trace, typed=is_terminal(sys.stdin)).run()
+        conversation = Conversation(engine, **how.scope(engine.library))
+        _Chat(call, conversation, trace=how.trace, typed=is_terminal(sys.stdin)).run()
     return 0
 
 
@@ -169,7 +111,8 @@ class _Chat:
         if not self.typed:
             yield from sys.stdin
             return
-        _edit_lines()
+        with suppress(ImportError):  # Windows edits lines by itself
+            import readline  # noqa: F401  # arrow keys and earlier questions in input()
         while True:
             try:
                 yield input(PROMPT)
@@ -221,31 +164,26 @@ class _Chat:
                 self._show_question(event)
                 if event.type == "answered":
                     answer = event.answer
-        if answer is not None:
-            self._show(answer)
+        if answer is not None and self.call.as_json:
+            typer.echo(answer.model_dump_json())
+        elif answer is not None:
+            engine = self.conversation.engine
+            nearest = held_back(engine, answer) and not self.call.quiet
+            search = None if nearest else "secondlook search"
+            print_answer(answer, quiet=self.call.quiet, search=search)
+            if nearest:
+                show_nearest(engine, answer)
+            typer.echo("")
+            sys.stdout.flush()
         return answer
 
     def _show_question(self, event: Event) -> None:
-        """What is worked on, where that is not what was typed."""
+        """The question that is answered, where that is not what was typed."""
         if event.type == "node_finished" and event.node == "condense" and not self.call.as_json:
             from rich.text import Text
 
             if event.numbers.get("changed"):
                 output().print(Text(event.said, style="dim"))
-
-    def _show(self, answer: Answer) -> None:
-        if self.call.as_json:
-            typer.echo(answer.model_dump_json())
-            return
-        from secondlook.cli.answers import print_answer
-
-        engine = self.conversation.engine
-        nearest = held_back(engine, answer) and not self.call.quiet
-        print_answer(answer, quiet=self.call.quiet, search=None if nearest else "secondlook search")
-        if nearest:
-            show_nearest(engine, answer)
-        typer.echo("")
-        sys.stdout.flush()
 
     def _show_sources(self) -> None:
         if self.last is None or not self.last.citations:
@@ -276,36 +214,12 @@ class _Chat:
                 self._show_error(error)
 
     def _show_error(self, error: SecondlookError) -> None:
-        sys.stderr.write(f"error: {one_line(error.message)}\n")
-        if error.hint:
-            sys.stderr.write(f"hint: {one_line(error.hint)}\n")
-        if self.call.as_json:
-            about = {
-                "code": type(error).__name__,
-                "message": error.message,
-                "hint": error.hint,
-            }
-            typer.echo(json.dumps({"error": about}))
-
-
-def _edit_lines() -> None:
-    """Arrow keys and the questions before, where the system offers that."""
-    try:
-        import readline  # noqa: F401  # its mere presence changes input()
-    except ImportError:  # Windows edits lines by itself
-        return
+        code = type(error).__name__
+        report(code, error.message, error.hint, as_json=self.call.as_json, indent=0)
 
 
 # `secondlook demo`: see it work in a minute, on documents that come with it.
 
-DEMO_EXAMPLES = """\
-\b
-It works in a temporary library, unless --library names one to keep. Then try
-your own documents:
-  secondlook add ~/papers
-  secondlook ask "..."
-  secondlook serve      the page, in your browser
-"""
 QUESTIONS = (
     "how thick is the sheet piling of the south quay",
     "who voted against the dredging",
@@ -314,36 +228,41 @@ QUESTIONS = (
 """The documents do not say who designed the lighthouse: that answer is withheld."""
 
 
-def register_demo(app: typer.Typer) -> None:
-    app.command("demo", epilog=DEMO_EXAMPLES)(demo)
-
-
-@command(json=False)
+@command(
+    """\
+\b
+It works in a temporary library, unless --library names one to keep. Then try
+your own documents:
+  secondlook add ~/papers
+  secondlook ask "..."
+  secondlook serve      the page, in your browser
+""",
+    json=False,
+)
 def demo(call: Call) -> int:
     """Try it on sample documents; leaves nothing behind unless --library says where."""
     from secondlook.cli.progress import shown_progress
     from secondlook.library.library import passing_library, samples_folder
 
+    def announce(line: str) -> None:
+        sys.stdout.write(f"\n$ secondlook {line}\n")
+        sys.stdout.flush()
+
     loaded = call.load()
     kept = call.open(loaded, create=True) if call.library else passing_library(loaded.settings)
     with kept as library:
-        _announce(f"add {samples_folder()}")
+        announce(f"add {samples_folder()}")
         with shown_progress(call) as progress:
-            report = library.add([samples_folder()], progress=progress)
-        if report.interrupted:
+            added = library.add([samples_folder()], progress=progress)
+        if added.interrupted:
             sys.stderr.write(f"{STOPPED}\n")
             return INTERRUPTED
-        print_failed([(item.path, item.reason) for item in report.failed])
-        sys.stdout.write(f"{summary(report)}\n")
+        print_failed([(item.path, item.reason) for item in added.failed])
+        sys.stdout.write(f"{summary(added)}\n")
         with opened_engine(library) as engine:
             for question in QUESTIONS:
-                _announce(f'ask "{question}"')
+                announce(f'ask "{question}"')
                 answer = answer_live(call, engine, question, trace=False)
                 show_answer(call, answer, passing=call.library is None)
     call.say("\nNow your own documents: secondlook serve opens the page in your browser.")
     return 0
-
-
-def _announce(line: str) -> None:
-    sys.stdout.write(f"\n$ secondlook {line}\n")
-    sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What goes to the screen: UTF-8 streams, colours only where a person looks, and JSON."""
+"""What every command shares: its options, how it reports errors, and what goes to the screen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import typer
 from secondlook.errors import SecondlookError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
@@ -26,175 +26,10 @@ if TYPE_CHECKING:
     from secondlook.library.library import Library
     from secondlook.settings import Loaded
 
-_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters but for tab and newline."""
-UNWRAPPED = 10_000
-"""Width for output that goes to a file or a pipe: whoever reads it breaks the lines."""
-
-
-def use_utf8() -> None:
-    """UTF-8 whatever the locale says; a character that cannot be written never ends a command."""
-    for stream in (sys.stdout, sys.stderr, sys.stdin):
-        # A stream may have been replaced (by a notebook, a test) with one that cannot change.
-        with contextlib.suppress(AttributeError, ValueError, OSError):
-            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-
-
-def output() -> Console:
-    return _console(sys.stdout)
-
-
-def messages() -> Console:
-    """Where progress, warnings and errors go, so that stdout holds results alone."""
-    return _console(sys.stderr)
-
-
-def is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except (AttributeError, ValueError):  # closed, or not a real stream
-        return False
-
-
-def one_line(text: str) -> str:
-    return " ".join(harmless(text).split())
-
-
-def shortened(text: str, most: int) -> str:
-    """The text in one line; of a longer one its beginning."""
-    flat = one_line(text)
-    return flat if len(flat) <= most else f"{flat[: most - 3].rstrip()}..."
-
-
-def harmless(text: str) -> str:
-    """The text without what makes a terminal do something: documents, models and questions may
-    hold commands that colour, move, retitle."""
-    return _COMMANDS.sub("\ufffd", text)
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 passage`, `1,204 passages`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def print_json(value: Mapping[str, object]) -> None:
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a file name that is not valid Unicode: escape it, lose nothing
-        text = json.dumps(value, indent=2)
-    sys.stdout.write(text + "\n")
-
-
-def _console(stream: TextIO) -> Console:
-    from rich.console import Console
-
-    class GuardedConsole(Console):
-        """One that leaves it to the guard of all commands what a reader that went away means, and
-        that no text can command."""
-
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-        def render(
-            self, renderable: RenderableType, options: ConsoleOptions | None = None
-        ) -> Iterable[Segment]:
-            for segment in super().render(renderable, options):
-                # Its own commands, such as those of a progress bar, stand apart from text.
-                ours = segment.control or not _COMMANDS.search(segment.text)
-                yield segment if ours else segment._replace(text=harmless(segment.text))
-
-    console = GuardedConsole(file=stream, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = UNWRAPPED
-    return console
-
-
-# What a person sees when something goes wrong: one line, what to do, and an exit code.
-
 FAILED = 1
-USAGE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-
 STOPPED = "Stopped."
-STOPPED_ADDING = "Stopped. What is reported is kept; the same command completes the rest."
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    code: str
-    """Class of the error: what a program can tell it by."""
-    message: str
-    hint: str | None
-    exit_code: int = FAILED
-
-
-def guard(work: Callable[[], int | None], *, debug: bool, as_json: bool) -> int:
-    """Run a command; whatever happens becomes an exit code, a line, and what to do."""
-    try:
-        code = work() or 0
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        _say(STOPPED)
-        return INTERRUPTED
-    except BrokenPipeError:
-        _silence_stdout()
-        return PIPE_CLOSED
-    except (typer.Exit, typer.Abort, typer.TyperException):
-        raise  # typer's own way to say how a command ends
-    except SecondlookError as error:
-        problem = Problem(type(error).__name__, error.message, error.hint, error.exit_code)
-        return _report(problem, debug=debug, as_json=as_json)
-    except Exception as error:  # noqa: BLE001  # the last line of defence before a user's eyes
-        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        problem = Problem("Unexpected", message, "Run again with --debug to see where.")
-        return _report(problem, debug=debug, as_json=as_json)
-    return code
-
-
-def usage_error(error: typer.TyperException, *, as_json: bool) -> int:
-    """A command line that typer could not make sense of."""
-    context = getattr(error, "ctx", None)
-    while context and getattr(context.command, "hidden", False):
-        context = context.parent  # what nobody types has no help that anybody looks for
-    command = context.command_path if context else "secondlook"
-    hint = f"{command} --help shows what it takes."
-    problem = Problem("UsageError", error.format_message(), hint, error.exit_code)
-    return _report(problem, debug=False, as_json=as_json)
-
-
-def debug_wanted(flag: bool) -> bool:  # noqa: FBT001
-    return flag or os.environ.get("SECONDLOOK_DEBUG", "") not in {"", "0"}
-
-
-def _report(problem: Problem, *, debug: bool, as_json: bool) -> int:
-    if debug:
-        traceback.print_exc()
-    _say(f"error: {one_line(problem.message)}")
-    if problem.hint:
-        _say("hint: " + "\n  ".join(one_line(line) for line in problem.hint.splitlines()))
-    if as_json:
-        about = {"code": problem.code, "message": problem.message, "hint": problem.hint}
-        print_json({"error": about})
-    return problem.exit_code
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
-
-
-def _silence_stdout() -> None:
-    """Python flushes stdout once more at exit; give it somewhere to go."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-    except (OSError, ValueError):  # stdout is not a real file: nothing is flushed to a pipe
-        return
-
-
-# What every command shares: `--library`, `--json`, `-q`, `--debug`, settings and the library.
 
 LibraryOption = Annotated[
     Path | None,
@@ -205,6 +40,14 @@ QuietOption = Annotated[
 ]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option("--filter", metavar="KEY=VALUE", help="Only such documents; repeatable."),
+]
+DocOption = Annotated[
+    list[str] | None, typer.Option("--doc", metavar="NAME", help="Only this document; repeatable.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,32 +87,121 @@ class Call(Common):
         if not self.quiet:
             sys.stderr.write(line + "\n")
 
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask a person at a terminal; a program is not asked."""
+        if not yes and not self.as_json and is_terminal(sys.stdin):
+            typer.confirm(question, abort=True, err=True)
+
     @property
     def shows_progress(self) -> bool:
         return not self.quiet and is_terminal(sys.stderr)
 
 
 def command(
-    *, json: bool = True, library: bool = True
+    epilog: str = "", *, json: bool = True, library: bool = True
 ) -> Callable[[Callable[..., int | None]], Callable[..., int]]:
     """Give a function `(call, ...)` the options that every command has, and guard it. Without
-    `library`: one that has nothing to do with a person's own."""
+    `library`: one that has nothing to do with a person's own. `epilog`: its examples."""
 
     def decorate(function: Callable[..., int | None]) -> Callable[..., int]:
         def run(ctx: typer.Context, **given: Any) -> int:
-            call = _call(ctx.obj or Common(), given)
+            before: Common = ctx.obj or Common()
+            debug = given.pop("debug") or before.debug
+            call = Call(
+                library=given.pop("library", None) or before.library,
+                quiet=given.pop("quiet") or before.quiet,
+                debug=debug or os.environ.get("SECONDLOOK_DEBUG", "") not in {"", "0"},
+                as_json=given.pop("json", False),
+            )
             return guard(lambda: function(call, **given), debug=call.debug, as_json=call.as_json)
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        shared = _common_parameters(json=json, library=library)
-        parameters = [_parameter("ctx", typer.Context), *own, *shared]
-        run.__name__ = function.__name__
-        run.__doc__ = function.__doc__
+        parameters = [
+            parameter("ctx", typer.Context),
+            *own,
+            *([parameter("json", JsonOption, default=False)] if json else []),
+            *([parameter("library", LibraryOption, None)] if library else []),
+            parameter("quiet", QuietOption, default=False),
+            parameter("debug", DebugOption, default=False),
+        ]
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {item.name: item.annotation for item in parameters}
+        run.epilog = epilog  # type: ignore[attr-defined]
         return run
 
     return decorate
+
+
+def taking(
+    options: Mapping[str, tuple[Any, object]], read: Callable[..., Any]
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Give a function `(call, what, ...)` options that other commands have, too. `read` makes
+    `what` of `(call, options)`."""
+
+    def decorate(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        def run(call: Call, **given: Any) -> int | None:
+            shared = {name: given.pop(name) for name in options}
+            return function(call, read(call, **shared), **given)
+
+        first, _, *own = inspect.signature(function).parameters.values()
+        own = [one.replace(annotation=_evaluated(function, one.annotation)) for one in own]
+        first = first.replace(annotation=Call)
+        shared = [parameter(name, kind, default) for name, (kind, default) in options.items()]
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__signature__ = inspect.Signature([first, *own, *shared])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _evaluated(function: Callable[..., Any], annotation: Any) -> Any:
+    """What an annotation written as text means. The type of `what` is not imported for --help."""
+    if not isinstance(annotation, str):
+        return annotation
+    return eval(annotation, function.__globals__)  # noqa: S307  # our own source
+
+
+def parameter(
+    name: str, annotation: Any, default: object = inspect.Parameter.empty
+) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+    )
+
+
+def add_commands(
+    app: typer.Typer, functions: Mapping[str, Callable[..., int]], *, hidden: bool = False
+) -> None:
+    for name, function in functions.items():
+        epilog = getattr(function, "epilog", None)
+        app.command(name, epilog=epilog, hidden=hidden)(function)
+
+
+def group_of(
+    about: str, epilog: str, default: Callable[..., int], **functions: Callable[..., int]
+) -> typer.Typer:
+    """Commands under one name; without one of them named it does what `default` does."""
+
+    def run(ctx: typer.Context, **given: Any) -> int:
+        if ctx.invoked_subcommand is None:
+            return default(ctx, **given)
+        if given["json"]:  # better an error than lost
+            raise typer.BadParameter(f"--json goes after {ctx.invoked_subcommand!r}")
+        before: Common = ctx.obj or Common()
+        ctx.obj = Common(
+            library=given["library"] or before.library,
+            quiet=given["quiet"] or before.quiet,
+            debug=given["debug"] or before.debug,
+        )
+        return 0
+
+    run.__signature__ = inspect.signature(default)  # type: ignore[attr-defined]
+    run.__annotations__ = default.__annotations__
+    group = typer.Typer(help=about)
+    group.callback(invoke_without_command=True, epilog=epilog)(run)
+    add_commands(group, functions)
+    return group
 
 
 def parse_pairs(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
@@ -289,49 +221,185 @@ def parse_pairs(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
     return found
 
 
-def _call(common: Common, given: dict[str, Any]) -> Call:
-    """Take what is common out of the given options; the command's own win over those before it."""
-    return Call(
-        library=given.pop("library", None) or common.library,
-        quiet=given.pop("quiet") or common.quiet,
-        debug=debug_wanted(given.pop("debug") or common.debug),
-        as_json=given.pop("json", False),
+# Errors: one line, what to do, and an exit code.
+
+
+def guard(work: Callable[[], int | None], *, debug: bool, as_json: bool) -> int:
+    """Run a command; whatever happens becomes an exit code, a line, and what to do."""
+    try:
+        code = work() or 0
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{STOPPED}\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit; give it somewhere to go.
+        with contextlib.suppress(OSError, ValueError):  # stdout may not be a real file
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+        return PIPE_CLOSED
+    except (typer.Exit, typer.Abort, typer.TyperException):
+        raise  # typer's own way to say how a command ends
+    except Exception as error:  # noqa: BLE001  # the last line of defence before a user's eyes
+        if debug:
+            traceback.print_exc()
+        if not isinstance(error, SecondlookError):
+            named = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            hint = "Run again with --debug to see where."
+            report("Unexpected", named, hint, as_json=as_json)
+            return FAILED
+        report(type(error).__name__, error.message, error.hint, as_json=as_json)
+        return error.exit_code
+    return code
+
+
+def report(code: str, message: str, hint: str | None, *, as_json: bool, indent: int = 2) -> None:
+    """An error for a person and, where JSON is wanted, for a program."""
+    sys.stderr.write(f"error: {one_line(message)}\n")
+    if hint:
+        said = "\n  ".join(one_line(line) for line in hint.splitlines())
+        sys.stderr.write(f"hint: {said}\n")
+    if as_json:
+        about = {"error": {"code": code, "message": message, "hint": hint}}
+        sys.stdout.write(json.dumps(about, indent=indent or None) + "\n")
+
+
+def usage_error(error: typer.TyperException, *, as_json: bool) -> int:
+    """A command line that typer could not make sense of."""
+    context = getattr(error, "ctx", None)
+    while context and getattr(context.command, "hidden", False):
+        context = context.parent  # the help of a hidden command is of no use
+    name = context.command_path if context else "secondlook"
+    report(
+        "UsageError", error.format_message(), f"{name} --help shows its options.", as_json=as_json
     )
+    return error.exit_code
 
 
-def _common_parameters(*, json: bool, library: bool) -> list[inspect.Parameter]:
-    return [
-        *([_parameter("json", JsonOption, default=False)] if json else []),
-        *([_parameter("library", LibraryOption, None)] if library else []),
-        _parameter("quiet", QuietOption, default=False),
-        _parameter("debug", DebugOption, default=False),
-    ]
+# The screen: UTF-8, colours only for a person, JSON, tables.
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters but for tab and newline."""
+UNWRAPPED = 10_000
+"""Width for output that goes to a file or a pipe."""
+_LEAST = 20
+"""Characters of the last column of a table, before another column is left out for it."""
 
 
-def _parameter(
-    name: str, annotation: Any, default: object = inspect.Parameter.empty
-) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
-    )
+def use_utf8() -> None:
+    """UTF-8 whatever the locale says; a character that cannot be written never ends a command."""
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        # A stream may have been replaced (by a notebook, a test) with one that cannot change.
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
 
 
-def unless_named(function: Callable[..., int]) -> Callable[..., int]:
-    """What the group itself does: `function`, unless one of its commands was named."""
+def output() -> Console:
+    return _console(sys.stdout)
 
-    def run(ctx: typer.Context, **given: Any) -> int:
-        if ctx.invoked_subcommand is None:
-            return function(ctx, **given)
-        if given["json"]:  # better told than lost
-            raise typer.BadParameter(f"--json goes after {ctx.invoked_subcommand!r}")
-        before: Common = ctx.obj or Common()
-        ctx.obj = Common(
-            library=given["library"] or before.library,
-            quiet=given["quiet"] or before.quiet,
-            debug=given["debug"] or before.debug,
-        )
-        return 0
 
-    run.__signature__ = function.__signature__  # type: ignore[attr-defined]
-    run.__annotations__ = function.__annotations__
-    return run
+def messages() -> Console:
+    """Where progress, warnings and errors go, so that stdout holds results alone."""
+    return _console(sys.stderr)
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    class GuardedConsole(Console):
+        """Raises where the reader of a pipe went away, and lets no text control the terminal."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                # Its own control codes, such as those of a progress bar, stand apart from text.
+                ours = segment.control or not _CONTROL.search(segment.text)
+                yield segment if ours else segment._replace(text=harmless(segment.text))
+
+    console = GuardedConsole(file=stream, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = UNWRAPPED
+    return console
+
+
+def is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):  # closed, or not a real stream
+        return False
+
+
+def harmless(text: str) -> str:
+    """The text without control characters: documents, models and questions may hold some."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def one_line(text: str) -> str:
+    return " ".join(harmless(text).split())
+
+
+def shortened(text: str, most: int) -> str:
+    """The text in one line; of a longer one its beginning."""
+    flat = one_line(text)
+    return flat if len(flat) <= most else f"{flat[: most - 3].rstrip()}..."
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 passage`, `1,204 passages`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a file name that is not valid Unicode: escape it, lose nothing
+        text = json.dumps(value, indent=2)
+    sys.stdout.write(text + "\n")
+
+
+def print_lines(rows: Iterable[Sequence[str]]) -> None:
+    """One row a line, cells separated by tabs, for other programs to cut."""
+    for row in rows:
+        sys.stdout.write("\t".join(map(one_line, row)) + "\n")
+
+
+def print_table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    drop: Sequence[str] = (),
+) -> None:
+    """For a person. The last column is cut where there is little room; where there is very
+    little, the columns of `drop` are left out, the first of them first."""
+    from rich.cells import cell_len, set_cell_size
+    from rich.text import Text
+
+    if not rows:
+        return
+    console, names, gone = output(), list(head), list(drop)
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    while True:
+        kept = [at for at, name in enumerate(head) if name in names]
+        widths = {at: max(cell_len(row[at]) for row in [head, *cells]) for at in kept}
+        room = console.width - sum(widths[at] + 2 for at in kept[:-1])
+        if room >= min(widths[kept[-1]], _LEAST) or not gone:
+            break
+        names.remove(gone.pop(0))
+    last = max(1, min(widths[kept[-1]], room))
+    for number, row in enumerate([head, *cells]):
+        shown = []
+        for at in kept[:-1]:
+            space = " " * (widths[at] - cell_len(row[at]))
+            shown.append(f"{space}{row[at]}" if head[at] in right else f"{row[at]}{space}")
+        end = row[kept[-1]]
+        if cell_len(end) > last:
+            end = f"{set_cell_size(end, last - 1).rstrip()}\N{HORIZONTAL ELLIPSIS}"
+        line = "  ".join([*shown, end]).rstrip()
+        console.print(Text(line, style="" if number else "dim"), no_wrap=True, overflow="ellipsis")

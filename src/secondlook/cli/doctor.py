@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 State = Literal["ok", "missing", "broken"]
-DOCTOR_EXAMPLES = """\
-\b
-Nothing outside this machine is asked, but for an Ollama that OLLAMA_HOST
-names. Exit code 1 means that something you need is broken. Examples:
-  secondlook doctor
-  secondlook doctor --json | jq -r ".findings[] | select(.fix) | .fix"
-"""
 _MARKS = {"ok": "ok", "missing": "--", "broken": "!!"}
 _GIB = 1024**3
 _TRANSFORMERS = "pip install sentence-transformers"
@@ -60,11 +53,15 @@ class Finding:
     """Without it the configuration that is in effect does not work."""
 
 
-def register_doctor(app: typer.Typer) -> None:
-    app.command("doctor", epilog=DOCTOR_EXAMPLES)(doctor)
-
-
-@command()
+@command(
+    """\
+\b
+Nothing outside this machine is asked, but for an Ollama that OLLAMA_HOST
+names. Exit code 1 means that something you need is broken. Examples:
+  secondlook doctor
+  secondlook doctor --json | jq -r ".findings[] | select(.fix) | .fix"
+"""
+)
 def doctor(call: Call) -> int:
     """Say what is installed, found and missing, with the command that fixes it."""
     found = list(_findings(call))
@@ -283,7 +280,7 @@ def _page(settings: Settings) -> Finding:
         chosen = settings.serve
         return Finding("server", "page", "ok", f"secondlook serve: {chosen.host}:{chosen.port}")
     said = f"not built: {BUILT} holds no index.html, so that serve offers the API alone"
-    return Finding("server", "page", "missing", said, "pip install secondlook has it built")
+    return Finding("server", "page", "missing", said, "cd web && npm ci && npm run build")
 
 
 def _within_reach() -> Iterator[Finding]:
@@ -326,7 +323,11 @@ def _print(found: list[Finding]) -> None:
 
 # `secondlook config` and `version`: what is in effect here, and where it came from.
 
-CONFIG_EXAMPLES = """\
+_PARTS_THAT_MATTER = ("secondlook-weights", "pylance", "onnxruntime", "pypdfium2")
+
+
+@command(
+    """\
 \b
 Later places win: defaults, your config.toml, the nearest secondlook.toml from
 here upward, SECONDLOOK_* variables, flags (docs/settings.md). Examples:
@@ -334,15 +335,7 @@ here upward, SECONDLOOK_* variables, flags (docs/settings.md). Examples:
   secondlook config --path                   where the files are looked for
   SECONDLOOK_SEARCH_K=5 secondlook config
 """
-_PARTS_THAT_MATTER = ("secondlook-weights", "pylance", "onnxruntime", "pypdfium2")
-
-
-def register_config(app: typer.Typer) -> None:
-    app.command("config", epilog=CONFIG_EXAMPLES)(config)
-    app.command("version")(version)
-
-
-@command()
+)
 def config(
     call: Call,
     *,
@@ -443,7 +436,9 @@ def _as_toml(value: object) -> str:
 
 # `secondlook graph`: the workflows, and each one drawn.
 
-GRAPH_EXAMPLES = """\
+
+@command(
+    """\
 \b
 Examples:
   secondlook graph                          which workflows there are
@@ -456,13 +451,7 @@ Examples:
 A diagram has the steps that your settings switch on. Mermaid is drawn by
 GitHub, GitLab, Obsidian and https://mermaid.live.
 """
-
-
-def register_graph(app: typer.Typer) -> None:
-    app.command("graph", epilog=GRAPH_EXAMPLES)(graph)
-
-
-@command()
+)
 def graph(
     call: Call,
     *,

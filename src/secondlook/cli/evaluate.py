@@ -8,43 +8,45 @@ import shlex
 import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from secondlook.cli.ask import (
-    ModelOption,
-    PresetOption,
-    RiskOption,
-    check_max_risk,
-)
+from secondlook.cli.ask import ModelOption, PresetOption, RiskOption, check_max_risk
 from secondlook.cli.command import (
     Call,
+    add_commands,
     command,
     counted,
     one_line,
+    output,
     parse_pairs,
     print_json,
+    taking,
 )
+from secondlook.cli.progress import evaluation_watched
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from secondlook.evaluation.attacks import Half
-    from secondlook.evaluation.comparison import Gate
-    from secondlook.evaluation.confidence import CalibrationReport, InUse, Judgement
-    from secondlook.evaluation.injection import Progress, Study
+    from secondlook.evaluation.confidence import CalibrationReport, InUse
+    from secondlook.evaluation.injection import Progress
     from secondlook.evaluation.records import Results
     from secondlook.evaluation.study import Request
-    from secondlook.roles.screen import Channel
 
 # What every command that answers the questions of a set takes: the set and how to go about it.
 
-FOLDER = "folder"
 _OPTIONS: dict[str, tuple[Any, object]] = {
+    "folder": (
+        Annotated[
+            Path, typer.Argument(metavar="FOLDER", help="The questions and their documents.")
+        ],
+        inspect.Parameter.empty,
+    ),
     "model": (ModelOption, None),
     "set_": (
         Annotated[
@@ -111,44 +113,22 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
         False,
     ),
 }
-_FOLDER = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="The questions and their documents.")
-]
 
 
-def over_a_set(study: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+def over_a_set(
+    study: str = "", epilog: str = ""
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """A command `(call, request, ...)` with its own options and those of every evaluation."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
-        def run(call: Call, **given: Any) -> int:
-            shared = {name: given.pop(name) for name in (FOLDER, *_OPTIONS)}
-            return function(call, _request(study, **shared), **given)
-
-        # `Request` is a name for people and mypy: to import it would make every --help wait.
-        read = inspect.signature(function, eval_str=True, locals={"Request": object})
-        own = list(read.parameters.values())
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
-        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [own[0], _parameter(FOLDER, _FOLDER), *own[2:], *_shared()]
-        )
-        return command(library=False)(run)
+        return command(epilog, library=False)(taking(_OPTIONS, partial(_request, study))(function))
 
     return decorate
 
 
-def _shared() -> list[inspect.Parameter]:
-    return [_parameter(name, kind, default) for name, (kind, default) in _OPTIONS.items()]
-
-
-def _parameter(
-    name: str, annotation: Any, default: object = inspect.Parameter.empty
-) -> inspect.Parameter:
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword, annotation=annotation, default=default)
-
-
 def _request(
     study: str,
+    _call: Call,
     *,
     folder: Path,
     model: str | None,
@@ -182,29 +162,18 @@ MOST_WARNED = 3
 def show(call: Call, results: Results, folder: Path) -> None:
     """The tables for a person, the summaries for a program."""
     if call.as_json:
-        from secondlook.cli.command import print_json
-
-        told = results.model_dump(mode="json", exclude={"rows"})
-        print_json(told)
+        print_json(results.model_dump(mode="json", exclude={"rows"}))
         return
-    from secondlook.cli.command import output
-    from secondlook.evaluation.report.console import render
+    from secondlook.evaluation.report.console import tables
 
     tell_problems(call, results)
     console = output()
-    for part in render(results):
-        console.print(part)
+    for table in tables(results):
+        console.print(table)
     tell_warnings(call, results)
-    tell_review(call, results, folder)
+    if number := sum(row.needs_review for row in results.rows):
+        call.say(f"To be reviewed: {counted(number, 'answer')}, {folder / 'review.csv'}")
     call.say(f"Results: {folder / 'results.json'}, {folder / 'report.html'}")
-
-
-def tell_review(call: Call, results: Results, folder: Path) -> None:
-    """Where every try was used up, a person should look."""
-    number = sum(row.needs_review for row in results.rows)
-    if number:
-        where = folder / "results.csv"
-        call.say(f"To be reviewed: {counted(number, 'answer')}, needs_review in {where}")
 
 
 def tell_warnings(call: Call, results: Results) -> None:
@@ -235,8 +204,23 @@ def tell_problems(call: Call, results: Results) -> None:
         call.say(f"note: {note}")
 
 
-HELP = "How good the answers are, on questions whose answers are known."
-EVALUATE_EXAMPLES = """\
+class EvalGroup(TyperGroup):
+    """`secondlook eval FOLDER` without the name of a command means `run`, in its help too; with
+    nothing at all it is a question for help, as `secondlook` alone is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = args or ["--help"]
+        if args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        self.commands["run"].format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+@over_a_set(
+    epilog="""\
 \b
 FOLDER holds corpus.jsonl and queries.jsonl (docs/data.md), or is a SQuAD file,
 a BEIR folder, or your own documents with a questions.csv beside them:
@@ -257,38 +241,7 @@ Examples:
 \b
 Ctrl-C keeps what is done; the same command goes on. docs/evaluation.md has more.
 """
-
-
-class EvalGroup(TyperGroup):
-    """`secondlook eval FOLDER` without the name of a command means `run`, in its help too; with
-    nothing at all it is a question for help, as `secondlook` alone is."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        args = args or ["--help"]
-        if args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        self.commands["run"].format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
-
-
-def register_evaluate(app: typer.Typer) -> None:
-
-    group = typer.Typer(
-        help=HELP,
-        cls=EvalGroup,
-        epilog=EVALUATE_EXAMPLES,
-        subcommand_metavar="FOLDER | COMMAND [ARGS]...",
-    )
-    group.command("run", epilog=EVALUATE_EXAMPLES, hidden=True)(run)
-    register_studies(group)
-    register_injection(group)
-    app.add_typer(group, name="eval")
-
-
-@over_a_set()
+)
 def run(
     call: Call,
     request: Request,
@@ -303,80 +256,47 @@ def run(
     margin: Annotated[
         float, typer.Option(min=0, max=1, help="With --ablate: a loss that does not matter.")
     ] = 0.02,
+    write: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --ablate: keep the cheapest as this preset."),
+    ] = None,
 ) -> int:
     """Answer every question of a set, and say how good the answers are."""
+    if write is not None and not ablate:
+        raise UsageError("--write needs --ablate", hint="add --ablate: it names what to keep")
     if ablate:  # what a plain evaluation has found stays where it is
         request = replace(request, study="ablation")
-    results = _evaluated(call, request, names(workflow), ablate=ablate, margin=margin)
-    show(call, results, request.folder)
-    return 0
-
-
-def _evaluated(
-    call: Call, request: Request, workflows: Sequence[str], *, ablate: bool, margin: float
-) -> Results:
-    from secondlook.cli.progress import evaluation_watched
     from secondlook.evaluation.study import evaluate, evaluate_ablation
 
+    workflows = [name.strip() for name in (workflow or "").split(",") if name.strip()]
     with evaluation_watched(call) as progress:
         if ablate:
-            return evaluate_ablation(request, workflows, margin=margin, progress=progress)
-        return evaluate(request, workflows, progress=progress)
+            results = evaluate_ablation(request, workflows, margin=margin, progress=progress)
+        else:
+            results = evaluate(request, workflows, progress=progress)
+    show(call, results, request.folder)
+    if write is not None:
+        from secondlook.evaluation.ablation import write_profile
 
-
-def names(given: str | None) -> list[str]:
-    """`linear,adaptive` as a list."""
-    return [name.strip() for name in (given or "").split(",") if name.strip()]
+        path = write_profile(results, write)
+        call.say(f"Kept as {path}; use it with --preset {write}")
+    return 0
 
 
 # `secondlook eval report`, `compare`, `thresholds` and `hypotheses`.
 
-REPORT_EXAMPLES = """\
+REGRESSED = 1
+
+
+@command(
+    """\
 \b
 Nothing is asked again. Examples:
   secondlook eval report secondlook-eval/squad2-dev
   secondlook eval report a/results.json
-"""
-COMPARE_EXAMPLES = """\
-\b
-B is held against A on the questions that both answered. Examples:
-  secondlook eval compare before/results.json after/results.json
-  secondlook eval compare before after --metric faithfulness
-  secondlook eval compare main/results.json branch/results.json --gate
-
-\b
-With --gate the exit code is 1 for a loss that is more than chance, else 0.
-"""
-THRESHOLDS_EXAMPLES = """\
-\b
-Without --param: the lowest rerank score at which `adaptive` searches again.
-Examples:
-  secondlook eval thresholds squad2-dev --limit 500
-  secondlook eval thresholds squad2-dev --param adaptive.min_quality --values 0.1,0.3,0.5
-  secondlook eval thresholds squad2-dev --param answer.k --values 3,5,10
-"""
-HYPOTHESES_EXAMPLES = """\
-\b
-H1  rewriting a question helps where the first search failed
-H2  the grader is right: precision of 80 % and recall of 70 % or more
-H3  each further retry gains less than the one before
-Beside them the bars that `corrective` was given, met or not met.
-
-\b
-Examples:
-  secondlook eval hypotheses squad2-dev --limit 500
-"""
-REGRESSED = 1
-
-
-def register_studies(group: typer.Typer) -> None:
-    group.command("report", epilog=REPORT_EXAMPLES)(report)
-    group.command("compare", epilog=COMPARE_EXAMPLES)(compare)
-    group.command("thresholds", epilog=THRESHOLDS_EXAMPLES)(thresholds)
-    group.command("hypotheses", epilog=HYPOTHESES_EXAMPLES)(hypotheses)
-
-
-@command(library=False)
+""",
+    library=False,
+)
 def report(
     call: Call,
     *,
@@ -395,7 +315,19 @@ def report(
     return 0
 
 
-@command(library=False)
+@command(
+    """\
+\b
+B is held against A on the questions that both answered. Examples:
+  secondlook eval compare before/results.json after/results.json
+  secondlook eval compare before after --metric faithfulness
+  secondlook eval compare main/results.json branch/results.json --gate
+
+\b
+With --gate the exit code is 1 for a loss that is more than chance, else 0.
+""",
+    library=False,
+)
 def compare(
     call: Call,
     *,
@@ -413,29 +345,33 @@ def compare(
     from secondlook.evaluation.comparison import gate as held_against
 
     found = held_against(study.read(a), study.read(b), metric=metric)
-    if not call.as_json:
-        call.say(f"A is {a}, B is {b}; each change is B less A")
-    _show_gate(call, found)
-    return REGRESSED if gate and found.failed else 0
-
-
-def _show_gate(call: Call, found: Gate) -> None:
-    from secondlook.cli.command import output, print_json
-
     if call.as_json:
         pairs = [item.model_dump(mode="json") for item in found.comparisons]
         print_json({"lost": list(found.lost), "said": list(found.lines), "comparisons": pairs})
-        return
-    from secondlook.evaluation.report.console import comparisons, drawn
+    else:
+        from secondlook.evaluation.records import Results
+        from secondlook.evaluation.report.console import comparisons, drawn
 
-    for table in comparisons(found.comparisons):
-        for part in drawn(table):
-            output().print(part)
-    for line in found.lines:
-        output().print(line)
+        call.say(f"A is {a}, B is {b}; each change is B less A")
+        for table in comparisons(Results(comparisons=found.comparisons)):
+            for part in drawn(table):
+                output().print(part)
+        for line in found.lines:
+            output().print(line)
+    return REGRESSED if gate and found.failed else 0
 
 
-@over_a_set("thresholds")
+@over_a_set(
+    "thresholds",
+    """\
+\b
+Without --param: the lowest rerank score at which `adaptive` searches again.
+Examples:
+  secondlook eval thresholds squad2-dev --limit 500
+  secondlook eval thresholds squad2-dev --param adaptive.min_quality --values 0.1,0.3,0.5
+  secondlook eval thresholds squad2-dev --param answer.k
+""",
+)
 def thresholds(
     call: Call,
     request: Request,
@@ -451,7 +387,6 @@ def thresholds(
     ] = None,
 ) -> int:
     """What a threshold, or any other number among the settings, does to the answers."""
-    from secondlook.cli.progress import evaluation_watched
     from secondlook.evaluation.study import evaluate_sweep
 
     if param is not None:  # each has a folder of its own: the next must not replace it
@@ -464,10 +399,23 @@ def thresholds(
     return 0
 
 
-@over_a_set("hypotheses")
+@over_a_set(
+    "hypotheses",
+    """\
+\b
+H1  rewriting a question helps where the first search failed
+H2  the grader is right: precision of 80 % and recall of 70 % or more
+H3  each further retry gains less than the one before
+Beside them the bars that `corrective` was given, met or not met, and how many
+rewrites pay (corrective.max_rewrites).
+
+\b
+Examples:
+  secondlook eval hypotheses squad2-dev --limit 500
+""",
+)
 def hypotheses(call: Call, request: Request) -> int:
     """Whether rewriting, grading and retrying do what is claimed for them."""
-    from secondlook.cli.progress import evaluation_watched
     from secondlook.evaluation.study import evaluate_hypotheses
 
     with evaluation_watched(call) as progress:
@@ -478,7 +426,11 @@ def hypotheses(call: Call, request: Request) -> int:
 
 # `secondlook eval injection`: how far texts from outside can steer an answer.
 
-INJECTION_EXAMPLES = """\
+_EVERY = 25
+
+
+@command(
+    """\
 \b
 Attacks are tried through four channels: the question, a passage, a web page,
 a table's cells and names. Without --model a double answers that obeys every
@@ -487,15 +439,9 @@ Examples:
   secondlook eval injection $SECONDLOOK_DATA/injection
   secondlook eval injection DIR --channel passage --limit 50
   secondlook eval injection DIR --detection --json
-"""
-_EVERY = 25
-
-
-def register_injection(group: typer.Typer) -> None:
-    group.command("injection", epilog=INJECTION_EXAMPLES)(injection)
-
-
-@command(library=False)
+""",
+    library=False,
+)
 def injection(
     call: Call,
     *,
@@ -523,38 +469,42 @@ def injection(
     ] = None,
 ) -> int:
     """Try attacks on the engine, and say how many come through."""
-    from secondlook.evaluation.injection import measured, run
-
-    study = _study(folder, channel, half, limit=limit, detection=detection, model=model, out=out)
-    rows = run(study, None if call.quiet else lambda progress: _tell(call, progress))
-    _show(call, measured(rows), study)
-    return 0
-
-
-def _study(
-    folder: Path | None,
-    channel: list[str] | None,
-    half: str | None,
-    *,
-    limit: int | None,
-    detection: bool,
-    model: str | None,
-    out: Path | None,
-) -> Study:
-    from secondlook.evaluation.attacks import CHANNELS
-    from secondlook.evaluation.injection import Study
+    from secondlook.evaluation.attacks import CHANNELS, HALVES
+    from secondlook.evaluation.injection import Study, measured, run
     from secondlook.settings import load
 
-    return Study(
+    for name in channel or ():
+        if name not in CHANNELS:
+            raise UsageError(f"there is no channel {name!r}", hint=f"use {', '.join(CHANNELS)}")
+    chosen = (half or "").replace("-", " ")
+    if half is not None and chosen not in HALVES:
+        raise UsageError(f"there is no half {half!r}", hint="use tuned or held-out")
+    study = Study(
         _data(folder),
         load({"models.default": model}).settings,
         out or Path("secondlook-eval") / "injection",
-        channels=_channels(channel) or CHANNELS,
-        halves=_halves(half),
+        channels=tuple(one for one in CHANNELS if not channel or one in channel),
+        halves=tuple(one for one in HALVES if half is None or one == chosen),
         limit=limit,
         detection_only=detection,
         model=model,
     )
+
+    def tell(progress: Progress) -> None:
+        if progress.done % _EVERY == 0 or progress.done == progress.all:
+            call.say(f"{progress.done} of {progress.all}")
+
+    figures = measured(run(study, None if call.quiet else tell))
+    if call.as_json:
+        print_json({"channels": figures, "out": str(study.out)})
+        return 0
+    for name, halves in figures.items():
+        for part, told in halves.items():
+            output().print(f"{name}, {part}", style="bold")
+            for line in _lines(told, tried=not study.detection_only):
+                output().print(f"  {line}")
+    call.say(f"Outcomes: {study.out}")
+    return 0
 
 
 def _data(folder: Path | None) -> Path:
@@ -569,46 +519,6 @@ def _data(folder: Path | None) -> Path:
     return found
 
 
-def _channels(names: list[str] | None) -> tuple[Channel, ...]:
-    from secondlook.roles.screen import Channel
-
-    known: tuple[Channel, ...] = get_args(Channel)
-    for name in names or ():
-        if name not in known:
-            raise UsageError(f"there is no channel {name!r}", hint=f"use {', '.join(known)}")
-    return tuple(one for one in known if one in (names or ()))
-
-
-def _halves(name: str | None) -> tuple[Half, ...]:
-    from secondlook.evaluation.attacks import HALVES
-
-    if name is None:
-        return HALVES
-    meant = name.replace("-", " ")
-    if meant not in HALVES:
-        raise UsageError(f"there is no half {name!r}", hint="use tuned or held-out")
-    return tuple(one for one in HALVES if one == meant)
-
-
-def _tell(call: Call, progress: Progress) -> None:
-    if progress.done % _EVERY == 0 or progress.done == progress.all:
-        call.say(f"{progress.done} of {progress.all}")
-
-
-def _show(call: Call, figures: dict[str, Any], study: Study) -> None:
-    from secondlook.cli.command import output, print_json
-
-    if call.as_json:
-        print_json({"channels": figures, "out": str(study.out)})
-        return
-    for channel, halves in figures.items():
-        for half, told in halves.items():
-            output().print(f"{channel}, {half}", style="bold")
-            for line in _lines(told, tried=not study.detection_only):
-                output().print(f"  {line}")
-    call.say(f"Outcomes: {study.out}")
-
-
 def _lines(told: dict[str, Any], *, tried: bool) -> list[str]:
     """Rates a line each; those that nothing was tried for are left out."""
     named = (
@@ -617,33 +527,37 @@ def _lines(told: dict[str, Any], *, tried: bool) -> list[str]:
         ("plain questions that came through", told["plain_questions"]["success"], tried),
         ("honest texts stopped", told["false_positives"], True),
     )
-    return [f"{name}: {_rate(rate)}" for name, rate, shown in named if shown and rate["n"]]
+    return [
+        f"{name}: {rate['value']:.3f} ({rate['low']:.3f} to {rate['high']:.3f}), "
+        f"{rate['count']} of {rate['n']}"
+        for name, rate, shown in named
+        if shown and rate["n"]
+    ]
 
 
-def _rate(rate: dict[str, Any]) -> str:
-    share = f"{rate['value']:.3f} ({rate['low']:.3f} to {rate['high']:.3f})"
-    return f"{share}, {rate['count']} of {rate['n']}"
+def group() -> typer.Typer:
+    made = typer.Typer(
+        help="How good the answers are, on questions whose answers are known.",
+        cls=EvalGroup,
+        epilog=run.epilog,  # type: ignore[attr-defined]
+        subcommand_metavar="FOLDER | COMMAND [ARGS]...",
+    )
+    add_commands(made, {"run": run}, hidden=True)
+    add_commands(
+        made,
+        {
+            "report": report,
+            "compare": compare,
+            "thresholds": thresholds,
+            "hypotheses": hypotheses,
+            "injection": injection,
+        },
+    )
+    return made
 
 
 # `secondlook calibrate`: what confidence is worth on your own documents.
 
-CALIBRATE_EXAMPLES = """\
-\b
-FOLDER is a questions.csv about your library (question, answer, answerable),
-or any set that `secondlook eval` reads. Without it, questions are made from
-the documents of the library itself.
-
-\b
-Examples:
-  secondlook calibrate                          on questions made from the library
-  secondlook calibrate questions.csv            on your own questions
-  secondlook calibrate --dry-run --plot reliability.svg
-  secondlook calibrate --show                   what is in use
-  secondlook calibrate --remove                 back to what was shipped
-
-\b
-Ctrl-C changes nothing; the same command goes on. docs/confidence.md has more.
-"""
 _FIGURES = (
     ("ECE (lower is better)", "ece"),
     ("Brier score (lower is better)", "brier"),
@@ -651,11 +565,25 @@ _FIGURES = (
 )
 
 
-def register_calibrate(app: typer.Typer) -> None:
-    app.command("calibrate", epilog=CALIBRATE_EXAMPLES)(calibrate)
+@command(
+    """\
+\b
+FOLDER is a questions.csv about your library (question, answer, answerable),
+or any set that `secondlook eval` reads. Without it, questions are made from
+the documents of the library itself.
 
+\b
+Examples:
+  secondlook calibrate              on questions made from the library
+  secondlook calibrate questions.csvon your own questions
+  secondlook calibrate --dry-run --plot reliability.svg
+  secondlook calibrate --show       what is in use
+  secondlook calibrate --remove     back to what was shipped
 
-@command()
+\b
+Ctrl-C changes nothing; the same command goes on. docs/confidence.md has more.
+"""
+)
 def calibrate(
     call: Call,
     *,
@@ -684,26 +612,8 @@ def calibrate(
     ] = False,
 ) -> int:
     """Fit the probability that an answer is right to your own documents."""
-    _check_options(folder, from_library=from_library, show=show, remove=remove)
-    if remove:
-        return _remove(call)
-    if show:
-        return _calibrate_show(call)
-    report = _calibrated(
-        call,
-        folder,
-        plot=plot,
-        most=questions,
-        seed=seed,
-        split=split,
-        dry_run=dry_run,
-        force=force,
-    )
-    _calibrate_tell(call, report, dry_run=dry_run)
-    return 0
+    from secondlook.evaluation import calibration
 
-
-def _check_options(folder: Path | None, *, from_library: bool, show: bool, remove: bool) -> None:
     if folder is not None and from_library:
         raise UsageError(
             f"--from-library makes its own questions, and {str(folder)!r} brings others",
@@ -711,44 +621,45 @@ def _check_options(folder: Path | None, *, from_library: bool, show: bool, remov
         )
     if show and remove:
         raise UsageError("--show and --remove do not go together", hint="leave one of them out")
-
-
-def _calibrated(
-    call: Call, folder: Path | None, *, plot: Path | None, **options: object
-) -> CalibrationReport:
-    from secondlook.cli.progress import evaluation_watched
-    from secondlook.evaluation.calibration import calibrate, check_picture, draw
-
+    if remove or show:
+        return _remove(call) if remove else _show_calibration(call)
     if plot is not None:
         plot = plot.expanduser()
-        check_picture(plot)
+        calibration.check_picture(plot)
     settings = call.load().settings
     with evaluation_watched(call) as progress:
-        report = calibrate(
+        report = calibration.calibrate(
             settings.library.path,
             folder,
             settings=settings,
             progress=progress,
-            **options,  # type: ignore[arg-type]  # typer has checked them
+            most=questions,
+            seed=seed,
+            split=split,
+            dry_run=dry_run,
+            force=force,
         )
     if plot is not None:
-        draw(report, plot)
+        calibration.draw(report, plot)
         call.say(f"Plot: {plot}")
-    return report
+    _tell_calibration(call, report, dry_run=dry_run)
+    return 0
 
 
-def _calibrate_tell(call: Call, report: CalibrationReport, *, dry_run: bool) -> None:
+def _tell_calibration(call: Call, report: CalibrationReport, *, dry_run: bool) -> None:
     for note in report.notes:
         call.say(f"note: {note}")
     if call.as_json:
         print_json(report.as_data())
         return
+    from secondlook.evaluation.calibration import as_text
+
     kinds = ", ".join(f"{number} {kind}" for kind, number in report.asked.items())
     sys.stdout.write(
         f"{counted(report.answered, 'answer')} to questions from {report.source} ({kinds}), "
         "judged by fits that have not seen their documents\n\n"
     )
-    sys.stdout.write("\n".join(_figures(report)) + "\n")
+    sys.stdout.write("\n".join(_figures(report)) + "\n\n" + as_text(report) + "\n")
     if report.stored:
         call.say(f"Stored: {report.stored}")
     elif dry_run:
@@ -756,33 +667,20 @@ def _calibrate_tell(call: Call, report: CalibrationReport, *, dry_run: bool) -> 
 
 
 def _figures(report: CalibrationReport) -> Iterator[str]:
-    before, after = report.before, report.after
+    both = (report.before, report.after)
+
+    def row(name: str, *values: float | None) -> str:
+        shown = ("-" if one is None else f"{one:.3f}".replace("0.", ".", 1) for one in values)
+        return name.ljust(34) + "".join(f"{one:>9}" for one in shown)
+
     yield f"{'':<34}{'before':>9}{'after':>9}"
     for name, key in _FIGURES:
-        yield _row(name, *(_number(getattr(one, key)) if one else "-" for one in (before, after)))
-    for at, promise in enumerate(after.promises):
-        yield _row(
-            f"--max-risk {promise.max_risk:.2f}: wrong",
-            *(_wrong(one, at) for one in (before, after)),
-        )
-        yield _row(f"{'':<11}{'':>5} answered", *(_covered(one, at) for one in (before, after)))
-
-
-def _row(name: str, before: str, after: str) -> str:
-    return f"{name:<34}{before:>9}{after:>9}"
-
-
-def _wrong(judgement: Judgement | None, at: int) -> str:
-    risk = judgement.promises[at].risk if judgement else None
-    return "-" if risk is None else _number(risk)
-
-
-def _covered(judgement: Judgement | None, at: int) -> str:
-    return _number(judgement.promises[at].coverage) if judgement else "-"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)
+        yield row(name, *(getattr(one, key) if one else None for one in both))
+    for at, promise in enumerate(report.after.promises):
+        held = [one.promises[at] if one else None for one in both]
+        risks = (one.risk if one else None for one in held)
+        yield row(f"--max-risk {promise.max_risk:.2f}: wrong", *risks)
+        yield row(f"{'':<16} answered", *(one.coverage if one else None for one in held))
 
 
 def _remove(call: Call) -> int:
@@ -799,29 +697,20 @@ def _remove(call: Call) -> int:
     return 0
 
 
-def _calibrate_show(call: Call) -> int:
+def _show_calibration(call: Call) -> int:
     from secondlook.evaluation.confidence import in_use
 
     with call.open() as library:
         found = in_use(library)
     if call.as_json:
-        print_json(_form(found))
+        names = ("source", "reader", "file", "made", "data", "warning")
+        told = {name: getattr(found, name) for name in names}
+        thresholds = {f"{risk:.2f}": at for risk, at in found.thresholds.items()}
+        print_json({**told, "thresholds": thresholds})
         return 0
     for name, value in _facts(found):
         sys.stdout.write(f"{name:<16}{value}\n")
     return 0
-
-
-def _form(found: InUse) -> dict[str, object]:
-    return {
-        "source": found.source,
-        "reader": found.reader,
-        "file": found.file,
-        "made": found.made,
-        "data": found.data,
-        "warning": found.warning,
-        "thresholds": {f"{risk:.2f}": at for risk, at in found.thresholds.items()},
-    }
 
 
 def _facts(found: InUse) -> Iterator[tuple[str, str]]:

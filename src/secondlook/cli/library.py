@@ -1,39 +1,56 @@
-"""`secondlook add`: take files in, show how it goes, and say what became of each."""
+"""`secondlook add` and `secondlook library`: files in, and the documents of a library."""
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from secondlook.cli.command import (
     FAILED,
     INTERRUPTED,
-    STOPPED_ADDING,
     Call,
+    FilterOption,
+    YesOption,
     command,
     counted,
+    group_of,
     is_terminal,
     one_line,
+    output,
     parse_pairs,
     print_json,
+    print_lines,
+    print_table,
+    shortened,
 )
 from secondlook.cli.progress import shown_progress
+from secondlook.cli.search import tables_group
 from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from secondlook.document import Extracted, Page
-    from secondlook.library.library import Library
     from secondlook.library.report import AddReport, Change, DocumentInfo, Status
-    from secondlook.settings import Loaded
 
-ADD_EXAMPLES = """\
+STDIN = "-"
+STOPPED_ADDING = "Stopped. What is reported is kept; the same command completes the rest."
+_MAX_LINES = 20
+_DIFFERENCE: dict[Change, str] = {
+    "added": "+ add",
+    "updated": "~ update",
+    "moved": "> move",
+    "duplicate": "= copy",
+    "removed": "- remove",
+    "failed": "! fail",
+}
+
+
+@command(
+    """\
 \b
 Examples:
   secondlook add ~/papers             all of it, also folders and zip files
@@ -45,33 +62,7 @@ Examples:
   secondlook add . --exclude "drafts/" --exclude "*.log"
   curl -s https://example.org/a.html | secondlook add - --name a.html
 """
-
-STDIN = "-"
-_MAX_LINES = 20
-_DIFFERENCE: dict[Change, str] = {
-    "added": "+ add",
-    "updated": "~ update",
-    "moved": "> move",
-    "duplicate": "= copy",
-    "removed": "- remove",
-    "failed": "! fail",
-}
-_TOLD: tuple[Change, ...] = (
-    "added",
-    "updated",
-    "moved",
-    "duplicate",
-    "removed",
-    "unchanged",
-    "failed",
 )
-
-
-def register_add(app: typer.Typer) -> None:
-    app.command("add", epilog=ADD_EXAMPLES)(add)
-
-
-@command()
 def add(  # one parameter per flag
     call: Call,
     *,
@@ -107,22 +98,29 @@ def add(  # one parameter per flag
     """Make files and folders searchable. Safe to repeat: only what changed is read again."""
     given = paths or []
     metadata = parse_pairs(meta, "--meta")
-    _check_paths(given, name)
-    if name:
-        _refuse_with_stdin(
-            {
-                "--exclude": exclude,
-                "--prune": prune,
-                "--dry-run": dry_run,
-                "--force": force,
-                "--jobs": jobs is not None,
-            }
-        )
+    about_files = {
+        "--exclude": exclude,
+        "--prune": prune,
+        "--dry-run": dry_run,
+        "--force": force,
+        "--jobs": jobs is not None,
+    }
+    _check(given, name, [option for option, value in about_files.items() if value])
     loaded = call.load({"ingest.workers": jobs})
     files = [] if name else [_expanded(path) for path in given]
-    if not prune:  # with it, a path that is gone may be just what is meant
-        _check_there(files)
-    with _library(call, loaded, dry_run=dry_run) as library:
+    missing = [str(file) for file in files if not os.path.lexists(file)]
+    if missing and not prune:  # with --prune, a path that is gone may be just what is meant
+        raise UsageError(
+            f"no such file or folder: {', '.join(map(repr, missing))}",
+            hint="Check the spelling. For deleted files: add --prune.",
+        )
+    from secondlook.library.library import passing_library
+
+    try:
+        held = call.open(loaded, create=not dry_run)
+    except LibraryMissing:  # a dry run must not even make one
+        held = passing_library(loaded.settings)  # type: ignore[assignment]
+    with held as library:
         if name:
             report = library.add_bytes(sys.stdin.buffer.read(), name, meta=metadata)
         else:
@@ -136,48 +134,31 @@ def add(  # one parameter per flag
                     force=force,
                     progress=progress,
                 )
-    return _tell(call, report)
+    _tell(call, report)
+    if report.interrupted:
+        sys.stderr.write(STOPPED_ADDING + "\n")
+        return INTERRUPTED
+    return FAILED if report.changes and len(report.failed) == len(report.changes) else 0
 
 
-@contextmanager
-def _library(call: Call, loaded: Loaded, *, dry_run: bool) -> Iterator[Library]:
-    """The library to add to. A dry run must not even make one, so it may get a passing one."""
-    with ExitStack() as stack:
-        try:
-            library = stack.enter_context(call.open(loaded, create=not dry_run))
-        except LibraryMissing:
-            from secondlook.library.library import passing_library
-
-            library = stack.enter_context(passing_library(loaded.settings))
-        yield library
-
-
-def _check_paths(paths: list[str], name: str | None) -> None:
+def _check(paths: list[str], name: str | None, about_files: list[str]) -> None:
+    said = hint = None
     if not paths:
-        raise UsageError("nothing to add", hint="Name files or folders: secondlook add ~/papers")
-    if not all(path.strip() for path in paths):
-        raise UsageError(
-            "a path is blank", hint="Name files or folders; . is the folder you are in."
-        )
-    if STDIN in paths and len(paths) > 1:
-        raise UsageError("- (standard input) cannot be mixed with other paths")
-    if STDIN in paths and not name:
-        raise UsageError(
-            "standard input has no file name, so its kind is unknown",
-            hint="Name it: secondlook add - --name report.pdf",
-        )
-    if name and STDIN not in paths:
-        raise UsageError("--name goes with - (standard input)")
-
-
-def _refuse_with_stdin(options: Mapping[str, object]) -> None:
-    """Standard input is one document, always taken in: an option about files would mislead."""
-    given = [option for option, value in options.items() if value]
-    if given:
-        raise UsageError(
-            f"{', '.join(given)} cannot be used with - (standard input)",
-            hint="Save it as a file and add that.",
-        )
+        said, hint = "nothing to add", "Name files or folders: secondlook add ~/papers"
+    elif not all(path.strip() for path in paths):
+        said, hint = "a path is blank", "Name files or folders; . is the folder you are in."
+    elif STDIN in paths and len(paths) > 1:
+        said = "- (standard input) cannot be mixed with other paths"
+    elif STDIN in paths and not name:
+        said = "standard input has no file name, so its kind is unknown"
+        hint = "Name it: secondlook add - --name report.pdf"
+    elif name and STDIN not in paths:
+        said = "--name goes with - (standard input)"
+    elif name and about_files:  # standard input is one document, and it is always read
+        said = f"{', '.join(about_files)} cannot be used with - (standard input)"
+        hint = "Save it as a file and add that."
+    if said:
+        raise UsageError(said, hint=hint)
 
 
 def _expanded(path: str) -> Path:
@@ -187,43 +168,30 @@ def _expanded(path: str) -> Path:
         return Path(path)
 
 
-def _check_there(files: list[Path]) -> None:
-    """A typo must not make a library, nor stay in it as a file that failed."""
-    missing = [str(file) for file in files if not os.path.lexists(file)]
-    if missing:
-        raise UsageError(
-            f"no such file or folder: {', '.join(map(repr, missing))}",
-            hint="Check the spelling. For what was deleted: secondlook remove, or add --prune.",
-        )
-
-
-def _tell(call: Call, report: AddReport) -> int:
+def _tell(call: Call, report: AddReport) -> None:
     if call.as_json:
-        from secondlook.cli.forms import add_form
+        from secondlook.library.report import Change
 
-        print_json(add_form(report))
-    else:
-        _print_report(call, report)
-    if report.interrupted:
-        sys.stderr.write(STOPPED_ADDING + "\n")
-        return INTERRUPTED
-    return FAILED if report.changes and len(report.failed) == len(report.changes) else 0
-
-
-def _print_report(call: Call, report: AddReport) -> None:
+        print_json(
+            {
+                "counts": {kind: report.count(kind) for kind in get_args(Change)},
+                "passages": report.passages,
+                "seconds": round(report.seconds, 3),
+                "dry_run": report.dry_run,
+                "interrupted": report.interrupted,
+                "changes": [asdict(change) for change in report.changes],
+            }
+        )
+        return
     if report.dry_run:
-        _print_difference(report)
+        for item in report.changes:
+            if item.change in _DIFFERENCE:
+                reason = f"  ({one_line(item.reason)})" if item.reason else ""
+                sys.stdout.write(f"{_DIFFERENCE[item.change]} {item.path}{reason}\n")
     else:
         print_failed([(item.path, item.reason) for item in report.failed])
     if not call.quiet:
         sys.stdout.write(summary(report) + "\n")
-
-
-def _print_difference(report: AddReport) -> None:
-    for item in report.changes:
-        if item.change in _DIFFERENCE:
-            reason = f"  ({one_line(item.reason)})" if item.reason else ""
-            sys.stdout.write(f"{_DIFFERENCE[item.change]} {item.path}{reason}\n")
 
 
 def print_failed(failed: list[tuple[str, str]], *, limit: int | None = _MAX_LINES) -> None:
@@ -231,78 +199,82 @@ def print_failed(failed: list[tuple[str, str]], *, limit: int | None = _MAX_LINE
     for path, reason in failed[:limit]:
         sys.stderr.write(f"failed: {path}: {one_line(reason)}\n")
     if limit is not None and len(failed) > limit:
-        sys.stderr.write(f"and {len(failed) - limit:,} more: secondlook status\n")
+        sys.stderr.write(f"and {len(failed) - limit:,} more: secondlook library status\n")
 
 
 def summary(report: AddReport) -> str:
     """`12 added, 1 updated, 340 unchanged, 2 failed; 1,204 passages in 8.3 s`."""
-    counts = [f"{report.count(kind):,} {kind}" for kind in _TOLD if report.count(kind)]
+    kinds: tuple[Change, ...] = (
+        *("added", "updated", "moved", "duplicate"),
+        *("removed", "unchanged", "failed"),
+    )
+    counts = [f"{report.count(kind):,} {kind}" for kind in kinds if report.count(kind)]
     said = ", ".join(counts) or "no files found"
     if report.dry_run:
         return f"{said} (dry run: nothing was changed)"
     return f"{said}; {counted(report.passages, 'passage')} in {report.seconds:.1f} s"
 
 
-# `secondlook list`, `show` and `remove`: the documents a library holds.
+# The documents of a library.
 
-LIST_EXAMPLES = """\
+
+@command(
+    """\
 \b
 Examples:
-  secondlook list
-  secondlook list --filter kind=pdf
-  secondlook list --json | jq -r ".documents[].title"
+  secondlook library list
+  secondlook library list --filter kind=pdf
+  secondlook library list --json | jq -r ".documents[].title"
 """
-SHOW_EXAMPLES = """\
-\b
-Examples:
-  secondlook show navigation.pdf            what is known of it, and its text
-  secondlook show navigation.pdf --page 3   one page
-  secondlook show 3f2a9c0d                  by the start of its id
-  secondlook show "Bees at noon" --json     by its title
-"""
-REMOVE_EXAMPLES = """\
-\b
-Your files are not touched. Examples:
-  secondlook remove navigation.pdf
-  secondlook remove ~/papers/old            everything from a folder
-  secondlook remove draft.docx --purge      leave no byte of its text behind
-"""
-_SHORT_ID = 8
-_ROOM_FOR_COUNTS = 60
-
-
-def register_documents(app: typer.Typer) -> None:
-    app.command("list", epilog=LIST_EXAMPLES)(list_)
-    app.command("show", epilog=SHOW_EXAMPLES)(show)
-    app.command("remove", epilog=REMOVE_EXAMPLES)(remove)
-
-
-@command()
-def list_(
-    call: Call,
-    *,
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option("--filter", metavar="KEY=VALUE", help="Only such documents; repeatable."),
-    ] = None,
-) -> None:
+)
+def list_(call: Call, *, filter_: FilterOption = None) -> None:
     """List the documents of the library."""
     filters = parse_pairs(filter_, "--filter")
     with call.open() as library:
         found = library.documents(filters=filters or None)
     if call.as_json:
-        from secondlook.cli.forms import document_form
-
         print_json({"documents": [document_form(document) for document in found]})
     elif is_terminal(sys.stdout):
-        _print_table(found)
+        rows = [
+            (
+                item.id[:8],
+                item.kind,
+                f"{item.pages:,}" if item.pages else "",
+                f"{item.passages:,}",
+                shortened(item.title, 40),
+                next(iter(item.paths), ""),
+            )
+            for item in found
+        ]
+        print_table(
+            ("id", "kind", "pages", "passages", "title", "path"),
+            rows,
+            right=("pages", "passages"),
+            drop=("pages", "passages", "path"),
+        )
     else:
-        _print_lines(found)
+        print_lines(
+            (item.id, item.kind, str(item.passages), item.title, *item.paths[:1]) for item in found
+        )
     if not found:
         call.say("No documents." if filters else "The library is empty: secondlook add ~/papers")
 
 
-@command()
+def document_form(document: DocumentInfo) -> dict[str, object]:
+    lists = ("paths", "notes", "tables")
+    return asdict(document) | {name: list(getattr(document, name)) for name in lists}
+
+
+@command(
+    """\
+\b
+Examples:
+  secondlook library show navigation.pdf            what is known of it, and its text
+  secondlook library show navigation.pdf --page 3   one page
+  secondlook library show 3f2a9c0d                  by the start of its id
+  secondlook library show "Bees at noon" --json     by its title
+"""
+)
 def show(
     call: Call,
     *,
@@ -315,10 +287,12 @@ def show(
     with call.open() as library:
         document = library.document(doc)
         extracted = library.text(document.id)
-    wanted = _page(document, extracted, page)
+    wanted = next((one for one in extracted.pages if one.number == page), None)
+    if page is not None and wanted is None:
+        known = [one.number for one in extracted.pages]
+        hint = f"It has pages {known[0]} to {known[-1]}." if known else "It has no pages."
+        raise UsageError(f"{document.title!r} has no page {page}", hint=hint)
     if call.as_json:
-        from secondlook.cli.forms import show_form
-
         print_json(show_form(document, extracted, wanted))
         return
     if not call.quiet:
@@ -327,59 +301,25 @@ def show(
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
-@command()
-def remove(
-    call: Call,
-    *,
-    targets: Annotated[
-        list[str],
-        typer.Argument(metavar="TARGET", help="Ids, paths, folders, file names or titles."),
-    ],
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Erase every trace of the text from the disk now.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-) -> int:
-    """Remove documents from the library (never your files)."""
-    with call.open() as library:
-        if not yes and not call.as_json and is_terminal(sys.stdin):
-            typer.confirm(f"Remove {', '.join(targets)} from {library.path}?", abort=True, err=True)
-        changes = library.remove(targets, purge=purge)
-    if call.as_json:
-        from secondlook.cli.forms import change_form
-
-        print_json({"changes": [change_form(change) for change in changes]})
-    elif not call.quiet:
-        for change in changes:
-            reason = f": {change.reason}" if change.reason else ""
-            sys.stdout.write(f"{change.change} {change.path}{reason}\n")
-    return FAILED if changes and all(item.change == "failed" for item in changes) else 0
-
-
-def _page(document: DocumentInfo, extracted: Extracted, number: int | None) -> Page | None:
-    if number is None:
-        return None
-    for page in extracted.pages:
-        if page.number == number:
-            return page
-    known = [page.number for page in extracted.pages]
-    hint = f"It has pages {known[0]} to {known[-1]}." if known else "It has no pages."
-    raise UsageError(f"{document.title!r} has no page {number}", hint=hint)
+def show_form(document: DocumentInfo, extracted: Extracted, page: Page | None) -> dict[str, object]:
+    start, end = (page.start, page.end) if page else (0, len(extracted.text))
+    return document_form(document) | {
+        "page": page.number if page else None,
+        "start": start,
+        "end": end,
+        "text": extracted.text[start:end],
+        "page_map": [asdict(item) for item in extracted.pages],
+        "headings": [
+            {"level": item.level, "text": extracted.text[item.start : item.end]}
+            | {"start": item.start, "end": item.end}
+            for item in extracted.headings
+        ],
+    }
 
 
 def _print_facts(document: DocumentInfo) -> None:
     from rich.text import Text
 
-    from secondlook.cli.command import output
-
-    console = output()
-    console.print(Text(document.title, style="bold"))
-    for name, value in _facts(document):
-        console.print(Text.assemble((f"{name:<11}", "dim"), value))
-    console.print()
-
-
-def _facts(document: DocumentInfo) -> list[tuple[str, str]]:
     size = f"{counted(document.characters, 'character')}, {counted(document.passages, 'passage')}"
     facts = [
         ("id", document.id),
@@ -394,112 +334,96 @@ def _facts(document: DocumentInfo) -> list[tuple[str, str]]:
         *(("note", note) for note in document.notes),
         ("added", document.added),
     ]
-    return [(name, value) for name, value in facts if value]
-
-
-def _print_lines(documents: Sequence[DocumentInfo]) -> None:
-    """One document a line, columns separated by tabs, for other programs to cut."""
-    for item in documents:
-        columns = (item.id, item.kind, str(item.passages), item.title, *item.paths[:1])
-        sys.stdout.write("\t".join(map(one_line, columns)) + "\n")
-
-
-def _print_table(documents: Sequence[DocumentInfo]) -> None:
-    from rich.table import Table
-
-    from secondlook.cli.command import UNWRAPPED, output
-
     console = output()
-    counts = console.width >= _ROOM_FOR_COUNTS
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("id", no_wrap=True, min_width=_SHORT_ID)  # never cut: it is what to type
-    table.add_column("kind", no_wrap=True)
-    for name in ("pages", "passages") if counts else ():
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("title", overflow="ellipsis", no_wrap=True, ratio=2)
-    table.add_column("path", overflow="ellipsis", no_wrap=True, ratio=3)
-    for item in documents:
-        pages = f"{item.pages:,}" if item.pages else ""
-        numbers = (pages, f"{item.passages:,}") if counts else ()
-        path = next(iter(item.paths), "")
-        table.add_row(item.id[:_SHORT_ID], item.kind, *numbers, item.title, path)
-    # Only a table that fills the width has its title and path cut rather than any column.
-    whole = console.measure(table, options=console.options.update(width=UNWRAPPED)).maximum
-    table.expand = whole > console.width
-    if documents:
-        console.print(table)
+    console.print(Text(document.title, style="bold"))
+    for name, value in facts:
+        if value:
+            console.print(Text.assemble((f"{name:<11}", "dim"), value))
+    console.print()
 
 
-# `secondlook status`, `compact`, `backup`, `restore`, `rebuild`, `publish`: a library's health.
+@command(
+    """\
+\b
+Your files are not touched. Examples:
+  secondlook library remove navigation.pdf
+  secondlook library remove ~/papers/old         everything from a folder
+  secondlook library remove draft.docx --purge   leave no byte of its text behind
+"""
+)
+def remove(
+    call: Call,
+    *,
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="TARGET", help="Ids, paths, folders, file names or titles."),
+    ],
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Erase every trace of the text from the disk now.")
+    ] = False,
+    yes: YesOption = False,
+) -> int:
+    """Remove documents from the library (never your files)."""
+    with call.open() as library:
+        call.confirm(f"Remove {', '.join(targets)} from {library.path}?", yes=yes)
+        changes = library.remove(targets, purge=purge)
+    if call.as_json:
+        print_json({"changes": [asdict(change) for change in changes]})
+    elif not call.quiet:
+        for change in changes:
+            reason = f": {change.reason}" if change.reason else ""
+            sys.stdout.write(f"{change.change} {change.path}{reason}\n")
+    return FAILED if changes and all(item.change == "failed" for item in changes) else 0
 
-STATUS_EXAMPLES = """\
+
+# The library as a whole.
+
+
+@command(
+    """\
 \b
 Examples:
-  secondlook status
-  secondlook status --json | jq -r ".failed[].path"
+  secondlook library status
+  secondlook library status --json | jq -r ".failed[].path"
 """
-COMPACT_EXAMPLES = """\
-\b
-`secondlook status` says when it is due. Examples:
-  secondlook compact
-  secondlook compact --purge    also erase what removed documents left behind
-"""
-BACKUP_EXAMPLES = """\
-\b
-Example:
-  secondlook backup ~/library.backup
-"""
-RESTORE_EXAMPLES = """\
-\b
-Examples:
-  secondlook restore ~/library.backup
-  secondlook restore ~/library.backup --library ~/other
-  secondlook restore ~/library.backup --force   replace the one that is there
-"""
-REBUILD_EXAMPLES = """\
-\b
-After another embedder, language or passage size was set, or when a newer
-version of Secondlook asks for it. The files are not read again. Example:
-  secondlook rebuild
-"""
-PUBLISH_EXAMPLES = """\
-\b
-Other machines then read it there, if they may read the bucket. Only what
-changed since the last time is sent. Examples:
-  secondlook publish s3://papers/library
-  secondlook ask "..." --library s3://papers/library
-"""
-_KIB = 1024
-
-
-def register_upkeep(app: typer.Typer) -> None:
-    app.command("status", epilog=STATUS_EXAMPLES)(status)
-    app.command("compact", epilog=COMPACT_EXAMPLES)(compact)
-    app.command("backup", epilog=BACKUP_EXAMPLES)(backup)
-    app.command("restore", epilog=RESTORE_EXAMPLES)(restore)
-    app.command("rebuild", epilog=REBUILD_EXAMPLES)(rebuild)
-    app.command("publish", epilog=PUBLISH_EXAMPLES)(publish)
-
-
-@command()
+)
 def status(call: Call) -> None:
     """Show what the library holds and which files failed."""
     with call.open() as library:
         found = library.status()
     if call.as_json:
-        from secondlook.cli.forms import status_form
-
-        print_json(status_form(found))
+        print_json(asdict(found) | {"failed": [asdict(item) for item in found.failed]})
         return
-    for name, value in _upkeep_facts(found):
-        sys.stdout.write(f"{name:<11}{value}\n")
-    if found.failed:
-        print_failed([(item.path, item.reason) for item in found.failed], limit=None)
+    facts = {
+        "library": found.path,
+        "documents": f"{found.documents:,}",
+        "passages": f"{found.passages:,}",
+        "tables": f"{found.tables:,}",
+        "failed": f"{len(found.failed):,}",
+        "size": size(found.bytes),
+        "embedder": found.embedder,
+        "language": found.language,
+        "format": str(found.format),
+        "writing": found.writer,
+    }
+    for name, value in facts.items():
+        if value:
+            sys.stdout.write(f"{name:<11}{value}\n")
+    print_failed([(item.path, item.reason) for item in found.failed], limit=None)
     if found.compact_due:
-        call.say(f"hint: {found.why_compact or 'Searches would gain from it'}: secondlook compact")
+        why = found.why_compact or "Searches would gain from it"
+        call.say(f"hint: {why}: secondlook library compact")
 
 
-@command(json=False)
+@command(
+    """\
+\b
+`secondlook library status` says when it is due. Examples:
+  secondlook library compact
+  secondlook library compact --purge    also erase what removed documents left behind
+""",
+    json=False,
+)
 def compact(
     call: Call,
     *,
@@ -515,7 +439,7 @@ def compact(
     call.say(f"Compacted: {size(before)} before, {size(after)} now.")
 
 
-@command()
+@command("\b\nExample:\n  secondlook library backup ~/library.backup\n")
 def backup(
     call: Call, *, file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]
 ) -> None:
@@ -528,7 +452,15 @@ def backup(
         call.say(f"Backed up to {written} ({size(written.stat().st_size)}).")
 
 
-@command()
+@command(
+    """\
+\b
+Examples:
+  secondlook library restore ~/library.backup
+  secondlook library restore ~/library.backup --library ~/other
+  secondlook library restore ~/library.backup --force   replace the one that is there
+"""
+)
 def restore(
     call: Call,
     *,
@@ -546,7 +478,14 @@ def restore(
         _tell_whole(call, "Restored", library.status())
 
 
-@command()
+@command(
+    """\
+\b
+After another embedder, language or passage size was set, or when a newer
+version of Secondlook asks for it. The files are not read again. Example:
+  secondlook library rebuild
+"""
+)
 def rebuild(call: Call) -> None:
     """Make the index anew from the stored texts, as configured now."""
     from secondlook.library.library import Library
@@ -556,20 +495,7 @@ def rebuild(call: Call) -> None:
         shown_progress(call) as progress,
         Library.rebuild(settings.library.path, settings=settings, progress=progress) as library,
     ):
-        found = library.status()
-    _tell_whole(call, "Rebuilt", found)
-
-
-def size(count: int) -> str:
-    """`3.2 MB` and the like, in powers of 1024."""
-    if count < _KIB:
-        return f"{count} B"
-    value = float(count)
-    for unit in ("KB", "MB", "GB"):
-        value /= _KIB
-        if value < _KIB:
-            return f"{value:.1f} {unit}"
-    return f"{value / _KIB:.1f} TB"
+        _tell_whole(call, "Rebuilt", library.status())
 
 
 def _tell_whole(call: Call, done: str, found: Status) -> None:
@@ -579,7 +505,15 @@ def _tell_whole(call: Call, done: str, found: Status) -> None:
         call.say(f"{done} {found.path}: {counted(found.documents, 'document')}.")
 
 
-@command()
+@command(
+    """\
+\b
+Other machines then read it there, if they may read the bucket. Only what
+changed since the last time is sent. Examples:
+  secondlook library publish s3://papers/library
+  secondlook ask "..." --library s3://papers/library
+"""
+)
 def publish(
     call: Call,
     *,
@@ -589,29 +523,46 @@ def publish(
     with call.open() as library:
         done = library.publish(address)
     if call.as_json:
-        print_json(
-            {
-                "address": done.address,
-                "publication": done.number,
-                "files_sent": done.sent,
-                "bytes_sent": done.bytes,
-            }
-        )
+        told = {"address": done.address, "publication": done.number}
+        print_json({**told, "files_sent": done.sent, "bytes_sent": done.bytes})
     else:
         files = counted(done.sent, "file")
         call.say(f"Published to {done.address}: {files} sent ({size(done.bytes)}).")
 
 
-def _upkeep_facts(found: Status) -> list[tuple[str, str]]:
-    facts = [
-        ("library", found.path),
-        ("documents", f"{found.documents:,}"),
-        ("passages", f"{found.passages:,}"),
-        ("tables", f"{found.tables:,}"),
-        ("failed", f"{len(found.failed):,}"),
-        ("size", size(found.bytes)),
-        ("embedder", found.embedder),
-        ("language", found.language),
-        ("format", str(found.format)),
-    ]
-    return [*facts, ("writing", found.writer)] if found.writer else facts
+def size(count: float) -> str:
+    """`3.2 MB` and the like, in powers of 1024."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1024:  # noqa: PLR2004
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TB"
+
+
+COMMANDS = {
+    "list": list_,
+    "show": show,
+    "remove": remove,
+    "status": status,
+    "compact": compact,
+    "backup": backup,
+    "restore": restore,
+    "rebuild": rebuild,
+    "publish": publish,
+}
+
+
+def group() -> typer.Typer:
+    examples = """\
+\b
+Examples:
+  secondlook library                        what it holds, and what failed
+  secondlook library list                   its documents
+  secondlook library show navigation.pdf    one of them
+  secondlook library remove ~/papers/old    take some out
+  secondlook library tables                 its tables
+  secondlook library backup ~/library.backup
+"""
+    made = group_of("The documents and tables of your library.", examples, status, **COMMANDS)
+    made.add_typer(tables_group(), name="tables")
+    return made

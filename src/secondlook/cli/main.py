@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secondlook import __version__
-from secondlook.cli import ask, chat, doctor, evaluate, models, runs, sandbox, search, serve, verify
-from secondlook.cli import library as add
+from secondlook.cli import ask, chat, doctor, evaluate, library, models, runs, sandbox, search
+from secondlook.cli import serve as serving
 from secondlook.cli.command import (
     INTERRUPTED,
     STOPPED,
@@ -17,9 +17,11 @@ from secondlook.cli.command import (
     DebugOption,
     LibraryOption,
     QuietOption,
+    add_commands,
     usage_error,
     use_utf8,
 )
+from secondlook.cli.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,6 @@ Start here:
 \b
 `secondlook COMMAND --help` has examples for each command.
 """
-
 app = typer.Typer(
     name=PROGRAM,
     help="Answers over your own documents, with evidence, checked twice.",
@@ -51,31 +52,31 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": sorted(HELP_OPTIONS), "max_content_width": 100},
 )
-
-_GROUPS = (
-    add.register_add,
-    ask.register,
-    chat.register_chat,
-    serve.register_serve,
-    search.register_search,
-    add.register_documents,
-    search.register_tables,
-    add.register_upkeep,
-    verify.register,
-    runs.register_runs,
-    runs.register_memory,
-    evaluate.register_evaluate,
-    evaluate.register_calibrate,
-    models.register,
-    doctor.register_doctor,
-    sandbox.register,
-    doctor.register_graph,
-    serve.register_mcp,
-    doctor.register_config,
-    chat.register_demo,
+add_commands(
+    app,
+    {
+        "demo": chat.demo,
+        "add": library.add,
+        "ask": ask.ask,
+        "chat": chat.chat,
+        "search": search.search,
+        "serve": serving.serve,
+        "verify": verify,
+        "calibrate": evaluate.calibrate,
+        "models": models.models,
+        "doctor": doctor.doctor,
+        "config": doctor.config,
+        "graph": doctor.graph,
+    },
 )
-for register in _GROUPS:
-    register(app)
+app.add_typer(library.group(), name="library")
+app.add_typer(runs.group(), name="runs")
+app.add_typer(evaluate.group(), name="eval")
+app.add_typer(sandbox.group(), name="sandbox")
+# Shorter and earlier spellings.
+add_commands(app, {"mcp": serving.mcp, "version": doctor.version, **library.COMMANDS}, hidden=True)
+app.add_typer(search.tables_group(), name="tables", hidden=True)
+app.add_typer(runs.memory_group(), name="memory", hidden=True)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  # typer calls it so
@@ -118,7 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> object:
-    if _asks_for_help(given):
+    options = given[: given.index("--")] if "--" in given else given
+    if not HELP_OPTIONS.isdisjoint(options[1:]):
         # typer imports pydantic to check the options before a command's name, which would
         # triple the time that its help takes; there are none here.
         chosen: Any = typer.main.get_command(app)
@@ -131,8 +133,3 @@ def _run(given: list[str]) -> object:
         if len(names) > 1:
             return chosen.main(["--help"], prog_name=" ".join(names), standalone_mode=False)
     return app(given, prog_name=PROGRAM, standalone_mode=False)
-
-
-def _asks_for_help(given: list[str]) -> bool:
-    options = given[: given.index("--")] if "--" in given else given
-    return not HELP_OPTIONS.isdisjoint(options[1:])

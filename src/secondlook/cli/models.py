@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secondlook.cli.command import Call, command, print_json
+from secondlook.cli.command import Call, command, messages, print_json
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from secondlook.models.calls import Asker
     from secondlook.models.chat import Chat
     from secondlook.models.probe import GradingFigures, Probe, Progress
-    from secondlook.models.specs import Cast, ModelSpec, Part
+    from secondlook.models.specs import ModelSpec, Part
     from secondlook.settings.sections import Settings
 
-EXAMPLES = """\
+
+@command(
+    """\
 \b
 Models are named provider:model, in models.default and models.roles
 (docs/models.md); `none` is one of them. Examples:
@@ -30,14 +32,7 @@ Models are named provider:model, in models.default and models.roles
   secondlook models probe gguf:~/models/qwen.gguf   measure a file
   secondlook models probe ollama:qwen2.5 --again
 """
-_ACTIONS = ("probe",)
-
-
-def register(app: typer.Typer) -> None:
-    app.command("models", epilog=EXAMPLES)(models)
-
-
-@command()
+)
 def models(
     call: Call,
     *,
@@ -60,7 +55,7 @@ def models(
     """List roles and what serves each, or measure a model once."""
     if action is None:
         _list(call)
-    elif action in _ACTIONS:
+    elif action == "probe":
         _probe(call, model, seconds=seconds, longest=longest, again=again)
     else:
         raise UsageError(
@@ -84,15 +79,19 @@ def _list(call: Call) -> None:
         print_json({"roles": rows})
     else:
         _print_rows(rows)
-        _advise(call, cast)
+        if not cast.part("answer").spec.named:
+            call.say("No model is set: answers are extracted from your documents.")
+            call.say("hint: secondlook doctor shows which models are within reach")
 
 
 def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:
     from secondlook.models.prices import Prices
     from secondlook.models.probe import stored_probe
     from secondlook.models.specs import ladder
+    from secondlook.nodes.grade import fit_of
 
     probe = stored_probe(part.spec) if part.spec.named else None
+    fit = fit_of(probe) if probe and part.role == "grade" else None
     mode = part.options.mode or (probe.mode if probe else ladder(part.spec)[0])
     price = Prices(settings.models.prices).of(part.spec) if part.spec.named else None
     return {
@@ -105,15 +104,8 @@ def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]
         "options": {name: value for name, value in asdict(part.options).items() if value},
         "price": asdict(price) if price else None,
         "probed": probe.measured if probe else None,
-        "grading": _figures(probe) if probe and part.role == "grade" else None,
+        "grading": asdict(fit.passages) if fit and fit.passages else None,
     }
-
-
-def _figures(probe: Probe) -> dict[str, Any] | None:
-    from secondlook.nodes.grade import fit_of
-
-    fit = fit_of(probe)
-    return asdict(fit.passages) if fit and fit.passages else None
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
@@ -135,30 +127,22 @@ def _about(row: dict[str, Any]) -> Iterator[str]:
         yield f"${price['input']:g} in, ${price['output']:g} out per million tokens"
     yield f"objects by {row['mode']}" + ("" if row["probed"] else " (not probed)")
     if row["role"] == "grade" and row["probed"]:
-        yield _grades(row["grading"])
+        grading = row["grading"]
+        fit = grading and ("fit to grade" if grading["fit"] else "unfit to grade")
+        yield fit or "grading not probed"
     yield from (f"{name} {value:g}" for name, value in row["options"].items() if name != "mode")
-
-
-def _grades(grading: dict[str, Any] | None) -> str:
-    if grading is None:
-        return "grading not probed"
-    return "fit to grade" if grading["fit"] else "unfit to grade"
-
-
-def _advise(call: Call, cast: Cast) -> None:
-    if not cast.part("answer").spec.named:
-        call.say("No model is set: answers are extracted from your documents.")
-        call.say("hint: secondlook doctor shows which models are within reach")
 
 
 def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again: bool) -> None:
     from secondlook.models.probe import store_probe, stored_probe
+    from secondlook.nodes.grade import fit_of
 
     settings = call.load({"models.default": model}).settings
     found: list[Probe] = []
     for spec in _wanted(settings, model):
         probe = None if again else stored_probe(spec)
-        if probe is not None and _is_graded(probe):
+        fit = fit_of(probe) if probe is not None else None
+        if probe is not None and fit and fit.passages is not None and fit.answers is not None:
             call.say(f"{spec.text} was measured on {probe.measured}; --again measures it anew.")
         else:
             probe = _measured(call, spec, settings, probe, seconds=seconds, longest=longest)
@@ -169,14 +153,6 @@ def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again
         return
     for probe in found:
         _print_probe(probe)
-
-
-def _is_graded(probe: Probe) -> bool:
-    """Whether its grading was measured, and as this version measures it."""
-    from secondlook.nodes.grade import fit_of
-
-    fit = fit_of(probe)
-    return fit is not None and fit.passages is not None and fit.answers is not None
 
 
 def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
@@ -211,6 +187,7 @@ def _measured(
 
     from secondlook.models.calls import open_chat
     from secondlook.models.probe import Prober, store_probe
+    from secondlook.nodes.probe import probe_answers, probe_passages
 
     async def measure(listen: Callable[[Progress], None]) -> Probe:
         chat = open_chat(spec, settings.models)
@@ -219,24 +196,17 @@ def _measured(
             if probe is None:
                 probe = await Prober(chat, spec, listen, seconds=seconds, longest=longest).run()
                 store_probe(spec, probe)  # grading takes longer: Ctrl-C must not lose this
-            return await _with_grading(probe, _asker(chat, spec, settings, probe), listen)
+            asker = _asker(chat, spec, settings, probe)
+            return replace(
+                probe,
+                grading=await probe_passages(asker, listen),
+                answer_grading=await probe_answers(asker, listen),
+            )
         finally:
             await chat.aclose()
 
     with _shown(call, spec.text) as listen:
         return asyncio.run(measure(listen))
-
-
-async def _with_grading(probe: Probe, asker: Asker, listen: Callable[[Progress], None]) -> Probe:
-    from dataclasses import replace
-
-    from secondlook.nodes.probe import probe_answers, probe_passages
-
-    return replace(
-        probe,
-        grading=await probe_passages(asker, listen),
-        answer_grading=await probe_answers(asker, listen),
-    )
 
 
 def _asker(chat: Chat, spec: ModelSpec, settings: Settings, probe: Probe) -> Asker:
@@ -263,8 +233,6 @@ def _shown(call: Call, name: str) -> Iterator[Callable[[Progress], None]]:
         return
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
-
-    from secondlook.cli.command import messages
 
     columns = (TextColumn("{task.description:<32}"), BarColumn(), TimeElapsedColumn())
     with Bar(*columns, console=messages(), transient=True) as bar:
@@ -301,9 +269,9 @@ def _facts(probe: Probe) -> list[tuple[str, str]]:
         ("model", probe.spec),
         ("objects by", f"{probe.mode} (valid: {', '.join(rates)})"),
         ("context", _context(probe)),
-        ("reading", _rate(probe.prefill_rate)),
-        ("writing", _rate(probe.decode_rate)),
-        ("first token", _seconds(probe.first_token_seconds)),
+        ("reading", _measure(probe.prefill_rate, ",.0f", "tokens/s")),
+        ("writing", _measure(probe.decode_rate, ",.0f", "tokens/s")),
+        ("first token", _measure(probe.first_token_seconds, ".2f", "s")),
         ("logprobs", "yes" if probe.logprobs else "no"),
         ("passages", _graded(probe.grading)),
         ("answers", _graded(probe.answer_grading)),
@@ -328,9 +296,5 @@ def _context(probe: Probe) -> str:
     return f"not measurable with this model ({declared})"
 
 
-def _rate(rate: float | None) -> str:
-    return "unknown" if rate is None else f"{rate:,.0f} tokens/s"
-
-
-def _seconds(seconds: float | None) -> str:
-    return "unknown" if seconds is None else f"{seconds:.2f} s"
+def _measure(value: float | None, form: str, unit: str) -> str:
+    return "unknown" if value is None else f"{value:{form}} {unit}"

@@ -1,4 +1,4 @@
-"""How a running `add` shows itself: a live bar for a person, a line now and then for a log."""
+"""Progress: a live bar for a person, a line now and then for a log, every step with --trace."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
     from secondlook.answer import SeenPassage
     from secondlook.cli.command import Call
-    from secondlook.evaluation.runner import Progress as running_Progress
+    from secondlook.evaluation.runner import Progress as Evaluating
     from secondlook.events import Event, NodeFinished, NodeStarted
     from secondlook.library.report import Progress
-
-# How a run shows itself in a terminal: one quiet line, or every step with --trace.
 
 DOING = {
     "consider": "looking at the question",
@@ -177,7 +175,12 @@ def shown_progress(call: Call) -> Iterator[Listener | None]:
     if call.quiet:
         yield None
     elif call.shows_progress:
-        with _bar() as bar:
+        with _bar(
+            "{task.completed:,.0f}/{task.fields[files]} files",
+            "{task.fields[passages]:,} passages",
+            "{task.fields[rate]:,.0f}/s",
+            "{task.fields[failed]}",
+        ) as bar:
             yield _live(bar)
     else:
         yield adding_lines(call.say)
@@ -217,25 +220,14 @@ def describe(progress: Progress, seconds: float) -> str:
     return f"{progress.stage}: {', '.join(parts)}"
 
 
-def _stage(progress: Progress) -> str:
-    if progress.stage == "waiting" and progress.current:
-        return f"waiting for {progress.current}"
-    return progress.stage
-
-
-def _bar() -> Bar:
+def _bar(*columns: str) -> Bar:
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
-
-    from secondlook.cli.command import messages
 
     return Bar(
         TextColumn("{task.description:<9}"),
         BarColumn(bar_width=None),
-        TextColumn("{task.completed:,.0f}/{task.fields[files]} files"),
-        TextColumn("{task.fields[passages]:,} passages"),
-        TextColumn("{task.fields[rate]:,.0f}/s"),
-        TextColumn("{task.fields[failed]}"),
+        *map(TextColumn, columns),
         TimeRemainingColumn(compact=True),
         console=messages(),
         transient=True,
@@ -250,7 +242,9 @@ def _live(bar: Bar) -> Listener:
         seconds = time.monotonic() - started
         bar.update(
             task,
-            description=_stage(progress),
+            description=f"waiting for {progress.current}"
+            if progress.stage == "waiting" and progress.current
+            else progress.stage,
             completed=progress.files_done + progress.share,
             # While files are still being counted a bar would only jump about: None keeps it open.
             total=None if progress.stage in {"waiting", "looking"} else progress.files_total,
@@ -263,23 +257,18 @@ def _live(bar: Bar) -> Listener:
     return listen
 
 
-# How a running evaluation shows itself: a bar with the time that remains, or a line now and
-# then.
-
-if TYPE_CHECKING:
-    EvaluateProgressListener = Callable[[running_Progress], None]
 KEPT = "What is done is kept; the same command goes on where it stopped."
 
 
 @contextmanager
-def evaluation_watched(call: Call) -> Iterator[EvaluateProgressListener | None]:
+def evaluation_watched(call: Call) -> Iterator[Callable[[Evaluating], None] | None]:
     """What to hand to an evaluation; None when nobody wants to see progress."""
     try:
         if call.quiet:
             yield None
         elif call.shows_progress:
-            with _evaluate_progress_bar() as bar:
-                yield _evaluate_progress_live(bar)
+            with _bar("{task.completed:,.0f}/{task.fields[of]}", "{task.fields[troubles]}") as bar:
+                yield _live_evaluation(bar)
         else:
             yield evaluation_lines(call.say)
     except KeyboardInterrupt:
@@ -289,12 +278,12 @@ def evaluation_watched(call: Call) -> Iterator[EvaluateProgressListener | None]:
 
 def evaluation_lines(
     say: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic
-) -> EvaluateProgressListener:
+) -> Callable[[Evaluating], None]:
     """One line every ten seconds, with the time that remains at the pace so far."""
     began = last = clock()
     indexing = False
 
-    def listen(progress: running_Progress) -> None:
+    def listen(progress: Evaluating) -> None:
         nonlocal began, last, indexing
         now = clock()
         if indexing != (progress.indexed is not None):
@@ -307,7 +296,7 @@ def evaluation_lines(
     return listen
 
 
-def _told(progress: running_Progress, seconds: float) -> str:
+def _told(progress: Evaluating, seconds: float) -> str:
     if (indexed := progress.indexed) is not None:
         parts = [
             f"{indexed.files_done:,} of {counted(indexed.files_total, 'document')}",
@@ -336,27 +325,10 @@ def _left(seconds: float, done: int, to_do: int) -> list[str]:
     return [f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left"]  # noqa: PLR2004
 
 
-def _evaluate_progress_bar() -> Bar:
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    from secondlook.cli.command import messages
-
-    return Bar(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        TextColumn("{task.completed:,.0f}/{task.fields[of]}"),
-        TextColumn("{task.fields[troubles]}"),
-        TimeRemainingColumn(compact=True),
-        console=messages(),
-        transient=True,
-    )
-
-
-def _evaluate_progress_live(bar: Bar) -> EvaluateProgressListener:
+def _live_evaluation(bar: Bar) -> Callable[[Evaluating], None]:
     task = bar.add_task("looking", total=None, of="?", troubles="")
 
-    def listen(progress: running_Progress) -> None:
+    def listen(progress: Evaluating) -> None:
         indexed = progress.indexed
         done, total = (
             (indexed.files_done, indexed.files_total)

@@ -6,7 +6,6 @@ import base64
 import math
 import sys
 import tempfile
-import time
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -18,66 +17,24 @@ from secondlook.cli.command import (
     Call,
     command,
     counted,
+    group_of,
     harmless,
     one_line,
     print_json,
-    unless_named,
 )
 from secondlook.cli.search import parse_tables
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from secondlook.sandbox import Choice
-    from secondlook.sandbox.attacks import Attack
-    from secondlook.sandbox.port import Frame, Outcome, Supplied, Verdict
-    from secondlook.sandbox.self_check import Report
-    from secondlook.settings.sections import Settings
+    from secondlook.sandbox.port import Frame, Outcome, Supplied
 
-EXAMPLES = """\
-\b
-Code that a model wrote is run where it can compute and nothing else: no
-network, no files of yours, no other processes (docs/sandbox.md). There is no
-way to run it unconfined. Examples:
-  secondlook sandbox                     what this machine can confine code with
-  secondlook sandbox check               attack it, and say what happened
-  secondlook sandbox run analysis.py --table sales.csv
-"""
-CHECK_EXAMPLES = """\
-\b
-Each attack is a script that tries to reach something planted for it: a file,
-a listener, another process, more memory than allowed. That it failed is judged
-from outside. Exit code 1 means that one succeeded. Examples:
-  secondlook sandbox check
-  secondlook sandbox check --backend plain
-  secondlook sandbox check --json | jq -r ".attacks[] | select(.blocked | not) | .name"
-"""
-RUN_EXAMPLES = """\
-\b
-The script finds its tables as tables["name"] (and as df where there is one),
-leaves its value in result and its charts in fig; pd, np, px, go, plt, stats,
-sm are there already. Printed: what it prints, then its result. Exit code 1
-means that it failed or was stopped. Examples:
-  secondlook sandbox run analysis.py --table sales.csv
-  secondlook sandbox run analysis.py --table sales=2024.xlsx --seconds 60
-  secondlook sandbox run chart.py --table sales.csv --figures charts
-  echo "result = 6 * 7" | secondlook sandbox run -
-"""
 Backend = Literal["auto", "namespaces", "plain", "bubblewrap"]
 BackendOption = Annotated[
     Backend | None,
     typer.Option("--backend", help="Which way to confine code, instead of sandbox.backend."),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Where generated code is run, and whether it holds.")
-    group.callback(invoke_without_command=True, epilog=EXAMPLES)(unless_named(list_))
-    group.command("list")(list_)
-    group.command("check", epilog=CHECK_EXAMPLES)(check)
-    group.command("run", epilog=RUN_EXAMPLES)(run)
-    app.add_typer(group, name="sandbox")
 
 
 @command()
@@ -90,12 +47,24 @@ def list_(call: Call) -> int:
     if call.as_json:
         print_json({"default": usable, "backends": [asdict(verdict) for verdict in found]})
     else:
-        _print_backends(found)
+        for verdict in found:
+            mark = "ok" if verdict.usable else "--"
+            sys.stdout.write(f"  {mark}  {verdict.name}: {one_line(verdict.why)}\n")
         call.say(f"auto takes {usable}." if usable else "Generated code is not run here.")
     return 0 if usable else 1
 
 
-@command()
+@command(
+    """\
+\b
+Each attack is a script that tries to reach something planted for it: a file,
+a listener, another process, more memory than allowed. That it failed is judged
+from outside. Exit code 1 means that one succeeded. Examples:
+  secondlook sandbox check
+  secondlook sandbox check --backend plain
+  secondlook sandbox check --json | jq -r ".attacks[] | select(.blocked | not) | .name"
+"""
+)
 def check(
     call: Call,
     *,
@@ -105,18 +74,36 @@ def check(
     """Attack the sandbox, and say what was blocked."""
     from secondlook.sandbox.self_check import self_check
 
-    chosen = _backend(backend, call.load().settings)
-    with watched(call) as progress:
-        report = self_check(chosen, progress=progress)
+    call.say("Attacking the sandbox ...")
+    report = self_check(backend or call.load().settings.sandbox.backend)
     if call.as_json:
         print_json(asdict(report))
-    else:
-        _print_report(report)
-        call.say(_verdict(report))
-    return 0 if report.holds else 1
+        return 0 if report.holds else 1
+    width = max(len(attack.name) for attack in report.attacks)
+    for attack in report.attacks:
+        mark = "ok" if attack.blocked else "!!"
+        sys.stdout.write(f"  {mark}  {attack.name:<{width}}  {one_line(attack.how)}\n")
+    made = f"{counted(len(report.attacks), 'attack')} on {report.backend}"
+    if report.holds:
+        call.say(f"{made}: all were blocked.")
+        return 0
+    call.say(f"{made}: {len(report.succeeded)} succeeded. Do not run untrusted code here.")
+    return 1
 
 
-@command()
+@command(
+    """\
+\b
+The script finds its tables as tables["name"] (and as df where there is one),
+leaves its value in result and its charts in fig; pd, np, px, go, plt, stats,
+sm are there already. Printed: what it prints, then its result. Exit code 1
+means that it failed or was stopped. Examples:
+  secondlook sandbox run analysis.py --table sales.csv
+  secondlook sandbox run analysis.py --table sales=2024.xlsx --seconds 60
+  secondlook sandbox run chart.py --table sales.csv --figures charts
+  echo "result = 6 * 7" | secondlook sandbox run -
+"""
+)
 def run(
     call: Call,
     *,
@@ -146,7 +133,7 @@ def run(
         seconds=seconds or settings.sandbox.seconds, megabytes=memory or settings.sandbox.memory
     )
     with _supplied(parse_tables(table) or {}) as tables:
-        sandbox = open_sandbox(_backend(backend, settings))
+        sandbox = open_sandbox(backend or settings.sandbox.backend)
         try:
             outcome = sandbox.run(code, tables, limits=limits)
         finally:
@@ -157,10 +144,6 @@ def run(
     else:
         print_outcome(call, outcome, saved)
     return 0 if outcome.status == "ok" else 1
-
-
-def _backend(given: Backend | None, settings: Settings) -> Choice:
-    return given or settings.sandbox.backend
 
 
 def _read(file: str) -> str:
@@ -195,76 +178,7 @@ def _supplied(files: Mapping[str, Path]) -> Iterator[Sequence[Supplied]]:
         yield found
 
 
-def _print_backends(found: Sequence[Verdict]) -> None:
-    for verdict in found:
-        mark = "ok" if verdict.usable else "--"
-        sys.stdout.write(f"  {mark}  {verdict.name}: {one_line(verdict.why)}\n")
-
-
-def _print_report(report: Report) -> None:
-    width = max(len(attack.name) for attack in report.attacks)
-    for attack in report.attacks:
-        mark = "ok" if attack.blocked else "!!"
-        sys.stdout.write(f"  {mark}  {attack.name:<{width}}  {one_line(attack.how)}\n")
-
-
-def _verdict(report: Report) -> str:
-    made = f"{counted(len(report.attacks), 'attack')} on {report.backend}"
-    if report.holds:
-        return f"{made}: all were blocked."
-    return f"{made}: {len(report.succeeded)} succeeded. Do not run code that you do not trust here."
-
-
-# How a check of the sandbox and a script that ran in it are shown.
-
-if TYPE_CHECKING:
-    Listener = Callable[[int, int, Attack], None]
-
-_SECONDS_BETWEEN_LINES = 10.0
 _SHOWN_ROWS = 20
-_MEGABYTE = 1_048_576
-_STARTING = "starting the sandbox"
-
-
-@contextmanager
-def watched(call: Call) -> Iterator[Listener | None]:
-    """A bar for a person, a line now and then for a log, nothing for who wants quiet."""
-    if call.quiet:
-        yield None
-    elif call.shows_progress:
-        with _bar() as listen:
-            yield listen
-    else:
-        yield _lines(call)
-
-
-def _lines(call: Call) -> Listener:
-    last = time.monotonic()
-
-    def listen(number: int, total: int, attack: Attack) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
-            last = time.monotonic()
-            call.say(f"{number} of {total} attacks made; now: {attack.name}")
-
-    return listen
-
-
-@contextmanager
-def _bar() -> Iterator[Listener]:
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    from secondlook.cli.command import messages
-
-    columns = (BarColumn(), TextColumn("{task.completed:.0f} {task.description}"))
-    with Progress(*columns, console=messages(), transient=True) as bar:
-        task = bar.add_task(_STARTING, total=None)
-
-        def listen(number: int, total: int, attack: Attack) -> None:
-            said = f"of {total} attacks: {attack.what}"
-            bar.update(task, completed=number, total=total, description=said)
-
-        yield listen
 
 
 def print_outcome(call: Call, outcome: Outcome, saved: Sequence[str]) -> None:
@@ -272,7 +186,8 @@ def print_outcome(call: Call, outcome: Outcome, saved: Sequence[str]) -> None:
     sys.stdout.write(harmless(outcome.stdout))
     if outcome.stdout_cut:
         call.say("(more was printed than is kept)")
-    for name, frame in _frames(outcome):
+    frames = {"": outcome.frame} if outcome.frame is not None else {}
+    for name, frame in (frames | dict(outcome.frames)).items():
         _print_frame(name, frame)
     if outcome.has_result and outcome.frame is None:
         sys.stdout.write(f"{one_line(repr(outcome.result))}\n")
@@ -280,15 +195,11 @@ def print_outcome(call: Call, outcome: Outcome, saved: Sequence[str]) -> None:
         call.say(f"It drew {len(outcome.figures)}: --figures FOLDER saves them.")
     for place in saved:
         call.say(f"saved {place}")
-    if outcome.failure is not None:
-        _print_failure(outcome)
-    call.say(f"{outcome.status}, {outcome.seconds:.2f} s, {outcome.memory / _MEGABYTE:.0f} MB")
-
-
-def _frames(outcome: Outcome) -> Iterator[tuple[str, Frame]]:
-    if outcome.frame is not None:
-        yield "", outcome.frame
-    yield from outcome.frames.items()
+    if (failure := outcome.failure) is not None:
+        sys.stderr.write(f"error: {one_line(failure.kind)}: {one_line(failure.message)}\n")
+        if failure.line is not None:
+            sys.stderr.write(f"  line {failure.line}: {one_line(failure.code or '')}\n")
+    call.say(f"{outcome.status}, {outcome.seconds:.2f} s, {outcome.memory / 1_048_576:.0f} MB")
 
 
 def _print_frame(name: str, frame: Frame) -> None:
@@ -300,15 +211,6 @@ def _print_frame(name: str, frame: Frame) -> None:
     left = frame.total_rows - (len(rows) - 1)
     if left > 0:
         sys.stdout.write(f"... and {left:,} more rows\n")
-
-
-def _print_failure(outcome: Outcome) -> None:
-    failure = outcome.failure
-    if failure is None:
-        return
-    sys.stderr.write(f"error: {one_line(failure.kind)}: {one_line(failure.message)}\n")
-    if failure.line is not None:
-        sys.stderr.write(f"  line {failure.line}: {one_line(failure.code or '')}\n")
 
 
 def outcome_form(outcome: Outcome) -> dict[str, object]:
@@ -337,3 +239,17 @@ def save_figures(outcome: Outcome, folder: Path) -> list[str]:
     except OSError as error:
         raise UsageError(f"Charts cannot be saved in {str(folder)!r}: {error}") from error
     return saved
+
+
+def group() -> typer.Typer:
+    examples = """\
+\b
+Code that a model wrote is run where it can compute and nothing else: no
+network, no files of yours, no other processes (docs/sandbox.md). There is no
+way to run it unconfined. Examples:
+  secondlook sandbox                     what this machine can confine code with
+  secondlook sandbox check               attack it, and say what happened
+  secondlook sandbox run analysis.py --table sales.csv
+"""
+    about = "Where generated code is run, and whether it holds."
+    return group_of(about, examples, list_, list=list_, check=check, run=run)

@@ -1,8 +1,10 @@
-"""`secondlook search`: the best passages, where they stand, and why they were found."""
+"""`secondlook search` and `secondlook library tables`: passages, and tables with their columns."""
 
 from __future__ import annotations
 
+import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +12,18 @@ import typer
 
 from secondlook.cli.command import (
     Call,
+    DocOption,
+    FilterOption,
     command,
     counted,
+    group_of,
     is_terminal,
     one_line,
+    output,
     parse_pairs,
     print_json,
-    unless_named,
+    print_lines,
+    print_table,
 )
 from secondlook.errors import UsageError
 
@@ -27,12 +34,21 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from secondlook.library.library import Library
-    from secondlook.passage import Hit, Passage
+    from secondlook.passage import Hit
     from secondlook.settings import Loaded
     from secondlook.settings.sections import Settings
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
 
-SEARCH_EXAMPLES = """\
+_SNIPPET_WIDTH = 320
+_HIT_FIELDS = (
+    *("score", "dense_rank", "lexical_rank", "rerank_score"),
+    *("dense_score", "lexical_score", "fusion_score"),
+)
+_PASSAGE_FIELDS = ("id", "document", "title", "page", "start", "end", "text", "sha256")
+
+
+@command(
+    """\
 \b
 Examples:
   secondlook search "how do bees find their way home"
@@ -47,16 +63,8 @@ Examples:
 Filters: kind=pdf, language=en, year=2024, author=..., folder=...,
 and your own --meta keys.
 """
-
-_SNIPPET_WIDTH = 320
-
-
-def register_search(app: typer.Typer) -> None:
-    app.command("search", epilog=SEARCH_EXAMPLES)(search)
-
-
-@command()
-def search(  # one parameter per flag
+)
+def search(
     call: Call,
     *,
     query: Annotated[
@@ -74,27 +82,16 @@ def search(  # one parameter per flag
     rerank: Annotated[
         bool | None, typer.Option("--rerank/--no-rerank", help="Look twice at the best ones.")
     ] = None,
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option("--filter", metavar="KEY=VALUE", help="Only such documents; repeatable."),
-    ] = None,
-    doc: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this document; repeatable."),
-    ] = None,
+    filter_: FilterOption = None,
+    doc: DocOption = None,
 ) -> None:
     """Find passages by meaning and by words."""
     words = " ".join(query)
     filters = parse_pairs(filter_, "--filter")
-    loaded = call.load(
-        {
-            "search.k": k,
-            "search.dense": dense,
-            "search.rerank": rerank,
-        }
-    )
+    flags = {"k": k, "dense": dense, "rerank": rerank}
+    loaded = call.load({f"search.{name}": value for name, value in flags.items()})
     wanted = loaded.settings.search
-    _warm_up(loaded.settings)
+    warm_up(loaded.settings)
     with call.open(loaded) as library:
         hits = library.search(
             words,
@@ -105,81 +102,67 @@ def search(  # one parameter per flag
             filters=filters or None,
             documents=[library.document(name).id for name in doc] if doc else None,
         )
-        show_hits(call, library, words, hits)
+        found = library.paths({hit.passage.document for hit in hits})
+        paths = {document: first for document, (first, *_) in found.items()}
+        if call.as_json:
+            print_json({"hits": [_form(hit, paths.get(hit.passage.document)) for hit in hits]})
+        for rank, hit in enumerate(() if call.as_json else hits, 1):
+            _print_hit(rank, hit, paths.get(hit.passage.document), words, library.language)
         if not hits:
+            if not call.as_json:
+                empty = library.status().documents == 0
+                typer.echo("The library is empty." if empty else f"Nothing found for {words!r}.")
             explain_nothing(call, library, filters)
 
 
-def _warm_up(settings: Settings) -> None:
-    """Models load on one core while the index engine is imported on the other."""
-    from secondlook.reading import warm_up
+def warm_up(settings: Settings) -> None:
+    """Models load on one core while the engines are imported on the other."""
+    from secondlook.reading import warm_up as start
 
     if settings.embedding.model == "embedded":
-        warm_up(threads=settings.embedding.threads or None, reader=settings.search.rerank)
+        start(threads=settings.embedding.threads or None, reader=settings.search.rerank)
 
 
-def show_hits(call: Call, library: Library, query: str, hits: Sequence[Hit]) -> None:
-    found = library.paths({hit.passage.document for hit in hits})
-    paths: dict[str, str | None] = {document: first for document, (first, *_) in found.items()}
-    if call.as_json:
-        from secondlook.cli.command import print_json
-        from secondlook.cli.forms import hit_form
-
-        print_json({"hits": [hit_form(hit, paths.get(hit.passage.document)) for hit in hits]})
-    elif hits:
-        _print_hits(query, hits, paths, library.language)
-    else:
-        _print_nothing_found(library, query)
+def _form(hit: Hit, path: str | None) -> dict[str, object]:
+    passage = {name: getattr(hit.passage, name) for name in _PASSAGE_FIELDS}
+    scores = {name: getattr(hit, name) for name in _HIT_FIELDS}
+    return {**passage, **scores, "path": path, "heading": list(hit.passage.heading)}
 
 
-def _print_hits(
-    query: str, hits: Sequence[Hit], paths: dict[str, str | None], language: str
-) -> None:
-    from secondlook.cli.command import output
-
-    console = output()
-    for rank, hit in enumerate(hits, 1):
-        _print_hit(console, rank, hit, paths.get(hit.passage.document), query, language)
-
-
-def _print_hit(  # noqa: PLR0917
-    console: Console, rank: int, hit: Hit, path: str | None, query: str, language: str
-) -> None:
-    from rich.padding import Padding
+def _print_hit(rank: int, hit: Hit, path: str | None, query: str, language: str) -> None:
     from rich.text import Text
-
-    from secondlook.cli.forms import snippet
 
     passage = hit.passage
     page = f", p. {passage.page}" if passage.page is not None else ""
-    head = Text.assemble(
-        (f"{rank:>2}  ", "dim"),
-        (passage.title, "bold"),
-        page,
-        (f"  {hit.score:.3f}", "dim"),
+    # The title stands in the first line already.
+    headings = " > ".join(one for one in passage.heading if one != passage.title)
+    console = output()
+    console.print(
+        Text.assemble(
+            (f"{rank:>2}  ", "dim"),
+            (passage.title, "bold"),
+            page,
+            (f"  {hit.score:.3f}", "dim"),
+        )
     )
-    place = Text(_place(passage, path), style="dim")
-    cut = snippet(passage.text, query, width=_SNIPPET_WIDTH, language=language)
-    quote = Text(cut.text)
-    for start, end in cut.matches:
-        quote.stylize("bold yellow", start, end)
-    console.print(head)
-    console.print(Padding(place, (0, 0, 0, 4), expand=False))
-    console.print(Padding(quote, (0, 0, 0, 4), expand=False))
+    place = f"{path or passage.document}  {headings}".rstrip()
+    print_quote(console, place, passage.text, query, _SNIPPET_WIDTH, language)
     console.print()
 
 
-def _place(passage: Passage, path: str | None) -> str:
-    """`/papers/bees.pdf  Navigation > By light`; the title stands above it already."""
-    headings = " > ".join(one for one in passage.heading if one != passage.title)
-    return f"{path or passage.document}  {headings}".rstrip()
+def print_quote(  # noqa: PLR0917
+    console: Console, place: str | None, text: str, query: str, width: int, language: str
+) -> None:
+    """A place, and the part of a passage that fits the query, with the matching words marked."""
+    from rich.padding import Padding
+    from rich.text import Text
 
-
-def _print_nothing_found(library: Library, query: str) -> None:
-    if library.status().documents == 0:
-        typer.echo("The library is empty.")
-    else:
-        typer.echo(f"Nothing found for {query!r}.")
+    cut = snippet(text, query, width=width, language=language)
+    quote = Text(cut.text)
+    for start, end in cut.matches:
+        quote.stylize("bold yellow", start, end)
+    for line in ([Text(place, style="dim")] if place else []) + [quote]:
+        console.print(Padding(line, (0, 0, 0, 4), expand=False))
 
 
 def explain_nothing(call: Call, library: Library, filters: Mapping[str, str]) -> None:
@@ -191,36 +174,69 @@ def explain_nothing(call: Call, library: Library, filters: Mapping[str, str]) ->
         return
     alone = [item for item in filters.items() if not library.documents(filters=dict([item]))]
     told = " and ".join(f"{key}={value}" for key, value in alone or filters.items())
-    call.say(f"hint: no document has {told}; secondlook list --json shows what they have")
+    call.say(f"hint: no document has {told}; secondlook library list --json shows what they have")
 
 
-# `secondlook tables`: the tables a library holds, and what each is like.
+# The part of a passage that shows why it was found.
 
-TABLES_EXAMPLES = """\
-\b
-Examples:
-  secondlook add sales.csv book.xlsx    tables, into the library
-  secondlook tables                     their names, rows and columns
-  secondlook tables show sales          what is in each column
-  secondlook ask "mean price by region" --workflow analyst
-  secondlook ask "mean price by region" --table sales.csv   without adding it
-"""
-TABLES_LIST_EXAMPLES = """\
-\b
-Examples:
-  secondlook tables list
-  secondlook tables list --filter folder=2024
-  secondlook tables list --json | jq -r ".tables[].name"
-"""
-TABLES_SHOW_EXAMPLES = """\
-\b
-Types, missing and different values, ranges and frequent values are computed
-from the data, once; nothing is guessed (docs/tables.md). Examples:
-  secondlook tables show sales
-  secondlook tables show sales --json
-"""
-_WIDEST_VALUES = 60
-_SHOWN_VALUES = 5
+_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    text: str
+    matches: tuple[tuple[int, int], ...]
+    """Spans of `text` that match the query, in order."""
+
+
+def snippet(text: str, query: str, *, width: int, language: str = "english") -> Snippet:
+    """At most about `width` characters of `text`, where most different query terms stand."""
+    from secondlook.retrieval.terms import query_terms, terms
+
+    flat = " ".join(text.split())
+    wanted = frozenset(query_terms(query, language))
+    found: list[tuple[int, int, str]] = []
+    for word in _WORD.finditer(flat):
+        own = terms(word[0], language)
+        hit = next((term for term in own if term in wanted), None)
+        if hit is None:
+            continue
+        if len(own) > 1 and hit in word[0]:  # a run without spaces: only part of it matches
+            pairs = ((at, flat[at : at + 2]) for at in range(word.start(), word.end() - 1))
+            found.extend((at, at + 2, pair) for at, pair in pairs if pair in wanted)
+        else:
+            found.append((word.start(), word.end(), hit))
+    start, end = _window(flat, found, width)
+    before = _ELLIPSIS if start > 0 else ""
+    after = _ELLIPSIS if end < len(flat) else ""
+    shift = len(before) - start
+    inside = tuple((a + shift, b + shift) for a, b, _ in found if start <= a and b <= end)
+    return Snippet(f"{before}{flat[start:end]}{after}", inside)
+
+
+def _window(text: str, found: list[tuple[int, int, str]], width: int) -> tuple[int, int]:
+    """Where to cut: the stretch with most different terms, with some room in front of it. Not in
+    the middle of a word, unless it is a long run without spaces."""
+    if len(text) <= width:
+        return 0, len(text)
+
+    def different(start: int) -> int:
+        end = start + width * 3 // 4
+        return len({term for a, b, term in found if start <= a and b <= end})
+
+    best = max((start for start, _, _ in found), key=different, default=0)
+    start = max(0, min(best - width // 4, len(text) - width))
+    if start and text[start - 1] != " ":
+        start = max(start, text.find(" ", start, start + 40) + 1)
+    end = min(len(text), start + width)
+    if end < len(text) and text[end] != " ":
+        space = text.rfind(" ", max(0, end - 40), end)
+        end = space if space >= 0 else end
+    return start, end
+
+
+# Tables of the library, and tables in files.
 
 TableOption = Annotated[
     list[str] | None,
@@ -230,44 +246,52 @@ TableOption = Annotated[
         help="A file to ask about without adding it: CSV, Parquet, Excel ...; repeatable.",
     ),
 ]
+_WIDEST_VALUES = 60
 
 
-def register_tables(app: typer.Typer) -> None:
-    group = typer.Typer(help="The tables of the library, and what each is like.")
-    group.callback(invoke_without_command=True, epilog=TABLES_EXAMPLES)(unless_named(list_tables))
-    group.command("list", epilog=TABLES_LIST_EXAMPLES)(list_tables)
-    group.command("show", epilog=TABLES_SHOW_EXAMPLES)(show_table)
-    app.add_typer(group, name="tables")
-
-
-@command()
-def list_tables(
-    call: Call,
-    *,
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option("--filter", metavar="KEY=VALUE", help="Only of such documents; repeatable."),
-    ] = None,
-) -> None:
+@command(
+    """\
+\b
+Examples:
+  secondlook library tables list
+  secondlook library tables list --filter folder=2024
+  secondlook library tables list --json | jq -r ".tables[].name"
+"""
+)
+def list_tables(call: Call, *, filter_: FilterOption = None) -> None:
     """List the tables of the library."""
     filters = parse_pairs(filter_, "--filter")
     with call.open() as library:
         found = library.tables(filters=filters or None)
         unusable = library.unusable_tables()
     if call.as_json:
-        from secondlook.cli.forms import table_form
-
         problems = [{"path": item.path, "reason": item.reason} for item in unusable]
-        print_json({"tables": [table_form(table) for table in found], "unusable": problems})
+        print_json({"tables": [one.model_dump(mode="json") for one in found], "unusable": problems})
         return
-    _print_list(found)
+    if is_terminal(sys.stdout):
+        rows = [
+            (one.name, f"{one.rows:,}", f"{len(one.columns):,}", one.path or "") for one in found
+        ]
+        print_table(("name", "rows", "columns", "from"), rows, right=("rows", "columns"))
+    else:
+        print_lines(
+            (one.name, str(one.rows), str(len(one.columns)), one.path or "") for one in found
+        )
     for item in unusable:
         call.say(f"not usable as a table: {item.path}: {one_line(item.reason)}")
     if not found:
         call.say("No tables." if filters else "The library holds no table: secondlook add FILE.csv")
 
 
-@command()
+@command(
+    """\
+\b
+Types, missing and different values, ranges and frequent values are computed
+from the data, once; nothing is guessed (docs/tables.md). Examples:
+  secondlook library tables show sales
+  secondlook library tables show sales --json
+"""
+)
 def show_table(
     call: Call,
     *,
@@ -281,11 +305,24 @@ def show_table(
         table = find_table(name, desk.tables())
         profile = desk.profile(table.id)
     if call.as_json:
-        from secondlook.cli.forms import table_form
-
-        print_json(table_form(table) | {"profile": profile.model_dump(mode="json")})
+        told = profile.model_dump(mode="json")
+        print_json(table.model_dump(mode="json") | {"profile": told})
     else:
         _print_profile(call, table, profile)
+
+
+def tables_group() -> typer.Typer:
+    examples = """\
+\b
+Examples:
+  secondlook add sales.csv book.xlsx    tables, into the library
+  secondlook library tables             their names, rows and columns
+  secondlook library tables show sales  what is in each column
+  secondlook ask "mean price by region" --workflow analyst
+  secondlook ask "mean price by region" --table sales.csv   without adding it
+"""
+    about = "The tables of the library, and what each is like."
+    return group_of(about, examples, list_tables, list=list_tables, show=show_table)
 
 
 def find_table(name: str, tables: Sequence[Table]) -> Table:
@@ -304,14 +341,12 @@ def find_table(name: str, tables: Sequence[Table]) -> Table:
         if found:
             names = ", ".join(table.name for table in found)
             raise UsageError(f"{name!r} holds several tables", hint=f"Name one of them: {names}.")
-    raise UsageError(f"there is no table {name!r}", hint=_nearest(wanted, tables))
-
-
-def _nearest(wanted: str, tables: Sequence[Table]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(wanted, [table.name for table in tables], n=3)
-    return f"Do you mean {' or '.join(close)}?" if close else "secondlook tables lists them"
+    listing = "secondlook library tables lists them"
+    hint = f"Do you mean {' or '.join(close)}?" if close else listing
+    raise UsageError(f"there is no table {name!r}", hint=hint)
 
 
 def parse_tables(given: Sequence[str] | None) -> dict[str, Path] | None:
@@ -336,7 +371,7 @@ def parse_tables(given: Sequence[str] | None) -> dict[str, Path] | None:
 def library_for(
     call: Call, loaded: Loaded, *, over_tables: bool
 ) -> AbstractContextManager[Library]:
-    """The library; who asks about files of their own and has none gets a passing one."""
+    """The library; for a question about files only, a temporary one where there is none."""
     from secondlook.library.library import library_or_passing
 
     settings = loaded.settings
@@ -344,66 +379,37 @@ def library_for(
     return library_or_passing(settings, settings.library.path, may_pass=may_pass)
 
 
-def _print_list(tables: Sequence[Table]) -> None:
-    if not is_terminal(sys.stdout):
-        for table in tables:
-            columns = (table.name, str(table.rows), str(len(table.columns)), table.path or "")
-            sys.stdout.write("\t".join(map(one_line, columns)) + "\n")
-        return
-    from rich.table import Table as Grid
-
-    from secondlook.cli.command import output
-
-    grid = Grid(box=None, pad_edge=False, header_style="dim")
-    grid.add_column("name", no_wrap=True)
-    grid.add_column("rows", justify="right", no_wrap=True)
-    grid.add_column("columns", justify="right", no_wrap=True)
-    grid.add_column("from", overflow="ellipsis", no_wrap=True)
-    for table in tables:
-        grid.add_row(table.name, f"{table.rows:,}", f"{len(table.columns):,}", table.path or "")
-    if tables:
-        output().print(grid)
-
-
 def _print_profile(call: Call, table: Table, profile: TableProfile) -> None:
-    from rich.table import Table as Grid
     from rich.text import Text
-
-    from secondlook.cli.command import output
 
     console = output()
     size = f"{counted(table.rows, 'row')}, {counted(len(table.columns), 'column')}"
     console.print(Text.assemble((table.name, "bold"), f"  {table.title}: {size}"))
-    grid = Grid(box=None, pad_edge=False, header_style="dim")
-    for name in ("column", "type"):
-        grid.add_column(name, no_wrap=True)
-    for name in ("missing", "different"):
-        grid.add_column(name, justify="right", no_wrap=True)
-    grid.add_column("values", overflow="ellipsis", no_wrap=True, ratio=1)
+    rows = []
     for column in profile.columns:
-        different = f"{'' if column.exact else '~'}{column.distinct:,}"
-        missing = f"{column.missing:,}" if column.missing else ""
-        grid.add_row(_headed(column), column.type, missing, different, values_of(column))
-    console.print(grid)
+        about = column.unit or column.currency
+        rows.append(
+            (
+                f"{column.name} [{about}]" if about else column.name,
+                column.type,
+                f"{column.missing:,}" if column.missing else "",
+                f"{'' if column.exact else '~'}{column.distinct:,}",
+                values_of(column),
+            )
+        )
+    head = ("column", "type", "missing", "different", "values")
+    print_table(head, rows, right=("missing", "different"))
     if not call.quiet:
-        for said in (*table.warnings, *profile.warnings, *_warnings(profile)):
+        own = (f"{one.name}: {said}" for one in profile.columns for said in one.warnings)
+        for said in (*table.warnings, *profile.warnings, *own):
             console.print(Text(f"! {one_line(said)}"))
-
-
-def _headed(column: ColumnProfile) -> str:
-    about = column.unit or column.currency
-    return f"{one_line(column.name)} [{about}]" if about else one_line(column.name)
-
-
-def _warnings(profile: TableProfile) -> list[str]:
-    return [f"{column.name}: {said}" for column in profile.columns for said in column.warnings]
 
 
 def values_of(column: ColumnProfile) -> str:
     """What the values of a column look like: its range, or the most frequent ones."""
     if column.type == "text" and column.top:
         shown = ", ".join(f"{one_line(top.value)} ({top.count:,})" for top in column.top)
-        return shown[: _WIDEST_VALUES * _SHOWN_VALUES]
+        return shown[: _WIDEST_VALUES * 5]
     if column.minimum is None:
         return ""
     mean = f", mean {column.mean:.4g}" if column.mean is not None else ""

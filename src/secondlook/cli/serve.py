@@ -19,29 +19,27 @@ if TYPE_CHECKING:
     from secondlook.server.app import Listening
     from secondlook.settings.sections import Settings
 
-SERVE_EXAMPLES = """\
+_SHORTEST_TOKEN: Final = 16
+
+
+@command(
+    """\
 \b
 Examples:
   secondlook serve                          the page, in your browser
   secondlook serve --library ~/papers.lib   another library
   secondlook serve --port 0 --no-open       on a free port, which is printed
   secondlook serve --host 0.0.0.0           for other machines, with a token
+  secondlook serve --stdio                  for an assistant (MCP)
 
 \b
-Only this machine can reach it, unless --host says otherwise; then whoever
-comes must show a token: yours, or one that is made up and printed. A token
-given as SECONDLOOK_TOKEN is seen by nobody who lists processes.
+Only this machine can reach it, unless --host says otherwise; then clients must
+send a token: yours, or one that is made up and printed. A token given as
+SECONDLOOK_TOKEN does not show in a list of processes.
 The API is described at /docs of the server. Ctrl-C stops it; a question that
-is being worked on can be taken up again afterwards.
+is being worked on can be resumed afterwards.
 """
-_SHORTEST_TOKEN: Final = 16
-
-
-def register_serve(app: typer.Typer) -> None:
-    app.command("serve", epilog=SERVE_EXAMPLES)(serve)
-
-
-@command()
+)
 def serve(
     call: Call,
     *,
@@ -51,13 +49,17 @@ def serve(
     port: Annotated[
         int | None, typer.Option("--port", help="Port to listen on [8765]; 0 = a free one.")
     ] = None,
-    token: Annotated[
-        str | None, typer.Option("--token", help="What whoever comes must show.")
-    ] = None,
+    token: Annotated[str | None, typer.Option("--token", help="What clients must send.")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="Serve an assistant (MCP) on standard input instead.")
+    ] = False,
 ) -> int:
     """Open the page in your browser; programs find the API there."""
     settings = call.load({"serve.host": host, "serve.port": port}).settings
+    if stdio:
+        _serve_mcp(call, settings)
+        return 0
     if call.shows_progress:
         call.say("Starting ...")
     from secondlook.server import app as serving
@@ -104,6 +106,7 @@ def has_display() -> bool:
 
 
 def _announce(call: Call, settings: Settings, listening: Listening, token: str | None) -> None:
+    from secondlook.server.security import is_loopback
     from secondlook.settings.mistakes import place_of
 
     if call.as_json:
@@ -113,23 +116,13 @@ def _announce(call: Call, settings: Settings, listening: Listening, token: str |
     sys.stdout.flush()
     call.say(f"The library is {place_of(settings.library.path)}.")
     if token is not None:
-        call.say("Whoever comes must show the token: Authorization: Bearer " + token)
-        _tell_of_others(call, settings, listening, token)
+        call.say("Clients must send the token: Authorization: Bearer " + token)
+        if not is_loopback(settings.serve.host):
+            elsewhere = listening.url_elsewhere
+            where = f" at {address(elsewhere, token)}" if elsewhere else ""
+            call.say(f"Other machines can reach it{where}, as it listens on {settings.serve.host}.")
+            call.say("Nothing is encrypted: put a proxy with TLS before it in foreign networks.")
     call.say("Ctrl-C stops it.")
-
-
-def _tell_of_others(call: Call, settings: Settings, listening: Listening, token: str) -> None:
-    from secondlook.server.security import is_loopback
-
-    if is_loopback(settings.serve.host):
-        return
-    elsewhere = listening.url_elsewhere
-    where = f" at {address(elsewhere, token)}" if elsewhere else ""
-    call.say(f"Other machines can reach it{where}, as it listens on {settings.serve.host}.")
-    call.say(
-        "What is sent is not encrypted: put a proxy with TLS before it where the network is not "
-        "yours."
-    )
 
 
 def _open_browser(url: str) -> None:
@@ -140,9 +133,8 @@ def _open_browser(url: str) -> None:
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
-# `secondlook mcp`: the library as tools of an assistant, over standard input and output.
-
-MCP_EXAMPLES = """\
+@command(
+    """\
 \b
 Started by an assistant, not by hand. Its settings say (docs/api.md):
   {"mcpServers": {"secondlook": {"command": "secondlook", "args": ["mcp"]}}}
@@ -151,20 +143,17 @@ Started by an assistant, not by hand. Its settings say (docs/api.md):
 Examples:
   secondlook mcp                        your own library
   secondlook mcp --library ~/papers.lib another one
-"""
-INSTALL = "pip install mcp"
-
-
-def register_mcp(app: typer.Typer) -> None:
-    app.command("mcp", epilog=MCP_EXAMPLES)(mcp)
-
-
-@command(json=False)
+""",
+    json=False,
+)
 def mcp(call: Call) -> None:
     """Serve your library to an assistant (Model Context Protocol)."""
+    _serve_mcp(call, call.load().settings)
+
+
+def _serve_mcp(call: Call, settings: Settings) -> None:
     if importlib.util.find_spec("mcp") is None:
-        raise UsageError("the MCP server is not installed", hint=INSTALL)
-    settings = call.load().settings
+        raise UsageError("the MCP server is not installed", hint="pip install mcp")
     call.say("secondlook mcp: waiting for a client on standard input (Ctrl-C ends it)")
     # Standard output carries the protocol alone.
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")

@@ -16,12 +16,16 @@ from secondlook.errors import LibraryMissing, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.answer import Analysis, Answer
+    from secondlook.answer import Answer
     from secondlook.library.library import Library
     from secondlook.settings import Loaded
-    from secondlook.verify.report import Problem, Report
+    from secondlook.verify.report import Problem
 
-EXAMPLES = """\
+_RUN_ID = re.compile(r"last|\d{8}(?:-[0-9a-f]*)?")
+
+
+@command(
+    """\
 \b
 Examples:
   secondlook ask "how deep is berth 4" --json > answer.json
@@ -36,15 +40,7 @@ Examples:
 Exit code 0: it stands. 1: one line for each thing that does not.
 2: it is not an answer.
 """
-
-_RUN_ID = re.compile(r"last|\d{8}(?:-[0-9a-f]*)?")
-
-
-def register(app: typer.Typer) -> None:
-    app.command("verify", epilog=EXAMPLES)(verify)
-
-
-@command()
+)
 def verify(
     call: Call,
     *,
@@ -62,13 +58,42 @@ def verify(
     ] = None,
 ) -> int:
     """Check an answer against the documents it cites; compute one over tables again."""
+    from secondlook.reading.support import load_support
+    from secondlook.verify import examine
+
     answer = _read(call, file)
-    report = _examined(call, answer, judge)
+    loaded = call.load()
+    with _library_for(call, loaded, answer) as library:
+        report = examine(
+            answer,
+            library,
+            support=load_support(judge or loaded.settings.models.servers.support),
+            settings=loaded.settings,
+        )
     if call.as_json:
-        print_json(_form(answer, report))
+        print_json(
+            {
+                "verified": not report.problems,
+                "run": answer.run,
+                "status": answer.status,
+                "claims": len(answer.claims),
+                "citations": len(answer.citations),
+                "problems": [_form(one) for one in report.problems],
+                "notes": [_form(one) for one in report.notes],
+            }
+        )
     else:
-        _print(call, answer, report)
+        for note in report.notes:
+            call.say(f"note: {one_line(str(note))}")
+        for problem in report.problems:
+            sys.stdout.write(f"{one_line(str(problem))}\n")
+        if not report.problems:
+            sys.stdout.write(f"{_stands(answer)}\n")
     return FAILED if report.problems else 0
+
+
+def _form(problem: Problem) -> dict[str, str]:
+    return {"kind": problem.kind, "where": problem.where, "message": problem.message}
 
 
 def _read(call: Call, file: str) -> Answer:
@@ -76,34 +101,15 @@ def _read(call: Call, file: str) -> Answer:
 
     if file == "-":
         return read_answer(sys.stdin.buffer, name="standard input")
-    if _RUN_ID.fullmatch(file) and not Path(file).exists():
-        return _stored(call, file)
-    return load_answer(file)
-
-
-def _stored(call: Call, run: str) -> Answer:
+    if not _RUN_ID.fullmatch(file) or Path(file).exists():
+        return load_answer(file)
     from secondlook.engine.record import RunStore
 
     with RunStore.of(call.load().settings.runs, create=False) as store:
-        found = store.get(run)
+        found = store.get(file)
     if found.answer is None:
         raise UsageError(f"run {found.run!r} has no answer: it was not finished")
     return found.answer
-
-
-def _examined(call: Call, answer: Answer, judge: str | None) -> Report:
-    from secondlook.reading.support import load_support
-    from secondlook.verify import examine
-
-    loaded = call.load()
-    support = load_support(judge or loaded.settings.models.servers.support)
-    with _library_for(call, loaded, answer) as library:
-        return examine(
-            answer,
-            library,
-            support=support,
-            settings=loaded.settings,
-        )
 
 
 @contextmanager
@@ -122,42 +128,16 @@ def _library_for(call: Call, loaded: Loaded, answer: Answer) -> Iterator[Library
         yield library
 
 
-def _print(call: Call, answer: Answer, report: Report) -> None:
-    for note in report.notes:
-        call.say(f"note: {one_line(str(note))}")
-    for problem in report.problems:
-        sys.stdout.write(f"{one_line(str(problem))}\n")
-    if not report.problems:
-        sys.stdout.write(f"{_stands(answer)}\n")
-
-
 def _stands(answer: Answer) -> str:
     if not answer.claims:
         return f"Nothing to check: the answer is {answer.status} and claims nothing."
     claims, citations = len(answer.claims), len(answer.citations)
-    if answer.analysis is not None and not citations:
-        return f"It stands: {counted(claims, 'claim')}, {_done_again(answer.analysis)}."
-    return f"It stands: {counted(claims, 'claim')}, {counted(citations, 'citation')}, all in place."
-
-
-def _done_again(analysis: Analysis) -> str:
-    if analysis.kind == "concept":
-        return "from general knowledge and marked as such"
-    how = "computed again" if analysis.kind == "computed" else "its code run again"
-    return f"{how} over {counted(len(analysis.inputs), 'table')} with the same result"
-
-
-def _form(answer: Answer, report: Report) -> dict[str, object]:
-    return {
-        "verified": not report.problems,
-        "run": answer.run,
-        "status": answer.status,
-        "claims": len(answer.claims),
-        "citations": len(answer.citations),
-        "problems": list(map(_problem_form, report.problems)),
-        "notes": list(map(_problem_form, report.notes)),
-    }
-
-
-def _problem_form(problem: Problem) -> dict[str, str]:
-    return {"kind": problem.kind, "where": problem.where, "message": problem.message}
+    analysis = answer.analysis
+    if analysis is None or citations:
+        said = f"{counted(citations, 'citation')}, all in place"
+    elif analysis.kind == "concept":
+        said = "from general knowledge and marked as such"
+    else:
+        how = "computed again" if analysis.kind == "computed" else "its code run again"
+        said = f"{how} over {counted(len(analysis.inputs), 'table')} with the same result"
+    return f"It stands: {counted(claims, 'claim')}, {said}."

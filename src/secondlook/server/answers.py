@@ -1,4 +1,4 @@
-"""`secondlook verify` for an answer of this server."""
+"""`/api/runs/{run}/figures`, `/verify` and `/export`: what can be done with an answer."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from secondlook.server.problems import Problem, responses
-from secondlook.server.state import Served, served
+from secondlook.server.state import FromServer, Served  # noqa: TC001
 from secondlook.verify.report import Kind  # noqa: TC001
 
 if TYPE_CHECKING:
     from secondlook.answer import AnalysisFigure, Answer
-    from secondlook.library.library import Library
-    from secondlook.verify.report import Problem as Found
 
 
 class Finding(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
     kind: Kind
     where: str = Field(examples=["citation [1]"])
     message: str = Field(examples=["the quote is not in the document"])
@@ -43,8 +42,12 @@ def checked(state: Served, run: str) -> Verified:
     from secondlook.reading.support import load_support
     from secondlook.verify import examine
 
-    answer = state.runs.answer(run)
-    library, settings = _library_of(state, run), state.settings
+    answer, settings = state.runs.answer(run), state.settings
+    live = state.runs.live(run)
+    recorded = state.runs.record.get(run).request if live is None else {}
+    name = live.ask.library if live is not None else state.runs.library_of(recorded)
+    # Where the library is not served here, the report says what could not be checked.
+    library = state.libraries.engine(name).library if name is not None else None
     report = examine(
         answer,
         library,
@@ -53,8 +56,8 @@ def checked(state: Served, run: str) -> Verified:
     )
     return Verified(
         ok=not report.problems,
-        problems=[_finding(one) for one in report.problems],
-        notes=[_finding(one) for one in report.notes],
+        problems=[Finding.model_validate(one) for one in report.problems],
+        notes=[Finding.model_validate(one) for one in report.notes],
         checked=Checked(
             claims=len(answer.claims),
             citations=len(answer.citations),
@@ -63,26 +66,9 @@ def checked(state: Served, run: str) -> Verified:
     )
 
 
-def _library_of(state: Served, run: str) -> Library | None:
-    """None where it is not served here: the check then says what it could not look at."""
-    live = state.runs.live(run)
-    if live is not None:
-        name: str | None = live.ask.library
-    else:
-        name = state.runs.library_of(state.runs.record.get(run).request)
-    return state.libraries.engine(name).library if name is not None else None
-
-
-def _finding(found: Found) -> Finding:
-    return Finding(kind=found.kind, where=found.where, message=found.message)
-
-
-# `/api/runs/{run}/figures`, `/verify` and `/export`.
-
 router = APIRouter(prefix="/api/runs/{run}", tags=["runs"])
 ExportForm = Literal["markdown", "json", "html"]
 RunId = Annotated[str, Path(max_length=100, examples=["20260102-1f2e3d4c5b6a"])]
-FromServer = Annotated[Served, Depends(served)]
 _AT_ONCE: Final = asyncio.Semaphore(2)
 """Checks compute again and may run code: a few at a time leave room for questions."""
 _FILE: Final[dict[ExportForm, tuple[str, str]]] = {
@@ -90,25 +76,20 @@ _FILE: Final[dict[ExportForm, tuple[str, str]]] = {
     "json": ("json", "application/json"),
     "html": ("html", "text/html; charset=utf-8"),
 }
-_CHART: Final[dict[int | str, dict[str, Any]]] = {
-    200: {
-        "description": "Plotly's JSON, or a PNG",
-        "content": {"application/json": {}, "image/png": {}},
-    }
-}
-_EXPORTED: Final[dict[int | str, dict[str, Any]]] = {
-    200: {
-        "description": "A file",
-        "content": {"text/markdown": {}, "application/json": {}, "text/html": {}},
-    }
-}
+
+
+def _gives(description: str, *kinds: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"description": description, "content": {kind: {} for kind in kinds}}}
 
 
 @router.get(
     "/figures/{number}",
     summary="A chart of an answer",
     response_class=Response,
-    responses={**_CHART, **responses(404, 409, 422)},
+    responses={
+        **_gives("Plotly's JSON, or a PNG", "application/json", "image/png"),
+        **responses(404, 409, 422),
+    },
 )
 async def show_figure(
     state: FromServer,
@@ -137,7 +118,10 @@ async def verify_answer(state: FromServer, run: RunId) -> Verified:
     "/export",
     summary="An answer as a file",
     response_class=Response,
-    responses={**_EXPORTED, **responses(404, 409, 422)},
+    responses={
+        **_gives("A file", "text/markdown", "application/json", "text/html"),
+        **responses(404, 409, 422),
+    },
 )
 async def export_answer(
     state: FromServer,

@@ -1,4 +1,4 @@
-"""The app: every router, the guard before them, and what they share."""
+"""The server: every router, the guard before them, and the port it listens on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import socket
 import sys
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import h11
 import uvicorn
@@ -19,17 +19,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from secondlook import __version__
 from secondlook.errors import SecondlookError, UsageError
-from secondlook.server import answers as answers_routes_module
-from secondlook.server import asking as asking_ask_module
-from secondlook.server import docs, pages, problems
-from secondlook.server import library as library_documents_module
-from secondlook.server import mcp as mcp_mounting_module
-from secondlook.server import openai as openai_routes_module
-from secondlook.server import sources as library_sources_module
-from secondlook.server import status as graphs_module
-from secondlook.server import suggestions as library_suggesting_module
-from secondlook.server import uploads as library_following_module
-from secondlook.server.completions import OpenAIErrors
+from secondlook.server import (
+    answers,
+    asking,
+    docs,
+    library,
+    mcp,
+    openai,
+    pages,
+    problems,
+    sources,
+    status,
+    suggestions,
+    uploads,
+)
 from secondlook.server.jobs import Jobs
 from secondlook.server.libraries import Libraries
 from secondlook.server.runs import Runs
@@ -51,31 +54,24 @@ if TYPE_CHECKING:
 
     from secondlook.settings.sections import Settings
 
-ROUTERS = (
-    answers_routes_module.router,
-    asking_ask_module.ask_router,
-    asking_ask_module.runs_router,
-    docs.router,
-    pages.enter_router,
-    graphs_module.graphs_router,
-    graphs_module.health_router,
-    library_documents_module.documents_router,
-    library_following_module.jobs_router,
-    library_documents_module.libraries_router,
-    library_documents_module.search_router,
-    library_sources_module.router,
-    library_suggesting_module.router,
-    library_documents_module.tables_router,
-    library_following_module.uploads_router,
-    mcp_mounting_module.router,
-    graphs_module.metrics_router,
-    openai_routes_module.router,
-    pages.pages_router,
-    pages.session_router,
-    graphs_module.settings_router,
+ROUTERS = tuple(
+    module.router
+    for module in (
+        asking,
+        answers,
+        library,
+        uploads,
+        sources,
+        suggestions,
+        status,
+        openai,
+        mcp,
+        docs,
+        pages,
+    )
 )
 _OPEN = frozenset({"", "assets", "docs", "enter"})
-"""First parts of the paths that make up the page: they hold nothing of anybody."""
+"""First parts of the paths that make up the page: they hold no data."""
 
 
 def create_app(
@@ -87,15 +83,16 @@ def create_app(
 ) -> FastAPI:
     """The server as an ASGI app. `token`: what clients must show; `host`: where it listens, if
     not where the settings say."""
-    guard = _guard(settings, token=token, host=host)
-    opened = libraries or Libraries(settings)
-    made = Served(
-        settings=settings,
-        libraries=opened,
-        runs=Runs(settings, opened),
-        jobs=Jobs(opened),
-        guard=guard,
+    serve = settings.serve
+    guard = Guard(
+        host=host or serve.host,
+        hosts=frozenset(name.lower() for name in serve.hosts),
+        origins=frozenset(serve.origins),
+        token=Token(token),
+        guarded=is_guarded,
     )
+    opened = libraries or Libraries(settings)
+    made = Served(settings, opened, Runs(settings, opened), Jobs(opened), guard)
     app = FastAPI(
         title="Secondlook", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None
     )
@@ -106,25 +103,13 @@ def create_app(
         app.include_router(router)
     pages.install(app)
     docs.install(app)
-    app.add_middleware(Limits, upload_bytes=settings.serve.max_upload_mb * MEGABYTE)
+    app.add_middleware(Limits, upload_bytes=serve.max_upload_mb * MEGABYTE)
     app.add_middleware(Security, guard=guard)
-    app.add_middleware(OpenAIErrors)
     return app
 
 
-def _guard(settings: Settings, *, token: str | None, host: str | None) -> Guard:
-    chosen = settings.serve
-    return Guard(
-        host=host or chosen.host,
-        hosts=frozenset(name.lower() for name in chosen.hosts),
-        origins=frozenset(chosen.origins),
-        token=Token(token),
-        guarded=is_guarded,
-    )
-
-
 def is_guarded(path: str) -> bool:
-    """All but the page: what is added later is guarded unless it is named as open."""
+    """All but the page: a path is guarded unless it is named as open."""
     return path.lstrip("/").partition("/")[0] not in _OPEN
 
 
@@ -143,20 +128,15 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 log = logging.getLogger(__name__)
 _SECONDS_TO_END: Final = 3
-"""What open connections are given when the server stops."""
-_WAITING_TO_BE_TAKEN: Final = 512
+"""For open connections when the server stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A port that is ours; nobody is answered on it yet."""
+    """A port that is ours; nothing is answered on it yet."""
 
     socket: socket.socket
     host: str
-
-    @property
-    def port(self) -> int:
-        return int(self.socket.getsockname()[1])
 
     @property
     def url(self) -> str:
@@ -173,7 +153,8 @@ class Listening:
         return None if host is None or is_loopback(host) else self._at(host)
 
     def _at(self, host: str) -> str:
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        port = self.socket.getsockname()[1]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def address_in_network(family: int) -> str | None:
@@ -192,27 +173,23 @@ def listen(host: str, port: int) -> Listening:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        made = socket.create_server(address[:2], family=family, backlog=_WAITING_TO_BE_TAKEN)
+        return Listening(socket.create_server(address[:2], family=family, backlog=512), host)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise _cannot_listen(host, port, error) from error
-    return Listening(made, host)
-
-
-def _cannot_listen(host: str, port: int, error: Exception) -> UsageError:
-    number = error.errno if isinstance(error, OSError) else None
-    if number == errno.EADDRINUSE:
-        return UsageError(
-            f"port {port} of {host} is in use, maybe by another secondlook serve",
-            hint=f"open http://{host}:{port} to see; secondlook serve --port 0 takes a free one",
-        )
-    if number == errno.EACCES:
-        return UsageError(
-            f"port {port} is kept for the administrator", hint="take one above 1023: --port 8765"
-        )
-    return UsageError(
-        f"this machine cannot listen on {host!r}: {error}",
-        hint="--host takes an address of this machine, such as 127.0.0.1",
-    )
+        number = error.errno if isinstance(error, OSError) else None
+        if number == errno.EADDRINUSE:
+            raise UsageError(
+                f"port {port} of {host} is in use, maybe by another secondlook serve",
+                hint=f"open http://{host}:{port} to see; --port 0 takes a free one",
+            ) from error
+        if number == errno.EACCES:
+            raise UsageError(
+                f"port {port} is kept for the administrator",
+                hint="take one above 1023: --port 8765",
+            ) from error
+        raise UsageError(
+            f"this machine cannot listen on {host!r}: {error}",
+            hint="--host takes an address of this machine, such as 127.0.0.1",
+        ) from error
 
 
 def serve(
@@ -226,10 +203,18 @@ def serve(
     """Answer until stopped. Ctrl-C raises `KeyboardInterrupt` once everything is put away."""
     app = create_app(settings, token=token, host=listening.host)
     make_room()
+    level = "INFO" if debug else "ERROR"  # errors on stderr; with `debug` every request too
+    logger = {"handlers": ["stderr"], "level": level, "propagate": False}
     config = uvicorn.Config(
         app,
         http=Connection,
-        log_config=_logging(debug=debug),
+        log_config={
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+            "loggers": dict.fromkeys(("uvicorn", "secondlook", "python_multipart"), logger),
+        },
         access_log=debug,
         lifespan="on",
         ws="none",
@@ -241,7 +226,7 @@ def serve(
 
 
 class Server(uvicorn.Server):
-    """Ends the runs before it waits for whoever watches them."""
+    """Ends the runs before it waits for the clients that watch them."""
 
     def __init__(
         self, config: uvicorn.Config, served: Served, started: Callable[[], None] = lambda: None
@@ -255,8 +240,21 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if not self.should_exit:
-            self._warming = asyncio.create_task(_warm(self._served))
+            self._warming = asyncio.create_task(self._warm())
             self._started()
+
+    async def _warm(self) -> None:
+        """The first question should not wait for the library to open and the models to load."""
+        from secondlook.reading import warm_up
+
+        chosen = self._served.settings
+        if chosen.embedding.model == "embedded":
+            threads = chosen.embedding.threads or None
+            await asyncio.to_thread(warm_up, threads=threads, reader=chosen.search.rerank)
+        try:
+            await self._served.libraries.aengine()
+        except SecondlookError as error:
+            log.warning("%s", error.message)  # every question gets this error, too
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._drains:
@@ -267,45 +265,14 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
-            self._served.runs.hurry()  # told twice
+            self._served.runs.hurry()  # the second signal
         if sig == signal.SIGTERM:
             self._drains = self.should_exit = True  # an orderly end: nothing is raised after it
         else:
             super().handle_exit(sig, frame)
 
 
-async def _warm(served: Served) -> None:
-    """The first question should not wait for the library to open and the models to load."""
-    from secondlook.reading import warm_up
-
-    chosen = served.settings
-    if chosen.embedding.model == "embedded":
-        threads = chosen.embedding.threads or None
-        await asyncio.to_thread(warm_up, threads=threads, reader=chosen.search.rerank)
-    try:
-        await served.libraries.aengine()
-    except SecondlookError as error:
-        log.warning("%s", error.message)  # who asks is told as well
-
-
-def _logging(*, debug: bool) -> dict[str, Any]:
-    """Errors alone on stderr; with `debug` every request too."""
-    level = "INFO" if debug else "ERROR"
-    form = {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
-    handler = {"class": "logging.StreamHandler", "formatter": "plain"}
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"plain": form},
-        "handlers": {"stderr": handler},
-        "loggers": {
-            name: {"handlers": ["stderr"], "level": level, "propagate": False}
-            for name in ("uvicorn", "secondlook", "python_multipart")
-        },
-    }
-
-
-# Connections: who opens one says what it wants within a while, and there are only so many.
+# Connections: each says what it wants within a while, and there are only so many.
 
 _SECONDS_TO_ASK = 20.0
 """From the first byte of a request, or from connecting, to the end of its headers."""
@@ -336,9 +303,7 @@ def make_room() -> None:
 class Connection(H11Protocol):
     """h11 alone: it bounds the size of headers, which the other parser of uvicorn does not."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._waiting: asyncio.TimerHandle | None = None
+    _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

@@ -1,10 +1,10 @@
-"""The OpenAPI document: complete, with every problem an operation may answer with."""
+"""`/openapi.json`, with every problem an operation may answer with, and `/docs` to try it."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import fastapi_offline
 from fastapi import APIRouter
@@ -12,12 +12,11 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
 from secondlook.server.problems import (
-    MEDIA_TYPE,
-    SCHEMA,
     ProblemDetails,
     described,
     problem_of,
     problem_response,
+    responses,
 )
 from secondlook.server.security import COOKIE
 
@@ -86,32 +85,26 @@ def _made(app: FastAPI) -> dict[str, Any]:
     found["security"] = [{}, {"token": []}, {"cookie": []}]
     for path, operations in found["paths"].items():
         for method in _METHODS & set(operations):
-            _name(operations[method], path, method)
-            _complete(operations[method])
+            operation = operations[method]
+            # FastAPI writes the path behind the function's name.
+            behind = re.sub(r"\W", "_", path) + f"_{method}"
+            operation["operationId"] = operation["operationId"].removesuffix(behind)
+            _complete(operation)
     return found
 
 
-def _name(operation: dict[str, Any], path: str, method: str) -> None:
-    """`list_runs`: the function's name, without the path that FastAPI writes behind it."""
-    behind = re.sub(r"\W", "_", path) + f"_{method}"
-    operation["operationId"] = operation["operationId"].removesuffix(behind)
-
-
 def _complete(operation: dict[str, Any]) -> None:
-    """What the guard and the limits may say to any request."""
-    told = operation["responses"]
-    with_body = ("400", "413", "415", "422") if "requestBody" in operation else ()
-    takes_values = "parameters" in operation
-    for status in ("401", "403", "421", *with_body, *(("422",) if takes_values else ())):
-        if status not in told or status == "422":
-            told[status] = described(int(status))
-    told["default"] = {
-        "description": "Any other problem.",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": SCHEMA}}},
-    }
+    """What the guard and the limits may answer to any request."""
+    own = operation["responses"]
+    with_body = (400, 413, 415, 422) if "requestBody" in operation else ()
+    with_values = (422,) if "parameters" in operation else ()
+    for status, said in responses(401, 403, 421, *with_body, *with_values).items():
+        if str(status) not in own or status == 422:  # noqa: PLR2004
+            own[str(status)] = said
+    own["default"] = described("Any other problem.")
 
 
-# `/docs`: the API to read and to try, without anything from another host.
+# `/docs`, without anything from another host.
 
 router = APIRouter(include_in_schema=False)
 _FILES: Final = Path(fastapi_offline.__file__).parent / "static"
@@ -157,15 +150,6 @@ async def start() -> Response:
     return Response(_START, media_type="text/javascript")
 
 
-@router.get("/docs/swagger-ui-bundle.js")
-async def bundle() -> FileResponse:
-    return _file("swagger-ui-bundle.js")
-
-
-@router.get("/docs/swagger-ui.css")
-async def style() -> FileResponse:
-    return _file("swagger-ui.css")
-
-
-def _file(name: str) -> FileResponse:
+@router.get("/docs/{name}")
+async def swagger(name: Literal["swagger-ui-bundle.js", "swagger-ui.css"]) -> FileResponse:
     return FileResponse(_FILES / name, headers={"cache-control": "max-age=3600"})

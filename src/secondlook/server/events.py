@@ -1,4 +1,4 @@
-"""What can be seen of a run besides the engine's own events."""
+"""The events of a run, numbered: written once, read by any number of readers from any number on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Queued(Record):
-    """It waits for others to end; told again whenever its place changes."""
+    """It waits for others to end; sent again whenever its place changes."""
 
     type: Literal["queued"] = "queued"
     run: str
@@ -51,10 +51,6 @@ EVENT_TYPES = (
     "answered",
     "stopped",
 )
-
-
-# What happened in a run, numbered: written once, read by anybody from any number on.
-
 EACH: Final = 1_000_000
 """What an event adds to the number. Text between two is never that long."""
 TAKEN_UP: Final = 1_000 * EACH
@@ -69,32 +65,18 @@ class Entry:
     event: SeenEvent
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    loop: asyncio.AbstractEventLoop
-    news: asyncio.Event
-
-    def wake(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the reader's loop has ended meanwhile
-            self.loop.call_soon_threadsafe(self.news.set)
-
-
 class EventLog:
     def __init__(self, events: Iterable[SeenEvent] = ()) -> None:
         self._events: list[SeenEvent] = []
         self._numbers: list[int] = []
         self._lock = threading.Lock()
-        self._readers: set[_Waiting] = set()
-        self._closed = False
+        self._readers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+        self.closed = False
         for event in events:
             self.append(event)
 
     def __len__(self) -> int:
         return len(self._events)
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
 
     @property
     def last(self) -> SeenEvent | None:
@@ -109,23 +91,24 @@ class EventLog:
         with self._lock:
             self._numbers.append(_next(self.number, event))
             self._events.append(event)
-            self._closed = self._closed or last
-            readers = tuple(self._readers)
-        for reader in readers:
-            reader.wake()
+            self.closed = self.closed or last
+        self._wake()
 
     def close(self) -> None:
         """Nothing more is known to come."""
-        with self._lock:
-            self._closed = True
-            readers = tuple(self._readers)
-        for reader in readers:
-            reader.wake()
+        self.closed = True
+        self._wake()
 
     def reopen(self) -> None:
         """The run goes on where it stopped."""
+        self.closed = False
+
+    def _wake(self) -> None:
         with self._lock:
-            self._closed = False
+            readers = list(self._readers.items())
+        for news, loop in readers:
+            with contextlib.suppress(RuntimeError):  # the reader's loop has ended meanwhile
+                loop.call_soon_threadsafe(news.set)
 
     def size(self) -> int:
         """Bytes of it as they would be sent."""
@@ -136,31 +119,43 @@ class EventLog:
     ) -> AsyncGenerator[Entry | None]:
         """Entries after that number until the last; None where nothing happened for so long.
 
-        Who lags behind is given text that came in pieces as one piece, and of the places in the
-        queue the latest alone: the number is that of the last of them.
+        A reader that lags behind gets text that came in pieces as one piece, and only the latest
+        place in the queue: the number is that of the last of them.
         """
-        waiting = _Waiting(asyncio.get_running_loop(), asyncio.Event())
+        news = asyncio.Event()
         at = bisect_right(self._numbers, after)
         cut = after if at < len(self._numbers) else 0
-        self._readers.add(waiting)
+        with self._lock:
+            self._readers[news] = asyncio.get_running_loop()
         try:
             while True:
-                waiting.news.clear()
+                news.clear()
                 with self._lock:
                     new = self._events[at : at + _AT_ONCE]
                     numbers = self._numbers[at : at + _AT_ONCE]
-                    ended = self._closed and at + len(new) == len(self._events)
-                entries = [_unseen(Entry(*one), cut) for one in zip(numbers, new, strict=True)]
-                for entry in merged(_told(entries, ended=ended)):
+                    ended = self.closed and at + len(new) == len(self._events)
+                last = numbers[-1] if ended and numbers else None
+                entries = [
+                    _unseen(Entry(number, event), cut)
+                    for number, event in zip(numbers, new, strict=True)
+                    # The end of a run that was taken up afterwards is not its end any more.
+                    if not isinstance(event, Stopped) or number == last
+                ]
+                for entry in merged(entries):
                     yield entry
                 at += len(new)
                 cut = 0
                 if ended:
                     return
-                if not new and not await _heard(waiting.news, idle):
-                    yield None
+                if not new:
+                    try:
+                        async with asyncio.timeout(idle):
+                            await news.wait()
+                    except TimeoutError:
+                        yield None
         finally:
-            self._readers.discard(waiting)
+            with self._lock:
+                del self._readers[news]
 
 
 def _next(number: int, event: SeenEvent) -> int:
@@ -185,35 +180,15 @@ def _unseen(entry: Entry, after: int) -> Entry:
     return entry
 
 
-def _told(entries: list[Entry], *, ended: bool) -> list[Entry]:
-    """Without the end of a run that was taken up afterwards: for who comes now it did not end."""
-    last = entries[-1].number if entries and ended else None
-    return [
-        entry for entry in entries if not isinstance(entry.event, Stopped) or entry.number == last
-    ]
-
-
 def merged(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Neighbours that say the same as one that says it all."""
+    """Neighbouring pieces of text as one piece, and the last of neighbouring queue places."""
     for kind, group in groupby(entries, key=lambda entry: type(entry.event)):
         together = list(group)
-        if kind is Token and len(together) > 1:
-            yield Entry(together[-1].number, _joined(together))
+        tokens = [entry.event for entry in together if isinstance(entry.event, Token)]
+        if len(tokens) > 1:
+            text = "".join(token.text for token in tokens)
+            yield Entry(together[-1].number, tokens[0].model_copy(update={"text": text}))
         elif kind is Queued:
             yield together[-1]
         else:
             yield from together
-
-
-def _joined(entries: list[Entry]) -> Token:
-    tokens = [entry.event for entry in entries if isinstance(entry.event, Token)]
-    return tokens[0].model_copy(update={"text": "".join(token.text for token in tokens)})
-
-
-async def _heard(news: asyncio.Event, idle: float | None) -> bool:
-    try:
-        async with asyncio.timeout(idle):
-            await news.wait()
-    except TimeoutError:
-        return False
-    return True

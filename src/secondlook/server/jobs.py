@@ -1,7 +1,8 @@
-"""What a client is told of work on a library."""
+"""Work that writes to a library: one job at a time for each library, in the order they came."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import threading
@@ -9,10 +10,9 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.config import JsonDict  # noqa: TC002
 
 from secondlook.errors import SecondlookError
 from secondlook.library.manifest import active_holder
@@ -22,24 +22,28 @@ from secondlook.library.uploads import sweep
 from secondlook.server.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 
     from secondlook.library.library import Library
     from secondlook.library.report import FileChange, Progress
     from secondlook.library.uploads import Staging
     from secondlook.server.libraries import Libraries
 
+log = logging.getLogger(__name__)
+
 JobStatus = Literal["queued", "running", "done", "failed", "stopped"]
 FileStatus = Literal["waiting", "indexing", "ready", "failed", "unchanged"]
 Stage = Literal["waiting", "looking", "reading", "tables", "indexing", "finishing"]
 ENDED: Final[frozenset[JobStatus]] = frozenset({"done", "failed", "stopped"})
-_FILE: Final[JsonDict] = {
-    "name": "report.pdf",
-    "status": "ready",
-    "share": 1.0,
-    "reason": None,
-    "document": "9f86d081884c7d65",
-}
+MOST_FILES = 200
+"""Listed of one job; failed ones beyond it are listed too, up to as many again."""
+_READ, _EMBEDDED = 0.3, 0.9
+"""Shares of a file's work after it was read, and after it was embedded."""
+_MAY_STOP = frozenset({"waiting", "looking", "reading", "tables", "indexing"})
+_KEPT = 50
+"""Jobs of a library that have ended and can still be asked for."""
+_MOST_WAITING = 100
+_POLL_SECONDS = 0.2
 
 
 class JobFile(BaseModel):
@@ -51,7 +55,7 @@ class JobFile(BaseModel):
 
 
 class Job(BaseModel):
-    """Files being taken in. One at a time writes to a library; others wait for their turn."""
+    """Files being added. One job at a time writes to a library; others wait for their turn."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -59,15 +63,13 @@ class Job(BaseModel):
                 "id": "5f1c0a9be2d7",
                 "status": "done",
                 "stage": "finishing",
-                "files": [_FILE],
+                "files": [{"name": "report.pdf", "status": "ready", "share": 1.0}],
                 "files_total": 1,
                 "share": 1.0,
                 "started": "2026-01-02T10:00:00+00:00",
-                "error": None,
             }
         }
     )
-
     id: str
     status: JobStatus
     stage: Stage = Field(default="waiting", description="What it is at, or was at last.")
@@ -81,38 +83,16 @@ class Job(BaseModel):
     error: str | None = Field(default=None, description="Why all of it failed.")
 
 
-# One piece of work on a library: how far it is, and who wants to know.
-
-MOST_FILES = 200
-"""Listed of one job; failed ones beyond it are listed too, up to as many again."""
-_READ, _EMBEDDED = 0.3, 0.9
-"""Shares of a file's work after it was read, and after it was embedded."""
-_MAY_STOP = frozenset({"waiting", "looking", "reading", "tables", "indexing"})
-
-
-class Work(Protocol):
-    def names(self) -> list[str]:
-        """Of the files, where they are known before it begins."""
-
-    def run(self, library: Library, job: RunningJob) -> None: ...
-
-    def drop(self) -> None:
-        """It was stopped before it began."""
-
-    def leave(self) -> None:
-        """The server stops: what is not done must be found again by the next one."""
-
-
 class RunningJob:
-    """Threads may share one. `form` is a snapshot; listeners hear of every change of it."""
+    """Threads may share one. `form` is a snapshot; listeners are called on every change of it."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Placed | Uploaded) -> None:
         self.work = work
         self.id = secrets.token_hex(6)
         self._lock = threading.Lock()
         self._listeners: set[Callable[[], None]] = set()
         self._stop = threading.Event()
-        self._stop_told = False
+        self._raised = False
         self.leaving = False
         self._places: dict[str, int] = {}
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -129,17 +109,31 @@ class RunningJob:
     def ended(self) -> bool:
         return self._form.status in ENDED
 
-    @contextmanager
-    def listening(self, listener: Callable[[], None]) -> Iterator[None]:
+    async def changes(self) -> AsyncGenerator[Job]:
+        """The job whenever it has changed, until it has ended; a slow reader gets the latest."""
+        loop, news = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop has ended with its server
+                loop.call_soon_threadsafe(news.set)
+
         with self._lock:
-            self._listeners.add(listener)
+            self._listeners.add(wake)
         try:
-            yield
+            sent: Job | None = None
+            while sent is None or sent.status not in ENDED:
+                news.clear()
+                form = self.form()
+                if form == sent:
+                    await news.wait()
+                else:
+                    sent = form
+                    yield form
         finally:
             with self._lock:
-                self._listeners.discard(listener)
+                self._listeners.discard(wake)
 
-    # For whoever does the work
+    # For the thread that does the work
 
     def stop(self, *, leaving: bool = False) -> None:
         """`leaving`: the server stops, and the next one goes on with it."""
@@ -150,20 +144,25 @@ class RunningJob:
     def stopping(self) -> bool:
         return self._stop.is_set()
 
-    def wait(self, seconds: float) -> bool:
-        """Whether it was stopped meanwhile."""
-        return self._stop.wait(seconds)
+    def wait_for(self, library: Library) -> bool:
+        """Until nothing else writes to the library; False where the job is stopped before."""
+        while active_holder(library.path) is not None:
+            if self._stop.wait(_POLL_SECONDS):
+                return False
+        return not self.stopping
 
     def set_status(self, status: JobStatus, *, error: str | None = None) -> None:
         with self._changing() as form:
             form.status, form.error = status, error
             if status == "done":
                 form.share = 1.0
-            if status in ENDED:
-                _end_files(form, error or "it was stopped before this file was stored")
+            for file in form.files if status in ENDED else ():
+                if file.status in {"waiting", "indexing"}:
+                    why = error or "it was stopped before this file was stored"
+                    file.status, file.reason = "failed", why
 
     def expect(self, places: Sequence[Path]) -> None:
-        """Where the files lie that are being taken in, in the order of their names."""
+        """Where the files lie, in the order of their names."""
         with self._changing() as form:
             self._places = {str(place): at for at, place in enumerate(places)}
             if not form.files:
@@ -172,27 +171,59 @@ class RunningJob:
 
     def progress(self, told: Progress) -> None:
         """Raises KeyboardInterrupt, once, to stop an `add` as Ctrl-C does."""
-        if self.stopping and not self._stop_told and told.stage in _MAY_STOP:
-            self._stop_told = True
+        if self.stopping and not self._raised and told.stage in _MAY_STOP:
+            self._raised = True
             raise KeyboardInterrupt
         with self._changing() as form:
             form.stage = told.stage
             if not self._places:
                 form.files_total = max(form.files_total, told.files_total)
-            self._advance(form, told)
-            form.share = _whole_share(form, told)
+            if told.stage not in {"waiting", "looking"}:
+                self._advance(form, told)
+            if form.files and len(form.files) >= form.files_total:
+                share = sum(file.share for file in form.files) / len(form.files)
+            else:
+                share = told.files_done / told.files_total if told.files_total else 0.0
+            form.share = max(form.share, min(share, 1.0))
+
+    def _advance(self, form: Job, told: Progress) -> None:
+        current = self._places.get(told.current.partition(MEMBER_SEPARATOR)[0])
+        if current is not None and told.stage in {"tables", "indexing"}:
+            share = _READ * told.share if told.stage == "tables" else _EMBEDDED
+            _begin(form.files[current], share)
+        for file in form.files:
+            if file.status == "waiting" or (file.status == "indexing" and file.share < _EMBEDDED):
+                share = 0.0
+                # How far one file is can only be known while it is the only one.
+                if told.passages_read > told.passages and told.files_total <= 1:
+                    share = _READ + (_EMBEDDED - _READ) * told.passages / told.passages_read
+                _begin(file, share)
+                return
 
     def done(self, change: FileChange) -> None:
+        """Members of an archive count as the archive."""
         with self._changing() as form:
-            at = self._place(form, change)
-            if at is not None:
-                form.files[at] = _changed(form.files[at], change)
+            anchor = change.path.partition(MEMBER_SEPARATOR)[0]
+            failed = change.change == "failed"
+            most = 2 * MOST_FILES if failed else MOST_FILES
+            if anchor not in self._places and len(form.files) < most:
+                self._places[anchor] = len(form.files)
+                form.files.append(JobFile(name=PurePath(anchor).name, status="waiting"))
+            if (at := self._places.get(anchor)) is None:
+                return
+            file = form.files[at]
+            if failed and file.status in {"ready", "unchanged"}:
+                return  # another member of the archive could be read
+            file.share, file.reason = 1.0, change.reason or None
+            unchanged = change.change == "unchanged"
+            file.status = "failed" if failed else "unchanged" if unchanged else "ready"
+            if not failed:
+                file.document = change.document or file.document
 
     def mark(self, place: Path, *, reason: str) -> None:
         """What is notable about a file beside its status."""
         with self._changing() as form:
-            at = self._places.get(str(place))
-            if at is not None:
+            if (at := self._places.get(str(place))) is not None:
                 form.files[at].reason = f"{form.files[at].reason or ''}{reason}"
 
     @contextmanager
@@ -204,31 +235,6 @@ class RunningJob:
         for listener in listeners:
             listener()
 
-    def _place(self, form: Job, change: FileChange) -> int | None:
-        """Members of an archive count as the archive."""
-        anchor = change.path.partition(MEMBER_SEPARATOR)[0]
-        most = 2 * MOST_FILES if change.change == "failed" else MOST_FILES
-        if anchor not in self._places and len(form.files) < most:
-            self._places[anchor] = len(form.files)
-            form.files.append(JobFile(name=PurePath(anchor).name, status="waiting"))
-        return self._places.get(anchor)
-
-    def _advance(self, form: Job, told: Progress) -> None:
-        if told.stage in {"waiting", "looking"}:
-            return
-        current = self._places.get(told.current.partition(MEMBER_SEPARATOR)[0])
-        if current is not None and told.stage == "tables":
-            _begin(form.files[current], _READ * told.share)
-        elif current is not None and told.stage == "indexing":
-            _begin(form.files[current], _EMBEDDED)
-        next_one = next((file for file in form.files if _is_open(file)), None)
-        if next_one is not None:
-            _begin(next_one, _embedded_share(told))
-
-
-def _is_open(file: JobFile) -> bool:
-    return file.status == "waiting" or (file.status == "indexing" and file.share < _EMBEDDED)
-
 
 def _begin(file: JobFile, share: float) -> None:
     if file.status in {"waiting", "indexing"}:
@@ -236,48 +242,38 @@ def _begin(file: JobFile, share: float) -> None:
         file.share = max(file.share, share)
 
 
-def _embedded_share(told: Progress) -> float:
-    """Of the file that is being read now: more cannot be told while several go in at once."""
-    waiting = told.passages_read - told.passages
-    if not told.passages_read or told.files_total > 1 or not waiting:
-        return 0.0
-    return _READ + (_EMBEDDED - _READ) * told.passages / told.passages_read
+class Placed:
+    """Files and folders where they lie: read again even if unchanged where `again` says so, and
+    only those that really lie in one of the folders of `within`, where it names any."""
 
+    def __init__(
+        self, paths: Sequence[Path], *, again: bool = False, within: Sequence[Path] = ()
+    ) -> None:
+        self._paths = tuple(paths)
+        self._again = again
+        self._within = tuple(within)
 
-def _whole_share(form: Job, told: Progress) -> float:
-    if form.files and len(form.files) >= form.files_total:
-        share = sum(file.share for file in form.files) / len(form.files)
-    else:
-        share = told.files_done / told.files_total if told.files_total else 0.0
-    return max(form.share, min(share, 1.0))
+    def names(self) -> list[str]:
+        """Of the files, where they are known before it begins."""
+        return []
 
+    def run(self, library: Library, job: RunningJob) -> None:
+        if len(self._paths) <= MOST_FILES and all(path.is_file() for path in self._paths):
+            job.expect(self._paths)
+        with suppress(KeyboardInterrupt):
+            library.add(
+                self._paths,
+                force=self._again,
+                within=self._within,
+                progress=job.progress,
+                done=job.done,
+            )
 
-def _changed(file: JobFile, change: FileChange) -> JobFile:
-    if change.change == "failed":
-        if file.status in {"ready", "unchanged"}:  # another member of the same archive
-            return file
-        return file.model_copy(
-            update={"status": "failed", "share": 1.0, "reason": change.reason or None}
-        )
-    return JobFile(
-        name=file.name,
-        status="unchanged" if change.change == "unchanged" else "ready",
-        share=1.0,
-        reason=change.reason or None,
-        document=change.document or file.document,
-    )
+    def drop(self) -> None:
+        """It was stopped before it began."""
 
-
-def _end_files(form: Job, why: str) -> None:
-    """What has no end yet did not get to it."""
-    for file in form.files:
-        if file.status in {"waiting", "indexing"}:
-            file.status, file.reason = "failed", why
-
-
-# What a job does: take in an upload, take in files by path, read files again.
-
-_KEPT_BEFORE = "; the version before it is kept"
+    def leave(self) -> None:
+        """The server stops: the next one must find what is not done."""
 
 
 class Uploaded:
@@ -286,6 +282,8 @@ class Uploaded:
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
+        self.drop = staging.discard
+        self.leave = staging.leave
 
     def names(self) -> list[str]:
         return [entry.name for entry in self._staging.entries()]
@@ -304,65 +302,12 @@ class Uploaded:
             with suppress(KeyboardInterrupt):
                 library.add(places, progress=job.progress, done=done)
         finally:
-            self._settle(library, job, kept)
-
-    def _settle(self, library: Library, job: RunningJob, kept: set[Path]) -> None:
-        if job.leaving:
-            self._staging.leave()
-            return
-        restored = self._staging.settle(kept)
-        if restored:
-            library.add(restored)
-        for place in restored:
-            job.mark(place, reason=_KEPT_BEFORE)
-
-    def drop(self) -> None:
-        self._staging.discard()
-
-    def leave(self) -> None:
-        self._staging.leave()
-
-
-class Placed:
-    """Files and folders where they lie: read again even if unchanged where `again` says so, and
-    only those that really lie in one of the folders of `within`, where it names any."""
-
-    def __init__(
-        self, paths: Sequence[Path], *, again: bool = False, within: Sequence[Path] = ()
-    ) -> None:
-        self._paths = tuple(paths)
-        self._again = again
-        self._within = tuple(within)
-
-    def names(self) -> list[str]:
-        return []
-
-    def run(self, library: Library, job: RunningJob) -> None:
-        if len(self._paths) <= MOST_FILES and all(path.is_file() for path in self._paths):
-            job.expect(self._paths)
-        with suppress(KeyboardInterrupt):
-            library.add(
-                self._paths,
-                force=self._again,
-                within=self._within,
-                progress=job.progress,
-                done=job.done,
-            )
-
-    def drop(self) -> None:
-        pass
-
-    def leave(self) -> None:
-        pass
-
-
-# Work that writes to libraries: one at a time for each, in the order it came.
-
-log = logging.getLogger(__name__)
-_KEPT = 50
-"""Jobs of a library that have ended and can still be asked for."""
-_MOST_WAITING = 100
-_POLL_SECONDS = 0.2
+            if job.leaving:
+                self._staging.leave()
+            elif restored := self._staging.settle(kept):
+                library.add(restored)
+                for place in restored:
+                    job.mark(place, reason="; the version before it is kept")
 
 
 class Jobs:
@@ -378,17 +323,31 @@ class Jobs:
         self._swept: set[str] = set()
         self._closed = False
 
-    def start(self, library: str, work: Work) -> RunningJob:
+    def start(self, library: str, work: Placed | Uploaded) -> RunningJob:
         self.check_changeable(library)
         job = RunningJob(work)
         with self._lock:
-            self._check_room(library)
+            if self._closed:
+                raise Problem(503, "stopping", "the server is stopping", hint="start it again")
+            waiting = self._waiting.setdefault(library, deque())
+            if len(waiting) >= _MOST_WAITING:
+                raise Problem(
+                    429,
+                    "too_many_jobs",
+                    f"{_MOST_WAITING} jobs wait for this library already",
+                    hint="wait until some are done",
+                    headers={"Retry-After": "10"},
+                )
             known = self._jobs.setdefault(library, {})
             known[job.id] = job
-            _forget_old(known)
-            self._waiting.setdefault(library, deque()).append(job)
+            for old in [one.id for one in known.values() if one.ended][:-_KEPT]:
+                del known[old]
+            waiting.append(job)
             if library not in self._threads:
-                self._begin_thread(library)
+                name = f"secondlook-jobs-{library}"
+                thread = threading.Thread(target=self._work, args=(library,), name=name)
+                self._threads[library] = thread
+                thread.start()
         return job
 
     def check_changeable(self, library: str) -> None:
@@ -425,17 +384,14 @@ class Jobs:
             found.set_status("stopped")
         return found
 
-    def has_taken_up(self, library: str) -> bool:
-        return library in self._swept
-
     def take_up_all(self) -> None:
-        """When the server starts: nothing of a killed one waits for somebody to look."""
+        """When the server starts."""
         for name in self._libraries.names():
             self.take_up(name)
 
     def take_up(self, library: str) -> None:
-        """Once for each library: what a killed server left is cleared away, and uploads that had
-        arrived are taken in."""
+        """Once for each library: clear away what a killed server left, and add the uploads that
+        had arrived."""
         with self._lock:
             if library in self._swept:
                 return
@@ -444,24 +400,25 @@ class Jobs:
             self.start(library, Uploaded(staging))
 
     def aside(self, work: Callable[[Callable[[], bool]], None]) -> None:
-        """Something that only reads, in a thread of its own. It is handed a function that tells
+        """Something that only reads, in a thread of its own. Its argument is a function that says
         whether to stop."""
-        thread = threading.Thread(target=self._aside, args=(work,), name="secondlook-aside")
+
+        def run() -> None:
+            try:
+                work(lambda: self._closed)
+            except Exception:
+                log.exception("work in the background failed")
+            finally:
+                with self._lock:
+                    self._asides.discard(threading.current_thread())
+
+        thread = threading.Thread(target=run, name="secondlook-aside")
         with self._lock:
             self._asides.add(thread)
         thread.start()
 
-    def _aside(self, work: Callable[[Callable[[], bool]], None]) -> None:
-        try:
-            work(lambda: self._closed)
-        except Exception:
-            log.exception("work in the background failed")
-        finally:
-            with self._lock:
-                self._asides.discard(threading.current_thread())
-
     def close(self) -> None:
-        """Stop everything and wait for it. Uploads that are not taken in yet stay for the next."""
+        """Stop everything and wait for it. Uploads that are not added yet stay for the next."""
         with self._lock:
             self._closed = True
             waiting = [job for jobs in self._waiting.values() for job in jobs]
@@ -476,25 +433,6 @@ class Jobs:
         for thread in threads:
             thread.join()
 
-    def _check_room(self, library: str) -> None:
-        if self._closed:
-            raise Problem(503, "stopping", "the server is stopping", hint="start it again")
-        if len(self._waiting.get(library, ())) >= _MOST_WAITING:
-            raise Problem(
-                429,
-                "too_many_jobs",
-                f"{_MOST_WAITING} jobs wait for this library already",
-                hint="wait until some are done",
-                headers={"Retry-After": "10"},
-            )
-
-    def _begin_thread(self, library: str) -> None:
-        thread = threading.Thread(
-            target=self._work, args=(library,), name=f"secondlook-jobs-{library}"
-        )
-        self._threads[library] = thread
-        thread.start()
-
     def _work(self, library: str) -> None:
         while True:
             with self._lock:
@@ -503,31 +441,20 @@ class Jobs:
                     del self._threads[library]
                     return
                 job = waiting.popleft()
-            self._do(library, job)
-
-    def _do(self, library: str, job: RunningJob) -> None:
-        job.set_status("running")
-        try:
-            opened = self._libraries.engine(library).library
-            if _its_turn(opened, job):
-                job.work.run(opened, job)
-            elif job.leaving:
-                job.work.leave()
-            else:
+            job.set_status("running")
+            try:
+                opened = self._libraries.engine(library).library
+                if job.wait_for(opened):
+                    job.work.run(opened, job)
+                elif job.leaving:
+                    job.work.leave()
+                else:
+                    job.work.drop()
+            except Exception as error:  # noqa: BLE001  # the thread must live for the jobs after it
                 job.work.drop()
-        except Exception as error:  # noqa: BLE001 - the thread must live for the jobs after it
-            job.work.drop()
-            job.set_status("failed", error=_said(error, library))
-        else:
-            job.set_status("stopped" if job.stopping else "done")
-
-
-def _its_turn(library: Library, job: RunningJob) -> bool:
-    """Whether nobody else writes any more; False where it is stopped before."""
-    while active_holder(library.path) is not None:
-        if job.wait(_POLL_SECONDS):
-            return False
-    return not job.stopping
+                job.set_status("failed", error=_said(error, library))
+            else:
+                job.set_status("stopped" if job.stopping else "done")
 
 
 def _said(error: Exception, library: str) -> str:
@@ -536,10 +463,4 @@ def _said(error: Exception, library: str) -> str:
     if isinstance(error, OSError):
         return f"a file could not be written: {error.strerror or error}"
     log.error("a job over the library %r failed", library, exc_info=error)
-    return "something went wrong that nobody foresaw; the server's log has the details"
-
-
-def _forget_old(jobs: dict[str, RunningJob]) -> None:
-    ended = [name for name, job in jobs.items() if job.ended]
-    for name in ended[: max(0, len(ended) - _KEPT)]:
-        del jobs[name]
+    return "an unexpected error happened; the server's log has the details"

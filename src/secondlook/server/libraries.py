@@ -1,4 +1,4 @@
-"""The libraries that are served, each opened when it is first needed and once."""
+"""The libraries of a server, each opened once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -54,9 +54,6 @@ class Libraries:
         library = self._settings.library.model_copy(update={"path": path})
         return self._settings.model_copy(update={"library": library})
 
-    def opened(self) -> tuple[str, ...]:
-        return tuple(self._engines)
-
     def engine(self, name: str = DEFAULT_LIBRARY) -> Secondlook:
         """The engine over a library, which is made where there is none yet."""
         settings = self.settings(name)
@@ -74,10 +71,10 @@ class Libraries:
         engine = self.engine(name)
         if not engine.settings.web.enable_web_search:
             return engine
-        from secondlook.engine.secondlook import Secondlook
-
         with self._lock:
             if name not in self._without_web:
+                from secondlook.engine.secondlook import Secondlook
+
                 web = engine.settings.web.model_copy(update={"enable_web_search": False})
                 settings = engine.settings.model_copy(update={"web": web})
                 self._without_web[name] = Secondlook(engine.library, settings=settings)

@@ -1,4 +1,4 @@
-"""`/mcp` on the HTTP server: behind the same door, over the same engines and the same queue."""
+"""`/mcp` on the HTTP server: behind the same guard, over the same engines and the same queue."""
 
 from __future__ import annotations
 
@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from fastapi import FastAPI
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import Receive, Scope, Send
 
-    from secondlook.server.state import Served, Service
-
 PATH = "/mcp"
-_MOST_SESSIONS = 1_000
-_MOST_BODY = 24 << 20
-"""Room for a document in base64; the door before it may allow less."""
 
 
 def is_installed() -> bool:
@@ -35,8 +29,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if not is_installed():
         yield
         return
-    app.state.mcp = manager = _manager(_service(app.state.served))
-    async with manager.run():
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    from secondlook.server.mcp_server import make_server
+
+    server = make_server(app.state.served)
+    server.streamable_http_app(
+        streamable_http_path=PATH,
+        # Host, origin, token and size of a request are checked before it comes here.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        max_request_body_size=24 << 20,  # room for a document in base64
+        max_sessions=1_000,
+    )
+    app.state.mcp = server.session_manager
+    async with server.session_manager.run():
         yield
 
 
@@ -60,31 +66,3 @@ class _Endpoint:
 router = APIRouter(
     lifespan=_lifespan, routes=[Route(PATH, endpoint=_Endpoint(), include_in_schema=False)]
 )
-
-
-def _service(served: Served) -> Service:
-    from secondlook.server.state import Service
-
-    return Service(
-        settings=served.settings,
-        libraries=served.libraries,
-        runs=served.runs,
-        jobs=served.jobs,
-    )
-
-
-def _manager(service: Service) -> StreamableHTTPSessionManager:
-    from mcp.server.transport_security import TransportSecuritySettings
-
-    from secondlook.server.mcp_server import make_server
-
-    server = make_server(service)
-    # Host, origin, token and size of a request are looked at before it comes here.
-    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    server.streamable_http_app(
-        streamable_http_path=PATH,
-        transport_security=unchecked,
-        max_request_body_size=_MOST_BODY,
-        max_sessions=_MOST_SESSIONS,
-    )
-    return server.session_manager

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from fastapi import APIRouter, Depends, Request
-from fastapi import Response as fastapi_Response
+from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from pydantic import BaseModel, Field
 from starlette.staticfiles import StaticFiles
@@ -15,13 +14,13 @@ from starlette.staticfiles import StaticFiles
 import secondlook
 from secondlook.server.problems import Problem, problem_of, problem_response, responses
 from secondlook.server.security import COOKIE
-from secondlook.server.state import Served, served
+from secondlook.server.state import FromServer  # noqa: TC001
 from secondlook.server.status import INSTALL_ANALYST
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-pages_router = APIRouter(include_in_schema=False)
+router = APIRouter()
 BUILT: Final = Path(secondlook.__file__).parent / "web"
 _NO_PAGES: Final = ("/api/", "/assets/", "/docs/", "/mcp", "/metrics", "/v1/")
 _FOR_EVER = "public, max-age=31536000, immutable"
@@ -33,8 +32,7 @@ _MISSING = """<!doctype html>
 <title>Secondlook</title>
 <body style="font-family: system-ui; max-width: 40rem; margin: 4rem auto; padding: 0 1rem">
 <h1>The server runs, its page is not here</h1>
-<p>This copy of Secondlook has no built page. A copy that was installed with
-<code>pip install secondlook</code> has one. In a checkout of the source:
+<p>This copy of Secondlook has no built page. In a checkout of the source:
 <code>cd web &amp;&amp; npm ci &amp;&amp; npm run build</code>.</p>
 <p>Everything else works: <a href="/docs">the API</a>.</p>
 """
@@ -56,25 +54,19 @@ def is_built() -> bool:
     return (BUILT / "index.html").is_file()
 
 
-def plotly_script() -> Path | None:
-    """In the installed wheel; it is not imported for that."""
+@router.get("/assets/plotly.min.js", include_in_schema=False)
+async def plotly() -> Response:
+    """Out of the installed package, which is not imported for it."""
     found = find_spec("plotly")
     places = found.submodule_search_locations if found else None
     script = Path(places[0]) / "package_data" / "plotly.min.js" if places else None
-    return script if script is not None and script.is_file() else None
-
-
-@pages_router.get("/assets/plotly.min.js", responses=responses(404))
-async def plotly() -> Response:
-    script = plotly_script()
-    if script is None:
-        raise Problem(
-            404, "analyst_extra_missing", "charts need the extra `analyst`", hint=INSTALL_ANALYST
-        )
+    if script is None or not script.is_file():
+        said = "charts need Plotly, which is not installed"
+        raise Problem(404, "analyst_extra_missing", said, hint=INSTALL_ANALYST)
     return FileResponse(script, headers={"cache-control": "public, max-age=86400"})
 
 
-@pages_router.api_route("/", methods=["GET", "HEAD"])
+@router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
 async def index() -> Response:
     if is_built():
         return FileResponse(BUILT / "index.html", headers={"cache-control": _ASK_AGAIN})
@@ -85,7 +77,9 @@ def install(app: FastAPI) -> None:
     """The files, and the page wherever a browser goes that is nothing else."""
 
     async def nothing_here(request: Request, error: Exception) -> Response:
-        if _is_visit(request):
+        is_page = not request.url.path.startswith(_NO_PAGES)
+        wanted = "text/html" in request.headers.get("accept", "")
+        if request.method in {"GET", "HEAD"} and is_page and wanted:
             return await index()
         return problem_response(problem_of(error), request.url.path)
 
@@ -93,15 +87,8 @@ def install(app: FastAPI) -> None:
     app.mount("/assets", Assets(directory=BUILT / "assets", check_dir=False), name="assets")
 
 
-def _is_visit(request: Request) -> bool:
-    is_page = not request.url.path.startswith(_NO_PAGES)
-    wanted = "text/html" in request.headers.get("accept", "")
-    return request.method in {"GET", "HEAD"} and is_page and wanted
-
-
 # `/enter#token=...`: the address that the server prints. A browser that opens it is signed in.
 
-enter_router = APIRouter(include_in_schema=False)
 PATH: Final = "/enter"
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -131,19 +118,18 @@ if (token === null) {
 """
 
 
-@enter_router.get(PATH)
+@router.get(PATH, include_in_schema=False)
 async def enter() -> HTMLResponse:
     return HTMLResponse(_PAGE, headers={"cache-control": "no-store"})
 
 
-@enter_router.get(f"{PATH}/start.js")
+@router.get(f"{PATH}/start.js", include_in_schema=False)
 async def enter_script() -> Response:
     return Response(_START, media_type="text/javascript", headers={"cache-control": "no-store"})
 
 
 # `POST /api/session`: a browser shows the token once and keeps a cookie instead.
 
-session_router = APIRouter(prefix="/api", tags=["server"])
 _SECONDS_KEPT: Final = 30 * 24 * 3600
 
 
@@ -151,13 +137,13 @@ class Shown(BaseModel):
     token: str = Field(max_length=1000, examples=["the token that the server printed"])
 
 
-@session_router.post("/session", status_code=204, summary="Sign in", responses=responses(401))
-async def sign_in(
-    shown: Shown, request: Request, served: Annotated[Served, Depends(served)]
-) -> fastapi_Response:
+@router.post(
+    "/api/session", status_code=204, summary="Sign in", tags=["server"], responses=responses(401)
+)
+async def sign_in(shown: Shown, request: Request, served: FromServer) -> Response:
     """Sets a cookie that stands for the token; needed only where the server has one."""
     token = served.guard.token
-    reply = fastapi_Response(status_code=204)
+    reply = Response(status_code=204)
     if token.value is None:
         return reply
     if not token.fits(shown.token):

@@ -1,4 +1,4 @@
-"""What a client is told when something goes wrong: problem details (RFC 9457), with what to do."""
+"""Errors on the wire: problem details (RFC 9457) with what to do, and OpenAI's form below `/v1`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Request
 
 log = logging.getLogger(__name__)
+
 MEDIA_TYPE: Final = "application/problem+json"
-SCHEMA: Final = "#/components/schemas/ProblemDetails"
-UNEXPECTED: Final = "unexpected"
 _RETRY_SECONDS = "2"
 _MOST_MISTAKES = 5
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
@@ -48,6 +47,11 @@ _STATUS: tuple[tuple[type[errors.SecondlookError], int], ...] = (
     (errors.WebSearchError, 502),
 )
 """The first that fits; any other is a failure of the server (500)."""
+_PLAIN = {
+    400: "the request cannot be read",
+    404: "there is nothing at this address",
+    405: "this address does not take such a request",
+}
 
 
 class ProblemDetails(BaseModel):
@@ -56,11 +60,9 @@ class ProblemDetails(BaseModel):
     type: str = Field(examples=["urn:secondlook:problem:run_missing"])
     title: str = Field(examples=["Not Found"])
     status: int = Field(examples=[404])
-    code: str = Field(description="What a program can tell it by.", examples=["run_missing"])
+    code: str = Field(description="For programs.", examples=["run_missing"])
     detail: str = Field(examples=["there is no run '20260102-abc'"])
-    hint: str | None = Field(
-        default=None, description="What to do.", examples=["GET /api/runs lists them"]
-    )
+    hint: str | None = Field(default=None, examples=["GET /api/runs lists them"])
     instance: str | None = Field(default=None, description="The path that was asked for.")
 
 
@@ -74,18 +76,19 @@ class Problem(HTTPException):
         detail: str,
         *,
         hint: str | None = None,
-        title: str | None = None,
         headers: Mapping[str, str] | None = None,
+        param: str | None = None,
     ) -> None:
         super().__init__(status, detail, dict(headers) if headers else None)
         self.code = code
         self.hint = hint
-        self.title = title or http.HTTPStatus(status).phrase
+        self.param = param
+        """The parameter that is wrong, as OpenAI's form names it."""
 
     def details(self, instance: str | None = None) -> ProblemDetails:
         return ProblemDetails(
             type=f"urn:secondlook:problem:{self.code}",
-            title=self.title,
+            title=http.HTTPStatus(self.status_code).phrase,
             status=self.status_code,
             code=self.code,
             detail=self.detail,
@@ -95,31 +98,75 @@ class Problem(HTTPException):
 
 
 def problem_of(error: Exception) -> Problem:
-    """Any error as a problem. One that nobody foresaw is logged, and its words stay here."""
+    """Any error as a problem. An unexpected one is logged, and its words stay in the log."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, errors.SecondlookError):
-        return _of_ours(error)
+        status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+        headers = {"Retry-After": _RETRY_SECONDS} if error.retryable else None
+        code = _CAPITAL.sub("_", type(error).__name__).lower()
+        return Problem(status, code, error.message, hint=error.hint, headers=headers)
     if isinstance(error, RequestValidationError):
-        return _of_validation(error)
+        return _of_validation(error.errors())
     if isinstance(error, HTTPException):
-        return _of_http(error)
+        phrase = http.HTTPStatus(error.status_code).phrase
+        code = phrase.lower().replace(" ", "_").replace("-", "_")
+        hint = "/docs shows what there is" if error.status_code in {404, 405} else None
+        plain = _PLAIN.get(error.status_code, phrase.lower())
+        detail = error.detail if error.detail not in {"", phrase} else plain
+        return Problem(error.status_code, code, detail, hint=hint, headers=error.headers)
     log.error("a request failed", exc_info=error)
     return Problem(
         500,
-        UNEXPECTED,
-        "something went wrong that nobody foresaw",
+        "unexpected",
+        "an unexpected error happened",
         hint="the server's log has the details; secondlook doctor checks the installation",
     )
 
 
-def problem_response(problem: Problem, instance: str | None = None) -> JSONResponse:
+def _of_validation(mistakes: Sequence[Any]) -> Problem:
+    """What was sent is not repeated, as it may be long or private."""
+    if any(one["type"] == "json_invalid" for one in mistakes):
+        detail = f"the body is not valid JSON: {mistakes[0]['ctx']['error']}"
+        return Problem(400, "malformed_json", detail, hint="send one JSON object in UTF-8")
+    shown = [
+        f"{'.'.join(str(part)[:40] for part in one['loc'])}: {one['msg']}"
+        for one in mistakes[:_MOST_MISTAKES]
+    ]
+    if more := len(mistakes) - len(shown):
+        shown.append(f"and {more} more")
+    param = ""  # `messages[0].role`
+    for part in mistakes[0]["loc"][1:] if mistakes else ():
+        if part == "str" or str(part).startswith("list["):
+            break  # from here on pydantic names the forms that it tried
+        param += f"[{part}]" if isinstance(part, int) else f".{part}" if param else str(part)
+    hint = "/docs shows what is taken"
+    return Problem(422, "invalid_request", "; ".join(shown), hint=hint, param=param or None)
+
+
+def problem_response(problem: Problem, path: str | None = None) -> JSONResponse:
+    if path is not None and (path == "/v1" or path.startswith("/v1/")):
+        # OpenAI knows no 422: what is wrong with a request is a bad request.
+        return JSONResponse(
+            openai_error(problem),
+            status_code=400 if problem.status_code == 422 else problem.status_code,  # noqa: PLR2004
+            headers=dict(problem.headers or {}),
+        )
     return JSONResponse(
-        problem.details(instance).model_dump(mode="json"),
+        problem.details(path).model_dump(mode="json"),
         status_code=problem.status_code,
         headers=dict(problem.headers or {}),
         media_type=MEDIA_TYPE,
     )
+
+
+def openai_error(problem: Problem) -> dict[str, Any]:
+    status = problem.status_code
+    known = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+    kind = "server_error" if status >= 500 else known.get(status, "invalid_request_error")  # noqa: PLR2004
+    message = f"{problem.detail} ({problem.hint})" if problem.hint else problem.detail
+    told = {"message": message, "type": kind, "param": problem.param, "code": problem.code}
+    return {"error": told}
 
 
 def install(app: FastAPI) -> None:
@@ -132,71 +179,16 @@ def install(app: FastAPI) -> None:
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """How an operation says in OpenAPI which problems it may answer with."""
-    return {status: described(status) for status in statuses}
+    return {status: described(http.HTTPStatus(status).phrase) for status in statuses}
 
 
-def described(status: int) -> dict[str, Any]:
-    return {
-        "description": http.HTTPStatus(status).phrase,
-        "content": {MEDIA_TYPE: {"schema": {"$ref": SCHEMA}}},
-    }
-
-
-def _of_ours(error: errors.SecondlookError) -> Problem:
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    headers = {"Retry-After": _RETRY_SECONDS} if error.retryable else None
-    code = _CAPITAL.sub("_", type(error).__name__).lower()
-    return Problem(status, code, error.message, hint=error.hint, headers=headers)
-
-
-def _of_validation(error: RequestValidationError) -> Problem:
-    mistakes = error.errors()
-    if any(one["type"] == "json_invalid" for one in mistakes):
-        return Problem(
-            400,
-            "malformed_json",
-            f"the body is not valid JSON: {mistakes[0]['ctx']['error']}",
-            hint="send one JSON object in UTF-8",
-        )
-    return Problem(422, "invalid_request", _mistakes(mistakes), hint="/docs shows what is taken")
-
-
-def _mistakes(mistakes: Sequence[Any]) -> str:
-    """In words; what was sent is not repeated, as it may be long or private."""
-    shown = [f"{_place(one['loc'])}: {one['msg']}" for one in mistakes[:_MOST_MISTAKES]]
-    more = len(mistakes) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
-
-
-def _place(loc: Sequence[object]) -> str:
-    """`body.documents.0`; a name that a client made up is cut short."""
-    return ".".join(str(part)[:40] for part in loc)
-
-
-def _of_http(error: HTTPException) -> Problem:
-    phrase = http.HTTPStatus(error.status_code).phrase
-    code = phrase.lower().replace(" ", "_").replace("-", "_")
-    hint = "/docs shows what there is" if error.status_code in {404, 405} else None
-    detail = (
-        error.detail
-        if error.detail and error.detail != phrase
-        else _PLAIN.get(error.status_code, phrase.lower())
-    )
-    return Problem(error.status_code, code, detail, hint=hint, headers=error.headers)
-
-
-_PLAIN = {
-    404: "there is nothing at this address",
-    405: "this address does not take such a request",
-    400: "the request cannot be read",
-}
-
-
-# Data as it goes over the wire: JSON that every parser takes.
+def described(phrase: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/ProblemDetails"}
+    return {"description": phrase, "content": {MEDIA_TYPE: {"schema": schema}}}
 
 
 def wire(model: BaseModel) -> str:
-    """A number that is none (NaN) is kept by our own files, and is no JSON: it goes as null."""
+    """JSON that every parser takes: NaN, which our own files keep, goes as null."""
     text = model.model_dump_json()
     if "NaN" not in text and "Infinity" not in text:
         return text
@@ -207,12 +199,8 @@ def json_response(model: BaseModel, status: int = 200) -> Response:
     return Response(wire(model), status_code=status, media_type="application/json")
 
 
-# A whole number in a body of JSON: `5` and `5.0` are one, `"5"` and `true` are none.
-
-
-def _without_fraction(value: object) -> object:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-OrWithPoint = BeforeValidator(_without_fraction)
-"""For an `int` of a strict model; behind its bounds, so that OpenAPI tells them."""
+OrWithPoint = BeforeValidator(
+    lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
+)
+"""For an `int` of a strict model: JSON's `5.0` is 5. Stands behind its bounds, so that OpenAPI
+shows them."""

@@ -1,4 +1,4 @@
-"""The runs of a server: so many at once, the others in the order they came."""
+"""The runs of a server: so many at once, the others wait in the order they came."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from secondlook.server.problems import Problem, problem_of
 from secondlook.settings.sections import DEFAULT_LIBRARY
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
 
     from secondlook.engine.ownership import Stops
@@ -37,11 +37,9 @@ if TYPE_CHECKING:
     from secondlook.server.problems import ProblemDetails
     from secondlook.settings.sections import RunSettings, Settings
 
-# A question as it was asked of the server, and the run that it became.
-
 SeenStatus = RunStatus | Literal["queued"]
 CANCELLED = "it was stopped"
-CLIENT_LEFT = "who asked has gone"
+CLIENT_LEFT = "the client has left"
 SERVER_STOPS = "the server is stopping"
 
 
@@ -107,8 +105,7 @@ class LiveRun:
     @property
     def position(self) -> int | None:
         last = self.log.last
-        waits = self.status == "queued" and isinstance(last, Queued)
-        return last.position if waits and isinstance(last, Queued) else None
+        return last.position if self.status == "queued" and isinstance(last, Queued) else None
 
     def went_on(self, recorded: RunStatus) -> bool:
         """Whether it was left here and taken up by another process, as its record says."""
@@ -116,7 +113,6 @@ class LiveRun:
         return left and recorded != "interrupted"
 
     def see(self, event: SeenEvent) -> None:
-        """Take in an event of the engine."""
         if isinstance(event, RunStarted):
             self.workflow = event.workflow
         if isinstance(event, Answered):
@@ -124,26 +120,12 @@ class LiveRun:
             self.status = event.answer.status
         self.log.append(event, last=isinstance(event, Answered))
 
-    def catch_up(self, recorded: Sequence[SeenEvent]) -> None:
-        """Take in what happened while another process worked on it."""
-        log = EventLog(recorded)
-        if log.number > self.log.number:
-            self.log = log
-
-    def begin_again(self) -> None:
-        """It waits for its turn, whatever it was before."""
-        self.status = "queued"
-        self.problem = None
-        self.stopping = CANCELLED
-        self.log.reopen()
-
     def stop(self, why: str, problem: ProblemDetails | None = None) -> None:
-        """It ends without an answer."""
+        """End it without an answer."""
         if not self.ended:
             self.status = "interrupted"
             self.problem = problem
-            event = Stopped(run=self.id, why=why, problem=problem)
-            self.log.append(event, last=True)
+            self.log.append(Stopped(run=self.id, why=why, problem=problem), last=True)
 
     async def answered(self) -> Answer:
         """The answer, once it is there; a `Problem` where none will come."""
@@ -160,9 +142,8 @@ class LiveRun:
                     return
 
     def failure(self) -> Problem:
-        """What a client is told of a run that ended without an answer."""
-        if self.problem is not None:
-            known = self.problem
+        """Why a run ended without an answer."""
+        if (known := self.problem) is not None:
             return Problem(known.status, known.code, known.detail, hint=known.hint)
         last = self.log.last
         why = last.why if isinstance(last, Stopped) else CANCELLED
@@ -208,7 +189,7 @@ class Runs:
         self._running: dict[str, LiveRun] = {}
         self._kept: OrderedDict[str, tuple[LiveRun, int]] = OrderedDict()
         self._usual_seconds = 1.0
-        self._stopped = False
+        self.ending = False
         self._hurried = threading.Event()
         self._looking = Heartbeat(self._stop_wanted, seconds=_LOOKS_FOR_STOPS)
 
@@ -242,24 +223,22 @@ class Runs:
         if live is not None and (not live.ended or live.answer is not None):
             raise not_interrupted(run, live.status)
         stored = self.record.find(run)
-        # What was cancelled here a moment ago may not be put down as such yet.
-        if (
-            stored is not None
-            and stored.status != "interrupted"
-            and (live is None or stored.answer)
-        ):
-            raise not_interrupted(run, stored.status)
         if live is None and stored is None:
             raise missing(run)
-        if live is None:
-            live = self._of_record(stored)  # type: ignore[arg-type]  # one of them is there
-        elif stored is not None:
-            live.catch_up(self.record.events(run))
+        # A run cancelled here a moment ago may not be recorded as such yet.
+        if stored and stored.status != "interrupted" and (live is None or stored.answer):
+            raise not_interrupted(run, stored.status)
+        if stored is not None:
+            events = EventLog(self.record.events(run))
+            if live is None:
+                live = self._of_record(stored, events)
+            elif events.number > live.log.number:  # another process worked on it meanwhile
+                live.log = events
+        assert live is not None  # noqa: S101
         live.resumed = stored is not None  # it may have been stopped before it was recorded
         return self._enqueued(live)
 
-    def _of_record(self, stored: StoredRun) -> LiveRun:
-        caller = stored.request.get("caller") or {}
+    def _of_record(self, stored: StoredRun, events: EventLog) -> LiveRun:
         library = self.library_of(stored.request)
         if library is None:
             raise Problem(
@@ -268,12 +247,13 @@ class Runs:
                 f"the run {stored.run!r} is about a library that is not served here",
                 hint="serve that library, or: secondlook runs resume",
             )
+        after = (stored.request.get("caller") or {}).get("after")
         return LiveRun(
             id=stored.run,
-            ask=Ask(stored.question, library=library, after=caller.get("after")),
+            ask=Ask(stored.question, library=library, after=after),
             workflow=stored.workflow,
             started=stored.created,
-            log=EventLog(self.record.events(stored.run)),
+            log=events,
         )
 
     def library_of(self, request: Mapping[str, Any]) -> str | None:
@@ -287,10 +267,9 @@ class Runs:
     def live(self, run: str) -> LiveRun | None:
         """A run of this server that is in memory."""
         with self._lock:
-            kept = self._kept.get(run)
-            return self._running.get(run) or next(
-                (one for one in self._waiting if one.id == run), kept[0] if kept else None
-            )
+            kept, _ = self._kept.get(run, (None, 0))
+            waiting = next((one for one in self._waiting if one.id == run), kept)
+            return self._running.get(run) or waiting
 
     def here(self, run: str) -> LiveRun | None:
         """The same, unless it was left here and another process went on with it: then the record
@@ -301,12 +280,8 @@ class Runs:
         stored = self.record.find(run)
         return None if stored is not None and live.went_on(stored.status) else live
 
-    @property
-    def ending(self) -> bool:
-        return self._stopped
-
-    def unrecorded(self) -> list[LiveRun]:
-        """Those in memory, newest first."""
+    def in_memory(self) -> list[LiveRun]:
+        """Newest first."""
         with self._lock:
             kept = [run for run, _ in self._kept.values()]
             return [*kept, *self._running.values(), *self._waiting][::-1]
@@ -367,7 +342,12 @@ class Runs:
             self._kept.pop(run, None)
         stored = self.record.find(run)
         if stored is not None and stored.status == "running" and live is None:
-            raise not_ours(run)
+            raise Problem(
+                409,
+                "run_elsewhere",
+                f"another process works on the run {run!r}",
+                hint=f"POST /api/runs/{run}/cancel asks it to stop",
+            )
         if stored is not None:
             self.record.remove(run)
         elif live is None:
@@ -377,7 +357,7 @@ class Runs:
         """The server is to end: no run is begun, and each that is worked on finishes its step, if
         that does not take too long. What then goes on is for `stop`. Call it in a thread."""
         with self._lock:
-            self._stopped = True
+            self.ending = True
             running = list(self._running.values())
         self._libraries.drain()
         deadline = time.monotonic() + _DRAIN_SECONDS
@@ -387,13 +367,13 @@ class Runs:
                     return
 
     def hurry(self) -> None:
-        """Whoever ends the server does not want to wait."""
+        """End `drain`."""
         self._hurried.set()
 
     def stop(self) -> None:
         """The server ends: what is worked on is left so that it can be taken up."""
         with self._lock:
-            self._stopped = True
+            self.ending = True
             names = [live.id for live in (*self._waiting, *self._running.values())]
         for name in names:
             self.cancel(name, SERVER_STOPS)
@@ -416,15 +396,23 @@ class Runs:
 
     def _enqueued(self, live: LiveRun) -> LiveRun:
         with self._lock:
-            if self._stopped:
+            if self.ending:
                 raise Problem(503, "server_stopping", SERVER_STOPS, headers={"Retry-After": "5"})
             if live.id in self._running or any(one.id == live.id for one in self._waiting):
                 raise not_interrupted(live.id, "running")  # somebody else was faster
-            full = len(self._running) >= self._at_once
-            if full and len(self._waiting) >= _MOST_WAITING:
-                raise self._too_many()
+            waiting = len(self._waiting)
+            if len(self._running) >= self._at_once and waiting >= _MOST_WAITING:
+                seconds = round(self._usual_seconds * (waiting + 1) / self._at_once)
+                raise Problem(
+                    429,
+                    "queue_full",
+                    f"too many questions: {len(self._running)} running, {waiting} waiting",
+                    hint="ask again later",
+                    headers={"Retry-After": str(min(_LONGEST_WAIT, max(1, seconds)))},
+                )
             self._kept.pop(live.id, None)
-            live.begin_again()
+            live.status, live.problem, live.stopping = "queued", None, CANCELLED
+            live.log.reopen()
             self._waiting.append(live)
             self._looking.add(live.id)
             self._admit()
@@ -447,19 +435,9 @@ class Runs:
             if live.ended:
                 engine.unnote(live.id)
 
-    def _too_many(self) -> Problem:
-        seconds = self._usual_seconds * (len(self._waiting) + 1) / self._at_once
-        return Problem(
-            429,
-            "queue_full",
-            f"too many questions: {len(self._running)} worked on, {len(self._waiting)} waiting",
-            hint="ask again later",
-            headers={"Retry-After": str(min(_LONGEST_WAIT, max(1, round(seconds))))},
-        )
-
     def _admit(self) -> None:
         """Begin with as many as there is room for; tell the others where they stand."""
-        while self._waiting and len(self._running) < self._at_once and not self._stopped:
+        while self._waiting and len(self._running) < self._at_once and not self.ending:
             live = self._waiting.popleft()
             live.status = "running"
             live.put_away.clear()
@@ -475,29 +453,23 @@ class Runs:
     async def _worked(self, live: LiveRun) -> None:
         live.task = asyncio.current_task()
         begun = time.monotonic()
-        problem = None
+        problem, ask = None, live.ask
         try:
-            async with aclosing(self._events(live)) as events:
+            engine = await self._libraries.aengine(ask.library, web=ask.web)
+            stream = (
+                engine.aresume_stream(live.id)
+                if live.resumed
+                else engine.astream(ask.question, run=live.id, **ask.options())
+            )
+            async with aclosing(stream) as events:
                 async for event in events:
                     live.see(event)
         except RunStopped:
             live.stopping = SERVER_STOPS
-        except Exception as error:  # noqa: BLE001  # whoever asked is told, whatever it was
+        except Exception as error:  # noqa: BLE001  # the client gets it, whatever it was
             problem = problem_of(error)
         finally:
             self._ended(live, time.monotonic() - begun, problem)
-
-    async def _events(self, live: LiveRun) -> AsyncGenerator[Event]:
-        ask = live.ask
-        engine = await self._libraries.aengine(ask.library, web=ask.web)
-        stream = (
-            engine.aresume_stream(live.id)
-            if live.resumed
-            else engine.astream(ask.question, run=live.id, **ask.options())
-        )
-        async with aclosing(stream) as events:
-            async for event in events:
-                yield event
 
     def _ended(self, live: LiveRun, seconds: float, problem: Problem | None) -> None:
         size = live.log.size()
@@ -513,18 +485,14 @@ class Runs:
         live.put_away.set()
 
     def _keep(self, live: LiveRun, size: int = 0) -> None:
+        """Keep an ended run in memory, and drop the oldest beyond what may be kept."""
         self._looking.discard(live.id)
         self._kept[live.id] = (live, size)
-        for old in list(self._beyond()):
-            del self._kept[old]
-
-    def _beyond(self) -> Iterator[str]:
-        """The oldest beyond what is kept in memory."""
         total = 0
-        for number, (name, (_, size)) in enumerate(reversed(self._kept.items()), 1):
-            total += size
+        for number, (name, (_, held)) in enumerate(list(reversed(self._kept.items())), 1):
+            total += held
             if number > 1 and (number > MOST_KEPT or total > MOST_KEPT_BYTES):
-                yield name
+                del self._kept[name]
 
 
 async def _cancelled(live: LiveRun) -> None:
@@ -533,11 +501,9 @@ async def _cancelled(live: LiveRun) -> None:
         live.task.cancel()
 
 
-# Runs that were recorded: by this server, by one before it, or by the command line.
-
-
 class Record:
-    """Every method reads or writes a file: call it in a thread. Threads may share one."""
+    """Recorded runs: of this server, of one before it, or of the command line. Every method reads
+    or writes a file: call it in a thread. Threads may share one."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
@@ -548,7 +514,7 @@ class Record:
         """By its whole id."""
         stored = self._opened(run).get(run)
         if stored.run != run:  # the command line takes a start of it, and `last`
-            raise _missing(run)
+            raise missing(run)
         return stored
 
     def find(self, run: str) -> StoredRun | None:
@@ -561,8 +527,8 @@ class Record:
         return self._opened(run).events(run)
 
     def news(self, run: str, after: int) -> tuple[RunStatus, list[Event]]:
-        """How a run stands, and its events but the first so many. What is no longer running has
-        no events that are not among them."""
+        """The status of a run, and its events but the first so many. The status is read first:
+        a run that is not running has no event beyond these."""
         status = self.get(run).status
         return status, self._opened(run).events(run, after=after)
 
@@ -590,50 +556,17 @@ class Record:
                 try:
                     self._store = RunStore.of(self._settings, create=False)
                 except RunMissing:  # none has been recorded yet
-                    raise _missing(run) from None
+                    raise missing(run) from None
             return self._store
-
-
-def _missing(run: str) -> RunMissing:
-    return RunMissing(f"there is no run {run!r}", hint="GET /api/runs lists them")
-
-
-# What is told of a run with which something cannot be done.
 
 
 def missing(run: str) -> RunMissing:
     return RunMissing(f"there is no run {run!r}", hint="GET /api/runs lists them")
 
 
-def not_ours(run: str) -> Problem:
-    return Problem(
-        409,
-        "run_elsewhere",
-        f"another process works on the run {run!r}",
-        hint=f"POST /api/runs/{run}/cancel asks it to stop",
-    )
-
-
-def goes_on(run: str, worker: str) -> Problem:
-    return Problem(
-        409,
-        "run_elsewhere",
-        f"{worker} works on the run {run!r} and was asked to stop, but goes on",
-        hint="a server stops when its step lets it; a terminal or notebook must be stopped there",
-    )
-
-
 def not_interrupted(run: str, status: str) -> Problem:
     if status in {"running", "queued"}:
-        return Problem(
-            409,
-            "run_in_progress",
-            f"the run {run!r} has not ended",
-            hint=f"GET /api/runs/{run}/events shows it",
-        )
-    return Problem(
-        409,
-        "run_finished",
-        f"the run {run!r} has its answer",
-        hint=f"GET /api/runs/{run} shows it",
-    )
+        hint = f"GET /api/runs/{run}/events shows it"
+        return Problem(409, "run_in_progress", f"the run {run!r} has not ended", hint=hint)
+    hint = f"GET /api/runs/{run} shows it"
+    return Problem(409, "run_finished", f"the run {run!r} has its answer", hint=hint)

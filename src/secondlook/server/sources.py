@@ -1,36 +1,34 @@
-"""Which part of a document's text is shown at once."""
+"""Where an answer comes from: a document's text by page or place, and its file."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
+from pydantic import BaseModel, Field
 
 from secondlook.library.uploads import sha256_of
 from secondlook.retrieval.outline import Outline
-from secondlook.server import library as listing
 from secondlook.server.library import (
     DocumentId,
     OpenedLibrary,
-    TextOfDocument,
+    document_of,
     files_of,
     joined,
 )
 from secondlook.server.problems import Problem, responses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.document import Extracted, Page
-    from secondlook.library.library import Library
+    from secondlook.document import Extracted
     from secondlook.library.report import DocumentInfo
 
+router = APIRouter(prefix="/api/libraries/{library}/documents/{document}", tags=["library"])
 SHOWN = 4_000
 """Characters of a text without pages, and of a page that is longer than `LONGEST`."""
 LONGEST = 40_000
@@ -39,16 +37,56 @@ _LINE = 400
 """How far the end of a line may be away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(BaseModel):
+    page: int | None = Field(description="The page on which it begins; null without pages.")
     start: int
     end: int
-    page: int | None
-    heading: str | None
+    heading: str | None = Field(examples=["Findings"])
     previous_page: int | None
     next_page: int | None
-    previous_start: int | None
+    previous_start: int | None = Field(description="Where the part before this one may begin.")
     next_start: int | None
+
+
+class TextOfDocument(Window):
+    """A part of a document's text. A citation's quote is `text[c.start - start : c.end - start]`,
+    where offsets count Unicode code points."""
+
+    document: str = Field(examples=["9f86d081884c7d65"])
+    title: str
+    pages: int
+    characters: int = Field(description="Of the whole document.")
+    text: str
+
+
+_Offset = Query(ge=0, le=1_000_000_000)
+
+
+@router.get("/text", summary="A document's text", responses=responses(404, 422))
+async def show_text(
+    opened: OpenedLibrary,
+    document: DocumentId,
+    page: Annotated[int | None, _Offset] = None,
+    start: Annotated[int | None, _Offset] = None,
+    end: Annotated[int | None, _Offset] = None,
+) -> TextOfDocument:
+    """One page, or the pages that hold the characters from `start` to `end`; of what has no pages
+    about 4,000 characters around them. Without either, the beginning."""
+
+    def text() -> TextOfDocument:
+        item = document_of(opened.library, document)
+        extracted = opened.library.text(item.id)
+        window = chosen_window(extracted, page=page, start=start, end=end)
+        return TextOfDocument(
+            **window.model_dump(),
+            document=item.id,
+            title=item.title,
+            pages=len(extracted.pages),
+            characters=len(extracted.text),
+            text=extracted.text[window.start : window.end],
+        )
+
+    return await asyncio.to_thread(text)
 
 
 def chosen_window(
@@ -65,13 +103,15 @@ def chosen_window(
     first, last = _wanted(document, page, start, end)
     outline = Outline(document)
     at = first if start is None or page is not None else start
+    before = [one.number for one in document.pages if one.end <= first and one.start < first]
+    after = [one.number for one in document.pages if one.start >= last]
     return Window(
         start=first,
         end=last,
         page=outline.page(first),
         heading=joined(outline.path(at, max(last, at))),
-        previous_page=_neighbour(document.pages, first, last, step=-1),
-        next_page=_neighbour(document.pages, first, last, step=1),
+        previous_page=before[-1] if before else None,
+        next_page=after[0] if after else None,
         previous_start=max(0, first - SHOWN) if first > 0 else None,
         next_start=last if last < length else None,
     )
@@ -81,24 +121,23 @@ def _wanted(
     document: Extracted, page: int | None, start: int | None, end: int | None
 ) -> tuple[int, int]:
     if page is not None:
-        found = next((one for one in document.pages if one.number == page), None)
-        if found is None:
-            raise _no_page(document, page)
-        return _bounded(document.text, found.start, found.end, found.start, found.start)
-    begin = start or 0
-    stop = min(max(begin, end or begin), len(document.text))
-    pages = [one for one in document.pages if one.start <= max(begin, stop - 1) and one.end > begin]
+        pages = [one for one in document.pages if one.number == page]
+        if not pages:
+            known = [one.number for one in document.pages]
+            hint = f"its pages are {known[0]} to {known[-1]}" if known else "it has no pages"
+            raise Problem(404, "page_missing", f"the document has no page {page}", hint=hint)
+        begin = stop = pages[0].start
+    else:
+        begin = start or 0
+        stop = min(max(begin, end or begin), len(document.text))
+        ends = max(begin, stop - 1)
+        pages = [one for one in document.pages if one.start <= ends and one.end > begin]
+    low, high = _around(document.text, begin, stop)
     if not pages:
-        return _around(document.text, begin, stop)
+        return low, high
     first, last = min(pages[0].start, begin), max(pages[-1].end, stop)
-    return _bounded(document.text, first, last, begin, stop)
-
-
-def _bounded(text: str, first: int, last: int, begin: int, stop: int) -> tuple[int, int]:
-    """All of it, or of very much the part around what is wanted."""
     if last - first <= LONGEST:
         return first, last
-    low, high = _around(text, begin, stop)
     return max(first, low), min(last, high)
 
 
@@ -114,28 +153,8 @@ def _around(text: str, begin: int, stop: int) -> tuple[int, int]:
     return low, line + 1 if line >= 0 and high < len(text) else high
 
 
-def _neighbour(pages: Sequence[Page], first: int, last: int, *, step: int) -> int | None:
-    before = [one.number for one in pages if one.end <= first and one.start < first]
-    after = [one.number for one in pages if one.start >= last]
-    if step < 0:
-        return before[-1] if before else None
-    return after[0] if after else None
+# The file that a document was read from, for a browser that must not trust it.
 
-
-def _no_page(document: Extracted, page: int) -> Problem:
-    if not document.pages:
-        hint = "it has no pages: ask with start and end"
-    else:
-        hint = f"its pages are {document.pages[0].number} to {document.pages[-1].number}"
-    return Problem(404, "page_missing", f"the document has no page {page}", hint=hint)
-
-
-# The file that a document was read from, given to a browser that must not trust it.
-
-_REMEMBERED = 256
-_PDF = b"%PDF-"
-_PDF_WITHIN = 1024
-"""A PDF may begin a little late."""
 _HEADERS: Final = {
     # Whatever it is, it runs nothing and loads nothing; browsers show a PDF all the same.
     "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -159,60 +178,13 @@ class Hashes:
         if known is None:
             known = sha256_of(file)
             with self._lock:
-                if len(self._known) >= _REMEMBERED:
+                if len(self._known) >= 256:  # noqa: PLR2004
                     self._known.clear()
                 self._known[key] = known
         return known
 
 
-def original_of(item: DocumentInfo, hashes: Hashes) -> FileResponse:
-    """Only a place that the catalog has for this document, and only what was read there."""
-    for file in files_of(item):
-        with suppress(OSError):
-            if hashes.of(file) == item.sha256:
-                return _response(file, item)
-    raise Problem(
-        410,
-        "original_gone",
-        "the file of this document has changed or is gone since it was added",
-        hint="its text is still here; add or upload the file again to have both in step",
-    )
-
-
-def _response(file: Path, item: DocumentInfo) -> FileResponse:
-    shown = item.kind == "pdf" and _is_pdf(file)
-    return FileResponse(
-        file,
-        media_type="application/pdf" if shown else "application/octet-stream",
-        filename=file.name.encode("utf-8", "replace").decode(),
-        content_disposition_type="inline" if shown else "attachment",
-        headers=_HEADERS,
-    )
-
-
-def _is_pdf(file: Path) -> bool:
-    with file.open("rb") as source:
-        return _PDF in source.read(_PDF_WITHIN)
-
-
-# Where an answer comes from: a document's text by page or place, and its file.
-
-router = APIRouter(prefix="/api/libraries/{library}/documents/{document}", tags=["library"])
 _hashes = Hashes()
-_Offset = Query(ge=0, le=1_000_000_000)
-
-
-@router.get("/text", summary="A document's text", responses=responses(404, 422))
-async def show_text(
-    opened: OpenedLibrary,
-    document: DocumentId,
-    page: Annotated[int | None, Query(ge=0, le=1_000_000_000, description="A page.")] = None,
-    start: Annotated[int | None, _Offset] = None,
-    end: Annotated[int | None, _Offset] = None,
-) -> TextOfDocument:
-    """One page, or the pages that hold the characters from `start` to `end`; of what has no pages
-    about 4,000 characters around them. Without either, the beginning."""
-    return await asyncio.to_thread(_text, opened.library, document, page, start, end)
 
 
 @router.get(
@@ -226,28 +198,28 @@ async def show_text(
 )
 async def show_original(opened: OpenedLibrary, document: DocumentId) -> FileResponse:
     """The file as it was when it was added: a PDF to be shown, everything else to be saved."""
-    item = await asyncio.to_thread(listing.document_of, opened.library, document)
-    return await asyncio.to_thread(original_of, item, _hashes)
+    item = await asyncio.to_thread(document_of, opened.library, document)
+    return await asyncio.to_thread(_original, item)
 
 
-def _text(
-    library: Library, document: str, page: int | None, start: int | None, end: int | None
-) -> TextOfDocument:
-    item = listing.document_of(library, document)
-    extracted = library.text(item.id)
-    window = chosen_window(extracted, page=page, start=start, end=end)
-    return TextOfDocument(
-        document=item.id,
-        title=item.title,
-        page=window.page,
-        pages=len(extracted.pages),
-        start=window.start,
-        end=window.end,
-        characters=len(extracted.text),
-        text=extracted.text[window.start : window.end],
-        heading=window.heading,
-        previous_page=window.previous_page,
-        next_page=window.next_page,
-        previous_start=window.previous_start,
-        next_start=window.next_start,
+def _original(item: DocumentInfo) -> FileResponse:
+    """Only from a place that the catalog has for this document, and only what was read there."""
+    for file in files_of(item):
+        with suppress(OSError):
+            if _hashes.of(file) != item.sha256:
+                continue
+            with file.open("rb") as source:  # a PDF may begin a little late
+                shown = item.kind == "pdf" and b"%PDF-" in source.read(1024)
+            return FileResponse(
+                file,
+                media_type="application/pdf" if shown else "application/octet-stream",
+                filename=file.name.encode("utf-8", "replace").decode(),
+                content_disposition_type="inline" if shown else "attachment",
+                headers=_HEADERS,
+            )
+    raise Problem(
+        410,
+        "original_gone",
+        "the file of this document has changed or is gone since it was added",
+        hint="its text is still here; add or upload the file again to have both in step",
     )

@@ -1,13 +1,14 @@
-"""`GET /api/settings`: what a page needs to know of the server. No secret and no path."""
+"""What the server can do, whether it lives, its workflows as graphs, and metrics."""
 
 from __future__ import annotations
 
 import asyncio
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from pathlib import PurePath
+from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field
 
 from secondlook import __version__
@@ -16,14 +17,11 @@ from secondlook.graphs.registry import WORKFLOWS
 from secondlook.server.problems import Problem, responses
 from secondlook.server.runs import QUESTION_CHARACTERS
 from secondlook.server.security import MEGABYTE
-from secondlook.server.state import Served, served
+from secondlook.server.state import FromServer  # noqa: TC001
 from secondlook.server.uploads import FILES_PER_UPLOAD
 from secondlook.telemetry import scraped
 
-if TYPE_CHECKING:
-    from secondlook.settings.sections import Settings
-
-settings_router = APIRouter(prefix="/api", tags=["server"])
+router = APIRouter()
 INSTALL_ANALYST: Final = "pip install plotly pandas"
 
 
@@ -56,23 +54,23 @@ def workflows() -> list[WorkflowShown]:
     return [WorkflowShown(name=item.name, about=item.about) for item in WORKFLOWS.values()]
 
 
-@settings_router.get("/settings", summary="Settings that are safe to show")
-async def show_settings(served: Annotated[Served, Depends(served)]) -> SettingsShown:
+@router.get("/api/settings", summary="Settings that are safe to show", tags=["server"])
+async def show_settings(served: FromServer) -> SettingsShown:
+    """What a page needs to know of the server. No secret and no path."""
     settings = served.settings
-    limits = LimitsShown(
-        question_characters=QUESTION_CHARACTERS,
-        upload_bytes=settings.serve.max_upload_mb * MEGABYTE,
-        files_per_upload=FILES_PER_UPLOAD,
-    )
     return SettingsShown(
         version=__version__,
         workflows=workflows(),
         workflow=settings.answer.workflow,
         model=model_shown(settings.models.default),
         web_search=settings.web.enable_web_search,
-        analyst_extra=has_analyst(),
+        analyst_extra=all(find_spec(name) is not None for name in ("pandas", "plotly")),
         install_analyst=INSTALL_ANALYST,
-        limits=limits,
+        limits=LimitsShown(
+            question_characters=QUESTION_CHARACTERS,
+            upload_bytes=settings.serve.max_upload_mb * MEGABYTE,
+            files_per_upload=FILES_PER_UPLOAD,
+        ),
         token_required=served.guard.token.value is not None,
         libraries=list(served.libraries.names()),
         sandbox=await asyncio.to_thread(_sandbox, settings.sandbox.backend),
@@ -82,15 +80,9 @@ async def show_settings(served: Annotated[Served, Depends(served)]) -> SettingsS
 def model_shown(spec: str) -> str:
     """Without the address it is reached at, and of a file its name alone."""
     kind, colon, name = spec.partition("@")[0].partition(":")
-    return (
-        f"{kind}{colon}{name.replace(chr(92), '/').rpartition('/')[2]}"
-        if kind == "gguf"
-        else (f"{kind}{colon}{name}")
-    )
-
-
-def has_analyst() -> bool:
-    return all(find_spec(name) is not None for name in ("pandas", "plotly"))
+    if kind == "gguf":
+        name = name.replace("\\", "/").rpartition("/")[2]
+    return f"{kind}{colon}{name}"
 
 
 @cache
@@ -100,11 +92,6 @@ def _sandbox(chosen: str) -> str | None:
 
     usable = (one.name for one in available() if one.usable and chosen in ("auto", one.name))
     return next(usable, None)
-
-
-# `/api/graphs`: every workflow as nodes and edges, as the server's settings leave it.
-
-graphs_router = APIRouter(prefix="/api/graphs", tags=["workflows"])
 
 
 class GraphNode(BaseModel):
@@ -126,48 +113,42 @@ class GraphShown(BaseModel):
     mermaid: str
 
 
-@graphs_router.get("", summary="List the workflows")
+@router.get("/api/graphs", summary="List the workflows", tags=["workflows"])
 async def list_graphs() -> list[WorkflowShown]:
     return workflows()
 
 
-@graphs_router.get("/{name}", summary="One workflow as a graph", responses=responses(404))
+@router.get(
+    "/api/graphs/{name}",
+    summary="One workflow as a graph",
+    tags=["workflows"],
+    responses=responses(404),
+)
 async def show_graph(
-    name: Annotated[str, Path(max_length=100, examples=["linear"])],
-    served: Annotated[Served, Depends(served)],
+    name: Annotated[str, Path(max_length=100, examples=["linear"])], served: FromServer
 ) -> GraphShown:
-    if name not in WORKFLOWS:
-        raise Problem(
-            404,
-            "workflow_missing",
-            f"there is no workflow {name!r}",
-            hint=f"there are {', '.join(WORKFLOWS)}",
+    """As the server's settings make it."""
+    workflow = WORKFLOWS.get(name)
+    if workflow is None:
+        hint = f"there are {', '.join(WORKFLOWS)}"
+        raise Problem(404, "workflow_missing", f"there is no workflow {name!r}", hint=hint)
+
+    def drawn() -> GraphShown:
+        graph = workflow.build(served.settings).compile().get_graph()
+        return GraphShown(
+            name=name,
+            about=workflow.about,
+            nodes=[
+                GraphNode(id=one, label=one.strip("_").replace("_", " ")) for one in graph.nodes
+            ],
+            edges=[
+                GraphEdge(source=edge.source, target=edge.target, conditional=edge.conditional)
+                for edge in graph.edges
+            ],
+            mermaid=graph.draw_mermaid(with_styles=False).strip(),
         )
-    return await asyncio.to_thread(_drawn, name, served.settings)
 
-
-def _drawn(name: str, settings: Settings) -> GraphShown:
-    workflow = WORKFLOWS[name]
-    graph = workflow.build(settings).compile().get_graph()
-    return GraphShown(
-        name=name,
-        about=workflow.about,
-        nodes=[GraphNode(id=one, label=_label(one)) for one in graph.nodes],
-        edges=[
-            GraphEdge(source=edge.source, target=edge.target, conditional=edge.conditional)
-            for edge in graph.edges
-        ],
-        mermaid=graph.draw_mermaid(with_styles=False).strip(),
-    )
-
-
-def _label(node: str) -> str:
-    return node.strip("_").replace("_", " ")
-
-
-# Whether the server lives, and whether it can answer.
-
-health_router = APIRouter(prefix="/api", tags=["server"])
+    return await asyncio.to_thread(drawn)
 
 
 class Health(BaseModel):
@@ -180,14 +161,16 @@ class Ready(BaseModel):
     libraries: list[str]
 
 
-@health_router.get("/health", summary="Whether the server lives")
+@router.get("/api/health", summary="Whether the server lives", tags=["server"])
 async def health() -> Health:
     """Needs no token, and touches nothing."""
     return Health()
 
 
-@health_router.get("/ready", summary="Whether it can answer", responses=responses(503))
-async def ready(served: Annotated[Served, Depends(served)]) -> Ready:
+@router.get(
+    "/api/ready", summary="Whether it can answer", tags=["server"], responses=responses(503)
+)
+async def ready(served: FromServer) -> Ready:
     """Opens every library that is served, once."""
     names = served.libraries.names()
     for name in names:
@@ -204,28 +187,62 @@ async def ready(served: Annotated[Served, Depends(served)]) -> Ready:
     return Ready(libraries=list(names))
 
 
-# `GET /metrics`: what this server has done, for Prometheus to fetch.
-
-metrics_router = APIRouter(tags=["server"])
-
-
-@metrics_router.get(
+@router.get(
     "/metrics",
     summary="Counts and times for Prometheus",
+    tags=["server"],
     response_class=Response,
     responses={
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
         **responses(404),
     },
 )
-async def metrics(served: Annotated[Served, Depends(served)]) -> Response:
+async def metrics(served: FromServer) -> Response:
     """Where `serve.metrics` is set. Names and numbers alone: nothing that anybody asked."""
     if not served.settings.serve.metrics:
         raise Problem(
             404,
             "metrics_off",
             "this server keeps no metrics",
-            hint="set serve.metrics where it runs, with the extra `telemetry`",
+            hint="set serve.metrics where it runs",
         )
     text = await asyncio.to_thread(scraped, served.settings)
     return Response(text, media_type="text/plain; version=0.0.4")
+
+
+class LibraryForm(BaseModel):
+    name: str = Field(examples=["default"])
+    path: str | None = Field(description="The last part of its path.", examples=["library"])
+    documents: int
+    tables: int
+    passages: int
+    failed: int = Field(description="Files that could not be read.")
+    bytes: int
+    writing: bool = Field(description="Whether something is being added right now.")
+
+
+@router.get(
+    "/api/libraries",
+    summary="The libraries of this server",
+    tags=["library"],
+    responses=responses(500),
+)
+async def list_libraries(served: FromServer) -> list[LibraryForm]:
+    """How many documents, tables and passages each of them holds."""
+    found = []
+    for name in served.libraries.names():
+        engine = await served.libraries.aengine(name)
+        status = await asyncio.to_thread(engine.library.status)
+        found.append(
+            LibraryForm(
+                name=name,
+                path=PurePath(status.path).name or None,
+                documents=status.documents,
+                tables=status.tables,
+                passages=status.passages,
+                failed=len(status.failed),
+                bytes=status.bytes,
+                writing=bool(served.jobs.active(name)) or status.writer is not None,
+            )
+        )
+    return found

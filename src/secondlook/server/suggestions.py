@@ -12,6 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
+from pydantic import BaseModel, Field
 
 from secondlook.errors import SecondlookError
 from secondlook.evaluation.confidence import Answering
@@ -19,12 +20,7 @@ from secondlook.evaluation.generated_questions import Asked, askable, question_a
 from secondlook.nodes.desk import measures
 from secondlook.reading.calibration import CALIBRATION_FILE, load_calibration
 from secondlook.roles.route import summary_request
-from secondlook.server.library import (
-    Opened,
-    OpenedLibrary,
-    Suggestion,
-    Suggestions,
-)
+from secondlook.server.library import OpenedLibrary  # noqa: TC001
 from secondlook.server.problems import responses
 from secondlook.tables.query import Filter, Query
 from secondlook.tables.resolver import MOST_VALUES, AskedTable
@@ -40,69 +36,57 @@ if TYPE_CHECKING:
     from secondlook.tables.desk import Desk
     from secondlook.tables.table import ColumnProfile
 
-if TYPE_CHECKING:
     Stopping = Callable[[], bool]
 
 router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])
 log = logging.getLogger(__name__)
-_NOTHING = Suggestions(questions=[], ready=True)
+_lock = threading.Lock()
+_made: dict[Path, tuple[frozenset[str], list[Suggestion]]] = {}
+"""By library: good until its documents change."""
+_making: set[Path] = set()
 
 
-class Suggesting:
-    """Threads may share one. What was made of a library is good until its documents change, and
-    one thread at a time makes it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._made: dict[Path, tuple[frozenset[str], Suggestions]] = {}
-        self._making: set[Path] = set()
-
-    def made(self, library: Path, version: frozenset[str]) -> Suggestions | None:
-        with self._lock:
-            known = self._made.get(library)
-        return known[1] if known is not None and known[0] == version else None
-
-    def begin(self, library: Path) -> bool:
-        """Whether the caller is the one to make them."""
-        with self._lock:
-            begins = library not in self._making
-            self._making.add(library)
-        return begins
-
-    def make(self, library: Library, version: frozenset[str], stopping: Stopping) -> None:
-        """What fails here costs a suggestion and nothing else."""
-
-        made = []
-        try:
-            made = suggestions(library, stopping)
-        except SecondlookError as error:
-            log.warning("no questions could be suggested: %s", error)
-        finally:
-            with self._lock:
-                if not stopping():
-                    self._made[library.path] = version, Suggestions(questions=made, ready=True)
-                self._making.discard(library.path)
+class Suggestion(BaseModel):
+    question: str = Field(examples=["What is the mean price by region?"])
+    why: str = Field(description="What it is made from.", examples=["a column of sales.csv"])
 
 
-_suggesting = Suggesting()
+class Suggestions(BaseModel):
+    questions: list[Suggestion]
+    ready: bool = Field(description="Whether they have been made; ask again where not.")
 
 
 @router.get("/suggestions", summary="Questions to begin with", responses=responses(404))
 async def suggest(opened: OpenedLibrary) -> Suggestions:
     """Up to three that this library answers, made from its own files: each was tried. They are
-    made in the background, while nothing is being taken in; until then `ready` is false."""
-    return await asyncio.to_thread(_suggested, opened)
-
-
-def _suggested(opened: Opened) -> Suggestions:
-    library, jobs = opened.library, opened.jobs
-    version = frozenset(item.id for item in library.documents())
-    found = _suggesting.made(library.path, version) if version else _NOTHING
-    if found is not None:
-        return found
-    if not jobs.active(opened.name) and _suggesting.begin(library.path):
-        jobs.aside(lambda stopping: _suggesting.make(library, version, stopping))
+    made in the background, while nothing is being added; until then `ready` is false."""
+    library = opened.library
+    documents = await asyncio.to_thread(library.documents)
+    version = frozenset(item.id for item in documents)
+    with _lock:
+        known, questions = _made.get(library.path, (None, []))
+        if known == version or not version:
+            return Suggestions(questions=questions if version else [], ready=True)
+        begins = library.path not in _making and not opened.jobs.active(opened.name)
+        if begins:
+            _making.add(library.path)
+    if begins:
+        opened.jobs.aside(partial(_make, library, version))
     return Suggestions(questions=[], ready=False)
+
+
+def _make(library: Library, version: frozenset[str], stopping: Stopping) -> None:
+    """What fails here costs a suggestion and nothing else."""
+    made: list[Suggestion] = []
+    try:
+        made = suggestions(library, stopping)
+    except SecondlookError as error:
+        log.warning("no questions could be suggested: %s", error)
+    finally:
+        with _lock:
+            if not stopping():
+                _made[library.path] = version, made
+            _making.discard(library.path)
 
 
 # Questions made from a person's own files, each tried before it is suggested: what is offered
@@ -153,11 +137,11 @@ class _Steady(Random):
         return 0.6
 
 
-def suggestions(library: Library, stopping: Callable[[], bool]) -> list[Suggestion]:
+def suggestions(library: Library, stopping: Stopping) -> list[Suggestion]:
     """At most three, of different kinds where the library has them."""
     documents = sorted(library.documents(), key=lambda item: item.added, reverse=True)
-    tables = list(islice(_unless(stopping, about_tables(library, documents)), MOST))
-    facts = list(islice(_unless(stopping, about_facts(library, documents)), MOST - bool(tables)))
+    tables = list(islice(_until(stopping, about_tables(library, documents)), MOST))
+    facts = list(islice(_until(stopping, about_facts(library, documents)), MOST - bool(tables)))
     summed = list(islice(about_whole(documents), MOST))
     further = [one for one in tables[1:] if one.why == tables[0].why]
     others = [one for one in tables[1:] if one not in further]
@@ -165,7 +149,7 @@ def suggestions(library: Library, stopping: Callable[[], bool]) -> list[Suggesti
     return mixed[:MOST]
 
 
-def _unless(stopping: Callable[[], bool], found: Iterator[Suggestion]) -> Iterator[Suggestion]:
+def _until(stopping: Stopping, found: Iterator[Suggestion]) -> Iterator[Suggestion]:
     try:
         for one in found:
             if stopping():
@@ -173,9 +157,6 @@ def _unless(stopping: Callable[[], bool], found: Iterator[Suggestion]) -> Iterat
             yield one
     except SecondlookError:  # a table that cannot be read, a reader that is missing
         return
-
-
-# Tables
 
 
 def about_tables(library: Library, documents: Sequence[DocumentInfo]) -> Iterator[Suggestion]:
@@ -240,64 +221,51 @@ def _computes(question: str, one: AskedTable, asked: Sequence[AskedTable], desk:
 
 
 def _asked(desk: Desk, table: str) -> AskedTable:
-    values = partial(_values, desk, table)
+    def values(column: str) -> list[str]:
+        there = Filter(column=column, comparison="present")
+        query = Query(
+            table=table, where=(there,), select=(column,), distinct=True, limit=MOST_VALUES
+        )
+        return [str(row[0]) for row in desk.compute(query).rows]
+
     return AskedTable(desk.table(table), desk.profile(table), values, compute=desk.compute)
-
-
-def _values(desk: Desk, table: str, column: str) -> list[str]:
-    there = Filter(column=column, comparison="present")
-    query = Query(table=table, where=(there,), select=(column,), distinct=True, limit=MOST_VALUES)
-    return [str(row[0]) for row in desk.compute(query).rows]
-
-
-# Documents
 
 
 def about_facts(library: Library, documents: Sequence[DocumentInfo]) -> Iterator[Suggestion]:
     """One question of each document, and only those that a search over the whole library answers
     with the words they were made from."""
-    prose = [item for item in documents if _is_prose(item)][:_DOCUMENTS]
+    prose = [
+        item
+        for item in documents
+        if item.kind not in _NO_PROSE and item.passages > 0 and item.language in {"en", None}
+    ][:_DOCUMENTS]
     if not prose:
         return
     own = library.path / CALIBRATION_FILE
     answering = Answering(library, load_calibration(library.reader().name, own))
     for item in prose:
-        likely = islice(_questions(library, item), _TRIED)
-        if asked := next((one for one in likely if _is_answered(answering, one)), None):
-            yield Suggestion(question=asked.question, why=f"answered in {_titled(item)}")
-
-
-def _is_prose(item: DocumentInfo) -> bool:
-    return item.kind not in _NO_PROSE and item.passages > 0 and item.language in {"en", None}
-
-
-def _questions(library: Library, item: DocumentInfo) -> list[Asked]:
-    """The likeliest to please first."""
-    text = library.text(item.id).text[:_CHARACTERS]
-    said = islice(statements(item.id, text), _STATEMENTS)
-    found = [(rank, asked) for one in said for rank, asked in _asked_about(one)]
-    return [asked for _, asked in sorted(found, key=lambda pair: pair[0])]
+        text = library.text(item.id).text[:_CHARACTERS]
+        said = islice(statements(item.id, text), _STATEMENTS)
+        ranked = sorted((pair for one in said for pair in _asked_about(one)), key=lambda it: it[0])
+        for _, asked in ranked[:_TRIED]:
+            found = asyncio.run(answering.answer(asked))
+            if found is None or not found.outcome.right:
+                continue
+            if found.before is None or found.before >= _SURE:
+                why = f"answered in {shortened(item.title)}"
+                yield Suggestion(question=asked.question, why=why)
+                break
 
 
 def _asked_about(one: Statement) -> Iterator[tuple[int, Asked]]:
+    """Questions with their ranks, the likeliest to please first."""
     for piece in askable(one.text):
         question = question_about(one.text, piece, _Steady(0)) or ""
         rank = next((at for at, form in enumerate(_FORMS) if form.match(question)), None)
-        if rank is not None and piece.kind != "phrase" and _is_plain(question):
-            yield rank, Asked(question, (piece.text,), answerable=True, group=one.document)
-
-
-def _is_plain(question: str) -> bool:
-    words = len(question.split())
-    fits = _SHORTEST_QUESTION <= words <= _LONGEST_QUESTION
-    return fits and _AWKWARD.search(question) is None
-
-
-def _is_answered(answering: Answering, asked: Asked) -> bool:
-    found = asyncio.run(answering.answer(asked))
-    if found is None or not found.outcome.right:
-        return False
-    return found.before is None or found.before >= _SURE
+        fits = _SHORTEST_QUESTION <= len(question.split()) <= _LONGEST_QUESTION
+        if rank is None or piece.kind == "phrase" or not fits or _AWKWARD.search(question):
+            continue
+        yield rank, Asked(question, (piece.text,), answerable=True, group=one.document)
 
 
 def about_whole(documents: Sequence[DocumentInfo]) -> Iterator[Suggestion]:
@@ -305,18 +273,12 @@ def about_whole(documents: Sequence[DocumentInfo]) -> Iterator[Suggestion]:
     for item in documents:
         title = " ".join(item.title.split())
         question = f"Summarise {title}"
-        if len(title) <= _LONGEST_TITLE and item.kind not in _NO_PROSE and _is_asked_for(question):
-            yield Suggestion(question=question, why=f"an overview of {_titled(item)}")
+        if title != shortened(title) or item.kind in _NO_PROSE or not summary_request(question):
+            continue
+        yield Suggestion(question=question, why=f"an overview of {title}")
 
 
-def _is_asked_for(question: str) -> bool:
-    return bool(summary_request(question))
-
-
-def _titled(item: DocumentInfo) -> str:
-    title = " ".join(item.title.split())
-    return (
-        title
-        if len(title) <= _LONGEST_TITLE
-        else f"{title[: _LONGEST_TITLE - 1]}\N{HORIZONTAL ELLIPSIS}"
-    )
+def shortened(title: str) -> str:
+    flat = " ".join(title.split())
+    most = _LONGEST_TITLE
+    return flat if len(flat) <= most else f"{flat[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

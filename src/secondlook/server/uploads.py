@@ -1,7 +1,7 @@
-"""An upload from the wire to the disk: multipart read as it comes, never held in memory.
+"""How files get in: uploaded, or by path where that is allowed; and how far each job is.
 
-What a client says about sizes is not believed: bytes are counted as they arrive. What a client
-calls its files is not used as it is: `library.upload_names` makes a name of it.
+An upload goes to the disk as it comes, never held in memory. Bytes are counted as they arrive,
+whatever the client says about sizes; `safe_name` makes a file name of what it calls its files.
 """
 
 from __future__ import annotations
@@ -10,34 +10,25 @@ import asyncio
 import errno
 import shutil
 from collections.abc import AsyncIterator  # noqa: TC003
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
-from fastapi import Path as fastapi_Path
+from fastapi import Path as InPath
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import BaseModel, Field
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
 from secondlook.library.uploads import new_staging, safe_name
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, TABLES
-from secondlook.server.jobs import (
-    ENDED,
-    Job,
-    Placed,
-    RunningJob,
-    Uploaded,
-)
-from secondlook.server.library import (
-    OpenedLibrary,  # noqa: TC001
-    Paths,  # noqa: TC001
-)
+from secondlook.server.jobs import Job, Placed, RunningJob, Uploaded
+from secondlook.server.library import OpenedLibrary  # noqa: TC001
 from secondlook.server.problems import Problem, responses
 from secondlook.server.security import MEGABYTE, upload_too_large
-from secondlook.server.state import Served, served
+from secondlook.server.state import FromServer  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +36,7 @@ if TYPE_CHECKING:
     from secondlook.library.uploads import Arriving, Staging
     from secondlook.settings.sections import Settings
 
+router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])
 FIELD = "files"
 _ROOM_LEFT = 64 * MEGABYTE
 """What an upload must leave on the disk: documents have to be stored too."""
@@ -98,16 +90,16 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
         await asyncio.to_thread(receiver.seal)
     except BaseException as error:
         await asyncio.shield(asyncio.to_thread(staging.discard))
-        raise _explained(error) from error
+        if isinstance(error, FormParserError):
+            said = f"the upload cannot be read: {error}"
+            raise Problem(422, "malformed_upload", said, hint=_SEND) from error
+        if isinstance(error, ClientDisconnect):
+            said = "the client went away before the upload was complete"
+            raise Problem(400, "client_gone", said) from error
+        if isinstance(error, OSError):
+            raise _unwritable(error) from error
+        raise
     return staging
-
-
-def _explained(error: BaseException) -> BaseException:
-    if isinstance(error, FormParserError):
-        return Problem(422, "malformed_upload", f"the upload cannot be read: {error}", hint=_SEND)
-    if isinstance(error, ClientDisconnect):
-        return Problem(400, "client_gone", "the client went away before the upload was complete")
-    return _unwritable(error) if isinstance(error, OSError) else error
 
 
 def _boundary(request: Request) -> bytes:
@@ -147,7 +139,7 @@ def _unwritable(error: OSError) -> Problem:
 
 @dataclass(slots=True)
 class _Receiver:
-    """What the parser's events come to. A part that is no file is passed over."""
+    """Takes the parser's events. A part that is no file is passed over."""
 
     staging: Staging
     limits: UploadLimits
@@ -162,16 +154,17 @@ class _Receiver:
     disposition: bytes = b""
 
     def callbacks(self) -> Any:
-        return {
-            "on_part_begin": self._part_begins,
-            "on_header_field": self._header_field,
-            "on_header_value": self._header_value,
-            "on_header_end": self._header_ends,
-            "on_headers_finished": self._headers_finished,
-            "on_part_data": self._data,
-            "on_part_end": self._part_ends,
-            "on_end": self._ends,
-        }
+        names = (
+            "part_begin",
+            "header_field",
+            "header_value",
+            "header_end",
+            "headers_finished",
+            "part_data",
+            "part_end",
+            "end",
+        )
+        return {f"on_{name}": getattr(self, f"_{name}") for name in names}
 
     def seal(self) -> None:
         if not self.ended:
@@ -180,7 +173,7 @@ class _Receiver:
             raise Problem(422, "no_files", "the upload holds no file", hint=_SEND)
         self.staging.seal()
 
-    def _part_begins(self) -> None:
+    def _part_begin(self) -> None:
         self.parts += 1
         if self.parts > max(_MOST_PARTS, self.limits.files):
             raise self._too_many()
@@ -193,7 +186,7 @@ class _Receiver:
     def _header_value(self, data: bytes, start: int, end: int) -> None:
         self.value += data[start:end]
 
-    def _header_ends(self) -> None:
+    def _header_end(self) -> None:
         if self.header.strip().lower() == b"content-disposition":
             self.disposition = self.value
         self.header = self.value = b""
@@ -216,68 +209,51 @@ class _Receiver:
             hint="send them in several uploads",
         )
 
-    def _data(self, data: bytes, start: int, end: int) -> None:
+    def _part_data(self, data: bytes, start: int, end: int) -> None:
         self.received += end - start
         if self.received > self.limits.upload_bytes:
             raise upload_too_large("an upload", self.limits.upload_bytes, "serve.max_upload_mb")
         one = self.current
         if one is None:
             return
-        self._check_room_left()
+        if self.received >= self.looked + _LOOKED_EVERY:
+            self.looked = self.received
+            if shutil.disk_usage(self.staging.folder).free < _ROOM_LEFT:
+                raise OSError(errno.ENOSPC, "there is no room for it on the disk")
         if one.size + end - start > (most := self.limits.most_of(one.name)):
             raise upload_too_large(f"{one.name!r}", most, "ingest.max_file_mb")
         one.write(data[start:end])
 
-    def _check_room_left(self) -> None:
-        if self.received < self.looked + _LOOKED_EVERY:
-            return
-        self.looked = self.received
-        if shutil.disk_usage(self.staging.folder).free < _ROOM_LEFT:
-            raise OSError(errno.ENOSPC, "there is no room for it on the disk")
-
-    def _part_ends(self) -> None:
+    def _part_end(self) -> None:
         self.current = None
 
-    def _ends(self) -> None:
+    def _end(self) -> None:
         self.ended = True
 
 
-# How files get in: uploaded, or by path where that is allowed.
-
-uploads_router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])
-_BODY: Final[dict[str, Any]] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": [FIELD],
-                    "properties": {
-                        FIELD: {
-                            "type": "array",
-                            "minItems": 1,
-                            "items": {"type": "string", "format": "binary"},
-                        }
-                    },
-                }
-            }
-        },
-    }
+_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": [FIELD],
+    "properties": {
+        FIELD: {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}
+    },
 }
+_CONTENT = {"multipart/form-data": {"schema": _SCHEMA}}
 
 
-@uploads_router.post(
+class Paths(BaseModel, extra="forbid", strict=True):
+    paths: list[str] = Field(min_length=1, max_length=100, examples=[["/srv/papers"]])
+
+
+@router.post(
     "/documents",
     status_code=202,
     summary="Upload files",
     responses=responses(400, 404, 409, 413, 415, 422, 429, 507),
-    openapi_extra=_BODY,
+    openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
 )
-async def upload(
-    request: Request, opened: OpenedLibrary, state: Annotated[Served, Depends(served)]
-) -> Job:
-    """Takes in one or more parts named `files`. A file with the name of an earlier upload is a
+async def upload(request: Request, opened: OpenedLibrary, state: FromServer) -> Job:
+    """Takes one or more parts named `files`. A file with the name of an earlier upload is a
     new version of it; two files of one name in one upload are both kept. What cannot be read
     fails alone, with the reason, and is not stored."""
     opened.jobs.check_changeable(opened.name)
@@ -290,15 +266,13 @@ async def upload(
         raise
 
 
-@uploads_router.post(
+@router.post(
     "/paths",
     status_code=202,
     summary="Add files and folders of the server",
     responses=responses(403, 404, 409, 422, 429),
 )
-async def add_paths(
-    opened: OpenedLibrary, asked: Paths, state: Annotated[Served, Depends(served)]
-) -> Job:
+async def add_paths(opened: OpenedLibrary, asked: Paths, state: FromServer) -> Job:
     """Only under the folders that `serve.roots` names; without any, nothing."""
     roots = state.settings.serve.root_paths
     places = await asyncio.to_thread(allowed_places, asked.paths, roots)
@@ -306,92 +280,70 @@ async def add_paths(
 
 
 def allowed_places(paths: Sequence[str], roots: Sequence[Path]) -> list[Path]:
-    """The places meant, with links followed. One that is not allowed says nothing of whether it
-    is there."""
-    allowed = [root.resolve() for root in roots]
-    if not allowed:
+    """The places meant, with links followed. Of one that is not allowed nothing is said, not even
+    whether it exists."""
+    if not roots:
         raise Problem(
             403,
             "paths_off",
             "this server takes no paths",
             hint="upload the files, or name folders in serve.roots",
         )
-    return [_allowed(path, allowed) for path in paths]
-
-
-def _allowed(path: str, roots: Sequence[Path]) -> Path:
-    try:
-        place = Path(path).resolve()
-        absolute = Path(path).is_absolute()
-    except (OSError, ValueError, RuntimeError):  # a null byte, a loop of links
-        absolute = False
-    if not absolute or not any(place.is_relative_to(root) for root in roots):
-        raise Problem(
-            403,
-            "path_not_allowed",
-            f"{path[:200]!r} is not under a folder that this server may add from",
-            hint="give an absolute path under one of serve.roots",
-        )
-    if not place.exists():
-        raise Problem(422, "path_missing", f"there is nothing at {path[:200]!r}")
-    return place
+    allowed = [root.expanduser().resolve() for root in roots]
+    places = []
+    for path in paths:
+        try:
+            place = Path(path).resolve()
+            absolute = Path(path).is_absolute()
+        except (OSError, ValueError, RuntimeError):  # a null byte, a loop of links
+            absolute = False
+        if not absolute or not any(place.is_relative_to(root) for root in allowed):
+            raise Problem(
+                403,
+                "path_not_allowed",
+                f"{path[:200]!r} is not under a folder that this server may add from",
+                hint="give an absolute path under one of serve.roots",
+            )
+        if not place.exists():
+            raise Problem(422, "path_missing", f"there is nothing at {path[:200]!r}")
+        places.append(place)
+    return places
 
 
 # Jobs: how far each is, as it happens, and stopping one.
 
-jobs_router = APIRouter(prefix="/api/libraries/{library}/jobs", tags=["library"])
-JobId = Annotated[str, fastapi_Path(description="Id of a job.", max_length=40)]
+JobId = Annotated[str, InPath(description="Id of a job.", max_length=40)]
 
 
 def found_job(opened: OpenedLibrary, job: JobId) -> RunningJob:
     return opened.jobs.get(opened.name, job)
 
 
-FoundJob = Annotated[RunningJob, Depends(found_job)]
-
-
-@jobs_router.get("/{job}", summary="How far a job is", responses=responses(404))
+@router.get("/jobs/{job}", summary="How far a job is", responses=responses(404))
 async def show_job(opened: OpenedLibrary, job: JobId) -> Job:
-    """Ended jobs can be asked for until the server stops, the latest of them."""
+    """The latest ended jobs can be asked for until the server stops."""
     return opened.jobs.get(opened.name, job).form()
 
 
-@jobs_router.get(
-    "/{job}/events",  # noqa: FAST003 - the dependency takes it, so that a 404 is one
+@router.get(
+    "/jobs/{job}/events",
     summary="A job as it happens",
     response_class=EventSourceResponse,
     responses=responses(404),
 )
-async def follow_job(found: FoundJob) -> AsyncIterator[ServerSentEvent]:
+async def follow_job(
+    found: Annotated[RunningJob, Depends(found_job)],
+) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events named `job`, each with the whole job; the last one says how it ended.
     A reader that is slow gets fewer of them, never old ones."""
     number = 0
-    async for form in changes(found):
+    async for form in found.changes():
         number += 1
         yield ServerSentEvent(event="job", id=str(number), data=form.model_dump(mode="json"))
 
 
-@jobs_router.delete("/{job}", summary="Stop a job", responses=responses(404))
+@router.delete("/jobs/{job}", summary="Stop a job", responses=responses(404))
 async def stop_job(opened: OpenedLibrary, job: JobId) -> Job:
     """What is stored already stays; files that are not are deleted. It ends a moment later."""
     stopped = await asyncio.to_thread(opened.jobs.stop, opened.name, job)
     return stopped.form()
-
-
-async def changes(job: RunningJob) -> AsyncIterator[Job]:
-    loop, woken = asyncio.get_running_loop(), asyncio.Event()
-
-    def wake() -> None:
-        with suppress(RuntimeError):  # the loop has ended with its server
-            loop.call_soon_threadsafe(woken.set)
-
-    sent: Job | None = None
-    with job.listening(wake):
-        while sent is None or sent.status not in ENDED:
-            woken.clear()
-            form = job.form()
-            if form == sent:
-                await woken.wait()
-            else:
-                sent = form
-                yield form

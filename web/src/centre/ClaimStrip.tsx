@@ -1,4 +1,5 @@
 import { useId, useState } from "react";
+import { tenths } from "../parts/words";
 import type { Answer } from "../types";
 import { claimState, facts, shortened, sureness, verdict, weakest } from "./telling";
 
@@ -70,8 +71,8 @@ function Facts({ answer }: { answer: Answer }) {
       <div id={id} className="reasons" hidden={!open}>
         <p>
           {answer.confidence.label === "calibrated"
-            ? "Fitted to answers that were right and wrong. It rests on:"
-            : "Provisional: not fitted to right and wrong answers. It rests on:"}
+            ? `About ${tenths(answer.confidence.value ?? 0)} answers with this score are right.`
+            : "Provisional: this score was not checked against right and wrong answers."}
         </p>
         <ul>
           {reasons.map((reason) => (

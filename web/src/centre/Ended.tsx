@@ -14,15 +14,15 @@ export function Ended({ run }: { run: RunView }) {
       <p className="lead">
         {byPerson
           ? stopped(run)
-          : "This ended before it had an answer: it was stopped, or the server was."}
+          : "This ended before it had an answer. The server may have stopped."}
       </p>
       <p className="lead soft">What was done is kept.</p>
       <div className="more">
         <button type="button" className="go" onClick={() => void resumeRun()}>
-          Go on
+          Resume
         </button>
         <button type="button" className="pill" onClick={again}>
-          Ask anew
+          Start over
         </button>
       </div>
     </section>

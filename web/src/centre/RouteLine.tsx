@@ -46,12 +46,7 @@ export function RouteLine({ run }: { run: RunView }) {
 function Why({ run }: { run: RunView }) {
   const chosen = route(run);
   if (!chosen) return <span>{isLive(run) ? "Secondlook chooses how to answer." : ""}</span>;
-  return (
-    <span>
-      {chosen.words}
-      <b>{chosen.workflow}</b>.
-    </span>
-  );
+  return <span title={chosen.details}>{chosen.words}</span>;
 }
 
 function Ways({ run }: { run: RunView }) {

@@ -83,7 +83,7 @@ test("while it runs, the newest running node is told in words", () => {
   expect(telling.lastSaid(running({ steps }))).toBe("Found 20 passages.");
   expect(telling.doing(running({ phase: "queued", position: 3 }))).toMatch(/2 questions before/);
   expect(telling.doing(running({ phase: "queued", position: 1 }))).toBe("Next in line");
-  expect(telling.doing(running({ connected: false }))).toMatch(/line to the server is cut/);
+  expect(telling.doing(running({ connected: false }))).toBe("Connection lost. Reconnecting ...");
 });
 
 const chart = (rows: [string, number][]): Analysis =>
@@ -143,4 +143,15 @@ test("what else was tried is said, without the list that the page shows itself",
 
 test("headings of a passage are shown as they are read", () => {
   expect(telling.withoutHashes("## 2. Dredging\nC# and # stay")).toBe("2. Dredging\nC# and # stay");
+});
+
+test("what was done is told in plain words, the workflow as a detail", () => {
+  const chosen = { workflow: "linear", why: "one fact from documents" };
+  expect(telling.route(running({ workflow: "auto", chosen }))).toEqual({
+    words: "Searched your documents.",
+    details: "linear: One fact from documents.",
+  });
+  expect(telling.route(running({ workflow: "research", chosen: null }))?.words).toBe(
+    "Asked with research.",
+  );
 });

@@ -51,7 +51,7 @@ export function doing(run: RunView): string {
   if (run.phase === "asking") return "Sending the question";
   if (run.phase === "stopping") return "Stopping";
   if (run.phase === "queued") return queued(run.position);
-  if (!run.connected) return "The line to the server is cut; joining again";
+  if (!run.connected) return "Connection lost. Reconnecting ...";
   const step = run.steps.findLast((one) => one.state === "running") ?? run.steps.at(-1);
   return step ? (DOING[step.node] ?? nodeName(step.node)) : "Starting";
 }
@@ -128,21 +128,24 @@ export function sureness(answer: Answer): string | null {
   return label === "calibrated" ? `${percent(value)} sure` : `about ${percent(value)} sure`;
 }
 
-const USED = "so Secondlook used ";
+const DONE: Record<string, string> = {
+  linear: "Searched your documents",
+  adaptive: "Searched your documents",
+  corrective: "Searched your documents",
+  research: "Researched your documents step by step",
+  analyst: "Computed from your tables",
+  summary: "Summarised your documents",
+};
 
-/** What stands under the question: why, and the workflow that answered, to be set off. */
-export function route(run: RunView): { words: string; workflow: string } | null {
-  if (run.chosen) return chosenRoute(run.chosen);
+/** What stands under the question: what was done, with the workflow and the reason as details. */
+export function route(run: RunView): { words: string; details: string } | null {
+  if (run.chosen) {
+    const { why, workflow } = run.chosen;
+    const words = DONE[workflow] ?? "Searched your documents and tables";
+    return { words: `${words}.`, details: `${workflow}: ${sentenceStart(why)}.` };
+  }
   if (run.workflow === AUTO || run.workflow === "") return null;
-  return { words: "Asked with ", workflow: run.workflow };
-}
-
-function chosenRoute({ why, workflow }: NonNullable<RunView["chosen"]>) {
-  const sentence = sentenceStart(why);
-  const used = sentence.lastIndexOf(USED);
-  if (used < 0) return { words: `${sentence}, ${USED}`, workflow };
-  const after = used + USED.length;
-  return { words: sentence.slice(0, after), workflow: sentence.slice(after) };
+  return { words: `Asked with ${run.workflow}.`, details: "" };
 }
 
 /** The reason of a choice as the beginning of a sentence. */

@@ -103,11 +103,11 @@ export function FailedMore({ row, dismiss, gone }: { row: Row; dismiss: () => vo
       <div className="row-actions">
         {doc?.has_original && (
           <button type="button" onClick={() => void reindex(doc.id)}>
-            Try again
+            Retry
           </button>
         )}
         <button type="button" onClick={() => void forget()}>
-          Take off the list
+          Dismiss
         </button>
       </div>
     </>
@@ -116,8 +116,8 @@ export function FailedMore({ row, dismiss, gone }: { row: Row; dismiss: () => vo
 
 function whatToDo({ doc }: Row): string {
   if (doc === null) return "It was not added. Add it again to try once more.";
-  if (doc.has_original) return "Mend the file where it lies, then try again.";
-  return "Save it anew, or as PDF or plain text, and add it again.";
+  if (doc.has_original) return "Fix the file and retry.";
+  return "Save it as PDF or plain text, and add it again.";
 }
 
 export function PendingMore({ row }: { row: Row }) {

@@ -20,6 +20,12 @@ export function seconds(value: number): string {
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
+/** `9 in 10`; near the ends `97 in 100`. */
+export function tenths(share: number): string {
+  const tens = Math.round(share * 10);
+  return tens > 0 && tens < 10 ? `${tens} in 10` : `${Math.round(share * 100)} in 100`;
+}
+
 export const count = (number: number, one: string, many = `${one}s`): string =>
   `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 

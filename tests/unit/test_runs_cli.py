@@ -43,7 +43,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def secondlook(capsys: pytest.CaptureFixture[str], path: Path) -> Callable[..., Run]:
     app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    runs_commands.register_runs(app)
+    app.add_typer(runs_commands.group(), name="runs")
 
     @app.callback()
     def root(ctx: typer.Context) -> None:
@@ -160,8 +160,8 @@ def test_a_narrow_terminal_loses_the_least_important(
     assert head.split() == shown
     assert f"{run}  " in row
     assert "  interrupted  how thick is" in row.replace("  adaptive", "")
-    time = {160: "%Y-%m-%d %H:%M", 80: "%m-%d %H:%M"}.get(columns)
-    assert row.startswith(moment.astimezone().strftime(time) if time else run)
+    time = f"{moment.astimezone():%Y-%m-%d %H:%M}"
+    assert row.startswith(run if columns == 60 else time)
     assert len(row) <= columns
     assert row.rstrip().endswith("…" if columns < 120 else "2024")
 
@@ -247,7 +247,7 @@ def test_a_person_is_asked_before_a_run_goes(
         asked.append(question)
         raise typer.Abort
 
-    monkeypatch.setattr(runs_commands, "is_terminal", lambda stream: True)
+    monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda stream: True)
     monkeypatch.setattr(typer, "confirm", refuse)
     with pytest.raises(typer.Abort):
         secondlook("runs", "remove", "last")

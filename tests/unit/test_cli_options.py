@@ -1,0 +1,106 @@
+"""The options of `ask` and `chat`: what they set, and what has no effect is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from secondlook.cli.ask import OPTIONS, Asking, asking, tell_what_has_no_effect
+from secondlook.cli.command import Call
+from secondlook.cli.main import app
+from secondlook.errors import SettingsError, UsageError
+from tests.support.engine import settings_of
+
+CHOICES = "Who pays? (A) the harbour (B) the council"
+
+
+def told(capsys: pytest.CaptureFixture[str], question: str = "Who pays?", **given: Any) -> str:
+    workflow, model = given.pop("workflow", "linear"), given.pop("model", "none")
+    settings = settings_of(answer={"workflow": workflow}, models={"default": model})
+    call = Call(None, quiet=given.pop("quiet", False), as_json=False, debug=False)
+    options = {"guess": False, "fresh": False, **given}
+    tell_what_has_no_effect(call, settings, question, **options)
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"guess": True}, "hint: --guess has no effect without --workflow research\n"),
+        ({"fresh": True}, "hint: --fresh has no effect without --workflow research\n"),
+        (
+            {"question": CHOICES},
+            "hint: --workflow research chooses among the choices of this question\n",
+        ),
+        (
+            {"guess": True, "workflow": "research"},
+            "hint: --guess needs a language model (--model)\n",
+        ),
+        ({"guess": True, "workflow": "research", "model": "ollama:qwen2.5"}, ""),
+        ({"question": CHOICES, "fresh": True, "workflow": "research"}, ""),
+        ({"question": CHOICES, "fresh": True, "workflow": "auto"}, ""),
+        (
+            {"guess": True, "workflow": "auto"},
+            "hint: --guess has no effect: the question has no choices\n",
+        ),
+        (
+            {"question": CHOICES, "guess": True, "workflow": "auto"},
+            "hint: --guess needs a language model (--model)\n",
+        ),
+        ({}, ""),
+        ({"guess": True, "quiet": True}, ""),
+    ],
+)
+def test_a_person_is_told(
+    given: dict[str, Any], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told(capsys, **given) == said
+
+
+def how(**given: Any) -> Asking:
+    return asking(Call(), **{name: default for name, (_, default) in OPTIONS.items()} | given)
+
+
+def test_any_setting_can_be_set_for_one_question() -> None:
+    made = how(set_=["research.enable_screen=false", "answer.k=7"]).loaded.settings
+    assert (made.research.enable_screen, made.answer.k) == (False, 7)
+
+
+def test_a_setting_that_does_not_exist_is_a_mistake() -> None:
+    with pytest.raises(SettingsError, match="enable_scren"):
+        how(set_=["research.enable_scren=false"])
+
+
+def test_a_profile_is_a_preset_and_there_is_one() -> None:
+    assert how(profile="law").loaded.settings == how(preset="law").loaded.settings
+    with pytest.raises(UsageError, match="both given"):
+        how(preset="bare", profile="law")
+
+
+def test_flags_are_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECONDLOOK_BUDGET_CALLS", "7")
+    made = how().loaded.settings.budget.model_dump()
+    assert made == {"calls": 7, "tokens": 0, "money": 0.0, "seconds": 0.0}
+    given = how(max_calls=3, max_tokens=8000, max_cost=0.02, timeout=20.0).loaded.settings.budget
+    assert given.model_dump() == {"calls": 3, "tokens": 8000, "money": 0.02, "seconds": 20.0}
+    assert how(max_calls=0).loaded.settings.budget.calls == 0, "0 takes a cap away"
+
+
+@pytest.mark.parametrize(
+    ("command", "flag", "value"),
+    [
+        ("ask", "--max-calls", "-1"),
+        ("chat", "--max-tokens", "many"),
+        ("ask", "--max-cost", "nan"),
+        ("chat", "--timeout", "inf"),
+    ],
+)
+def test_what_is_no_cap_is_told_by_the_name_of_its_flag(
+    command: str, flag: str, value: str
+) -> None:
+    asked = ["how deep is it"] if command == "ask" else []
+    told = CliRunner().invoke(app, [command, *asked, flag, value])
+    assert flag in told.stderr
+    assert not told.stdout
