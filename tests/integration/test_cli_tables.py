@@ -88,7 +88,7 @@ def test_a_table_that_is_not_there(held: Library, capsys: pytest.CaptureFixture[
     assert "there is no table 'sale'" in err
     assert "Do you mean sales?" in err
     code, _, err = run(capsys, "tables", "show", "x", "--library", str(held.path))
-    assert "secondlook tables lists them" in err
+    assert "secondlook library tables lists them" in err
 
 
 def test_a_name_of_several_tables(

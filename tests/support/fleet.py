@@ -121,7 +121,6 @@ class Fleet:
             "SECONDLOOK_RUNS_STORE": self.store,
             "SECONDLOOK_MODELS_DEFAULT": self.model,
             "SECONDLOOK_SERVE_CONCURRENCY": "1",
-            "SECONDLOOK_SERVE_DRAIN_SECONDS": str(int(SECONDS)),
             "XDG_CONFIG_HOME": str(self.folder),
             "XDG_DATA_HOME": str(self.folder),
         }

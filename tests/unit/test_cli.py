@@ -90,7 +90,7 @@ def test_there_are_few_commands_and_each_teaches_by_example(desk: Desk) -> None:
         assert result.out.startswith(f"Usage: secondlook {' '.join(name)}")
         assert "secondlook" in result.out.partition("Options:")[2]
         assert "--debug" in result.out
-        assert max(map(len, result.out.splitlines())) <= 82
+        assert max(map(len, result.out.splitlines())) <= 84
         assert desk.run(*name, "-h") == result
 
 

@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secondlook.cli.answers import choice_of, held_back, print_answer, save_parts, show_nearest
-from secondlook.cli.command import Call, DocOption, FilterOption, command, parse_pairs, taking
-from secondlook.cli.search import (
-    TableOption,
-    explain_nothing,
-    library_for,
-    parse_tables,
-    warm_up,
+from secondlook.cli.command import (
+    Call,
+    DocOption,
+    FilterOption,
+    argument,
+    command,
+    flag,
+    option,
+    parse_pairs,
+    taking,
 )
+from secondlook.cli.search import TableOption, explain_nothing, library_for, parse_tables, warm_up
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,8 +41,7 @@ ModelOption = Annotated[
     typer.Option(metavar="MODEL", help="Language model: provider:model, gguf:PATH, or none."),
 ]
 WebOption = Annotated[
-    bool | None,
-    typer.Option("--web/--no-web", help="Search the web where the library has little."),
+    bool | None, typer.Option("--web/--no-web", help="Search the web where the library has little.")
 ]
 PresetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="A named set of settings, such as seed004.")
@@ -52,76 +55,33 @@ RiskOption = Annotated[
 OPTIONS: dict[str, tuple[Any, object]] = {
     "table": (TableOption, None),
     "workflow": (
-        Annotated[
-            str | None,
-            typer.Option(
-                metavar="NAME",
-                help="auto, linear, adaptive, corrective, research, analyst or summary.",
-            ),
-        ],
-        None,
+        str | None,
+        option(None, "auto, linear, adaptive, corrective, research, analyst or summary.", "NAME"),
     ),
     "model": (ModelOption, None),
     "filter_": (FilterOption, None),
     "doc": (DocOption, None),
     "web": (WebOption, None),
-    "timeout": (
-        Annotated[
-            float | None, typer.Option(metavar="SECONDS", help="The most time an answer may take.")
-        ],
-        None,
-    ),
-    "max_calls": (
-        Annotated[int | None, typer.Option(metavar="N", help="Model calls at most; 0 = any.")],
-        None,
-    ),
-    "max_tokens": (
-        Annotated[
-            int | None, typer.Option(metavar="N", help="Tokens at most, in and out; 0 = any.")
-        ],
-        None,
-    ),
-    "max_cost": (
-        Annotated[float | None, typer.Option(metavar="USD", help="US dollars at most; 0 = any.")],
-        None,
-    ),
+    "timeout": (float | None, option(None, "The most time an answer may take.", "SECONDS")),
+    "max_calls": (int | None, option(None, "Model calls at most; 0 = any.", "N")),
+    "max_tokens": (int | None, option(None, "Tokens at most, in and out; 0 = any.", "N")),
+    "max_cost": (float | None, option(None, "US dollars at most; 0 = any.", "USD")),
     "max_risk": (RiskOption, None),
     "preset": (PresetOption, None),
     "profile": (
-        Annotated[
-            str | None,
-            typer.Option(metavar="NAME", help="The same, for research: general, law, seed-001."),
-        ],
-        None,
+        str | None,
+        option(None, "The same, for research: general, law, seed-001.", "NAME"),
     ),
     "guess": (
-        Annotated[
-            bool,
-            typer.Option(
-                "--guess", help="Let the model choose an option where nothing was found; marked."
-            ),
-        ],
-        False,
+        bool,
+        flag("--guess", "Let the model choose an option where nothing was found; marked."),
     ),
-    "fresh": (
-        Annotated[bool, typer.Option("--fresh", help="Do not use earlier research.")],
-        False,
-    ),
+    "fresh": (bool, flag("--fresh", "Do not use earlier research.")),
     "set_": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                "--set",
-                metavar="KEY=VALUE",
-                help="A setting (secondlook config lists them); repeatable.",
-            ),
-        ],
-        None,
+        list[str] | None,
+        option(None, "A setting (secondlook config lists them); repeatable.", "KEY=VALUE", "--set"),
     ),
-    "trace": (
-        Annotated[bool, typer.Option("--trace", help="Show each step and what it decided.")],
-        False,
-    ),
+    "trace": (bool, flag("--trace", "Show each step and what it decided.")),
 }
 """What `ask` and `chat` share."""
 
@@ -245,40 +205,22 @@ orders), 1 failed, 2 wrong call.
 )
 @taking(
     OPTIONS
-    | {
-        "k": (
-            Annotated[
-                int | None,
-                typer.Option("-k", "--k", metavar="N", help="Passages an answer may rest on."),
-            ],
-            None,
-        )
-    },
+    | {"k": (int | None, option(None, "Passages an answer may rest on.", "N", "-k", "--k"))},
     asking,
 )
 def ask(
     call: Call,
     how: Asking,
     *,
-    question: Annotated[
-        list[str], typer.Argument(metavar="QUESTION", help="What you want to know.")
-    ],
-    chart: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Save the chart of an analysis: .html, .json or .png."),
-    ] = None,
-    export_table: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Save the result of an analysis: .csv, .parquet or .json."
-        ),
-    ] = None,
-    show_code: Annotated[
-        bool, typer.Option("--show-code", help="Show the SQL or the code that computed the answer.")
-    ] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown with references.")
-    ] = False,
+    question: list[str] = argument(..., "What you want to know.", "QUESTION"),
+    chart: Path | None = option(
+        None, "Save the chart of an analysis: .html, .json or .png.", "FILE"
+    ),
+    export_table: Path | None = option(
+        None, "Save the result of an analysis: .csv, .parquet or .json.", "FILE"
+    ),
+    show_code: bool = flag("--show-code", "Show the SQL or the code that computed the answer."),
+    markdown: bool = flag("--markdown", "Print Markdown with references."),
 ) -> int:
     """Answer a question from your documents, with its evidence."""
     from secondlook.export.charts import check_chart_name, check_table_name
@@ -360,12 +302,7 @@ def answer_live(
 
 
 def show_answer(
-    call: Call,
-    answer: Answer,
-    *,
-    markdown: bool = False,
-    passing: bool = False,
-    code: bool = False,
+    call: Call, answer: Answer, *, markdown: bool = False, passing: bool = False, code: bool = False
 ) -> None:
     """`passing`: there is no library to search afterwards, or the passages are shown."""
     if call.as_json:

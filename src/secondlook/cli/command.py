@@ -50,6 +50,18 @@ DocOption = Annotated[
 ]
 
 
+def option(default: Any, about: str, metavar: str | None = None, *names: str, **more: Any) -> Any:
+    return typer.Option(default, *names, metavar=metavar, help=about, **more)
+
+
+def flag(name: str, about: str) -> Any:
+    return typer.Option(False, name, help=about)  # noqa: FBT003
+
+
+def argument(default: Any, about: str, metavar: str) -> Any:
+    return typer.Argument(default, metavar=metavar, help=about)
+
+
 @dataclass(frozen=True, slots=True)
 class Common:
     """Options that may also stand before the command's name."""

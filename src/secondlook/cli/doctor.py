@@ -6,7 +6,7 @@ import shutil
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -15,7 +15,7 @@ from secondlook.cli.ask import (
     PresetOption,  # noqa: TC001
     WebOption,  # noqa: TC001
 )
-from secondlook.cli.command import Call, command, counted, print_json
+from secondlook.cli.command import Call, argument, command, counted, flag, print_json
 from secondlook.errors import LibraryMissing, RunMissing, SecondlookError, SettingsError
 
 if TYPE_CHECKING:
@@ -337,11 +337,7 @@ here upward, SECONDLOOK_* variables, flags (docs/settings.md). Examples:
 """
 )
 def config(
-    call: Call,
-    *,
-    path: Annotated[
-        bool, typer.Option("--path", help="Print where settings files are looked for.")
-    ] = False,
+    call: Call, *, path: bool = flag("--path", "Print where settings files are looked for.")
 ) -> None:
     """Show every setting in effect, and where its value came from."""
     from secondlook.settings import PROJECT_FILE, find_project_file, user_file
@@ -455,10 +451,7 @@ GitHub, GitLab, Obsidian and https://mermaid.live.
 def graph(
     call: Call,
     *,
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="WORKFLOW", help="Which one to draw; left out: list them."),
-    ] = None,
+    name: str | None = argument(None, "Which one to draw; left out: list them.", "WORKFLOW"),
     web: WebOption = None,
     preset: PresetOption = None,
 ) -> int:

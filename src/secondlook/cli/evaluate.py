@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import shlex
 import sys
@@ -10,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
@@ -19,9 +18,12 @@ from secondlook.cli.ask import ModelOption, PresetOption, RiskOption, check_max_
 from secondlook.cli.command import (
     Call,
     add_commands,
+    argument,
     command,
     counted,
+    flag,
     one_line,
+    option,
     output,
     parse_pairs,
     print_json,
@@ -41,77 +43,26 @@ if TYPE_CHECKING:
 # What every command that answers the questions of a set takes: the set and how to go about it.
 
 _OPTIONS: dict[str, tuple[Any, object]] = {
-    "folder": (
-        Annotated[
-            Path, typer.Argument(metavar="FOLDER", help="The questions and their documents.")
-        ],
-        inspect.Parameter.empty,
-    ),
+    "folder": (Path, argument(..., "The questions and their documents.", "FOLDER")),
     "model": (ModelOption, None),
     "set_": (
-        Annotated[
-            list[str] | None,
-            typer.Option("--set", metavar="KEY=VALUE", help="A setting for all; repeatable."),
-        ],
-        None,
+        list[str] | None,
+        option(None, "A setting for all; repeatable.", "KEY=VALUE", "--set"),
     ),
     "preset": (PresetOption, None),
     "max_risk": (RiskOption, None),
-    "limit": (
-        Annotated[
-            int | None,
-            typer.Option(min=1, metavar="N", help="So many questions, drawn by the seed."),
-        ],
-        None,
-    ),
-    "seed": (
-        Annotated[int, typer.Option(metavar="S", help="Of the draw and of the statistics.")],
-        0,
-    ),
-    "repeat": (
-        Annotated[int, typer.Option(min=1, metavar="R", help="Ask each question so many times.")],
-        1,
-    ),
-    "jobs": (
-        Annotated[
-            int,
-            typer.Option(min=1, metavar="J", help="Questions at once, for models elsewhere."),
-        ],
-        1,
-    ),
+    "limit": (int | None, option(None, "So many questions, drawn by the seed.", "N", min=1)),
+    "seed": (int, option(0, "Of the draw and of the statistics.", "S")),
+    "repeat": (int, option(1, "Ask each question so many times.", "R", min=1)),
+    "jobs": (int, option(1, "Questions at once, for models elsewhere.", "J", min=1)),
     "out": (
-        Annotated[
-            Path | None,
-            typer.Option(
-                metavar="DIR", file_okay=False, help="Where results go (secondlook-eval/NAME)."
-            ),
-        ],
-        None,
+        Path | None,
+        option(None, "Where results go (secondlook-eval/NAME).", "DIR", file_okay=False),
     ),
-    "metric": (
-        Annotated[
-            str | None,
-            typer.Option(metavar="NAME", help="Which metric decides (docs/metrics.md)."),
-        ],
-        None,
-    ),
-    "only": (
-        Annotated[
-            str | None,
-            typer.Option(metavar="KIND", help="Only the answerable, or the unanswerable."),
-        ],
-        None,
-    ),
-    "split": (
-        Annotated[
-            str | None, typer.Option(metavar="NAME", help="Of a BEIR folder: test, dev or train.")
-        ],
-        None,
-    ),
-    "fresh": (
-        Annotated[bool, typer.Option("--fresh", help="Ask again what an earlier run has asked.")],
-        False,
-    ),
+    "metric": (str | None, option(None, "Which metric decides (docs/metrics.md).", "NAME")),
+    "only": (str | None, option(None, "Only the answerable, or the unanswerable.", "KIND")),
+    "split": (str | None, option(None, "Of a BEIR folder: test, dev or train.", "NAME")),
+    "fresh": (bool, flag("--fresh", "Ask again what an earlier run has asked.")),
 }
 
 
@@ -246,20 +197,10 @@ def run(
     call: Call,
     request: Request,
     *,
-    workflow: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Workflows to evaluate, such as linear,adaptive."),
-    ] = None,
-    ablate: Annotated[
-        bool, typer.Option("--ablate", help="Switch each step off, or on, and say what it buys.")
-    ] = False,
-    margin: Annotated[
-        float, typer.Option(min=0, max=1, help="With --ablate: a loss that does not matter.")
-    ] = 0.02,
-    write: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="With --ablate: keep the cheapest as this preset."),
-    ] = None,
+    workflow: str | None = option(None, "Workflows to evaluate, such as linear,adaptive.", "NAMES"),
+    ablate: bool = flag("--ablate", "Switch each step off, or on, and say what it buys."),
+    margin: float = option(0.02, "With --ablate: a loss that does not matter.", min=0, max=1),
+    write: str | None = option(None, "With --ablate: keep the cheapest as this preset.", "NAME"),
 ) -> int:
     """Answer every question of a set, and say how good the answers are."""
     if write is not None and not ablate:
@@ -298,11 +239,7 @@ Nothing is asked again. Examples:
     library=False,
 )
 def report(
-    call: Call,
-    *,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where an evaluation put its results.")
-    ],
+    call: Call, *, directory: Path = argument(..., "Where an evaluation put its results.", "DIR")
 ) -> int:
     """Draw tables, plots and report once more, from results.json alone."""
     from secondlook.evaluation import report as reports
@@ -331,14 +268,10 @@ With --gate the exit code is 1 for a loss that is more than chance, else 0.
 def compare(
     call: Call,
     *,
-    a: Annotated[Path, typer.Argument(metavar="A", help="Results to hold against.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Results that are new.")],
-    metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which metric decides (docs/metrics.md).")
-    ] = None,
-    gate: Annotated[
-        bool, typer.Option("--gate", help="Exit with 1 if B is significantly worse.")
-    ] = False,
+    a: Path = argument(..., "Results to hold against.", "A"),
+    b: Path = argument(..., "Results that are new.", "B"),
+    metric: str | None = option(None, "Which metric decides (docs/metrics.md).", "NAME"),
+    gate: bool = flag("--gate", "Exit with 1 if B is significantly worse."),
 ) -> int:
     """Hold the results of one evaluation against those of another."""
     from secondlook.evaluation import study
@@ -376,15 +309,9 @@ def thresholds(
     call: Call,
     request: Request,
     *,
-    param: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The setting to vary, such as answer.k.")
-    ] = None,
-    values: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Its values, such as 1,3,5.")
-    ] = None,
-    workflow: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The workflow that reads it.")
-    ] = None,
+    param: str | None = option(None, "The setting to vary, such as answer.k.", "KEY"),
+    values: str | None = option(None, "Its values, such as 1,3,5.", "LIST"),
+    workflow: str | None = option(None, "The workflow that reads it.", "NAME"),
 ) -> int:
     """What a threshold, or any other number among the settings, does to the answers."""
     from secondlook.evaluation.study import evaluate_sweep
@@ -445,28 +372,15 @@ Examples:
 def injection(
     call: Call,
     *,
-    folder: Annotated[
-        Path | None,
-        typer.Argument(metavar="DIR", help="The attacks ($SECONDLOOK_DATA/injection)."),
-    ] = None,
-    channel: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="question, passage, web or table; repeatable."),
-    ] = None,
-    half: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only what is tuned, or held-out.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="So many of each kind, by the seed.")
-    ] = None,
-    detection: Annotated[
-        bool, typer.Option("--detection", help="Only what is recognised; no model answers.")
-    ] = False,
+    folder: Path | None = argument(None, "The attacks ($SECONDLOOK_DATA/injection).", "DIR"),
+    channel: list[str] | None = option(
+        None, "question, passage, web or table; repeatable.", "NAME"
+    ),
+    half: str | None = option(None, "Only what is tuned, or held-out.", "NAME"),
+    limit: int | None = option(None, "So many of each kind, by the seed.", "N", min=1),
+    detection: bool = flag("--detection", "Only what is recognised; no model answers."),
     model: ModelOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", file_okay=False, help="Where outcomes are kept."),
-    ] = None,
+    out: Path | None = option(None, "Where outcomes are kept.", "DIR", file_okay=False),
 ) -> int:
     """Try attacks on the engine, and say how many come through."""
     from secondlook.evaluation.attacks import CHANNELS, HALVES
@@ -587,29 +501,16 @@ Ctrl-C changes nothing; the same command goes on. docs/confidence.md has more.
 def calibrate(
     call: Call,
     *,
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="[FOLDER]", help="Questions with known answers.")
-    ] = None,
-    from_library: Annotated[
-        bool,
-        typer.Option("--from-library", help="Make the questions from the library (default)."),
-    ] = False,
-    questions: Annotated[int, typer.Option(metavar="N", help="At most so many questions.")] = 400,
-    seed: Annotated[int, typer.Option(metavar="S", help="Of the draw.")] = 0,
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a BEIR folder: test, dev or train.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the reliability (.svg or .png).")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing.")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Store it even where it is no better.")
-    ] = False,
-    show: Annotated[bool, typer.Option("--show", help="Say what is in use, and end.")] = False,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Go back to the shipped calibration.")
-    ] = False,
+    folder: Path | None = argument(None, "Questions with known answers.", "[FOLDER]"),
+    from_library: bool = flag("--from-library", "Make the questions from the library (default)."),
+    questions: int = option(400, "At most so many questions.", "N"),
+    seed: int = option(0, "Of the draw.", "S"),
+    split: str | None = option(None, "Of a BEIR folder: test, dev or train.", "NAME"),
+    plot: Path | None = option(None, "Draw the reliability (.svg or .png).", "FILE"),
+    dry_run: bool = flag("--dry-run", "Store nothing."),
+    force: bool = flag("--force", "Store it even where it is no better."),
+    show: bool = flag("--show", "Say what is in use, and end."),
+    remove: bool = flag("--remove", "Go back to the shipped calibration."),
 ) -> int:
     """Fit the probability that an answer is right to your own documents."""
     from secondlook.evaluation import calibration

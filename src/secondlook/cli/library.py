@@ -6,9 +6,9 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, get_args
 
-import typer
+import typer  # noqa: TC002
 
 from secondlook.cli.command import (
     FAILED,
@@ -16,11 +16,14 @@ from secondlook.cli.command import (
     Call,
     FilterOption,
     YesOption,
+    argument,
     command,
     counted,
+    flag,
     group_of,
     is_terminal,
     one_line,
+    option,
     output,
     parse_pairs,
     print_json,
@@ -66,34 +69,16 @@ Examples:
 def add(  # one parameter per flag
     call: Call,
     *,
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PATH", help="Files and folders; - reads standard input."),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="File name of what standard input holds: report.pdf."),
-    ] = None,
-    meta: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Metadata to filter searches by; repeatable."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Leave out, as in .gitignore; repeatable."),
-    ] = None,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents whose files are gone.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, change nothing.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Read files again even if they look unchanged.")
-    ] = False,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", metavar="N", help="Files to read at once.")
-    ] = None,
+    paths: list[str] | None = argument(None, "Files and folders; - reads standard input.", "PATH"),
+    name: str | None = option(None, "File name of what standard input holds: report.pdf.", "NAME"),
+    meta: list[str] | None = option(
+        None, "Metadata to filter searches by; repeatable.", "KEY=VALUE"
+    ),
+    exclude: list[str] | None = option(None, "Leave out, as in .gitignore; repeatable.", "PATTERN"),
+    prune: bool = flag("--prune", "Remove documents whose files are gone."),
+    dry_run: bool = flag("--dry-run", "Show what would change, change nothing."),
+    force: bool = flag("--force", "Read files again even if they look unchanged."),
+    jobs: int | None = option(None, "Files to read at once.", "N", "--jobs", "-j"),
 ) -> int:
     """Make files and folders searchable. Safe to repeat: only what changed is read again."""
     given = paths or []
@@ -278,10 +263,8 @@ Examples:
 def show(
     call: Call,
     *,
-    doc: Annotated[
-        str, typer.Argument(metavar="DOC", help="Id or its start, path, file name or title.")
-    ],
-    page: Annotated[int | None, typer.Option(metavar="N", help="Only this page.")] = None,
+    doc: str = argument(..., "Id or its start, path, file name or title.", "DOC"),
+    page: int | None = option(None, "Only this page.", "N"),
 ) -> None:
     """Show what is known about a document, and its text."""
     with call.open() as library:
@@ -354,13 +337,8 @@ Your files are not touched. Examples:
 def remove(
     call: Call,
     *,
-    targets: Annotated[
-        list[str],
-        typer.Argument(metavar="TARGET", help="Ids, paths, folders, file names or titles."),
-    ],
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Erase every trace of the text from the disk now.")
-    ] = False,
+    targets: list[str] = argument(..., "Ids, paths, folders, file names or titles.", "TARGET"),
+    purge: bool = flag("--purge", "Erase every trace of the text from the disk now."),
     yes: YesOption = False,
 ) -> int:
     """Remove documents from the library (never your files)."""
@@ -425,11 +403,7 @@ def status(call: Call) -> None:
     json=False,
 )
 def compact(
-    call: Call,
-    *,
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Erase every trace of removed documents.")
-    ] = False,
+    call: Call, *, purge: bool = flag("--purge", "Erase every trace of removed documents.")
 ) -> None:
     """Tidy the index: smaller, faster, and ranked exactly."""
     with call.open() as library:
@@ -440,9 +414,7 @@ def compact(
 
 
 @command("\b\nExample:\n  secondlook library backup ~/library.backup\n")
-def backup(
-    call: Call, *, file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]
-) -> None:
+def backup(call: Call, *, file: Path = argument(..., "File to write.", "FILE")) -> None:
     """Write the whole library to one file, also while it is in use."""
     with call.open() as library:
         written = library.backup(file.expanduser())
@@ -464,10 +436,8 @@ Examples:
 def restore(
     call: Call,
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that backup wrote.")],
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the library that is there.")
-    ] = False,
+    file: Path = argument(..., "A file that backup wrote.", "FILE"),
+    force: bool = flag("--force", "Replace the library that is there."),
 ) -> None:
     """Bring a library back from a backup."""
     from secondlook.library.library import Library
@@ -514,11 +484,7 @@ changed since the last time is sent. Examples:
   secondlook ask "..." --library s3://papers/library
 """
 )
-def publish(
-    call: Call,
-    *,
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="s3://BUCKET/PREFIX")],
-) -> None:
+def publish(call: Call, *, address: str = argument(..., "s3://BUCKET/PREFIX", "ADDRESS")) -> None:
     """Copy the library to object storage, for other machines to read."""
     with call.open() as library:
         done = library.publish(address)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from secondlook.cli.command import Call, command, messages, print_json
+from secondlook.cli.command import Call, argument, command, flag, messages, option, print_json
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,21 +34,11 @@ Models are named provider:model, in models.default and models.roles
 def models(
     call: Call,
     *,
-    action: Annotated[
-        str | None, typer.Argument(metavar="probe", help="Measure instead of listing.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="What to measure, provider:model.")
-    ] = None,
-    seconds: Annotated[
-        float, typer.Option(metavar="S", min=1, help="Most time for the search of the context.")
-    ] = 120.0,
-    longest: Annotated[
-        int, typer.Option(metavar="N", min=256, help="Longest prompt that is tried, in tokens.")
-    ] = 16_384,
-    again: Annotated[
-        bool, typer.Option("--again", help="Measure although it was measured before.")
-    ] = False,
+    action: str | None = argument(None, "Measure instead of listing.", "probe"),
+    model: str | None = argument(None, "What to measure, provider:model.", "MODEL"),
+    seconds: float = option(120.0, "Most time for the search of the context.", "S", min=1),
+    longest: int = option(16_384, "Longest prompt that is tried, in tokens.", "N", min=256),
+    again: bool = flag("--again", "Measure although it was measured before."),
 ) -> None:
     """List roles and what serves each, or measure a model once."""
     if action is None:

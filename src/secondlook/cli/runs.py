@@ -16,11 +16,14 @@ import typer
 from secondlook.cli.command import (
     Call,
     YesOption,
+    argument,
     command,
     counted,
+    flag,
     group_of,
     is_terminal,
     one_line,
+    option,
     print_json,
     print_lines,
     print_table,
@@ -57,11 +60,7 @@ Examples:
 """
 )
 def list_runs(
-    call: Call,
-    *,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many, newest first.")
-    ] = 20,
+    call: Call, *, limit: int = option(20, "How many, newest first.", "N", "--limit", "-n", min=1)
 ) -> None:
     """List the latest questions and what became of them."""
     found: list[RunSummary] = []
@@ -104,9 +103,7 @@ def show_run(
     call: Call,
     *,
     run: RunArgument,
-    events: Annotated[
-        bool, typer.Option("--events", help="Show what happened on the way, step by step.")
-    ] = False,
+    events: bool = flag("--events", "Show what happened on the way, step by step."),
 ) -> None:
     """Show the answer of a run once more."""
     with _opened(call) as store:
@@ -208,9 +205,7 @@ touched. Examples:
 def remove_runs(
     call: Call,
     *,
-    runs: Annotated[
-        list[str], typer.Argument(metavar="RUN", help="Ids of runs or their starts, or `last`.")
-    ],
+    runs: list[str] = argument(..., "Ids of runs or their starts, or `last`.", "RUN"),
     yes: YesOption = False,
 ) -> None:
     """Remove runs from the record: question, answer and all."""
@@ -239,15 +234,9 @@ answer; no password and no key (docs/runs.md). Examples:
 def export(
     call: Call,
     *,
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="RUN", help="Ids of runs or their starts, or `last`."),
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every run.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="A new file; standard output if none."),
-    ] = None,
+    runs: list[str] | None = argument(None, "Ids of runs or their starts, or `last`.", "RUN"),
+    every: bool = flag("--all", "Every run."),
+    out: Path | None = option(None, "A new file; standard output if none.", "FILE", "--out", "-o"),
 ) -> None:
     """Write runs as JSON, with all that is known of them."""
     from secondlook.engine.record import exported
@@ -309,16 +298,11 @@ left alone. Examples:
 def prune(
     call: Call,
     *,
-    keep: Annotated[
-        int | None, typer.Option("--keep", min=0, metavar="N", help="Keep so many, the newest.")
-    ] = None,
-    older_than: Annotated[
-        str | None,
-        typer.Option("--older-than", metavar="AGE", help="Remove older ones: 12h, 30d or 8w."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be removed.")
-    ] = False,
+    keep: int | None = option(None, "Keep so many, the newest.", "N", "--keep", min=0),
+    older_than: str | None = option(
+        None, "Remove older ones: 12h, 30d or 8w.", "AGE", "--older-than"
+    ),
+    dry_run: bool = flag("--dry-run", "Only say what would be removed."),
     yes: YesOption = False,
 ) -> None:
     """Remove old runs from the record."""
@@ -437,7 +421,7 @@ documents are not touched. Examples:
 def forget(
     call: Call,
     *,
-    ids: Annotated[list[int], typer.Argument(metavar="ID", help="Ids, as the list shows them.")],
+    ids: list[int] = argument(..., "Ids, as the list shows them.", "ID"),
     yes: YesOption = False,
 ) -> None:
     """Forget some of the research that is remembered."""
@@ -468,9 +452,7 @@ def clear(
     call: Call,
     *,
     yes: YesOption = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Of every library, not only of this one.")
-    ] = False,
+    everything: bool = flag("--all", "Of every library, not only of this one."),
 ) -> None:
     """Forget all research that is remembered of the library."""
     with _memory(call) as memory:

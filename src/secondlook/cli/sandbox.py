@@ -15,11 +15,13 @@ import typer
 
 from secondlook.cli.command import (
     Call,
+    argument,
     command,
     counted,
     group_of,
     harmless,
     one_line,
+    option,
     print_json,
 )
 from secondlook.cli.search import parse_tables
@@ -69,7 +71,7 @@ def check(
     call: Call,
     *,
     backend: BackendOption = None,
-    quick: Annotated[bool, typer.Option("--quick", hidden=True)] = False,  # noqa: ARG001
+    quick: bool = option(False, "", None, "--quick", hidden=True),  # noqa: ARG001, FBT003
 ) -> int:
     """Attack the sandbox, and say what was blocked."""
     from secondlook.sandbox.self_check import self_check
@@ -107,21 +109,14 @@ means that it failed or was stopped. Examples:
 def run(
     call: Call,
     *,
-    file: Annotated[str, typer.Argument(metavar="FILE.py", help="The script; - reads it here.")],
-    table: Annotated[
-        list[str] | None,
-        typer.Option("--table", metavar="[NAME=]FILE", help="CSV, Parquet, Excel; repeatable."),
-    ] = None,
+    file: str = argument(..., "The script; - reads it here.", "FILE.py"),
+    table: list[str] | None = option(
+        None, "CSV, Parquet, Excel; repeatable.", "[NAME=]FILE", "--table"
+    ),
     backend: BackendOption = None,
-    seconds: Annotated[
-        float | None, typer.Option(metavar="S", min=0.1, max=600, help="Until it is stopped.")
-    ] = None,
-    memory: Annotated[
-        int | None, typer.Option(metavar="MB", min=16, max=65536, help="Memory that it may use.")
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where to save the charts.")
-    ] = None,
+    seconds: float | None = option(None, "Until it is stopped.", "S", min=0.1, max=600),
+    memory: int | None = option(None, "Memory that it may use.", "MB", min=16, max=65536),
+    figures: Path | None = option(None, "Where to save the charts.", "FOLDER"),
 ) -> int:
     """Run a Python script where it can harm nothing."""
     from secondlook.sandbox import open_sandbox

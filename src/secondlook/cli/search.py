@@ -14,11 +14,13 @@ from secondlook.cli.command import (
     Call,
     DocOption,
     FilterOption,
+    argument,
     command,
     counted,
     group_of,
     is_terminal,
     one_line,
+    option,
     output,
     parse_pairs,
     print_json,
@@ -44,7 +46,7 @@ _HIT_FIELDS = (
     *("score", "dense_rank", "lexical_rank", "rerank_score"),
     *("dense_score", "lexical_score", "fusion_score"),
 )
-_PASSAGE_FIELDS = ("id", "document", "title", "page", "start", "end", "text", "sha256")
+_PASSAGE_FIELDS = ("id", "document", "title", "page", "start", "end", "text")
 
 
 @command(
@@ -67,21 +69,13 @@ and your own --meta keys.
 def search(
     call: Call,
     *,
-    query: Annotated[
-        list[str], typer.Argument(metavar="QUERY", help="What to look for, in plain words.")
-    ],
-    k: Annotated[
-        int | None, typer.Option("-k", "--k", metavar="N", help="How many passages to show.")
-    ] = None,
-    dense: Annotated[
-        float | None, typer.Option(metavar="W", help="Weight of meaning, 0 to 1.")
-    ] = None,
-    lexical: Annotated[
-        float | None, typer.Option(metavar="W", help="Weight of exact words, 0 to 1.")
-    ] = None,
-    rerank: Annotated[
-        bool | None, typer.Option("--rerank/--no-rerank", help="Look twice at the best ones.")
-    ] = None,
+    query: list[str] = argument(..., "What to look for, in plain words.", "QUERY"),
+    k: int | None = option(None, "How many passages to show.", "N", "-k", "--k"),
+    dense: float | None = option(None, "Weight of meaning, 0 to 1.", "W"),
+    lexical: float | None = option(None, "Weight of exact words, 0 to 1.", "W"),
+    rerank: bool | None = option(
+        None, "Look twice at the best ones.", None, "--rerank/--no-rerank"
+    ),
     filter_: FilterOption = None,
     doc: DocOption = None,
 ) -> None:
@@ -126,7 +120,13 @@ def warm_up(settings: Settings) -> None:
 def _form(hit: Hit, path: str | None) -> dict[str, object]:
     passage = {name: getattr(hit.passage, name) for name in _PASSAGE_FIELDS}
     scores = {name: getattr(hit, name) for name in _HIT_FIELDS}
-    return {**passage, **scores, "path": path, "heading": list(hit.passage.heading)}
+    return {
+        **passage,
+        **scores,
+        "path": path,
+        "heading": list(hit.passage.heading),
+        "sha256": hit.passage.sha256,
+    }
 
 
 def _print_hit(rank: int, hit: Hit, path: str | None, query: str, language: str) -> None:
@@ -139,10 +139,7 @@ def _print_hit(rank: int, hit: Hit, path: str | None, query: str, language: str)
     console = output()
     console.print(
         Text.assemble(
-            (f"{rank:>2}  ", "dim"),
-            (passage.title, "bold"),
-            page,
-            (f"  {hit.score:.3f}", "dim"),
+            (f"{rank:>2}  ", "dim"), (passage.title, "bold"), page, (f"  {hit.score:.3f}", "dim")
         )
     )
     place = f"{path or passage.document}  {headings}".rstrip()
@@ -293,11 +290,7 @@ from the data, once; nothing is guessed (docs/tables.md). Examples:
 """
 )
 def show_table(
-    call: Call,
-    *,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of the table, its file or its title.")
-    ],
+    call: Call, *, name: str = argument(..., "Name of the table, its file or its title.", "NAME")
 ) -> None:
     """Show what is in each column of a table."""
     with call.open() as library:

@@ -7,12 +7,12 @@ import json
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import typer
 
-from secondlook.cli.command import Call, command
+from secondlook.cli.command import Call, command, flag, option
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,17 +43,11 @@ is being worked on can be resumed afterwards.
 def serve(
     call: Call,
     *,
-    host: Annotated[
-        str | None, typer.Option("--host", help="Address to listen on [127.0.0.1].")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", help="Port to listen on [8765]; 0 = a free one.")
-    ] = None,
-    token: Annotated[str | None, typer.Option("--token", help="What clients must send.")] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
-    stdio: Annotated[
-        bool, typer.Option("--stdio", help="Serve an assistant (MCP) on standard input instead.")
-    ] = False,
+    host: str | None = option(None, "Address to listen on [127.0.0.1].", None, "--host"),
+    port: int | None = option(None, "Port to listen on [8765]; 0 = a free one.", None, "--port"),
+    token: str | None = option(None, "What clients must send.", None, "--token"),
+    no_open: bool = flag("--no-open", "Do not open the browser."),
+    stdio: bool = flag("--stdio", "Serve an assistant (MCP) on standard input instead."),
 ) -> int:
     """Open the page in your browser; programs find the API there."""
     settings = call.load({"serve.host": host, "serve.port": port}).settings

@@ -6,11 +6,18 @@ import re
 import sys
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
-from secondlook.cli.command import FAILED, Call, command, counted, one_line, print_json
+from secondlook.cli.command import (
+    FAILED,
+    Call,
+    argument,
+    command,
+    counted,
+    one_line,
+    option,
+    print_json,
+)
 from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
@@ -44,18 +51,12 @@ Exit code 0: it stands. 1: one line for each thing that does not.
 def verify(
     call: Call,
     *,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="An answer as JSON, - for standard input, or the id of a run."
-        ),
-    ],
-    judge: Annotated[
-        Literal["reader", "coverage"] | None,
-        typer.Option(
-            help="Who judges support: the trained reader, or coverage, which counts words.",
-        ),
-    ] = None,
+    file: str = argument(
+        ..., "An answer as JSON, - for standard input, or the id of a run.", "FILE"
+    ),
+    judge: Literal["reader", "coverage"] | None = option(
+        None, "Who judges support: the trained reader, or coverage, which counts words."
+    ),
 ) -> int:
     """Check an answer against the documents it cites; compute one over tables again."""
     from secondlook.reading.support import load_support

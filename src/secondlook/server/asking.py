@@ -100,7 +100,7 @@ class AskRequest(Strict):
                     "detach": True,
                 },
             ]
-        },
+        }
     )
     question: str = Field(min_length=1, pattern=r"\S", examples=["How deep is berth 4?"])
     library: str = Field(default=DEFAULT_LIBRARY, max_length=100)

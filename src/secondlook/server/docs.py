@@ -67,11 +67,7 @@ def methods_at(app: FastAPI, path: str) -> list[str]:
 
 def _made(app: FastAPI) -> dict[str, Any]:
     found = get_openapi(
-        title=app.title,
-        version=app.version,
-        description=ABOUT,
-        routes=app.routes,
-        tags=TAGS,
+        title=app.title, version=app.version, description=ABOUT, routes=app.routes, tags=TAGS
     )
     parts = found.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})

@@ -466,9 +466,7 @@ async def list_tables(opened: OpenedLibrary) -> list[TableForm]:
 
 
 @router.get(
-    "/tables/{table}",
-    summary="A table's profile and first rows",
-    responses=responses(404, 422),
+    "/tables/{table}", summary="A table's profile and first rows", responses=responses(404, 422)
 )
 async def show_table(
     opened: OpenedLibrary,

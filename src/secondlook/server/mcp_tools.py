@@ -57,8 +57,7 @@ LibraryName = Annotated[
     str, Field(description="Which library to use; leave it out for the usual one.")
 ]
 Documents = Annotated[
-    list[str] | None,
-    Field(description="Only in these documents: ids, file names or titles."),
+    list[str] | None, Field(description="Only in these documents: ids, file names or titles.")
 ]
 Filters = Annotated[
     dict[str, str] | None,
@@ -186,8 +185,7 @@ def _read_source(server: MCPServer[None], service: Served) -> None:
     async def read_source(
         *,
         document: Annotated[
-            str | None,
-            Field(description="Id (from a citation or a search), file name or title."),
+            str | None, Field(description="Id (from a citation or a search), file name or title.")
         ] = None,
         page: Annotated[int | None, Field(ge=1, description="A whole page, from 1.")] = None,
         start: Annotated[

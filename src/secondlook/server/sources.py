@@ -13,13 +13,7 @@ from pydantic import BaseModel, Field
 
 from secondlook.library.uploads import sha256_of
 from secondlook.retrieval.outline import Outline
-from secondlook.server.library import (
-    DocumentId,
-    OpenedLibrary,
-    document_of,
-    files_of,
-    joined,
-)
+from secondlook.server.library import DocumentId, OpenedLibrary, document_of, files_of, joined
 from secondlook.server.problems import Problem, responses
 
 if TYPE_CHECKING:

@@ -192,10 +192,7 @@ async def ready(served: FromServer) -> Ready:
     summary="Counts and times for Prometheus",
     tags=["server"],
     response_class=Response,
-    responses={
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-        **responses(404),
-    },
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **responses(404)},
 )
 async def metrics(served: FromServer) -> Response:
     """Where `serve.metrics` is set. Names and numbers alone: nothing that anybody asked."""
