@@ -254,10 +254,9 @@ def document_form(document: DocumentInfo) -> dict[str, object]:
     """\
 \b
 Examples:
-  secondlook library show navigation.pdf            what is known of it, and its text
-  secondlook library show navigation.pdf --page 3   one page
-  secondlook library show 3f2a9c0d                  by the start of its id
-  secondlook library show "Bees at noon" --json     by its title
+  secondlook library show navigation.pdf           what is known, and its text
+  secondlook library show navigation.pdf --page 3  one page
+  secondlook library show 3f2a9c0d                 by the start of its id
 """
 )
 def show(
@@ -398,7 +397,7 @@ def status(call: Call) -> None:
 \b
 `secondlook library status` says when it is due. Examples:
   secondlook library compact
-  secondlook library compact --purge    also erase what removed documents left behind
+  secondlook library compact --purge  also erase removed documents
 """,
     json=False,
 )
@@ -430,7 +429,7 @@ def backup(call: Call, *, file: Path = argument(..., "File to write.", "FILE")) 
 Examples:
   secondlook library restore ~/library.backup
   secondlook library restore ~/library.backup --library ~/other
-  secondlook library restore ~/library.backup --force   replace the one that is there
+  secondlook library restore ~/library.backup --force   replace it
 """
 )
 def restore(

@@ -82,6 +82,8 @@ def search(
     """Find passages by meaning and by words."""
     words = " ".join(query)
     filters = parse_pairs(filter_, "--filter")
+    if dense == 0 and lexical == 0:
+        raise UsageError("--dense and --lexical must not both be 0", hint="weigh one of them")
     flags = {"k": k, "dense": dense, "rerank": rerank}
     loaded = call.load({f"search.{name}": value for name, value in flags.items()})
     wanted = loaded.settings.search
