@@ -1,9 +1,9 @@
 """Turns public evaluation sets, as they are published, into the one form that we read.
 
-    python benchmarks/convert.py squad     dev-v2.0.json                 OUT
-    python benchmarks/convert.py beir      scifact/ --split train        OUT
-    python benchmarks/convert.py hotpot    hotpot_dev_distractor_v1.json OUT
-    python benchmarks/convert.py cranfield cran/                         OUT
+    python -m benchmarks.convert squad     dev-v2.0.json                 OUT
+    python -m benchmarks.convert beir      scifact/ --split train        OUT
+    python -m benchmarks.convert hotpot    hotpot_dev_distractor_v1.json OUT
+    python -m benchmarks.convert cranfield cran/                         OUT
 
 OUT is a folder that gets `corpus.jsonl.gz` (id, title, text) and `queries.jsonl.gz` (id, question,
 answers, gold, answerable). docs/data.md says where each set comes from and under which licence.

@@ -12,18 +12,15 @@ The first run of each case is not counted: it loads what the others have. Writes
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
-import json
-import os
 import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.common import parser, save, spread
 from secondlook.engine.secondlook import Secondlook
 from secondlook.models.calls import Models
 from tests.support.analyst import CUSTOMERS, desk_of, step_of
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
 
-RESULTS = Path(__file__).parent / "results" / "deadlines.json"
 SPEC = "ollama:double"
 LOOPS = "result = df['age'].mean()\nwhile True:\n    result = result + 0"
 UNSURE = "which composer wrote the opera"
@@ -157,34 +153,23 @@ async def overshoots(case: Case, runs: int, seconds: float) -> dict[str, Any]:
     finally:
         shelf.released.set()
         await engine.aclose()
-    return _told(late[1:], ends)
-
-
-def _told(late: list[float], ends: Counter[str]) -> dict[str, Any]:
-    ordered = sorted(late)
-    return {
-        "runs": len(late),
-        "late_p50": round(ordered[len(ordered) // 2], 3),
-        "late_p95": round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 3),
-        "late_max": round(ordered[-1], 3),
-        "ends": dict(ends),
-    }
+    told = {"runs": runs, "late": spread(late[1:], 3), "late_max": round(max(late[1:]), 3)}
+    return {**told, "ends": dict(ends)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--case", choices=sorted(CASES))
-    chosen = parser.parse_args()
-    told: dict[str, Any] = {"seconds": chosen.seconds, "cores": os.cpu_count(), "cases": {}}
+    options = parser(__doc__)
+    options.add_argument("--runs", type=int, default=20)
+    options.add_argument("--seconds", type=float, default=1.0)
+    options.add_argument("--case", choices=sorted(CASES))
+    given = options.parse_args()
+    told: dict[str, Any] = {}
     for name, case in CASES.items():
-        if chosen.case in {None, name}:
-            told["cases"][name] = asyncio.run(overshoots(case, chosen.runs, chosen.seconds))
-            print(name, told["cases"][name])
-    told["load_average"] = [round(load, 1) for load in os.getloadavg()]
-    if chosen.case is None:
-        RESULTS.write_text(f"{json.dumps(told, indent=2)}\n", encoding="utf-8")
+        if given.case in {None, name}:
+            told[name] = asyncio.run(overshoots(case, given.runs, given.seconds))
+            print(name, told[name], flush=True)
+    if given.case is None:
+        save("deadlines", {"seconds": given.seconds, "cases": told})
 
 
 if __name__ == "__main__":

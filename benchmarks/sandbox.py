@@ -12,10 +12,7 @@ to the bare fork is what can be compared between machines. Writes `benchmarks/re
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -26,18 +23,19 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from benchmarks.common import parser, save, spread
 from secondlook.sandbox import available, open_sandbox
 from secondlook.sandbox.port import Supplied
 from secondlook.sandbox.server import server_environment
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from secondlook.sandbox.port import Sandbox
 
-RESULTS = Path(__file__).parent / "results" / "sandbox.json"
-TARGET = 0.050
-"""Seconds: p50 of a warm job that uses pandas."""
+TARGET = 50.0
+"""Milliseconds: p50 of a warm job that uses pandas."""
 FRESH = ("bubblewrap",)
 """Backends that start an interpreter for every job."""
 ROWS = 1_000
@@ -62,24 +60,6 @@ for line in sys.stdin:
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--jobs", type=int, default=200, help="of each kind, for each backend")
-    parser.add_argument(
-        "--fresh-jobs", type=int, default=20, help="likewise, where each starts an interpreter"
-    )
-    parser.add_argument("--rounds", type=int, default=10, help="that the jobs are spread over")
-    parser.add_argument("--starts", type=int, default=3, help="of each backend")
-    options = parser.parse_args()
-    names = [verdict.name for verdict in available() if verdict.usable]
-    cold = {name: [started_cold(name) for _ in range(options.starts)] for name in names}
-    print(f"started: {', '.join(names)}", file=sys.stderr)
-    warm = measure(names, options)
-    write(cold, warm, options)
-
-
 def started_cold(name: Any) -> float:
     started = time.perf_counter()
     with closing(open_sandbox(name)) as sandbox:
@@ -100,20 +80,16 @@ def measure(names: Sequence[Any], options: argparse.Namespace) -> dict[str, list
         for number in range(options.rounds):
             print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
             for kind, forker in forkers.items():
-                forks = range(in_one_round(options.jobs, options.rounds))
-                seconds[f"fork {kind}"] += [forker.fork() for _ in forks]
+                forks = max(1, options.jobs // options.rounds)
+                seconds[f"fork {kind}"] += [forker.fork() for _ in range(forks)]
             for sandbox in sandboxes:
                 jobs = options.fresh_jobs if sandbox.name in FRESH else options.jobs
-                each = in_one_round(jobs, options.rounds)
+                each = max(1, jobs // options.rounds)
                 for kind, code in JOBS.items():
                     tables = () if kind == "pandas" else (table,)
                     took = [checked(sandbox, code, tables) for _ in range(each)]
                     seconds[f"{sandbox.name} {kind}"] += took
     return seconds
-
-
-def in_one_round(jobs: int, rounds: int) -> int:
-    return max(1, jobs // rounds)
 
 
 def checked(sandbox: Sandbox, code: str, tables: Sequence[Supplied]) -> float:
@@ -166,35 +142,35 @@ def written(folder: Path) -> Supplied:
     return Supplied("table", folder / "table.parquet")
 
 
-def write(
-    cold: dict[str, list[float]], warm: dict[str, list[float]], options: argparse.Namespace
-) -> None:
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--jobs", type=int, default=200, help="of each kind, for each backend")
+    options.add_argument("--fresh-jobs", type=int, default=20, help="where each starts anew")
+    options.add_argument("--rounds", type=int, default=10, help="that the jobs are spread over")
+    options.add_argument("--starts", type=int, default=3, help="of each backend")
+    given = options.parse_args()
+    names = [verdict.name for verdict in available() if verdict.usable]
+    cold = {name: [started_cold(name) for _ in range(given.starts)] for name in names}
+    warm = measure(names, given)
     bare = statistics.median(warm["fork bare"])
-    rows = {name: summary(seconds, bare) for name, seconds in warm.items()}
-    pandas = {name: row["p50_ms"] for name, row in rows.items() if name.endswith(" pandas")}
-    result = {
-        "command": f"python -m benchmarks.sandbox --jobs {options.jobs} "
-        f"--fresh-jobs {options.fresh_jobs} --rounds {options.rounds} --starts {options.starts}",
-        "machine": {"system": platform.platform(), "cores": os.cpu_count()},
+    told: dict[str, Any] = {
+        name: {
+            "jobs": len(seconds),
+            "ms": spread([1000 * one for one in seconds], 2),
+            "p50_to_bare_fork": round(statistics.median(seconds) / bare, 1),
+        }
+        for name, seconds in warm.items()
+    }
+    found = {
         "root": os.geteuid() == 0,
         "cold_start_s": {name: round(statistics.median(each), 2) for name, each in cold.items()},
-        "warm": rows,
-        "target_p50_ms": 1000 * TARGET,
-        "target_met": {name: took < 1000 * TARGET for name, took in pandas.items()},
+        "warm": told,
+        "target_p50_ms": TARGET,
+        "target_met": {
+            name: one["ms"]["p50"] < TARGET for name, one in told.items() if "pandas" in name
+        },
     }
-    RESULTS.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(result, indent=2))
-
-
-def summary(seconds: Sequence[float], bare: float) -> dict[str, float]:
-    ranked = sorted(seconds)
-    p50, p95 = statistics.median(ranked), ranked[int(0.95 * (len(ranked) - 1))]
-    return {
-        "jobs": len(ranked),
-        "p50_ms": round(1000 * p50, 2),
-        "p95_ms": round(1000 * p95, 2),
-        "p50_to_bare_fork": round(p50 / bare, 1),
-    }
+    save("sandbox", found)
 
 
 if __name__ == "__main__":

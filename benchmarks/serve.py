@@ -8,16 +8,14 @@ in the order they came). The same questions, as many at a time, are then asked o
 process without a server: their throughput is what the ratio is to. At last ten readers that take
 a few bytes at a time are put beside fifty quick ones.
 
-    python -m benchmarks.serve [--asks 50] [--rounds 3] [--output FILE]
+    python -m benchmarks.serve [--asks 50] [--rounds 3]
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
-import platform
 import socket
 import statistics
 import subprocess
@@ -32,13 +30,14 @@ from urllib.parse import urlsplit
 import httpx
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
+from benchmarks.common import parser, save
 from secondlook.library.library import Library, samples_folder
 from secondlook.settings import load
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import AsyncIterator
 
-RESULTS = Path(__file__).parent / "results" / "serve.json"
 QUESTIONS = (
     "how thick is the sheet piling of the south quay",
     "who voted against the dredging",
@@ -72,21 +71,9 @@ class Round:
     resident: int
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--asks", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--concurrency", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--output", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="secondlook-serve-") as folder:
-        measured = _measured(Path(folder), given)
-    text = json.dumps(measured, indent=2)
-    print(text)
-    given.output.write_text(text + "\n", encoding="utf-8")
-
-
-def _measured(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+def _measured(
+    folder: Path, given: argparse.Namespace
+) -> tuple[list[Round], dict[str, Any], list[float]]:
     variables = {
         "SECONDLOOK_LIBRARY_PATH": str(folder / "library"),
         "SECONDLOOK_RUNS_PATH": str(folder / "runs.db"),
@@ -109,7 +96,7 @@ def _measured(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
             check=True, capture_output=True, text=True,
         ).stdout
     )  # fmt: skip
-    return _told(rounds, slow, alone, given)
+    return rounds, slow, alone
 
 
 _IN_PROCESS = """
@@ -260,14 +247,30 @@ def _resident(server: subprocess.Popen[str]) -> int:
     return sum(one.memory_info().rss for one in (process, *process.children(recursive=True)))
 
 
-def _told(
-    rounds: list[Round], slow: dict[str, Any], alone: list[float], given: argparse.Namespace
-) -> dict[str, Any]:
+def _out_of_order(one: Round) -> int:
+    """Most places by which anybody was passed, by where in the queue they first stood."""
+
+    def position(asked: Asked) -> int:
+        first = asked.events[0][1]
+        return int(first["position"]) if first["type"] == "queued" else 0
+
+    begun = sorted((asked for asked in one.asked if asked.events), key=position)
+    ended = sorted(begun, key=lambda asked: asked.seconds)
+    return max(abs(begun.index(asked) - ended.index(asked)) for asked in begun)
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--asks", type=int, default=50)
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--concurrency", type=int, default=os.cpu_count() or 1)
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory(prefix="secondlook-serve-") as folder:
+        rounds, slow, alone = _measured(Path(folder), given)
     errors = [asked.error for each in rounds for asked in each.asked if asked.error]
-    http, engine = (statistics.median(each.seconds for each in rounds), statistics.median(alone))
-    return {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python "
-        + platform.python_version(),
+    times = [[asked.seconds for asked in each.asked] for each in rounds]
+    http, engine = statistics.median(each.seconds for each in rounds), statistics.median(alone)
+    found = {
         "asks_at_once": given.asks,
         "worked_on_at_once": given.concurrency,
         "rounds": given.rounds,
@@ -277,32 +280,12 @@ def _told(
         "round_seconds": [round(each.seconds, 2) for each in rounds],
         "in_process_seconds": [round(seconds, 2) for seconds in alone],
         "throughput_beside_in_process": round(engine / http, 3),
-        "slowest_by_median": round(max(_spread(each) for each in rounds), 2),
+        "slowest_by_median": round(max(max(one) / statistics.median(one) for one in times), 2),
         "begun_out_of_order": max(_out_of_order(each) for each in rounds),
         "resident_mb": [round(each.resident / 2**20, 1) for each in rounds],
         "slow_readers": slow,
     }
-
-
-def _spread(one: Round) -> float:
-    times = [asked.seconds for asked in one.asked]
-    return max(times) / statistics.median(times)
-
-
-def _out_of_order(one: Round) -> int:
-    """Most places by which anybody was passed. Run ids are made as questions come."""
-    begun = sorted(
-        (asked for asked in one.asked if asked.events),
-        key=_position,
-    )
-    ended = sorted(begun, key=lambda asked: asked.seconds)
-    return max(abs(begun.index(asked) - ended.index(asked)) for asked in begun)
-
-
-def _position(asked: Asked) -> int:
-    """Where in the queue it first stood; 0 = it began at once."""
-    first = asked.events[0][1]
-    return int(first["position"]) if first["type"] == "queued" else 0
+    save("serve", found)
 
 
 if __name__ == "__main__":

@@ -3,20 +3,18 @@
 `--help` is compared with importing the command line library alone; a cold `search` with
 importing the engines and one forward pass of the embedder, and with the same plus every pass
 of the reader that it makes; a cold `ask` with importing the engines and langgraph and making its
-passes. Every command is a fresh process,
-rounds are interleaved so that a busy moment hits all of them, and medians are compared.
+passes. Every command is a fresh process, rounds are interleaved so that a busy moment hits all of
+them, and medians are compared.
 
-    python benchmarks/startup.py [--rounds 15] [--library PATH] [--output FILE]
+    python -m benchmarks.startup [--rounds 15] [--library PATH]
 
 Without --library the documentation and source of this repository are indexed first.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -24,7 +22,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.common import ROOT, parser, save
+from secondlook.library.library import Library
+
 SECONDLOOK = ("-m", "secondlook")
 QUERY = "where does a setting come from"
 WITHHELD = 3
@@ -102,82 +102,53 @@ def run(arguments: tuple[str, ...]) -> tuple[float, float]:
     return elapsed, worked - before.children_user - before.children_system
 
 
-def measure(library: str, folder: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
-    chosen = commands(library, write_candidates(library, folder))
-    for arguments in chosen.values():  # fill the disk cache and write .pyc files
-        run(arguments)
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in chosen}
-    for _ in range(rounds):
-        for name, arguments in chosen.items():
-            taken[name].append(run(arguments))
-    return taken
-
-
-def write_candidates(library: str, folder: str) -> str:
-    """What the reader is given in this search, and how many of them it looks at."""
-    from secondlook.library.library import Library
-
-    with Library.open(library, create=False) as opened:
-        chosen = opened.settings.search
-        hits = opened.search(QUERY, k=chosen.candidates, rerank=False)
-    file = Path(folder) / "candidates.json"
-    file.write_text(
-        json.dumps([[hit.passage.text for hit in hits], chosen.looks]), encoding="utf-8"
-    )
-    return str(file)
-
-
 def middle(pairs: list[tuple[float, float]], which: int) -> float:
     return round(statistics.median(pair[which] for pair in pairs), 4)
 
 
 def ratios(medians: dict[str, float]) -> dict[str, float]:
-    found = {
-        f"{name} / import typer": medians[name] / medians["import typer"]
-        for name in ("help", "command help")
-    }
-    base = "engines and one forward pass"
-    for name in ("search", "search without reranking", "search for a person"):
-        found[f"{name} / {base}"] = medians[name] / medians[base]
-    whole = "engines and its forward passes"
-    found[f"search / {whole}"] = medians["search"] / medians[whole]
-    graph = "engines, langgraph and its forward passes"
-    found[f"ask / {graph}"] = medians["ask"] / medians[graph]
-    return {name: round(value, 3) for name, value in found.items()}
-
-
-def make_library(folder: str) -> str:
-    library = str(Path(folder) / "library")
-    sources = [str(ROOT / "docs"), str(ROOT / "src" / "secondlook")]
-    run((*SECONDLOOK, "add", "-q", *sources, "--library", library))
-    return library
+    pairs = [(name, "import typer") for name in ("help", "command help")]
+    searches = ("search", "search without reranking", "search for a person")
+    pairs += [(name, "engines and one forward pass") for name in searches]
+    pairs += [("search", "engines and its forward passes")]
+    pairs += [("ask", "engines, langgraph and its forward passes")]
+    return {f"{one} / {base}": round(medians[one] / medians[base], 3) for one, base in pairs}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--library")
-    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks/results/startup.json")
-    options = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--rounds", type=int, default=15)
+    options.add_argument("--library", help="instead of docs and source of this repository")
+    given = options.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        library = options.library or make_library(folder)
-        taken = measure(library, folder, options.rounds)
+        library = given.library or str(Path(folder) / "library")
+        if not given.library:
+            sources = [str(ROOT / "docs"), str(ROOT / "src" / "secondlook")]
+            run((*SECONDLOOK, "add", "-q", *sources, "--library", library))
+        # What the reader is given in this search, and how many of them it looks at.
+        with Library.open(library, create=False) as opened:
+            chosen = opened.settings.search
+            hits = opened.search(QUERY, k=chosen.candidates, rerank=False)
+        file = Path(folder) / "candidates.json"
+        texts = [hit.passage.text for hit in hits]
+        file.write_text(json.dumps([texts, chosen.looks]), encoding="utf-8")
+        asked = commands(library, str(file))
+        for arguments in asked.values():  # fill the disk cache and write .pyc files
+            run(arguments)
+        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in asked}
+        for _ in range(given.rounds):
+            for name, arguments in asked.items():
+                taken[name].append(run(arguments))
     clock, work = ({name: middle(pairs, i) for name, pairs in taken.items()} for i in (0, 1))
-    result = {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "cores": os.cpu_count(),
-        "rounds": options.rounds,
-        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+    found = {
+        "rounds": given.rounds,
         "median_seconds": clock,
         "median_processor_seconds": work,
         "ratios": ratios(clock),
         "ratios_of_processor_time": ratios(work),
         "goals": GOALS,
     }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
-    print(json.dumps(result, indent=2))
+    save("startup", found)
 
 
 if __name__ == "__main__":

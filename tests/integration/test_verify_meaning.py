@@ -112,5 +112,5 @@ def test_a_judge_that_stands_in_is_told(
     report = examine(extracted[0], samples, support=judge)
     assert [str(note) for note in report.notes] == ["answer: another reader is installed"]
     assert report.problems == []
-    monkeypatch.setattr("secondlook.reading.support.load_support", lambda: judge)
+    monkeypatch.setattr("secondlook.verify.load_support", lambda: judge)
     assert [note.kind for note in examine(extracted[0], samples).notes] == ["support"]

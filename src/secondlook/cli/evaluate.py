@@ -115,15 +115,16 @@ def show(call: Call, results: Results, folder: Path) -> None:
     if call.as_json:
         print_json(results.model_dump(mode="json", exclude={"rows"}))
         return
-    from secondlook.evaluation.report.console import tables
+    from secondlook.evaluation.report.console import render
 
     tell_problems(call, results)
     console = output()
-    for table in tables(results):
-        console.print(table)
+    for part in render(results):
+        console.print(part)
     tell_warnings(call, results)
     if number := sum(row.needs_review for row in results.rows):
-        call.say(f"To be reviewed: {counted(number, 'answer')}, {folder / 'review.csv'}")
+        where = folder / "results.csv"
+        call.say(f"To be reviewed: {counted(number, 'answer')}, needs_review in {where}")
     call.say(f"Results: {folder / 'results.json'}, {folder / 'report.html'}")
 
 
@@ -200,11 +201,8 @@ def run(
     workflow: str | None = option(None, "Workflows to evaluate, such as linear,adaptive.", "NAMES"),
     ablate: bool = flag("--ablate", "Switch each step off, or on, and say what it buys."),
     margin: float = option(0.02, "With --ablate: a loss that does not matter.", min=0, max=1),
-    write: str | None = option(None, "With --ablate: keep the cheapest as this preset.", "NAME"),
 ) -> int:
     """Answer every question of a set, and say how good the answers are."""
-    if write is not None and not ablate:
-        raise UsageError("--write needs --ablate", hint="add --ablate: it names what to keep")
     if ablate:  # what a plain evaluation has found stays where it is
         request = replace(request, study="ablation")
     from secondlook.evaluation.study import evaluate, evaluate_ablation
@@ -216,11 +214,6 @@ def run(
         else:
             results = evaluate(request, workflows, progress=progress)
     show(call, results, request.folder)
-    if write is not None:
-        from secondlook.evaluation.ablation import write_profile
-
-        path = write_profile(results, write)
-        call.say(f"Kept as {path}; use it with --preset {write}")
     return 0
 
 
@@ -282,11 +275,10 @@ def compare(
         pairs = [item.model_dump(mode="json") for item in found.comparisons]
         print_json({"lost": list(found.lost), "said": list(found.lines), "comparisons": pairs})
     else:
-        from secondlook.evaluation.records import Results
         from secondlook.evaluation.report.console import comparisons, drawn
 
         call.say(f"A is {a}, B is {b}; each change is B less A")
-        for table in comparisons(Results(comparisons=found.comparisons)):
+        for table in comparisons(found.comparisons):
             for part in drawn(table):
                 output().print(part)
         for line in found.lines:
@@ -302,7 +294,7 @@ Without --param: the lowest rerank score at which `adaptive` searches again.
 Examples:
   secondlook eval thresholds squad2-dev --limit 500
   secondlook eval thresholds squad2-dev --param adaptive.min_quality --values 0.1,0.3,0.5
-  secondlook eval thresholds squad2-dev --param answer.k
+  secondlook eval thresholds squad2-dev --param answer.k --values 3,5,10
 """,
 )
 def thresholds(
@@ -333,8 +325,7 @@ def thresholds(
 H1  rewriting a question helps where the first search failed
 H2  the grader is right: precision of 80 % and recall of 70 % or more
 H3  each further retry gains less than the one before
-Beside them the bars that `corrective` was given, met or not met, and how many
-rewrites pay (corrective.max_rewrites).
+Beside them the bars that `corrective` was given, met or not met.
 
 \b
 Examples:
@@ -553,14 +544,12 @@ def _tell_calibration(call: Call, report: CalibrationReport, *, dry_run: bool) -
     if call.as_json:
         print_json(report.as_data())
         return
-    from secondlook.evaluation.calibration import as_text
-
     kinds = ", ".join(f"{number} {kind}" for kind, number in report.asked.items())
     sys.stdout.write(
         f"{counted(report.answered, 'answer')} to questions from {report.source} ({kinds}), "
         "judged by fits that have not seen their documents\n\n"
     )
-    sys.stdout.write("\n".join(_figures(report)) + "\n\n" + as_text(report) + "\n")
+    sys.stdout.write("\n".join(_figures(report)) + "\n")
     if report.stored:
         call.say(f"Stored: {report.stored}")
     elif dry_run:
