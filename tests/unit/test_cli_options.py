@@ -60,7 +60,8 @@ def test_a_person_is_told(
 
 
 def how(**given: Any) -> Asking:
-    return asking(Call(), **{name: default for name, (_, default) in OPTIONS.items()} | given)
+    unset = {name: getattr(one, "default", one) for name, (_, one) in OPTIONS.items()}
+    return asking(Call(), **unset | given)
 
 
 def test_any_setting_can_be_set_for_one_question() -> None:
