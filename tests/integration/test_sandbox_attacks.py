@@ -17,19 +17,19 @@ from secondlook.sandbox.probes import PROBES
 from secondlook.sandbox.self_check import self_check
 from tests.support.attacks import ATTACKS
 from tests.support.ordinary_user import as_ordinary_user, home_of_ordinary_user
-from tests.support.sandbox import usable
+from tests.support.sandbox import chosen_backends
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 ROOT = Path(__file__).parents[2]
 CHOSEN = ATTACKS if SOAK else PROBES
-BACKENDS = usable()
+BACKENDS = chosen_backends()
 
 
 def test_this_machine_has_a_sandbox() -> None:
     assert BACKENDS, available()
 
 
-@pytest.mark.parametrize("backend", BACKENDS if SOAK else BACKENDS[:1])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_attacks_are_blocked(backend: str) -> None:
     report = self_check(backend, CHOSEN)  # type: ignore[arg-type]
     assert report.backend == backend
@@ -37,7 +37,7 @@ def test_attacks_are_blocked(backend: str) -> None:
     assert [attack.name for attack in report.attacks] == [attack.name for attack in CHOSEN]
 
 
-@pytest.mark.parametrize("backend", BACKENDS if SOAK else BACKENDS[:1])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_attacks_are_blocked_for_an_ordinary_user(backend: str) -> None:
     check = ["tests.support.attacks"] if SOAK else ["secondlook", "sandbox", "check", "--json"]
     command = [sys.executable, "-m", *check, *([] if SOAK else ["--backend"]), backend]

@@ -147,12 +147,9 @@ def test_how_it_was_blocked_fits_on_a_line(world: World, outcome: Outcome, how: 
     assert len(verdict.how) <= 160
 
 
-def test_what_took_too_long_or_too_much_is_not_blocked(world: World) -> None:
+def test_what_took_too_long_is_not_blocked(world: World) -> None:
     seen = world.attack(Told(Outcome("ok", stdout=f"{world.mark} begun")), named("tcp"))
     assert "ran for" in judged(replace(seen, seconds=99.0)).how
-    assert "held" in judged(replace(seen, peak_bytes=9 << 30)).how
-    grown = replace(seen, attack=named("2 GB of output"), parent_bytes=1 << 30)
-    assert "our own process grew" in judged(grown).how
 
 
 def test_a_sandbox_that_runs_nothing_holds_nothing(world: World) -> None:

@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import secrets
-import selectors
 import shutil
 import signal
 import socket
@@ -82,10 +81,6 @@ class Evidence:
     secrets: tuple[str, ...]
     seconds: float
     """Of the whole run, by our own clock."""
-    peak_bytes: int
-    """Most that one process of the sandbox held, as seen from outside."""
-    parent_bytes: int
-    """By how much our own process grew."""
     visible: tuple[str, ...]
     """What happened outside: a listener was reached, a file appeared, a process ended or stayed."""
 
@@ -120,8 +115,6 @@ def achieved(evidence: Evidence) -> str | None:  # noqa: C901, PLR0911 - one lin
         return "; ".join(reached)
     if evidence.seconds > limits.seconds + _SECONDS_OF_GRACE:
         return f"it ran for {evidence.seconds:.0f} s"
-    if evidence.peak_bytes > limits.address_space:
-        return f"it held {evidence.peak_bytes:,} bytes"
     if failure is not None and len(failure.message) > _MOST_FAILURE:
         return f"its error has {len(failure.message):,} characters"
     return None
@@ -146,32 +139,10 @@ def how_blocked(evidence: Evidence) -> str:
     return flat if len(flat) <= _MOST_SAID else f"{flat[: _MOST_SAID - 3]}..."
 
 
-def too_much_said(evidence: Evidence) -> str | None:
-    """More came back than allowed, or our own process grew by it."""
-    outcome, limits = evidence.outcome, evidence.attack.limits
-    if outcome is None:
-        return None
-    if len(outcome.stdout) > limits.stdout_bytes:
-        return f"{len(outcome.stdout):,} characters of output came back"
-    drawn = sum(len(figure.data) for figure in outcome.figures)
-    if drawn > limits.reply_bytes or len(repr(outcome.result)) > 2 * limits.reply_bytes:
-        return "a reply above the limit came back"
-    grown = evidence.parent_bytes > 16 * limits.reply_bytes + limits.stdout_bytes
-    return f"our own process grew by {evidence.parent_bytes:,} bytes" if grown else None
-
-
 def not_ended(evidence: Evidence) -> str | None:
     """What would go on for ever must be ended, and be said to have been."""
     ok = evidence.outcome is not None and evidence.outcome.status == "ok"
     return "it ran to its end" if ok else None
-
-
-def forged(evidence: Evidence) -> str | None:
-    outcome = evidence.outcome
-    if outcome is None:
-        return None
-    taken = f"forged {evidence.mark}" in f"{outcome.result!r}{outcome.figures!r}{outcome.frames!r}"
-    return "a reply that the code wrote itself was taken for the sandbox's" if taken else None
 
 
 # What stands before every attack's own lines: its facts, and how it says what it achieved.
@@ -197,28 +168,24 @@ def give_up(refusal):
     if refusal is not None:
         raise refusal
 
-NUMBERS = {
-    "x86_64": dict(openat=257, socket=41, clone=56, vfork=58, fork=57, execve=59, execveat=322,
-        ptrace=101, kill=62, tgkill=234, mount=165, umount2=166, unshare=272, setns=308, chroot=161,
-        pivot_root=155, bpf=321, userfaultfd=323, add_key=248, keyctl=250, perf_event_open=298,
-        memfd_create=319, shmget=29, open_by_handle_at=304, io_uring_setup=425,
-        process_vm_readv=310, pidfd_open=434, pidfd_getfd=438, syslog=103, init_module=175,
-        kexec_load=246, clone3=435, capget=125, symlinkat=266, mknodat=259, process_madvise=440),
-    "aarch64": dict(openat=56, socket=198, clone=220, execve=221, execveat=281, ptrace=117,
-        kill=129, tgkill=131, mount=40, umount2=39, unshare=97, setns=268, chroot=51, pivot_root=41,
-        bpf=280, userfaultfd=282, add_key=217, keyctl=219, perf_event_open=241, memfd_create=279,
-        shmget=194, open_by_handle_at=265, io_uring_setup=425, process_vm_readv=270,
-        pidfd_open=434, pidfd_getfd=438, syslog=116, init_module=105, kexec_load=104, clone3=435,
-        capget=90, symlinkat=36, mknodat=33, process_madvise=440),
-}
+NUMBERS = '''
+bpf=321/280 capget=125/90 chroot=161/51 clone=56/220 clone3=435/435 execve=59/221 fork=57/
+init_module=175/105 io_uring_setup=425/425 kexec_load=246/104 keyctl=250/219 kill=62/129
+mount=165/40 open_by_handle_at=304/265 openat=257/56 perf_event_open=298/241
+pidfd_getfd=438/438 pidfd_open=434/434 pivot_root=155/41 process_vm_readv=310/270
+ptrace=101/117 socket=41/198 syslog=103/116 tgkill=234/131 umount2=166/39 unshare=272/97
+userfaultfd=323/282 vfork=58/
+'''
 
 def syscall(name, *arguments):
     import ctypes, os, platform
-    number = name if isinstance(name, int) else NUMBERS[platform.machine()][name]
+    if isinstance(name, str):  # x86-64/ARM64
+        numbers = dict(entry.split("=") for entry in NUMBERS.split())[name].split("/")
+        name = int(numbers[platform.machine() == "aarch64"])
     c = ctypes.CDLL(None, use_errno=True)
     c.syscall.restype = ctypes.c_long
     plain = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
-    value = c.syscall(ctypes.c_long(number), *plain)
+    value = c.syscall(ctypes.c_long(name), *plain)
     if value < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return value
@@ -354,21 +321,20 @@ class World:
         before = descendants()
         script = with_prelude(attack.script, self.facts(attack))
         broke, outcome, beside = None, None, None
-        with _MemoryWatch(ignoring={self.victim.pid}) as watch:
-            if attack.beside:
-                code = with_prelude(attack.beside, others)
-                beside = threading.Thread(target=sandbox.run, args=(code,))
-                beside.start()
-                time.sleep(_SECONDS_UNTIL_BESIDE)
-            started = time.monotonic()
-            try:
-                tables = [Supplied("planted", self.table_file)]
-                outcome = sandbox.run(script, tables, limits=attack.limits)
-            except Exception as error:  # noqa: BLE001  # that it fails at all is the finding
-                broke = f"{type(error).__name__}: {error}"
-            seconds = time.monotonic() - started
-            if beside is not None:
-                beside.join()
+        if attack.beside:
+            code = with_prelude(attack.beside, others)
+            beside = threading.Thread(target=sandbox.run, args=(code,))
+            beside.start()
+            time.sleep(_SECONDS_UNTIL_BESIDE)
+        started = time.monotonic()
+        try:
+            tables = [Supplied("planted", self.table_file)]
+            outcome = sandbox.run(script, tables, limits=attack.limits)
+        except Exception as error:  # noqa: BLE001  # that it fails at all is the finding
+            broke = f"{type(error).__name__}: {error}"
+        seconds = time.monotonic() - started
+        if beside is not None:
+            beside.join()
         return Evidence(
             attack=attack,
             outcome=outcome,
@@ -376,8 +342,6 @@ class World:
             mark=self.mark,
             secrets=(self.secret, self.neighbour),
             seconds=seconds,
-            peak_bytes=watch.peak,
-            parent_bytes=watch.grown,
             visible=tuple(self._changes(before)),
         )
 
@@ -430,11 +394,10 @@ def _hash(file: Path) -> str:
 
 
 class _Listeners:
-    """A TCP, a UDP and two unix sockets, and which of them an attack reached."""
+    """A TCP, a UDP and two unix sockets. The kernel takes connections for them: after an attack it
+    is seen which of them it reached."""
 
     def __init__(self, world: World) -> None:
-        self._reached: list[str] = []
-        self._lock = threading.Lock()
         self.unix_path = str(world.folder / "door")
         datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         datagrams.bind((_HOST, 0))
@@ -444,42 +407,24 @@ class _Listeners:
             self._sockets[name].bind(address)
             self._sockets[name].listen()
         Path(self.unix_path).chmod(0o777)
+        for each in self._sockets.values():
+            each.setblocking(False)  # noqa: FBT003  # its only parameter
         self.tcp_port = int(self._sockets["TCP"].getsockname()[1])
         self.udp_port = int(datagrams.getsockname()[1])
-        self._selector = selectors.DefaultSelector()
-        for name, each in self._sockets.items():
-            each.setblocking(False)  # noqa: FBT003  # its only parameter
-            self._selector.register(each, selectors.EVENT_READ, name)
-        self._stopping, self._stop = socket.socketpair()
-        self._selector.register(self._stopping, selectors.EVENT_READ, None)
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
 
-    def reached(self) -> list[str]:
+    def reached(self) -> Iterator[str]:
         """Since it was last asked."""
-        with self._lock:
-            names, self._reached = self._reached, []
-        return names
-
-    def _listen(self) -> None:
-        while True:
-            for key, _ in self._selector.select():
-                if key.data is None:
-                    return
-                # The attack may have gone again: that it connected is what counts.
-                with contextlib.suppress(OSError):
-                    if key.data == "UDP":
-                        self._sockets["UDP"].recvfrom(1024)
+        for name, each in self._sockets.items():
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    if name == "UDP":
+                        each.recv(1024)
                     else:
-                        self._sockets[key.data].accept()[0].close()
-                with self._lock:
-                    self._reached.append(key.data)
+                        each.accept()[0].close()
+                    yield name
 
     def close(self) -> None:
-        self._stop.send(b".")
-        self._thread.join()
-        self._selector.close()
-        for each in (*self._sockets.values(), self._stop, self._stopping):
+        for each in self._sockets.values():
             each.close()
 
 
@@ -534,40 +479,3 @@ def end(processes: set[int]) -> None:
             os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             os.waitpid(pid, 0)
-
-
-def _resident_bytes(pid: int | str) -> int:
-    """Memory that a process really holds; 0 where it is gone."""
-    try:
-        pages = Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]
-    except (OSError, IndexError):
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-class _MemoryWatch:
-    """The most that a process below ours, and ours itself, held meanwhile."""
-
-    def __init__(self, *, ignoring: set[int]) -> None:
-        self._ignored = ignoring
-        self._at_first = _resident_bytes("self")
-        self._ended = threading.Event()
-        self.peak = 0
-        self.grown = 0
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while True:
-            held = [_resident_bytes(pid) for pid in descendants() - self._ignored]
-            self.peak = max([self.peak, *held])
-            self.grown = max(self.grown, _resident_bytes("self") - self._at_first)
-            if self._ended.wait(_PAUSE_SECONDS):
-                return

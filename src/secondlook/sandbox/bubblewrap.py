@@ -17,6 +17,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import weakref
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -26,7 +27,7 @@ from secondlook.processes import APART
 from secondlook.sandbox import kernel
 from secondlook.sandbox.inside.preload import SYSTEM_PATHS
 from secondlook.sandbox.kernel import SCRATCH
-from secondlook.sandbox.outcomes import new_request, opened, outcome_of, request_file, watch
+from secondlook.sandbox.outcomes import request_file, run_job
 from secondlook.sandbox.port import READY, Limits, Verdict
 from secondlook.sandbox.probe import missing_packages
 from secondlook.sandbox.server import import_paths, server_environment, used_memory
@@ -72,27 +73,19 @@ def _of_the_machine(program: str | None) -> Verdict:
 class WrappingSandbox:
     """Holds nothing between jobs but the jobs that run."""
 
+    name = _NAME
+
     def __init__(self, program: str, limits: Limits) -> None:
         self._program = program
         self._limits = limits
         self._lock = threading.Lock()
-        self._running: set[WrappedJob] = set()
+        self._running: weakref.WeakSet[WrappedJob] = weakref.WeakSet()
         self._closed = False
 
-    @property
-    def name(self) -> str:
-        return _NAME
-
     def run(
-        self,
-        code: str,
-        tables: Sequence[Supplied] = (),
-        *,
-        limits: Limits | None = None,
+        self, code: str, tables: Sequence[Supplied] = (), *, limits: Limits | None = None
     ) -> Outcome:
-        request = new_request(code, tables, limits=limits or self._limits)
-        with opened(tables) as descriptors:
-            return self._carry_out(request, descriptors)
+        return run_job(self._started, code, tables, limits or self._limits)
 
     def close(self) -> None:
         """With all its jobs: what they would have said is lost."""
@@ -101,19 +94,9 @@ class WrappingSandbox:
             for job in self._running:
                 job.kill()
 
-    def _carry_out(self, request: Request, tables: Sequence[int]) -> Outcome:
-        job = self._started(request, tables)
-        try:
-            seen = watch(job, request.limits)
-            job.kill()
-            return outcome_of(seen, token=request.token, limits=request.limits, ended=job.ended)
-        finally:
-            with self._lock:
-                self._running.discard(job)
-            job.close()
-
     def _started(self, request: Request, tables: Sequence[int]) -> WrappedJob:
-        self._must_be_open()
+        if self._closed:
+            raise UsageError("This sandbox has been closed.", hint="Open another one.")
         content = request_file(request)
         try:
             job = start_job(self._program, content, tables, request.limits)
@@ -124,10 +107,6 @@ class WrappingSandbox:
             if self._closed:
                 job.kill()
         return job
-
-    def _must_be_open(self) -> None:
-        if self._closed:
-            raise UsageError("This sandbox has been closed.", hint="Open another one.")
 
 
 # Starts `bwrap` with a job in it, and holds on to what it started.
@@ -157,16 +136,20 @@ class WrappedJob:
         self.reply = -1
         self.output = -1
 
-    def listen(self, reply: int, output: int) -> None:
-        self.reply, self.output = reply, output
-
     def wait_until_ready(self, ready: int, info: int) -> None:
         """`bwrap` says which process it made, the job when it has imported what it needs."""
-        told = _read_line(info, _START_SECONDS)
+        told = b""
+        while b"}" not in told and (part := _read_some(info)):
+            told += part
         with contextlib.suppress(ValueError, KeyError, TypeError, OSError):
             self._handle = os.pidfd_open(json.loads(told)["child-pid"])
-        if self._handle is None or _read_some(ready, _START_SECONDS) != READY:
-            raise SandboxError(f"bubblewrap could not start a job ({self._words()}).")
+        if self._handle is None or _read_some(ready) != READY:
+            self._process.kill()
+            self._process.wait()
+            self._said.seek(0)
+            words = " ".join(self._said.read(_MOST_SAID).decode("utf-8", "replace").split())
+            words = words or "it ended without a word"
+            raise SandboxError(f"bubblewrap could not start a job ({words}).")
         self._baseline = used_memory(self._handle)
 
     def memory(self) -> int:
@@ -181,7 +164,7 @@ class WrappedJob:
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def ended(self) -> tuple[int, int] | None:
-        """Exit code (negative: the signal); most memory is known to the watcher alone."""
+        """Most memory is known to the watcher alone."""
         try:
             code = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -195,17 +178,11 @@ class WrappedJob:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        for descriptor in (self.reply, self.output, self._handle):
+        handle, self._handle = self._handle, None
+        for descriptor in (self.reply, self.output, handle):
             if descriptor is not None and descriptor >= 0:
                 os.close(descriptor)
         self._said.close()
-
-    def _words(self) -> str:
-        self._process.kill()
-        self._process.wait()
-        self._said.seek(0)
-        words = " ".join(self._said.read(_MOST_SAID).decode("utf-8", "replace").split())
-        return words or "it ended without a word"
 
 
 def start_job(program: str, request: int, tables: Sequence[int], limits: Limits) -> WrappedJob:
@@ -232,7 +209,7 @@ def start_job(program: str, request: int, tables: Sequence[int], limits: Limits)
         job = WrappedJob(process, said)
         try:
             job.wait_until_ready(ready, info)
-            job.listen(os.dup(reply), os.dup(output))
+            job.reply, job.output = os.dup(reply), os.dup(output)
         except BaseException:
             job.close()
             raise
@@ -285,33 +262,19 @@ def arguments(program: str, limits: Limits, *, info: int | None = None) -> list[
 
 
 def readable() -> tuple[str, ...]:
-    """Where the interpreter, libraries and their data lie."""
-    standard = Path(sysconfig.get_path("stdlib"))
-    environment = [str(Path(sys.executable)), f"{sys.prefix}/pyvenv.cfg"]
-    binaries = [os.path.realpath(sys.executable), *_links(sys.executable)]
-    wanted = [*SYSTEM_PATHS, str(standard.parent), *import_paths(), *environment, *binaries]
-    present = [path for path in dict.fromkeys(wanted) if os.path.lexists(path)]
-    return tuple(sorted(_outermost(present), key=len))
-
-
-def _outermost(paths: Sequence[str]) -> list[str]:
-    real = [path for path in paths if not os.path.islink(path)]  # noqa: PTH114
-    links = [path for path in paths if os.path.islink(path)]  # noqa: PTH114
-    kept = [path for path in real if not any(_within(path, other) for other in real)]
-    return [*kept, *links]
-
-
-def _within(path: str, folder: str) -> bool:
-    return path.startswith(folder.rstrip("/") + "/")
-
-
-def _links(path: str) -> list[str]:
-    """Each link on the way from a name to its file."""
-    found = []
-    while os.path.islink(path) and path not in found:  # noqa: PTH114
-        found.append(path)
+    """Where the interpreter, libraries and their data lie; links on the way to it included."""
+    links = []
+    path = sys.executable
+    while os.path.islink(path) and path not in links:  # noqa: PTH114
+        links.append(path)
         path = os.path.join(os.path.dirname(path), os.readlink(path))  # noqa: PTH115, PTH118, PTH120
-    return found
+    standard = str(Path(sysconfig.get_path("stdlib")).parent)
+    binaries = [sys.executable, f"{sys.prefix}/pyvenv.cfg", os.path.realpath(sys.executable)]
+    wanted = dict.fromkeys([*SYSTEM_PATHS, standard, *import_paths(), *binaries, *links])
+    present = [path for path in wanted if os.path.lexists(path)]
+    links = [path for path in present if os.path.islink(path)]  # noqa: PTH114
+    real = kernel.outermost([path for path in present if path not in links])
+    return tuple(sorted([*real, *links], key=len))
 
 
 def _view(path: str) -> tuple[str, str, str]:
@@ -332,17 +295,7 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
     return reading, writing
 
 
-def _read_some(descriptor: int, seconds: float) -> bytes:
+def _read_some(descriptor: int) -> bytes:
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN)
-    return os.read(descriptor, 1 << 16) if waiting.poll(1000 * seconds) else b""
-
-
-def _read_line(descriptor: int, seconds: float) -> bytes:
-    """All of a short text that ends with a closing bracket or with its sender."""
-    text = b""
-    while (part := _read_some(descriptor, seconds)) and b"}" not in text:
-        text += part
-        if b"}" in text:
-            break
-    return text
+    return os.read(descriptor, 1 << 16) if waiting.poll(1000 * _START_SECONDS) else b""

@@ -8,21 +8,14 @@ import weakref
 from typing import TYPE_CHECKING
 
 from secondlook.errors import SandboxError, UsageError
-from secondlook.sandbox.outcomes import new_request, opened, outcome_of, request_file, watch
+from secondlook.sandbox.outcomes import request_file, run_job
 from secondlook.sandbox.probe import probed
 from secondlook.sandbox.server import ServerGone, ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox.port import (
-        Limits,
-        Outcome,
-        Request,
-        Sandbox,
-        Supplied,
-        Verdict,
-    )
+    from secondlook.sandbox.port import Limits, Outcome, Request, Sandbox, Supplied, Verdict
     from secondlook.sandbox.seccomp import Kind
     from secondlook.sandbox.server import StartedJob
 
@@ -38,44 +31,24 @@ def start(kind: Kind, limits: Limits) -> Sandbox:
 
 
 class ForkingSandbox:
-    """`namespaces` and `plain`, which differ in how a job gives up its rights."""
-
     def __init__(self, kind: Kind, limits: Limits) -> None:
-        self._kind = kind
+        self.name = kind
         self._limits = limits
         self._lock = threading.Lock()
         self._closed = False
-        self._server = _Held(ServerProcess(kind))
-        self._end = weakref.finalize(self, _Held.stop, self._server)
-
-    @property
-    def name(self) -> str:
-        return self._kind
+        self._server = [ServerProcess(kind)]
+        """The one in use; stopped also where the sandbox is forgotten."""
+        self._end = weakref.finalize(self, lambda held: held[0].stop(), self._server)
 
     def run(
-        self,
-        code: str,
-        tables: Sequence[Supplied] = (),
-        *,
-        limits: Limits | None = None,
+        self, code: str, tables: Sequence[Supplied] = (), *, limits: Limits | None = None
     ) -> Outcome:
-        request = new_request(code, tables, limits=limits or self._limits)
-        with opened(tables) as files:
-            return self._carry_out(request, files)
+        return run_job(self._started, code, tables, limits or self._limits)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
         self._end()
-
-    def _carry_out(self, request: Request, tables: Sequence[int]) -> Outcome:
-        job = self._started(request, tables)
-        try:
-            seen = watch(job, request.limits)
-            job.kill()
-            return outcome_of(seen, token=request.token, limits=request.limits, ended=job.ended)
-        finally:
-            job.close()
 
     def _started(self, request: Request, tables: Sequence[int]) -> StartedJob:
         content = request_file(request)
@@ -96,18 +69,8 @@ class ForkingSandbox:
         with self._lock:
             if self._closed:
                 raise UsageError("This sandbox has been closed.", hint="Open another one.")
-            current = self._server.process
+            current = self._server[0]
             if current is instead_of or not current.alive:
                 current.stop()
-                self._server.process = ServerProcess(self._kind)
-            return self._server.process
-
-
-class _Held:
-    """The server in use, for whoever must stop it when the sandbox is forgotten."""
-
-    def __init__(self, process: ServerProcess) -> None:
-        self.process = process
-
-    def stop(self) -> None:
-        self.process.stop()
+                self._server[0] = ServerProcess(self.name)
+            return self._server[0]

@@ -1,4 +1,5 @@
-"""What the Linux kernel takes away from a process: each file one of its mechanisms."""
+"""What the Linux kernel takes away from a process: calls that Python does not offer, Landlock, and
+namespaces. Failures are OSError, with the call."""
 
 from __future__ import annotations
 
@@ -15,26 +16,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Calls into the Linux kernel that Python does not offer. Failures are OSError, with the call.
-
-CLONE_NEWNS = 0x00020000
-CLONE_NEWUTS = 0x04000000
-CLONE_NEWIPC = 0x08000000
-CLONE_NEWUSER = 0x10000000
-CLONE_NEWPID = 0x20000000
-CLONE_NEWNET = 0x40000000
-
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _MNT_DETACH = 2
 
-PR_SET_PDEATHSIG = 1
-PR_SET_DUMPABLE = 4
-PR_SET_SECCOMP = 22
-PR_CAPBSET_DROP = 24
-PR_SET_SECUREBITS = 28
-PR_SET_NO_NEW_PRIVS = 38
-PR_CAP_AMBIENT = 47
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 1, 22, 24, 28
+PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 38, 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _ROOT_IS_NOBODY_SPECIAL_AND_STAYS_SO = 0b101111  # NOROOT, NO_SETUID_FIXUP, KEEP_CAPS off; locked
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -159,14 +148,6 @@ WRITE = READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG 
 USE_FILE = _READ_FILE | _WRITE_FILE
 
 
-class _Ruleset(ctypes.Structure):
-    _fields_ = (
-        ("files", ctypes.c_uint64),
-        ("network", ctypes.c_uint64),
-        ("scopes", ctypes.c_uint64),
-    )
-
-
 class _PathBeneath(ctypes.Structure):
     _pack_ = 1
     _layout_ = "ms"
@@ -193,13 +174,9 @@ def restrict(allowed: Sequence[Allowed]) -> None:
     """Everything but this is closed from now on. Needs `forbid_new_privileges` before."""
     known = version()
     handled = (1 << _RIGHTS_BY_VERSION.get(known, 16)) - 1
-    ruleset = _Ruleset(
-        handled,
-        _TCP_RIGHTS if known >= _TCP_BY_VERSION else 0,
-        _SCOPES if known >= _SCOPES_BY_VERSION else 0,
-    )
-    size = ctypes.sizeof(ruleset) if known >= _SCOPES_BY_VERSION else 16
-    size = size if known >= _TCP_BY_VERSION else 8
+    # Files, network and scopes; an older kernel knows fewer of them.
+    ruleset = (ctypes.c_uint64 * 3)(handled, _TCP_RIGHTS, _SCOPES)
+    size = 24 if known >= _SCOPES_BY_VERSION else 16 if known >= _TCP_BY_VERSION else 8
     descriptor = syscall(_CREATE_RULESET, ctypes.byref(ruleset), size, 0, call="landlock ruleset")
     try:
         for each in allowed:
@@ -218,10 +195,8 @@ def _add(ruleset: int, allowed: Allowed, handled: int) -> None:
         # Rights on the content of folders cannot be given to a file.
         of_files = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
         most = handled if os.path.isdir(allowed.path) else handled & of_files  # noqa: PTH112
-        rule = _PathBeneath(allowed.rights & most, parent)
-        syscall(
-            _ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0, call=f"allow {allowed.path}"
-        )
+        rule = ctypes.byref(_PathBeneath(allowed.rights & most, parent))
+        syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0, call=f"allow {allowed.path}")
     finally:
         os.close(parent)
 
@@ -236,15 +211,6 @@ _MOUNT_SETATTR = 442
 _RECURSIVE = 0x8000
 _HERE = -100
 _READ_ONLY, _NO_SETUID, _NO_DEVICES = 1, 2, 4
-
-
-class _MountAttributes(ctypes.Structure):
-    _fields_ = (
-        ("set", ctypes.c_uint64),
-        ("clear", ctypes.c_uint64),
-        ("propagation", ctypes.c_uint64),
-        ("user_namespace", ctypes.c_uint64),
-    )
 
 
 def leave_the_machine() -> bool:
@@ -268,7 +234,7 @@ def move_into(readable: Sequence[str]) -> None:
     """Makes a root in memory with these folders and files, read-only, and nothing else."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("tmpfs", _BUILDING_SITE, "tmpfs", MS_NOSUID, "size=1m,nr_inodes=1024,mode=755")
-    for path in _outermost(readable):
+    for path in outermost(readable):
         _show(path)
     _show("/dev/null", device=True)
     (Path(_BUILDING_SITE) / SCRATCH.lstrip("/")).mkdir(exist_ok=True)
@@ -301,21 +267,14 @@ def take_own_spaces(scratch_bytes: int, scratch_files: int) -> None:
     os.chdir(SCRATCH)
 
 
-def become_nobody_in_particular() -> None:
-    """A user namespace in which no user is known: what rights it gives are over nothing."""
-    unshare(CLONE_NEWUSER)
-
-
-def _outermost(paths: Sequence[str]) -> list[str]:
+def outermost(paths: Sequence[str]) -> list[str]:
+    """Those that are there and lie within none of the others."""
     chosen: list[str] = []
     for path in sorted({os.path.normpath(each) for each in paths}, key=len):
-        if os.path.exists(path) and not any(_within(path, other) for other in chosen):  # noqa: PTH110
+        within = (path.startswith(other.rstrip("/") + "/") for other in chosen)
+        if os.path.exists(path) and not any(within):  # noqa: PTH110
             chosen.append(path)
     return chosen
-
-
-def _within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _show(path: str, *, device: bool = False) -> None:
@@ -334,13 +293,7 @@ def _show(path: str, *, device: bool = False) -> None:
 
 
 def _protect(path: str, attributes: int, *, recursive: bool) -> None:
-    wanted = _MountAttributes(attributes, 0, 0, 0)
-    syscall(
-        _MOUNT_SETATTR,
-        _HERE,
-        os.fsencode(path),
-        _RECURSIVE if recursive else 0,
-        ctypes.byref(wanted),
-        ctypes.sizeof(wanted),
-        call=f"protect {path}",
-    )
+    wanted = (ctypes.c_uint64 * 4)(attributes)  # to set, to clear, propagation, user namespace
+    flags = _RECURSIVE if recursive else 0
+    where = (_HERE, os.fsencode(path), flags, ctypes.byref(wanted), ctypes.sizeof(wanted))
+    syscall(_MOUNT_SETATTR, *where, call=f"protect {path}")

@@ -1,4 +1,4 @@
-"""What became of a job, from what was seen of it and how it ended."""
+"""Runs a job on any backend: hands over its request, watches it, and reads what became of it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,172 @@ if TYPE_CHECKING:
 
     from secondlook.sandbox.port import Limits, Plain, Status, Supplied
 
+MOST_TABLES = 200
+_MOST_CODE = 10_000_000
+
+
+class Job(Protocol):
+    """A job that runs. Closing it kills it."""
+
+    @property
+    def reply(self) -> int: ...
+    @property
+    def output(self) -> int: ...
+    def memory(self) -> int:
+        """Bytes that it uses now beyond what it began with; 0 where nobody can tell."""
+        ...
+
+    def kill(self) -> None: ...
+    def ended(self) -> tuple[int, int] | None:
+        """Exit code (negative: the signal) and most memory; None where nobody can tell."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def run_job(
+    start: Callable[[Request, Sequence[int]], Job],
+    code: str,
+    tables: Sequence[Supplied],
+    limits: Limits,
+) -> Outcome:
+    """`start` is given the request and descriptors of the tables."""
+    request = new_request(code, tables, limits=limits)
+    with opened(tables) as files:
+        job = start(request, files)
+        try:
+            seen = watch(job, limits)
+            job.kill()
+            return outcome_of(seen, token=request.token, limits=limits, ended=job.ended)
+        finally:
+            job.close()
+
+
+def new_request(code: str, tables: Sequence[Supplied], *, limits: Limits) -> Request:
+    names = tuple(table.name for table in tables)
+    if len(names) > MOST_TABLES:
+        raise UsageError(
+            f"{len(names)} tables are more than the {MOST_TABLES} that a job can hold."
+        )
+    if len(set(names)) < len(names):
+        raise UsageError(f"Two tables have the same name: {sorted(names)!r}.")
+    if len(code) > _MOST_CODE:
+        raise UsageError(f"Code of {len(code)} characters is longer than {_MOST_CODE}.")
+    return Request(code, names, limits, token=secrets.token_hex(16))
+
+
+@contextmanager
+def opened(tables: Sequence[Supplied]) -> Iterator[list[int]]:
+    """Descriptors that can be read and nothing else, in the order of the tables."""
+    descriptors: list[int] = []
+    try:
+        for table in tables:
+            try:
+                descriptors.append(os.open(table.file, os.O_RDONLY | os.O_CLOEXEC))
+            except OSError as error:
+                raise SandboxError(
+                    f"The table {table.name!r} cannot be opened "
+                    f"({error.strerror}: {str(table.file)!r})."
+                ) from error
+        yield descriptors
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def request_file(request: Request) -> int:
+    """The request in memory, as a descriptor to be read from its start."""
+    descriptor = os.memfd_create("request", os.MFD_CLOEXEC)
+    view = memoryview(request.encoded())
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+# Watches a job from outside: takes what it says within bounds, ends it when it goes beyond.
+
+_LOOK_EVERY = 0.02
+"""Seconds between two looks at the memory."""
+_AT_ONCE = 1 << 18
+_FRAMING = 4096
+"""Bytes of a reply besides its content."""
+_OUTPUT_READ_FOR_EACH_KEPT = 256
+"""What is printed beyond what is kept is read and thrown away; so much more ends the job."""
+_LEAST_KEPT = 4096
+
+
+@dataclass(slots=True)
+class Witnessed:
+    """What was seen of a job until it closed both descriptors, or had to be ended."""
+
+    reply: bytearray = field(default_factory=bytearray)
+    output: bytearray = field(default_factory=bytearray)
+    output_cut: bool = False
+    stopped: Status | None = None
+    """Why it had to be ended."""
+    memory: int = 0
+    seconds: float = 0.0
+
+
+def watch(job: Job, limits: Limits) -> Witnessed:
+    """Returns when there is no more to come, or at a limit; ending the job is the caller's part."""
+    seen = Witnessed()
+    kept = limits.stdout_bytes
+    started, looked, printed = time.monotonic(), 0.0, 0
+    listening = {job.reply, job.output}
+    poll = select.poll()
+    for descriptor in listening:
+        poll.register(descriptor, select.POLLIN)
+    while listening and seen.stopped is None:
+        left = limits.seconds - seen.seconds
+        for descriptor, _ in poll.poll(1000 * min(left, _LOOK_EVERY)):
+            part = os.read(descriptor, _AT_ONCE)
+            if not part:
+                poll.unregister(descriptor)
+                listening.discard(descriptor)
+            elif descriptor == job.reply:
+                seen.reply += part
+            else:
+                room = kept - len(seen.output)
+                seen.output += part[:room]
+                seen.output_cut = seen.output_cut or len(part) > room
+                printed += len(part)
+        seen.seconds = time.monotonic() - started
+        if listening and seen.seconds - looked >= _LOOK_EVERY:
+            looked = seen.seconds
+            seen.memory = max(seen.memory, job.memory())
+        if (
+            len(seen.reply) > limits.reply_bytes + _FRAMING
+            or printed > max(kept, _LEAST_KEPT) * _OUTPUT_READ_FOR_EACH_KEPT
+        ):
+            seen.stopped = "output"
+        elif listening and seen.memory > limits.resident:
+            seen.stopped = "memory"
+        elif listening and seen.seconds >= limits.seconds:
+            seen.stopped = "timeout"
+    return seen
+
 
 def outcome_of(
     seen: Witnessed, *, token: str, limits: Limits, ended: Callable[[], tuple[int, int] | None]
 ) -> Outcome:
     """`ended` gives exit code (negative: the signal) and most memory; asked only where needed."""
-    outcome = _judged(seen, token, limits, ended)
+    if seen.stopped is None and seen.reply:
+        try:
+            outcome = read_reply(bytes(seen.reply), token=token, limits=limits)
+        except TooMuch as problem:
+            outcome = Outcome("output", failure=Failure("OutputLimit", str(problem)))
+        except Unreadable as problem:
+            outcome = Outcome("crashed", failure=Failure("UnreadableReply", str(problem)))
+    else:
+        code, memory = ended() or (None, 0)
+        kind, said = {
+            "timeout": ("Timeout", f"It was stopped after {limits.seconds:g} seconds."),
+            "memory": ("MemoryLimit", f"It used more than {limits.resident} bytes of memory."),
+            "output": ("OutputLimit", "It wrote more than is read."),
+        }.get(seen.stopped or "", ("Crashed", _crashed(code)))
+        outcome = Outcome(seen.stopped or "crashed", failure=Failure(kind, said), memory=memory)
     return replace(
         outcome,
         stdout=seen.output.decode("utf-8", "replace"),
@@ -36,44 +196,17 @@ def outcome_of(
     )
 
 
-def _judged(
-    seen: Witnessed, token: str, limits: Limits, ended: Callable[[], tuple[int, int] | None]
-) -> Outcome:
-    if seen.stopped is None and seen.reply:
-        try:
-            return read_reply(bytes(seen.reply), token=token, limits=limits)
-        except TooMuch as problem:
-            return Outcome("output", failure=Failure("OutputLimit", str(problem)))
-        except Unreadable as problem:
-            return Outcome("crashed", failure=Failure("UnreadableReply", str(problem)))
-    end = ended()
-    code, memory = end or (None, 0)
-    if seen.stopped is not None:
-        return Outcome(seen.stopped, failure=_stopped(seen.stopped, limits), memory=memory)
-    return Outcome("crashed", failure=_crashed(code), memory=memory)
-
-
-def _stopped(why: Status, limits: Limits) -> Failure:
-    kinds = {
-        "timeout": ("Timeout", f"It was stopped after {limits.seconds:g} seconds."),
-        "memory": ("MemoryLimit", f"It used more than {limits.resident} bytes of memory."),
-        "output": ("OutputLimit", "It wrote more than is read."),
-    }
-    return Failure(*kinds[why])
-
-
-def _crashed(code: int | None) -> Failure:
+def _crashed(code: int | None) -> str:
     if code is None:
-        return Failure("Crashed", "The sandbox was closed or ended while it ran.")
+        return "The sandbox was closed or ended while it ran."
     if code >= 0:
-        return Failure("Crashed", f"It ended without a reply (exit code {code}).")
+        return f"It ended without a reply (exit code {code})."
     if code == -signal.SIGKILL:
-        return Failure("Crashed", "It was killed; the machine may be out of memory.")
+        return "It was killed; the machine may be out of memory."
     try:
-        name = signal.Signals(-code).name
+        return f"It was ended by {signal.Signals(-code).name}."
     except ValueError:
-        name = f"signal {-code}"
-    return Failure("Crashed", f"It was ended by {name}.")
+        return f"It was ended by signal {-code}."
 
 
 # Reads what a job replied. Its bytes may be anything; what comes out is plain data, or a
@@ -100,7 +233,7 @@ def read_reply(data: bytes, *, token: str, limits: Limits) -> Outcome:
     """The outcome without what only the watcher knows: output, seconds. Raises Unreadable."""
     try:
         document, *attachments = _parts(data)
-        fields = _object(_parsed(document))
+        fields = _of(dict, _parsed(document))
         if fields.get("token") != token:
             raise Unreadable("The reply does not bear the job's token.")
         return _outcome(fields, attachments, limits)
@@ -132,17 +265,19 @@ def _parsed(data: bytes, *, no_constants: bool = False) -> Any:
 
 
 def _outcome(fields: dict[str, Any], attachments: list[bytes], limits: Limits) -> Outcome:
-    status = fields.get("status")
+    status, frame = fields.get("status"), fields.get("frame")
     if status not in _STATUSES:
         raise ValueError("no status")
-    frame = fields.get("frame")
-    frames = _object(fields.get("frames") or {})
+    kinds = _of(list, fields.get("figures"))
+    if len(kinds) != len(attachments):
+        raise ValueError("other figures than announced")
+    frames = _of(dict, fields.get("frames") or {})
     return Outcome(
         status=cast("Status", status),
         result=_plain(fields.get("result")),
         has_result=fields.get("has_result") is True,
         frame=None if frame is None else _frame(frame, limits),
-        figures=_figures(fields.get("figures"), attachments),
+        figures=tuple(map(_figure, kinds, attachments)),
         failure=None if status == "ok" else _failure(fields.get("failure")),
         memory=_count(fields.get("memory")),
         frames={_text(name): _frame(each, limits) for name, each in frames.items()},
@@ -164,20 +299,13 @@ def _plain(value: Any, depth: int = 0) -> Plain:
 
 
 def _frame(value: Any, limits: Limits) -> Frame:
-    fields = _object(value)
-    columns = tuple(_text(name) for name in _list(fields["columns"]))
-    kept = _list(fields["rows"])[: limits.frame_rows]
-    rows = tuple(tuple(_plain(cell) for cell in _list(row)) for row in kept)
+    fields = _of(dict, value)
+    columns = tuple(_text(name) for name in _of(list, fields["columns"]))
+    kept = _of(list, fields["rows"])[: limits.frame_rows]
+    rows = tuple(tuple(_plain(cell) for cell in _of(list, row)) for row in kept)
     if any(len(row) != len(columns) for row in rows):
         raise ValueError("a row of another width")
     return Frame(columns, rows, max(_count(fields["total_rows"]), len(rows)))
-
-
-def _figures(kinds: Any, attachments: list[bytes]) -> tuple[Figure, ...]:
-    listed = _list(kinds)
-    if len(listed) != len(attachments):
-        raise ValueError("other figures than announced")
-    return tuple(_figure(kind, data) for kind, data in zip(listed, attachments, strict=True))
 
 
 def _figure(kind: Any, data: bytes) -> Figure:
@@ -185,7 +313,7 @@ def _figure(kind: Any, data: bytes) -> Figure:
         return Figure("png", base64.b64encode(data).decode("ascii"))
     if kind != "plotly":
         raise ValueError("an unknown kind of figure")
-    figure = _plain(_object(_parsed(data, no_constants=True)))
+    figure = _plain(_of(dict, _parsed(data, no_constants=True)))
     # Written anew, so that it is JSON for certain; escaped, so that no page mistakes it for markup.
     written = json.dumps(figure, separators=(",", ":"))
     for sign in "<>&":
@@ -194,7 +322,7 @@ def _figure(kind: Any, data: bytes) -> Figure:
 
 
 def _failure(value: Any) -> Failure:
-    fields = _object(value)
+    fields = _of(dict, value)
     line, code = fields.get("line"), fields.get("code")
     return Failure(
         kind=_text(fields["kind"]),
@@ -204,15 +332,9 @@ def _failure(value: Any) -> Failure:
     )
 
 
-def _object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError("not an object")
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError("not a list")
+def _of(kind: type[Any], value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"not a {kind.__name__}")
     return value
 
 
@@ -224,167 +346,5 @@ def _count(value: Any) -> int:
 
 def _text(value: Any) -> str:
     """Text that can be written: JSON may hold halves of characters, which UTF-8 cannot."""
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    if value.isascii():
-        return value
-    return value.encode("utf-8", "replace").decode("utf-8")
-
-
-# A job's request, and its tables as open files: what every backend hands over.
-
-MOST_TABLES = 200
-_MOST_CODE = 10_000_000
-
-
-def new_request(
-    code: str,
-    tables: Sequence[Supplied],
-    *,
-    limits: Limits,
-) -> Request:
-    names = tuple(table.name for table in tables)
-    if len(names) > MOST_TABLES:
-        raise UsageError(
-            f"{len(names)} tables are more than the {MOST_TABLES} that a job can hold."
-        )
-    if len(set(names)) < len(names):
-        raise UsageError(f"Two tables have the same name: {sorted(names)!r}.")
-    if len(code) > _MOST_CODE:
-        raise UsageError(f"Code of {len(code)} characters is longer than {_MOST_CODE}.")
-    return Request(code, names, limits, token=secrets.token_hex(16))
-
-
-@contextmanager
-def opened(tables: Sequence[Supplied]) -> Iterator[list[int]]:
-    """Descriptors that can be read and nothing else, in the order of the tables."""
-    descriptors: list[int] = []
-    try:
-        descriptors.extend(_open(table) for table in tables)  # as far as it gets: all are closed
-        yield descriptors
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def request_file(request: Request) -> int:
-    """The request in memory, as a descriptor to be read from its start."""
-    descriptor = os.memfd_create("request", os.MFD_CLOEXEC)
-    view = memoryview(request.encoded())
-    while view:
-        view = view[os.write(descriptor, view) :]
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
-
-
-def _open(table: Supplied) -> int:
-    try:
-        return os.open(table.file, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise SandboxError(
-            f"The table {table.name!r} cannot be opened ({error.strerror}: {str(table.file)!r})."
-        ) from error
-
-
-# Watches a job from outside: takes what it says within bounds, ends it when it goes beyond.
-
-_LOOK_EVERY = 0.02
-"""Seconds between two looks at the memory."""
-_AT_ONCE = 1 << 18
-_FRAMING = 4096
-"""Bytes of a reply besides its content."""
-_OUTPUT_READ_FOR_EACH_KEPT = 256
-"""What is printed beyond what is kept is read and thrown away; so much more ends the job."""
-_LEAST_KEPT = 4096
-
-
-class Watched(Protocol):
-    """A job that runs. The watcher owns neither of the two descriptors."""
-
-    @property
-    def reply(self) -> int: ...
-    @property
-    def output(self) -> int: ...
-    def memory(self) -> int:
-        """Bytes that it uses now beyond what it began with; 0 where nobody can tell."""
-        ...
-
-
-@dataclass(slots=True)
-class Witnessed:
-    """What was seen of a job until it closed both descriptors, or had to be ended."""
-
-    reply: bytearray = field(default_factory=bytearray)
-    output: bytearray = field(default_factory=bytearray)
-    output_cut: bool = False
-    stopped: Status | None = None
-    """Why it had to be ended."""
-    memory: int = 0
-    seconds: float = 0.0
-
-
-def watch(job: Watched, limits: Limits) -> Witnessed:
-    """Returns when there is no more to come, or at a limit; ending the job is the caller's part."""
-    watcher = _Watcher(job, limits)
-    while watcher.listening and watcher.seen.stopped is None:
-        watcher.step()
-    return watcher.seen
-
-
-class _Watcher:
-    def __init__(self, job: Watched, limits: Limits) -> None:
-        self.seen = Witnessed()
-        self.listening = {job.reply, job.output}
-        self._job = job
-        self._limits = limits
-        self._started = time.monotonic()
-        self._looked = 0.0
-        self._printed = 0
-        self._poll = select.poll()
-        for descriptor in self.listening:
-            self._poll.register(descriptor, select.POLLIN)
-
-    def step(self) -> None:
-        left = self._limits.seconds - self.seen.seconds
-        for descriptor, _ in self._poll.poll(1000 * min(left, _LOOK_EVERY)):
-            self._take(descriptor)
-        self.seen.seconds = time.monotonic() - self._started
-        if self.listening:
-            self._look_at_memory()
-            if self.seen.seconds >= self._limits.seconds:
-                self._stop("timeout")
-
-    def _take(self, descriptor: int) -> None:
-        part = os.read(descriptor, _AT_ONCE)
-        if not part:
-            self._poll.unregister(descriptor)
-            self.listening.discard(descriptor)
-        elif descriptor == self._job.reply:
-            self._keep_reply(part)
-        else:
-            self._keep_output(part)
-
-    def _keep_reply(self, part: bytes) -> None:
-        self.seen.reply += part
-        if len(self.seen.reply) > self._limits.reply_bytes + _FRAMING:
-            self._stop("output")
-
-    def _keep_output(self, part: bytes) -> None:
-        kept = self._limits.stdout_bytes
-        room = kept - len(self.seen.output)
-        self.seen.output += part[:room]
-        self.seen.output_cut = self.seen.output_cut or len(part) > room
-        self._printed += len(part)
-        if self._printed > max(kept, _LEAST_KEPT) * _OUTPUT_READ_FOR_EACH_KEPT:
-            self._stop("output")
-
-    def _look_at_memory(self) -> None:
-        if self.seen.seconds - self._looked < _LOOK_EVERY:
-            return
-        self._looked = self.seen.seconds
-        self.seen.memory = max(self.seen.memory, self._job.memory())
-        if self.seen.memory > self._limits.resident:
-            self._stop("memory")
-
-    def _stop(self, why: Status) -> None:
-        self.seen.stopped = self.seen.stopped or why
+    text = str(_of(str, value))
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -116,11 +116,7 @@ class Sandbox(Protocol):
         ...
 
     def run(
-        self,
-        code: str,
-        tables: Sequence[Supplied] = (),
-        *,
-        limits: Limits | None = None,
+        self, code: str, tables: Sequence[Supplied] = (), *, limits: Limits | None = None
     ) -> Outcome:
         """Never raises for what the code does. Raises SandboxError where no job can be run."""
         ...
@@ -128,43 +124,31 @@ class Sandbox(Protocol):
     def close(self) -> None: ...
 
 
-# Limits from the two figures that a person chooses.
-
-_BYTES_IN_MEGABYTE = 1 << 20
 _ADDRESSES_BESIDE_MEMORY = 1_610_612_736
 """What the libraries map without using it: half a gigabyte before a job begins, and room."""
 
 
 def limits_for(*, seconds: float, megabytes: int) -> Limits:
     """`megabytes` is what the job may use beyond the libraries that it begins with."""
-    resident = megabytes * _BYTES_IN_MEGABYTE
-    return Limits(
-        seconds=seconds, resident=resident, address_space=resident + _ADDRESSES_BESIDE_MEMORY
-    )
-
-
-# An outcome as plain data and back: `asdict` writes it, this reads it.
+    resident = megabytes << 20
+    addresses = resident + _ADDRESSES_BESIDE_MEMORY
+    return Limits(seconds=seconds, resident=resident, address_space=addresses)
 
 
 def outcome_from(data: Mapping[str, Any]) -> Outcome:
-    failure = data["failure"]
-    return replace(
-        Outcome(**{**data, "frame": None, "figures": (), "failure": None, "frames": {}}),
-        frame=_frame(data["frame"]),
-        figures=tuple(Figure(**figure) for figure in data["figures"]),
-        failure=None if failure is None else Failure(**failure),
-        frames={name: frame for name, one in data["frames"].items() if (frame := _frame(one))},
-    )
+    """An outcome that `asdict` made plain data of."""
 
+    def frame(one: Mapping[str, Any]) -> Frame:
+        rows = tuple(tuple(row) for row in one["rows"])
+        return Frame(columns=tuple(one["columns"]), rows=rows, total_rows=one["total_rows"])
 
-def _frame(data: Mapping[str, Any] | None) -> Frame | None:
-    if data is None:
-        return None
-    return Frame(
-        columns=tuple(data["columns"]),
-        rows=tuple(tuple(row) for row in data["rows"]),
-        total_rows=data["total_rows"],
-    )
+    read = {
+        "frame": None if data["frame"] is None else frame(data["frame"]),
+        "figures": tuple(Figure(**figure) for figure in data["figures"]),
+        "failure": None if data["failure"] is None else Failure(**data["failure"]),
+        "frames": {name: frame(one) for name, one in data["frames"].items()},
+    }
+    return Outcome(**{**data, **read})
 
 
 # What passes between the program and a job: a request in, one reply out, both plain data.

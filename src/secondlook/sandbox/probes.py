@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.attacks import SHORT_LIMITS, Attack, forged, not_ended, too_much_said
+from secondlook.sandbox.attacks import SHORT_LIMITS, Attack, not_ended
 
 _TCP = """
 import socket
@@ -44,23 +44,6 @@ here = dict(os.environ)
 c = ctypes.CDLL(None)
 c.getenv.restype = ctypes.c_char_p
 result = [here, str(c.getenv(world["secret_name"].encode()))]
-"""
-_DESCRIPTORS = """
-import os, stat
-
-found = []
-for number in range(1024):
-    try:
-        kind = os.fstat(number).st_mode
-    except OSError:
-        continue
-    if stat.S_ISREG(kind):
-        found.append(os.pread(number, 4096, 0).decode("latin-1"))
-    elif stat.S_ISDIR(kind):
-        reached("holds an open folder")
-    elif stat.S_ISSOCK(kind):
-        reached(f"holds a socket, descriptor {number}")
-result = found
 """
 _TABLE = """
 import fcntl, mmap, os, stat
@@ -159,58 +142,9 @@ until = time.monotonic() + world["span"]
 while time.monotonic() < until:
     pass
 """
-_FLOOD = """
-import os
-
-block = "x" * 1_000_000
-for _ in range(world["megabytes"]):
-    print(block)
-"""
-FORGED = """
-import json, os, struct
-
-reply = {"status": "ok", "has_result": True, "result": "forged " + world["mark"], "figures": []}
-text = json.dumps(reply | {"memory": 0, "token": "0" * 32}).encode()
-for number in range(3, 256):
-    try:
-        os.write(number, struct.pack(">Q", len(text)) + text)
-    except OSError:
-        pass
-"""
 _RAW_SOCKET = """
 syscall("socket", 2, 1, 0)
 reached("made a socket")
-"""
-_MOUNT = """
-import ctypes
-
-kind, place = ctypes.c_char_p(b"tmpfs"), ctypes.c_char_p(b"/")
-attempt("mounted", lambda: syscall("mount", kind, place, kind, 0, 0))
-"""
-_LEAVES = """
-import builtins, os, sys
-
-neighbour = world["neighbour"]
-builtins.left_behind = neighbour
-sys.modules["left_behind"] = neighbour
-tables["left"] = neighbour
-for folder in (".", "/tmp", "/dev/shm"):
-    try:
-        with open(os.path.join(folder, "left_behind"), "w") as file:
-            file.write(neighbour)
-    except OSError:
-        pass
-"""
-_FINDS = """
-import builtins, glob, os, sys
-
-found = [getattr(builtins, "left_behind", None), str(sys.modules.get("left_behind"))]
-found.append(str(tables.get("left")))
-for folder in (".", "/tmp", "/dev/shm"):
-    for place in glob.glob(os.path.join(folder, "left_behind")):
-        with open(place) as file:
-            found.append(file.read())
-result = found
 """
 
 PROBES = (
@@ -219,7 +153,6 @@ PROBES = (
     Attack("secret file", "reads a file of the user", _USER_FILE),
     Attack("write outside", "writes a file where others see it", _WRITE),
     Attack("environment", "reads a variable of the environment", _ENVIRONMENT),
-    Attack("inherited descriptors", "reads what our process had open", _DESCRIPTORS),
     Attack("table altered", "changes the table it was given", _TABLE),
     Attack("fork bomb", "forks again and again", _FORK, sizes={"forks": 20}),
     Attack("exec of a program", "runs a shell", _EXEC),
@@ -235,21 +168,5 @@ PROBES = (
         {"span": 600},
         limits=SHORT_LIMITS,
     ),
-    Attack("2 GB of output", "prints without end", _FLOOD, (too_much_said,), {"megabytes": 2_000}),
-    Attack(
-        "forged reply",
-        "writes a reply itself, and ends",
-        f"{FORGED}os._exit(0)\n",
-        (forged,),
-        provable=False,
-    ),
     Attack("socket by number", "makes a socket past Python", _RAW_SOCKET),
-    Attack("mount", "mounts a file system", _MOUNT, provable=False),
-    Attack(
-        "what a job left",
-        "looks for what an earlier job left",
-        _FINDS,
-        provable=False,
-        before=_LEAVES,
-    ),
 )

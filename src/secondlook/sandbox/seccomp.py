@@ -40,8 +40,7 @@ class Confinement:
 
 
 def plan(kind: Kind, readable: tuple[str, ...], *, nobody: bool) -> Confinement:
-    calls = program(may_write=kind == "namespaces")
-    return Confinement(kind, readable, nobody, calls)
+    return Confinement(kind, readable, nobody, program(may_write=kind == "namespaces"))
 
 
 def confine(how: Confinement, limits: Limits) -> None:
@@ -53,26 +52,24 @@ def confine(how: Confinement, limits: Limits) -> None:
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     if how.kind == "namespaces":
-        kernel.become_nobody_in_particular()
+        kernel.unshare(kernel.CLONE_NEWUSER)  # no user is known there: its rights are over nothing
     kernel.die_with_parent(signal.SIGKILL)  # changing the user undid it
     kernel.drop_capabilities()
     kernel.forbid_new_privileges()
-    _restrict_files(how)
+    if how.kind == "plain":
+        kernel.restrict([kernel.Allowed(path) for path in how.readable])
+    else:
+        restrict_to_own_root()
     limit_resources(limits)
     install(how.system_calls)
 
 
-def _restrict_files(how: Confinement) -> None:
-    if how.kind == "plain":
-        kernel.restrict([kernel.Allowed(path) for path in how.readable])
-    elif kernel.version():
-        kernel.restrict(
-            [
-                kernel.Allowed("/"),  # which holds only what was put there
-                kernel.Allowed("/dev/null", kernel.USE_FILE),
-                kernel.Allowed(kernel.SCRATCH, kernel.WRITE),
-            ]
-        )
+def restrict_to_own_root() -> None:
+    """Where the root holds only what was put there, and the kernel has Landlock."""
+    if kernel.version():
+        null = kernel.Allowed("/dev/null", kernel.USE_FILE)
+        scratch = kernel.Allowed(kernel.SCRATCH, kernel.WRITE)
+        kernel.restrict([kernel.Allowed("/"), null, scratch])
 
 
 def limit_resources(limits: Limits) -> None:
@@ -125,10 +122,22 @@ def program(*, may_write: bool) -> bytes:
     ]
     if family == "x86_64":
         steps += [_step(_AT_LEAST, _FIRST_X32, 0, 1), _step(_RETURN, _KILL)]
-    allowed = HARMLESS | CHANGES_FILES if may_write else HARMLESS
-    for number in _numbers(allowed, family):
-        steps += [_step(_EQUAL, number, 0, 1), _step(_RETURN, _ALLOW)]
-    steps += _guarded(family, may_write=may_write)
+    at = MACHINES.index(family)
+    for numbers in (HARMLESS | CHANGES_FILES if may_write else HARMLESS).values():
+        steps += _when(numbers[at], [_step(_RETURN, _ALLOW)])
+    number = {name: numbers[at] for name, numbers in GUARDED.items()}
+    refused_flags = 0 if may_write else _OPEN_FOR_CHANGE
+    steps += [
+        *_unless_bits(number["open"], argument=1, bits=refused_flags),
+        *_unless_bits(number["openat"], argument=2, bits=refused_flags),
+        *_only(number["ioctl"], argument=1, values=_IOCTL),
+        *_only(number["fcntl"], argument=1, values=_FCNTL),
+        *_only(number["prctl"], argument=0, values=_PRCTL),
+        *_only_looking(number["prlimit64"]),
+        *_when(number["getrlimit"], [_step(_RETURN, _ALLOW)]),
+    ]
+    for name in ("clone3", "openat2"):  # libraries then use the older call, which we can read
+        steps += _when(number[name], [_step(_RETURN, _UNKNOWN)])
     return b"".join([*steps, _step(_RETURN, _REFUSE)])
 
 
@@ -140,23 +149,6 @@ def install(filter_program: bytes) -> None:
 
     prepared = Program(len(filter_program) // 8, filter_program)
     prctl(PR_SET_SECCOMP, _FILTER_MODE, ctypes.byref(prepared))
-
-
-def _guarded(family: str, *, may_write: bool) -> list[bytes]:
-    number = {name: of_machines[MACHINES.index(family)] for name, of_machines in GUARDED.items()}
-    refused_flags = 0 if may_write else _OPEN_FOR_CHANGE
-    steps = [
-        *_unless_bits(number["open"], argument=1, bits=refused_flags),
-        *_unless_bits(number["openat"], argument=2, bits=refused_flags),
-        *_only(number["ioctl"], argument=1, values=_IOCTL),
-        *_only(number["fcntl"], argument=1, values=_FCNTL),
-        *_only(number["prctl"], argument=0, values=_PRCTL),
-        *_only_looking(number["prlimit64"]),
-        *_when(number["getrlimit"], [_step(_RETURN, _ALLOW)]),
-    ]
-    for name in ("clone3", "openat2"):  # libraries then use the older call, which we can read
-        steps += _when(number[name], [_step(_RETURN, _UNKNOWN)])
-    return steps
 
 
 def _unless_bits(number: int | None, *, argument: int, bits: int) -> list[bytes]:
@@ -186,154 +178,60 @@ def _only_looking(number: int | None) -> list[bytes]:
 
 def _when(number: int | None, body: list[bytes]) -> list[bytes]:
     """A body that always returns, for the calls of one number; the number is loaded before."""
-    if number is None:
-        return []
-    return [_step(_EQUAL, number, 0, len(body)), *body]
+    return [] if number is None else [_step(_EQUAL, number, 0, len(body)), *body]
 
 
 def _low_half(argument: int) -> int:
     return 16 + 8 * argument
 
 
-def _numbers(calls: dict[str, Numbers], family: str) -> list[int]:
-    position = MACHINES.index(family)
-    return [number for each in calls.values() if (number := each[position]) is not None]
-
-
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
-# Numbers of the system calls that a job may make, from the kernel's `unistd` headers.
+# System calls that a job may make, with their numbers from the kernel's `unistd` headers: on
+# x86-64, then on ARM64, which lacks some of them.
 
-Numbers: TypeAlias = tuple[int | None, int | None]
 MACHINES = ("x86_64", "aarch64")
 
-HARMLESS: dict[str, Numbers] = {
-    "read": (0, 63),
-    "readv": (19, 65),
-    "pread64": (17, 67),
-    "write": (1, 64),
-    "writev": (20, 66),
-    "pwrite64": (18, 68),
-    "close": (3, 57),
-    "fstat": (5, 80),
-    "stat": (4, None),
-    "lstat": (6, None),
-    "newfstatat": (262, 79),
-    "statx": (332, 291),
-    "lseek": (8, 62),
-    "mmap": (9, 222),
-    "mprotect": (10, 226),
-    "munmap": (11, 215),
-    "mremap": (25, 216),
-    "madvise": (28, 233),
-    "mincore": (27, 232),
-    "msync": (26, 227),
-    "brk": (12, 214),
-    "rt_sigaction": (13, 134),
-    "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139),
-    "rt_sigpending": (127, 136),
-    "sigaltstack": (131, 132),
-    "dup": (32, 23),
-    "dup2": (33, None),
-    "dup3": (292, 24),
-    "access": (21, None),
-    "faccessat": (269, 48),
-    "faccessat2": (439, 439),
-    "readlink": (89, None),
-    "readlinkat": (267, 78),
-    "getdents": (78, None),
-    "getdents64": (217, 61),
-    "getcwd": (79, 17),
-    "chdir": (80, 49),
-    "fchdir": (81, 50),
-    "umask": (95, 166),
-    "getpid": (39, 172),
-    "getppid": (110, 173),
-    "gettid": (186, 178),
-    "getuid": (102, 174),
-    "geteuid": (107, 175),
-    "getgid": (104, 176),
-    "getegid": (108, 177),
-    "getgroups": (115, 158),
-    "getresuid": (118, 148),
-    "getresgid": (120, 150),
-    "getpgrp": (111, None),
-    "getrusage": (98, 165),
-    "times": (100, 153),
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
-    "clock_nanosleep": (230, 115),
-    "nanosleep": (35, 101),
-    "gettimeofday": (96, 169),
-    "time": (201, None),
-    "sysinfo": (99, 179),
-    "uname": (63, 160),
-    "getrandom": (318, 278),
-    "futex": (202, 98),
-    "set_robust_list": (273, 99),
-    "rseq": (334, 293),
-    "set_tid_address": (218, 96),
-    "sched_yield": (24, 124),
-    "sched_getaffinity": (204, 123),
-    "getcpu": (309, 168),
-    "poll": (7, None),
-    "ppoll": (271, 73),
-    "select": (23, None),
-    "pselect6": (270, 72),
-    "setitimer": (38, 103),
-    "getitimer": (36, 102),
-    "alarm": (37, None),
-    "pause": (34, None),
-    "restart_syscall": (219, 128),
-    "exit": (60, 93),
-    "exit_group": (231, 94),
-    "fsync": (74, 82),
-    "fdatasync": (75, 83),
-    "statfs": (137, 43),
-    "fstatfs": (138, 44),
-    "fadvise64": (221, 223),
-    "sendfile": (40, 71),
-    "membarrier": (324, 283),
-    "close_range": (436, 436),
-}
-"""What Python and its libraries need and what reaches nothing outside the process: memory, its
-own descriptors, clocks, looking at files. No thread, process, socket, signal to others."""
-CHANGES_FILES: dict[str, Numbers] = {
-    "mkdir": (83, None),
-    "mkdirat": (258, 34),
-    "unlink": (87, None),
-    "unlinkat": (263, 35),
-    "rmdir": (84, None),
-    "rename": (82, None),
-    "renameat": (264, 38),
-    "renameat2": (316, 276),
-    "creat": (85, None),
-    "truncate": (76, 45),
-    "ftruncate": (77, 46),
-    "fallocate": (285, 47),
-    "chmod": (90, None),
-    "fchmod": (91, 52),
-    "fchmodat": (268, 53),
-    "utimensat": (280, 88),
-    "utime": (132, None),
-    "utimes": (235, None),
-    "futimesat": (261, None),
-    "flock": (73, 32),
-    "copy_file_range": (326, 285),
-}
-"""Only where there is a private folder to change."""
-GUARDED: dict[str, Numbers] = {
-    "open": (2, None),
-    "openat": (257, 56),
-    "openat2": (437, 437),
-    "ioctl": (16, 29),
-    "fcntl": (72, 25),
-    "prctl": (157, 167),
-    "prlimit64": (302, 261),
-    "getrlimit": (97, 163),
-    "clone3": (435, 435),
-}
-"""Allowed with some arguments only, or answered as unknown."""
+
+def _calls(table: str) -> dict[str, tuple[int | None, ...]]:
+    rows = (entry.partition(":") for entry in table.split())
+    return {
+        name: tuple(int(one) if one else None for one in numbers.split(","))
+        for name, _, numbers in rows
+    }
+
+
+# What Python and its libraries need and what reaches nothing outside the process: memory, its own
+# descriptors, clocks, looking at files. No thread, process, socket, signal to others.
+HARMLESS = _calls("""
+    read:0,63 readv:19,65 pread64:17,67 write:1,64 writev:20,66 pwrite64:18,68 close:3,57 fstat:5,80
+    stat:4, lstat:6, newfstatat:262,79 statx:332,291 lseek:8,62 mmap:9,222 mprotect:10,226
+    munmap:11,215 mremap:25,216 madvise:28,233 mincore:27,232 msync:26,227 brk:12,214
+    rt_sigaction:13,134 rt_sigprocmask:14,135 rt_sigreturn:15,139 rt_sigpending:127,136
+    sigaltstack:131,132 dup:32,23 dup2:33, dup3:292,24 access:21, faccessat:269,48
+    faccessat2:439,439 readlink:89, readlinkat:267,78 getdents:78, getdents64:217,61 getcwd:79,17
+    chdir:80,49 fchdir:81,50 umask:95,166 getpid:39,172 getppid:110,173 gettid:186,178
+    getuid:102,174 geteuid:107,175 getgid:104,176 getegid:108,177 getgroups:115,158
+    getresuid:118,148 getresgid:120,150 getpgrp:111, getrusage:98,165 times:100,153
+    clock_gettime:228,113 clock_getres:229,114 clock_nanosleep:230,115 nanosleep:35,101
+    gettimeofday:96,169 time:201, sysinfo:99,179 uname:63,160 getrandom:318,278 futex:202,98
+    set_robust_list:273,99 rseq:334,293 set_tid_address:218,96 sched_yield:24,124
+    sched_getaffinity:204,123 getcpu:309,168 poll:7, ppoll:271,73 select:23, pselect6:270,72
+    setitimer:38,103 getitimer:36,102 alarm:37, pause:34, restart_syscall:219,128 exit:60,93
+    exit_group:231,94 fsync:74,82 fdatasync:75,83 statfs:137,43 fstatfs:138,44 fadvise64:221,223
+    sendfile:40,71 membarrier:324,283 close_range:436,436
+""")
+# Only where there is a private folder to change.
+CHANGES_FILES = _calls("""
+    mkdir:83, mkdirat:258,34 unlink:87, unlinkat:263,35 rmdir:84, rename:82, renameat:264,38
+    renameat2:316,276 creat:85, truncate:76,45 ftruncate:77,46 fallocate:285,47 chmod:90,
+    fchmod:91,52 fchmodat:268,53 utimensat:280,88 utime:132, utimes:235, futimesat:261, flock:73,32
+    copy_file_range:326,285
+""")
+# Allowed with some arguments only, or answered as unknown.
+GUARDED = _calls("""
+    open:2, openat:257,56 openat2:437,437 ioctl:16,29 fcntl:72,25 prctl:157,167 prlimit64:302,261
+    getrlimit:97,163 clone3:435,435
+""")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import SandboxError
 from secondlook.sandbox import Choice, attacks, available, open_sandbox
@@ -107,12 +107,9 @@ def remembered_check(
 ) -> Report:
     """The check, made once until the machine starts anew or our code changes."""
     name = f"sandbox-{backend}"
-    kept = recall(name)
-    try:
-        found = tuple(Attacked(**each) for each in kept["attacks"])  # type: ignore[index]
-        return Report(kept["backend"], found)  # type: ignore[index]
-    except (TypeError, KeyError):
-        pass
+    kept: Any = recall(name)
+    with contextlib.suppress(TypeError, KeyError):
+        return Report(kept["backend"], tuple(Attacked(**each) for each in kept["attacks"]))
     if when_made is not None:
         when_made()
     report = self_check(backend)
@@ -130,38 +127,28 @@ def state_of_machine() -> str:
 
 def recall(name: str) -> object:
     """What was kept under that name in this state; None where nothing was."""
-    folder = _folder()
-    if folder is None:
-        return None
-    try:
-        kept = json.loads((folder / f"{name}.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(kept, dict) or kept.get("state") != state_of_machine():
-        return None
-    return kept.get("value")
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        kept = json.loads((_folder() / f"{name}.json").read_text("utf-8"))
+        return kept["value"] if kept["state"] == state_of_machine() else None
+    return None
 
 
 def remember(name: str, value: object) -> None:
-    folder = _folder()
-    if folder is None:
-        return
-    with (
-        contextlib.suppress(OSError),
-        tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as file,
-    ):
-        json.dump({"state": state_of_machine(), "value": value}, file)
-        Path(file.name).replace(folder / f"{name}.json")
+    with contextlib.suppress(OSError):
+        folder = _folder()
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as file:
+            json.dump({"state": state_of_machine(), "value": value}, file)
+            Path(file.name).replace(folder / f"{name}.json")
 
 
-def _folder() -> Path | None:
-    """One that nobody else can write to, and that does not outlive the machine's run."""
+def _folder() -> Path:
+    """One that nobody else can write to, and that does not outlive the machine's run. Raises
+    OSError where there is none."""
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     folder = base / f"secondlook-{os.getuid()}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError:
-        return None
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
     private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
-    return folder if private and found.st_uid == os.getuid() else None
+    if not private or found.st_uid != os.getuid():
+        raise PermissionError(f"others can write to {folder}")
+    return folder

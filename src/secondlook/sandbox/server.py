@@ -30,11 +30,8 @@ _BOOT = (
     "from secondlook.sandbox.inside.server import main; main(sys.argv[1], int(sys.argv[2]))"
 )
 _ONE_THREAD = (
-    "OPENBLAS_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "ARROW_IO_THREADS",
+    *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+    *("NUMEXPR_NUM_THREADS", "ARROW_IO_THREADS"),
 )
 _KEPT = ("LD_LIBRARY_PATH", "LANG", "TZ", "SYSTEMROOT")
 
@@ -93,29 +90,32 @@ class ServerProcess:
     def __init__(self, kind: Kind) -> None:
         self._ready = threading.Lock()
         self._baseline: int | None = None
-        self._fonts = _FontFolder()
+        self._own_fonts: tempfile.TemporaryDirectory[str] | None = None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         with theirs:
+            number = theirs.fileno()
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-                [
-                    sys.executable,
-                    "-s",
-                    "-P",
-                    "-c",
-                    _BOOT,
-                    kind,
-                    str(theirs.fileno()),
-                    *import_paths(),
-                ],
+                [sys.executable, "-s", "-P", "-c", _BOOT, kind, str(number), *import_paths()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env={**server_environment(), "MPLCONFIGDIR": str(self._fonts.path)},
+                pass_fds=[number],
+                env={**server_environment(), "MPLCONFIGDIR": str(self._font_folder())},
                 cwd="/",
                 **APART,
             )
+
+    def _font_folder(self) -> Path:
+        """matplotlib looks through all fonts of the machine once, and remembers them here: in the
+        cache, or for this server alone where there can be no cache."""
+        folder = _font_cache()
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+        self._own_fonts = tempfile.TemporaryDirectory(prefix="secondlook-")
+        return Path(self._own_fonts.name)
 
     @property
     def alive(self) -> bool:
@@ -170,7 +170,8 @@ class ServerProcess:
             self._process.kill()
             self._process.wait()
         self._control.close()
-        self._fonts.close()
+        if self._own_fonts is not None:
+            self._own_fonts.cleanup()
 
 
 def _received(connection: socket.socket, seconds: float) -> tuple[bytes, list[int]]:
@@ -198,6 +199,11 @@ def import_paths() -> list[str]:
     return list(dict.fromkeys([ours, *installed]))
 
 
+def _font_cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    return Path(base) / "secondlook" / "matplotlib"
+
+
 def server_environment() -> dict[str, str]:
     """Nothing of the program's own: no key or token is there to be found."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
@@ -217,32 +223,6 @@ def server_environment() -> dict[str, str]:
     }
 
 
-def _font_cache() -> Path:
-    """matplotlib looks through all fonts of the machine once, and remembers them here."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
-    return Path(base) / "secondlook" / "matplotlib"
-
-
-class _FontFolder:
-    """The cache, or a folder for this server alone where there can be no cache."""
-
-    def __init__(self) -> None:
-        self._own: tempfile.TemporaryDirectory[str] | None = None
-        self.path = _font_cache()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            writable = os.access(self.path, os.W_OK)
-        except OSError:
-            writable = False
-        if not writable:
-            self._own = tempfile.TemporaryDirectory(prefix="secondlook-")
-            self.path = Path(self._own.name)
-
-    def close(self) -> None:
-        if self._own is not None:
-            self._own.cleanup()
-
-
 # How much memory a process uses, asked of the kernel from outside.
 
 _PID = re.compile(r"^Pid:\s+(\d+)", re.MULTILINE)
@@ -257,13 +237,7 @@ def used_memory(handle: int) -> int:
     """
     try:
         found = _PID.search(Path(f"/proc/self/fdinfo/{handle}").read_text("ascii"))
-        if found is None:
-            return 0
-        return used_memory_of(int(found[1]))
+        status = Path(f"/proc/{found[1]}/status").read_text("utf-8", "replace") if found else ""
+        return sum(1024 * int(amount) for amount in _OWN.findall(status))
     except (OSError, UnicodeDecodeError):
         return 0
-
-
-def used_memory_of(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
-    return sum(1024 * int(amount) for amount in _OWN.findall(status))

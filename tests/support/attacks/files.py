@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import CHECK_LIMITS, Attack
 
+_DESCRIPTORS = """
+import os, stat
+
+found = []
+for number in range(1024):
+    try:
+        kind = os.fstat(number).st_mode
+    except OSError:
+        continue
+    if stat.S_ISREG(kind):
+        found.append(os.pread(number, 4096, 0).decode("latin-1"))
+    elif stat.S_ISDIR(kind):
+        reached("holds an open folder")
+    elif stat.S_ISSOCK(kind):
+        reached(f"holds a socket, descriptor {number}")
+result = found
+"""
 _SYSTEM_FILE = """
 def read():
     with open("/etc/passwd") as file:
@@ -172,6 +189,7 @@ attempt("made a device", lambda: os.mknod(world["mark"], 0o666 | stat.S_IFBLK, o
 _SCRATCH = CHECK_LIMITS.scratch_bytes + 1_048_576
 
 FILES = (
+    Attack("inherited descriptors", "reads what our process had open", _DESCRIPTORS),
     Attack("/etc/passwd", "reads a file of the system", _SYSTEM_FILE),
     Attack("file by libraries", "has pandas, numpy and pyarrow read it", _LIBRARIES),
     Attack("symbolic link", "reads a file through a link to it", _SYMLINK),

@@ -4,6 +4,31 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
+_LEAVES = """
+import builtins, os, sys
+
+neighbour = world["neighbour"]
+builtins.left_behind = neighbour
+sys.modules["left_behind"] = neighbour
+tables["left"] = neighbour
+for folder in (".", "/tmp", "/dev/shm"):
+    try:
+        with open(os.path.join(folder, "left_behind"), "w") as file:
+            file.write(neighbour)
+    except OSError:
+        pass
+"""
+_FINDS = """
+import builtins, glob, os, sys
+
+found = [getattr(builtins, "left_behind", None), str(sys.modules.get("left_behind"))]
+found.append(str(tables.get("left")))
+for folder in (".", "/tmp", "/dev/shm"):
+    for place in glob.glob(os.path.join(folder, "left_behind")):
+        with open(place) as file:
+            found.append(file.read())
+result = found
+"""
 _HOLDS = """
 import time
 
@@ -46,6 +71,13 @@ if names:
 """
 
 JOBS = (
+    Attack(
+        "what a job left",
+        "looks for what an earlier job left",
+        _FINDS,
+        provable=False,
+        before=_LEAVES,
+    ),
     Attack(
         "data of another job",
         "searches its memory for a job beside it",

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
+_MOUNT = """
+import ctypes
+
+kind, place = ctypes.c_char_p(b"tmpfs"), ctypes.c_char_p(b"/")
+attempt("mounted", lambda: syscall("mount", kind, place, kind, 0, 0))
+"""
 _RAW_OPEN = """
 import ctypes, os
 
@@ -107,6 +113,7 @@ def _rare(name: str) -> Attack:
 
 
 KERNEL = (
+    Attack("mount", "mounts a file system", _MOUNT, provable=False),
     Attack("open by number", "opens a file past Python", _RAW_OPEN),
     Attack("exec by number", "runs a program past Python", _RAW_EXEC),
     Attack("32-bit calls", "calls as programs of 32 bits do", _OTHER_ABI, provable=False),

@@ -2,9 +2,53 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.attacks import Attack, forged, too_much_said
-from secondlook.sandbox.probes import FORGED
+from typing import TYPE_CHECKING
 
+from secondlook.sandbox.attacks import Attack
+
+if TYPE_CHECKING:
+    from secondlook.sandbox.attacks import Evidence
+
+
+def too_much_said(evidence: Evidence) -> str | None:
+    """More came back than allowed."""
+    outcome, limits = evidence.outcome, evidence.attack.limits
+    if outcome is None:
+        return None
+    if len(outcome.stdout) > limits.stdout_bytes:
+        return f"{len(outcome.stdout):,} characters of output came back"
+    drawn = sum(len(figure.data) for figure in outcome.figures)
+    if drawn > limits.reply_bytes or len(repr(outcome.result)) > 2 * limits.reply_bytes:
+        return "a reply above the limit came back"
+    return None
+
+
+def forged(evidence: Evidence) -> str | None:
+    outcome = evidence.outcome
+    if outcome is None:
+        return None
+    taken = f"forged {evidence.mark}" in f"{outcome.result!r}{outcome.figures!r}{outcome.frames!r}"
+    return "a reply that the code wrote itself was taken for the sandbox's" if taken else None
+
+
+_FLOOD = """
+import os
+
+block = "x" * 1_000_000
+for _ in range(world["megabytes"]):
+    print(block)
+"""
+_FORGED = """
+import json, os, struct
+
+reply = {"status": "ok", "has_result": True, "result": "forged " + world["mark"], "figures": []}
+text = json.dumps(reply | {"memory": 0, "token": "0" * 32}).encode()
+for number in range(3, 256):
+    try:
+        os.write(number, struct.pack(">Q", len(text)) + text)
+    except OSError:
+        pass
+"""
 _FLOOD_RAW = """
 import os
 
@@ -108,6 +152,14 @@ os._exit(0)
 """
 
 OUTPUT = (
+    Attack("2 GB of output", "prints without end", _FLOOD, (too_much_said,), {"megabytes": 2_000}),
+    Attack(
+        "forged reply",
+        "writes a reply itself, and ends",
+        f"{_FORGED}os._exit(0)\n",
+        (forged,),
+        provable=False,
+    ),
     Attack(
         "2 GB past Python",
         "writes to its output and error output",
@@ -170,5 +222,5 @@ OUTPUT = (
     Attack("garbage reply", "writes noise into the reply", _GARBAGE, provable=False),
     Attack("false lengths", "announces a reply of exabytes", _LENGTHS, provable=False),
     Attack("deep reply", "writes a nested reply itself", _DEEP_REPLY, provable=False),
-    Attack("second reply", "writes a reply before ours", FORGED, (forged,), provable=False),
+    Attack("second reply", "writes a reply before ours", _FORGED, (forged,), provable=False),
 )

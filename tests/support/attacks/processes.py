@@ -12,7 +12,7 @@ for name in ("fork", "vfork", "clone"):
         continue
     try:
         child = syscall(name, 17, 0, 0, 0, 0)
-    except (OSError, KeyError) as error:
+    except (OSError, ValueError) as error:
         refusal = error
         continue
     if child == 0:

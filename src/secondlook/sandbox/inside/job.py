@@ -60,38 +60,26 @@ def serve(
 def answered(request: Request, table_files: Sequence[int]) -> bytes:
     """Loads, runs, collects: the whole reply, whatever the code does."""
     try:
-        document, figures = _carried_out(request, table_files)
-        reply = _encoded(request, document, figures)
+        names = _names(request, table_files)
+        _run(request.code, names)
+        has_result = "result" in names
+        collected = collect(names.get("result"), request.limits.frame_rows) if has_result else {}
+        document = {"status": "ok", "has_result": has_result, **collected}
+        reply = _encoded(request, document, drawn(names))
     except BaseException as error:  # noqa: BLE001 - code may raise anything, also at the very end
         return _encoded(request, _failed(error, request.code), [])
-    if len(reply) > request.limits.reply_bytes:
-        problem = {
-            "status": "output",
-            "failure": {
-                "kind": "OutputLimit",
-                "message": f"What the code left is larger than {request.limits.reply_bytes} bytes.",
-            },
-        }
-        return _encoded(request, problem, [])
+    if len(reply) > (most := request.limits.reply_bytes):
+        message = f"What the code left is larger than {most} bytes."
+        failure = {"kind": "OutputLimit", "message": message}
+        return _encoded(request, {"status": "output", "failure": failure}, [])
     return reply
-
-
-def _carried_out(
-    request: Request, table_files: Sequence[int]
-) -> tuple[dict[str, Any], list[tuple[str, bytes]]]:
-    names = _names(request, table_files)
-    _run(request.code, names)
-    has_result = "result" in names
-    collected = collect(names.get("result"), request.limits.frame_rows) if has_result else {}
-    return {"status": "ok", "has_result": has_result, **collected}, drawn(names)
 
 
 def _names(request: Request, table_files: Sequence[int]) -> dict[str, Any]:
     import numpy as np
 
-    tables = {}
-    for name, file in zip(request.tables, table_files, strict=True):
-        tables[name] = load(file)
+    pairs = zip(request.tables, table_files, strict=True)
+    tables = {name: load(file) for name, file in pairs}
     random.seed(0)  # code that draws at random gives the same again
     np.random.seed(0)  # noqa: NPY002 - the one that the code will use
     names: dict[str, Any] = {**bindings(request.code), "tables": tables, "datasets": tables}
@@ -115,26 +103,26 @@ def _run(code: str, names: dict[str, Any]) -> None:
 
 
 def _failed(error: BaseException, code: str) -> dict[str, Any]:
-    line = _line(error)
+    """With the last line of the code itself on the way to the error, not one of a library."""
+    line, message = None, _text(error)
+    if isinstance(error, SyntaxError):
+        message = error.msg
+    if isinstance(error, SyntaxError) and error.filename == CODE_NAME:
+        line = error.lineno
+    else:
+        for frame, number in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename == CODE_NAME:
+                line = number
     lines = code.splitlines()
     return {
         "status": "memory" if isinstance(error, MemoryError) else "error",
         "failure": {
             "kind": type(error).__name__,
-            "message": _message(error)[:_MOST_MESSAGE],
+            "message": message[:_MOST_MESSAGE],
             "line": line,
             "code": lines[line - 1] if line is not None and 0 < line <= len(lines) else None,
         },
     }
-
-
-def _message(error: BaseException) -> str:
-    if isinstance(error, SyntaxError):
-        return error.msg
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - a class of the code's own may do anything here
-        return f"<{type(error).__name__}>"
 
 
 def _not_confined(error: Exception) -> dict[str, Any]:
@@ -142,29 +130,15 @@ def _not_confined(error: Exception) -> dict[str, Any]:
     return {"status": "crashed", "failure": {"kind": "NotConfined", "message": message}}
 
 
-def _line(error: BaseException) -> int | None:
-    """The last line of the code itself on the way to the error, not one of a library."""
-    if isinstance(error, SyntaxError) and error.filename == CODE_NAME:
-        return error.lineno
-    line = None
-    for frame, number in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_filename == CODE_NAME:
-            line = number
-    return line
-
-
 def _encoded(
     request: Request, document: dict[str, Any], figures: Sequence[tuple[str, bytes]]
 ) -> bytes:
-    kinds = [kind for kind, _ in figures]
-    whole = {**document, "token": request.token, "memory": _most_memory(), "figures": kinds}
-    return encode_reply(whole, [content for _, content in figures])
-
-
-def _most_memory() -> int:
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    kinds = [kind for kind, _ in figures]
+    whole = {**document, "token": request.token, "memory": memory, "figures": kinds}
+    return encode_reply(whole, [content for _, content in figures])
 
 
 def prepare_streams(output_file: int) -> None:
@@ -260,7 +234,8 @@ _SEQUENCES = (list, tuple, AbstractSet, range)
 
 def collect(result: Any, most_rows: int) -> dict[str, Any]:
     """The fields `result`, `frame` and `frames` of a reply."""
-    result = _without_style(result)
+    if type(result).__name__ == "Styler" and _is_frame(getattr(result, "data", None)):
+        result = result.data  # `df.style` is a frame in its best clothes
     if _is_frame(result):
         return {"result": None, "frame": frame(result, most_rows), "frames": {}}
     if not isinstance(result, Mapping):
@@ -304,41 +279,31 @@ def plain(value: Any, most_rows: int, depth: int = 0) -> Any:
     return _other(value, most_rows, depth)
 
 
-def _other(value: Any, most_rows: int, depth: int) -> Any:
+def _other(value: Any, most_rows: int, depth: int) -> Any:  # noqa: C901, PLR0911 - one line a kind
     import numpy as np
     import pandas as pd
 
     if value is pd.NA or value is pd.NaT:
         return None
-    if isinstance(value, np.generic):
-        return _numpy_scalar(value, most_rows, depth)
-    if isinstance(value, (dt.date, dt.time)):  # a timestamp of pandas is a date too
-        return value.isoformat()
-    if isinstance(value, (Decimal, Fraction)):
-        return float(value)
-    if _is_frame(value):
-        return _records(value, most_rows, depth)
-    return _container(value, most_rows, depth)
-
-
-def _numpy_scalar(value: Any, most_rows: int, depth: int) -> Any:
-    import numpy as np
-    import pandas as pd
-
     if isinstance(value, np.datetime64):
         return plain(pd.Timestamp(value), most_rows, depth)
     if isinstance(value, np.timedelta64):
         return _text(pd.Timedelta(value))
     if isinstance(value, np.floating):
         return float(value)
-    bare = value.item()
-    return plain(bare, most_rows, depth) if type(bare) is not type(value) else _text(value)
-
-
-def _container(value: Any, most_rows: int, depth: int) -> Any:
-    import numpy as np
-    import pandas as pd
-
+    if isinstance(value, np.generic):
+        bare = value.item()
+        return plain(bare, most_rows, depth) if type(bare) is not type(value) else _text(value)
+    if isinstance(value, (dt.date, dt.time)):  # a timestamp of pandas is a date too
+        return value.isoformat()
+    if isinstance(value, (Decimal, Fraction)):
+        return float(value)
+    if _is_frame(value):  # within a list or deeper in a mapping
+        named = _columns(value)
+        rows = islice(zip(*(column for _, column in named), strict=True), most_rows)
+        names = [name for name, _ in named]
+        cells = ([plain(cell, most_rows, depth + 2) for cell in row] for row in rows)
+        return [dict(zip(names, row, strict=True)) for row in cells]
     if isinstance(value, Mapping):
         return {
             _text(_key(key)): plain(each, most_rows, depth + 1)
@@ -347,35 +312,23 @@ def _container(value: Any, most_rows: int, depth: int) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return plain(value.item(), most_rows, depth + 1)
     arrays = (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)
-    if isinstance(value, (*_SEQUENCES, *arrays)) or _is_view(value):
+    views: tuple[type, ...] = (type({}.values()), type({}.items()))
+    if isinstance(value, (*_SEQUENCES, *arrays, *views)):
         return [plain(each, most_rows, depth + 1) for each in islice(iter(value), MOST_ITEMS)]
     return _text(value)
-
-
-def _records(value: Any, most_rows: int, depth: int) -> list[dict[str, Any]]:
-    """A frame within a list or deeper in a mapping."""
-    named = _columns(value)
-    rows = islice(zip(*(column for _, column in named), strict=True), most_rows)
-    return [
-        {
-            name: plain(cell, most_rows, depth + 2)
-            for (name, _), cell in zip(named, row, strict=True)
-        }
-        for row in rows
-    ]
 
 
 def _columns(value: Any) -> list[tuple[str, Iterable[Any]]]:
     import pandas as pd
 
     named: list[tuple[str, Any]] = []
-    if _says_something(value.index):
-        for level in range(value.index.nlevels):
-            name = value.index.names[level]
-            alone = "index" if value.index.nlevels == 1 else f"level_{level}"
-            named.append(
-                (alone if name is None else _key(name), value.index.get_level_values(level))
-            )
+    index = value.index
+    # The numbering of rows says nothing; it remains where rows were left out or sorted.
+    if not (isinstance(index, pd.RangeIndex) and index.name is None):
+        for level in range(index.nlevels):
+            name = index.names[level]
+            alone = "index" if index.nlevels == 1 else f"level_{level}"
+            named.append((alone if name is None else _key(name), index.get_level_values(level)))
     if isinstance(value, pd.Series):
         named.append(("value" if value.name is None else _key(value.name), value))
     else:
@@ -388,18 +341,7 @@ def _cells(column: Any) -> Iterable[Any]:
     """What is missing among texts and dates is no number, though pandas says so."""
     if column.dtype.kind in "biufc":
         return column  # type: ignore[no-any-return]
-    return (None if _is_nan(each) else each for each in column)
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
-def _says_something(index: pd.Index) -> bool:
-    """Not so the numbering of rows, which remains where rows were left out or sorted."""
-    import pandas as pd
-
-    return not (isinstance(index, pd.RangeIndex) and index.name is None)
+    return (None if isinstance(one, float) and math.isnan(one) else one for one in column)
 
 
 def _key(label: Any) -> str:
@@ -418,17 +360,6 @@ def _is_frame(value: Any) -> bool:
     return isinstance(value, (pd.DataFrame, pd.Series))
 
 
-def _is_view(value: Any) -> bool:
-    return isinstance(value, (type({}.values()), type({}.items())))
-
-
-def _without_style(value: Any) -> Any:
-    """`df.style` is a frame in its best clothes."""
-    if type(value).__name__ == "Styler" and _is_frame(getattr(value, "data", None)):
-        return value.data
-    return value
-
-
 def _text(value: Any) -> str:
     try:
         written = value if isinstance(value, str) else str(value)
@@ -443,15 +374,14 @@ def _text(value: Any) -> str:
 def drawn(bound: dict[str, Any]) -> list[tuple[str, bytes]]:
     """Kind and content of each figure in `fig`; where there is none, of the figure in `result` or
     of the one that matplotlib is working on."""
-    left = bound.get("fig")
-    if left is None:
-        left = bound.get("result") if _is_figure(bound.get("result")) else _current()
+    left, result = bound.get("fig"), bound.get("result")
+    if left is None and (_is_plotly(result) or _of_matplotlib(result) is not None):
+        left = result
+    if left is None and (helpers := sys.modules.get("matplotlib._pylab_helpers")):
+        active = helpers.Gcf.get_active()
+        left = active.canvas.figure if active and active.canvas.figure.axes else None
     each = list(left) if isinstance(left, (list, tuple)) else [left]
     return [_content(figure) for figure in each[:MOST_FIGURES] if figure is not None]
-
-
-def _is_figure(value: Any) -> bool:
-    return _is_plotly(value) or _of_matplotlib(value) is not None
 
 
 def _content(figure: Any) -> tuple[str, bytes]:
@@ -466,7 +396,9 @@ def _content(figure: Any) -> tuple[str, bytes]:
         raise TypeError(
             f"`fig` must be a figure of plotly or matplotlib, not {type(figure).__name__!r}"
         )
-    return "png", _as_png(picture)
+    written = io.BytesIO()
+    picture.savefig(written, format="png", dpi=110, bbox_inches="tight")
+    return "png", written.getvalue()
 
 
 def _is_plotly(value: Any) -> bool:
@@ -479,19 +411,5 @@ def _of_matplotlib(value: Any) -> Any:
     module = sys.modules.get("matplotlib.figure")
     if value is None or module is None:
         return None
-    if isinstance(value, module.FigureBase):
-        return value
-    owner = getattr(value, "figure", None)
+    owner = value if isinstance(value, module.FigureBase) else getattr(value, "figure", None)
     return owner if isinstance(owner, module.FigureBase) else None
-
-
-def _current() -> Any:
-    helpers = sys.modules.get("matplotlib._pylab_helpers")
-    active = helpers.Gcf.get_active() if helpers else None
-    return active.canvas.figure if active and active.canvas.figure.axes else None
-
-
-def _as_png(figure: Any) -> bytes:
-    written = io.BytesIO()
-    figure.savefig(written, format="png", dpi=110, bbox_inches="tight")
-    return written.getvalue()

@@ -6,6 +6,7 @@ import gc
 import importlib
 import io
 import os
+import pkgutil
 import re
 import sys
 import sysconfig
@@ -16,68 +17,34 @@ from typing import Any
 PACKAGES = ("pandas", "pyarrow", "scipy", "sklearn", "statsmodels", "plotly", "matplotlib")
 """Distributions of the extra `analyst`, by the name that is imported."""
 _MODULES = (
-    "numpy",
-    "pandas",
-    "pyarrow.parquet",
-    "scipy.stats",
-    "scipy.optimize",
-    "scipy.cluster.hierarchy",
-    "scipy.interpolate",
-    "scipy.signal",
-    "sklearn.cluster",
-    "sklearn.compose",
-    "sklearn.decomposition",
-    "sklearn.ensemble",
-    "sklearn.feature_selection",
-    "sklearn.impute",
-    "sklearn.linear_model",
-    "sklearn.metrics",
-    "sklearn.model_selection",
-    "sklearn.naive_bayes",
-    "sklearn.neighbors",
-    "sklearn.pipeline",
-    "sklearn.preprocessing",
-    "sklearn.svm",
-    "sklearn.tree",
-    "statsmodels.api",
-    "statsmodels.formula.api",
-    "statsmodels.stats.multicomp",
-    "statsmodels.stats.outliers_influence",
-    "statsmodels.tsa.api",
-    "plotly.express",
-    "plotly.figure_factory",
-    "plotly.graph_objects",
-    "plotly.subplots",
+    *("numpy", "pandas", "pyarrow.parquet", "scipy.stats"),
+    *("scipy.optimize", "scipy.cluster.hierarchy", "scipy.interpolate", "scipy.signal"),
+    *("sklearn.cluster", "sklearn.compose", "sklearn.decomposition", "sklearn.ensemble"),
+    *("sklearn.feature_selection", "sklearn.impute", "sklearn.linear_model", "sklearn.metrics"),
+    *("sklearn.model_selection", "sklearn.naive_bayes", "sklearn.neighbors", "sklearn.pipeline"),
+    *("sklearn.preprocessing", "sklearn.svm", "sklearn.tree"),
+    *("statsmodels.api", "statsmodels.formula.api", "statsmodels.stats.multicomp"),
+    *("statsmodels.stats.outliers_influence", "statsmodels.tsa.api"),
+    *("plotly.express", "plotly.figure_factory", "plotly.graph_objects", "plotly.subplots"),
     "matplotlib.pyplot",
 )
 _BOUND = {
-    "plt": ("matplotlib.pyplot", ""),
-    "np": ("numpy", ""),
-    "pd": ("pandas", ""),
-    "plotly": ("plotly", ""),
-    "px": ("plotly.express", ""),
-    "go": ("plotly.graph_objects", ""),
-    "make_subplots": ("plotly.subplots", "make_subplots"),
-    "scipy": ("scipy", ""),
-    "stats": ("scipy.stats", ""),
-    "sklearn": ("sklearn", ""),
-    "statsmodels": ("statsmodels", ""),
-    "sm": ("statsmodels.api", ""),
-    "smf": ("statsmodels.formula.api", ""),
+    **{name: name for name in ("plotly", "scipy", "sklearn", "statsmodels")},
+    "np": "numpy",
+    "pd": "pandas",
+    "plt": "matplotlib.pyplot",
+    "stats": "scipy.stats",
+    "px": "plotly.express",
+    "go": "plotly.graph_objects",
+    "sm": "statsmodels.api",
+    "smf": "statsmodels.formula.api",
+    "make_subplots": "plotly.subplots:make_subplots",
 }
 """Usual name: module, and what of it."""
 SYSTEM_PATHS = (
-    "/lib",
-    "/lib64",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/local/lib",
-    "/nix/store",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/usr/share/fonts",
-    "/usr/share/zoneinfo",
+    *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types"),
+    *("/usr/share/fonts", "/usr/share/zoneinfo"),
 )
 """What libraries need of the system, to read."""
 
@@ -134,12 +101,7 @@ def bindings(code: str) -> dict[str, Any]:
     """What the code finds under its usual name without importing it; only names that it uses, for
     an interpreter that has not imported them all."""
     used = set(re.findall(r"\w+", code))
-    found = {}
-    for name, (module, attribute) in _BOUND.items():
-        if name in used:
-            imported = importlib.import_module(module)
-            found[name] = getattr(imported, attribute) if attribute else imported
-    return found
+    return {name: pkgutil.resolve_name(place) for name, place in _BOUND.items() if name in used}
 
 
 def _quieten() -> None:
