@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.engine.ownership import SILENT_TOO_LONG, Heartbeat, Process
+from secondlook.engine.ownership import SILENT_TOO_LONG, Process
 from secondlook.engine.record import Recorder, RunStore
 from secondlook.errors import RunError, RunMissing, RunTaken
 from secondlook.events import Answered, Event, NodeFinished, NodeStarted, RunStarted, Token
@@ -59,11 +59,6 @@ def test_an_answer_comes_back_exactly(store: RunStore, settings: RunSettings) ->
     assert (found.status, found.stop_reason, found.created) == ("answered", "answered", CREATED)
     with RunStore.of(settings, create=False) as other:
         assert other.get("r1") == found
-
-
-def test_a_question_of_any_characters_is_kept(store: RunStore) -> None:
-    store.start("r", question="caf\udce9 \0?", workflow="linear", created=CREATED)
-    assert store.get("r").question == "caf? \N{REPLACEMENT CHARACTER}?"
 
 
 def test_events_come_back_in_order(store: RunStore, settings: RunSettings) -> None:
@@ -207,21 +202,6 @@ def test_what_fails_in_a_transaction_leaves_nothing(store: RunStore) -> None:
     assert [item.run for item in store.list()] == ["r"]
 
 
-def test_threads_share_a_store(store: RunStore) -> None:
-    start(store, "r")
-
-    def write(number: int) -> None:
-        for step in range(10):
-            store.journal("r").put(f"{number}-{step}", entry())
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(store.journal("r").entries()) == 40
-
-
 # Who works on a run
 
 
@@ -305,25 +285,6 @@ def test_of_many_that_reach_for_a_run_one_gets_it(settings: RunSettings) -> None
     assert json.loads(row["process"])["host"] == got[0]
 
 
-def test_a_run_that_takes_long_gives_signs_of_life(store: RunStore) -> None:
-    beaten = threading.Event()
-
-    def beat(runs: list[str]) -> None:
-        store._hear(runs)
-        beaten.set()
-
-    start(store, "r")
-    with store._database.transaction("FULL") as db:
-        db.execute("UPDATE runs SET heard = 0")
-    store._heartbeat.close()
-    store._heartbeat = Heartbeat(beat, seconds=0.01)
-    store._heartbeat.add("r")
-    assert beaten.wait(10)
-    store.leave("r")
-    (row,) = store._database.select("SELECT heard FROM runs")
-    assert abs(row["heard"] - store._database.now()) < 60
-
-
 def test_the_wish_to_stop_a_run_is_seen_by_all_until_it_ends_or_is_taken_up(
     store: RunStore, settings: RunSettings
 ) -> None:
@@ -343,29 +304,6 @@ def test_the_wish_to_stop_a_run_is_seen_by_all_until_it_ends_or_is_taken_up(
     assert store.stops().among(["a", "b", "c"]) == []
     assert store.get("c").stop_reason == full_answer("c").stop_reason
     assert store.stops().worker("none") == "another process"
-
-
-def test_two_that_begin_at_once_begin_one_record(settings: RunSettings) -> None:
-    together = threading.Barrier(4)
-    failed: list[BaseException] = []
-
-    def begin(number: int) -> None:
-        together.wait()
-        try:
-            with RunStore.of(settings) as store:
-                start(store, f"r{number}")
-                store.finish(full_answer(f"r{number}"))
-        except BaseException as error:  # noqa: BLE001
-            failed.append(error)
-
-    threads = [threading.Thread(target=begin, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    with RunStore.of(settings, create=False) as store:
-        assert {item.run for item in store.list()} == {"r0", "r1", "r2", "r3"}
 
 
 def test_a_newer_record_is_told_apart(settings: RunSettings) -> None:

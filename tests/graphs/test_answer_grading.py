@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,14 +11,10 @@ import pytest
 from secondlook.answer import Answer
 from secondlook.errors import ModelUnavailable
 from secondlook.graphs.registry import workflow
-from secondlook.models.calls import Models
-from secondlook.models.journal import MemoryJournal
 from secondlook.models.prices import Caps
-from secondlook.models.probe import GradingFigures
-from secondlook.roles.verdicts import answers_identity
 from tests.support.checking import DEEPEST, asked, blocks
-from tests.support.engine import QUESTION, WordShelf, context_of, settings_of, state_of
-from tests.support.function_model import FunctionModel, no_pause, probe_of
+from tests.support.engine import QUESTION, context_of, settings_of, state_of
+from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,14 +103,6 @@ def test_an_accepted_one_costs_one_call_more() -> None:
     assert answer.claims[0].text == BESIDES
 
 
-def test_a_judge_that_always_says_no_ends_all_the_same() -> None:
-    model = model_of(lambda _: '{"verdict": "no"}')
-    answer, graded, _ = run(model)
-    assert kinds(model) == ["answer", "grade", "strict", "grade"]
-    assert [step["route"]["to"] for step in graded] == ["answer", "finish"]
-    assert answer.claims[0].text == DEEPEST
-
-
 def _away(_: ChatRequest) -> str:
     raise ModelUnavailable("away")
 
@@ -145,24 +132,6 @@ def test_without_a_model_it_is_left_out_and_told_once() -> None:
     assert len(graded) == 1
 
 
-def test_nothing_is_graded_where_there_is_no_answer() -> None:
-    model = FunctionModel(lambda _: "NOT IN THE EVIDENCE")
-    answer, graded, _ = run(model)
-    assert (answer.status, kinds(model)) == ("abstained", ["answer"])
-    assert answer.warnings == ()
-    assert [step["numbers"]["verdict"] for step in graded] == ["not graded"]
-
-
-def test_what_the_reader_took_is_not_taken_again() -> None:
-    def only_grades(request: ChatRequest) -> str:
-        return '{"verdict": "no"}' if is_grading(request) else _away(request)
-
-    model = FunctionModel(only_grades)
-    answer, graded, _ = run(model)
-    assert answer.method == "extractive"
-    assert [step["route"]["to"] for step in graded] == ["finish"]
-
-
 def test_the_judge_sees_question_answer_and_marked_evidence() -> None:
     model = model_of()
     run(model)
@@ -171,46 +140,3 @@ def test_the_judge_sees_question_answer_and_marked_evidence() -> None:
     assert BESIDES in asked(request).split("\n\n")[1]
     assert any(DEEPEST in text for text in blocks(request).values())
     assert request.schema is not None
-
-
-def test_an_unfit_judge_is_asked_as_set_and_its_figures_are_told_once() -> None:
-    model = model_of()
-    figures = GradingFigures(
-        pairs=14,
-        precision=0.9,
-        recall=0.2,
-        ungraded=0,
-        few_shot=False,
-        fit=False,
-        made_with=answers_identity(),
-        measured="2026-01-01T00:00:00+00:00",
-    )
-    probe = probe_of(model.spec, answer_grading=figures, context_tokens=8192)
-    models = Models(
-        settings_of(models={"default": model.spec}),
-        open_chat=lambda _: model,
-        probes=lambda _: probe,
-        pause=no_pause,
-    )
-    plain = context_of(settings=GRADING)
-    asker = models.asker(
-        run=plain.run, workflow="linear", ledger=plain.ledger, journal=MemoryJournal()
-    )
-    context = replace(plain, models=asker)
-    graph = workflow("linear").build(GRADING).compile()
-
-    async def go() -> dict[str, Any]:
-        return await graph.ainvoke(state_of(QUESTION), context=context)
-
-    answer = Answer.model_validate(asyncio.run(go())["answer"])
-    (warning,) = answer.warnings
-    assert "recall 0.20 on 14 labelled pairs" in warning.message
-    assert kinds(model) == ["answer", "grade", "strict", "grade"]
-
-
-def test_switched_off_the_graph_is_the_plain_one() -> None:
-    plain = workflow("linear").build(settings_of())
-    graded = workflow("linear").build(GRADING)
-    assert set(graded.nodes) - set(plain.nodes) == {"grade_answer"}
-    assert "answer_grades" not in plain.channels
-    assert run(model_of(), settings_of(), shelf=WordShelf())[1] == []

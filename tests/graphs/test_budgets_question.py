@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.engine.execution import told_of_cut
 from secondlook.engine.request import last_call, ledger_for, with_budget
 from secondlook.engine.secondlook import Secondlook
-from secondlook.errors import BudgetExceeded, UsageError
+from secondlook.errors import UsageError
 from secondlook.models.calls import Models
 from secondlook.models.prices import Caps
 from secondlook.settings.sections import BudgetSettings
-from secondlook.verify.report import Report
-from secondlook.verify.wording import check_wording
 from tests.support.analyst_hostile import WildLibrary
 from tests.support.analyst_wild import WildDesk, WildOpening
 from tests.support.auto import TITLES
 from tests.support.budgets import some_moods
 from tests.support.corrective_hostile import REPLIES
-from tests.support.engine import QUESTION, WordShelf, passages_of, settings_of
+from tests.support.engine import QUESTION, WordShelf, settings_of
 from tests.support.function_model import FunctionModel, no_pause
 from tests.support.research import CodeShelf
 from tests.support.research_clerk import honest
@@ -170,26 +167,6 @@ def test_an_analysis_keeps_its_call_for_the_code() -> None:
     assert [line.node for line in answer.usage.by_node] == ["code"]
 
 
-def test_evidence_is_cut_to_what_can_be_paid_for() -> None:
-    many = passages_of([(f"paper{at}", _long(at)) for at in range(8)])
-    whole, free = _asked(_honest, shelf=WordShelf(held=many))
-    for share in (0.9, 0.6, 0.3):
-        cap = 256 + int(share * whole.usage.tokens_in)
-        answer, model = _asked(_honest, shelf=WordShelf(held=many), budget={"tokens": cap})
-        assert (answer.method, answer.stop_reason) == ("generative", "answered")
-        assert answer.usage.tokens_in <= cap - 256
-        assert len(_told(model)) < len(_told(free))
-
-
-def _long(at: int) -> str:
-    words = " ".join(f"w{at}x{number}" for number in range(60))
-    return f"Berth {at} is the deepest berth 4 of all, at {at}.5 metres. {words}."
-
-
-def _told(model: FunctionModel) -> str:
-    return model.requests[0].messages[-1].content
-
-
 def test_what_is_kept_grows_with_what_the_workflow_asks_at_last() -> None:
     settings = settings_of(models={"default": SPEC})
     models = _models(settings, FunctionModel(_honest, spec=SPEC))
@@ -226,24 +203,3 @@ def test_a_price_that_is_unknown_is_told_with_what_to_do() -> None:
     assert (answer.status, answer.stop_reason, answer.method) == ("partial", "budget", "extractive")
     assert "a price is unknown, so a cap of 0.5 US dollars cannot be kept" in answer.text
     assert "models.prices" in answer.text
-
-
-def test_without_an_answer_it_says_that_more_would_have_been_tried() -> None:
-    answer, _ = _asked(_honest, "which composer wrote the opera", budget={"tokens": 5})
-    assert (answer.status, answer.stop_reason) == ("failed", "budget")
-    assert answer.text.startswith("No answer: the budget ran out.")
-    assert answer.text.endswith("To allow more: --max-tokens or budget.tokens.)")
-
-
-def test_what_is_said_is_known_to_whoever_checks_it() -> None:
-    answer, _ = _asked(_honest, budget={"tokens": 5})
-    report = Report()
-    check_wording(answer, report)
-    assert report.problems == []
-    assert not any("Cut short" in str(note) for note in report.notes)
-
-
-def test_where_nothing_was_found_the_budget_is_not_to_blame() -> None:
-    refusal = BudgetExceeded("no", cap="calls")
-    answer, _ = _asked(_honest, shelf=WordShelf(held=[]))
-    assert told_of_cut(answer, refusal, BudgetSettings(calls=1)) == answer

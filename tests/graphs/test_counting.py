@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from secondlook.engine.secondlook import Secondlook
 from secondlook.models.budget import Ledger
 from secondlook.models.chat import ChatResult, Message
@@ -73,14 +71,6 @@ def test_what_a_run_learns_holds_for_those_after_it() -> None:
         assert await counted(models) == first
 
     asyncio.run(go())
-
-
-@pytest.mark.parametrize("told", [0, 99, 100])
-def test_one_that_counts_less_teaches_nothing(told: int) -> None:
-    model = Dense()
-    models = models_of(model)
-    models.counted(models.cast.part("answer", "linear").spec, estimate=100, told=told)
-    assert models.counting() == {}
 
 
 def test_a_run_that_is_taken_up_elsewhere_counts_as_it_began(tmp_path: Path) -> None:

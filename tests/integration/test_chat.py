@@ -17,7 +17,7 @@ import pytest
 from secondlook.answer import Answer
 from secondlook.cli.main import main
 from secondlook.engine.record import RunStore
-from secondlook.engine.secondlook import MOST_TURNS, Conversation, Secondlook
+from secondlook.engine.secondlook import Conversation, Secondlook
 from secondlook.library.library import Library
 from secondlook.settings import load
 from secondlook.verify import verify
@@ -93,14 +93,6 @@ def test_the_answer_before_says_who_is_meant(engine: Secondlook) -> None:
     assert talk.ask("when did he join?").asked == "when did he join?"
 
 
-def test_options_hold_for_every_question_unless_one_says_otherwise(engine: Secondlook) -> None:
-    talk = Conversation(engine, workflow="adaptive", documents=["harbour-handbook.docx"])
-    assert talk.ask(WHO).workflow == "adaptive"
-    answer = talk.ask(WHO, workflow="linear")
-    assert answer.workflow == "linear"
-    assert {passage.title for passage in answer.passages} == {"Harbour Handbook for Skippers"}
-
-
 def test_a_question_that_was_left_was_never_asked(engine: Secondlook) -> None:
     talk = Conversation(engine)
     events = talk.stream(FIRST)
@@ -109,30 +101,6 @@ def test_a_question_that_was_left_was_never_asked(engine: Secondlook) -> None:
     assert talk.turns == ()
     assert [event.type for event in talk.stream(FIRST)][-1] == "answered"
     assert len(talk.turns) == 1
-
-
-def test_only_so_much_is_remembered(engine: Secondlook) -> None:
-    talk = Conversation(engine)
-    answer = talk.ask(FIRST)
-    for _ in range(MOST_TURNS + 5):
-        talk._remembered(answer)
-    assert len(talk.turns) == MOST_TURNS
-
-
-def test_async_code_has_the_same_doors(settings: Settings) -> None:
-    async def talked() -> tuple[Answer, list[str]]:
-        engine = Secondlook.open(settings=settings)
-        try:
-            talk = Conversation(engine)
-            await talk.aask(WHO)
-            seen = [event async for event in talk.astream("when did he join?")]
-            return seen[-1].answer, [event.type for event in seen]  # type: ignore[union-attr]
-        finally:
-            await engine.aclose()
-
-    answer, kinds = asyncio.run(talked())
-    assert answer.asked == "when did Piet Aldous join?"
-    assert kinds[:2] == ["run_started", "node_finished"]
 
 
 def answering(request: ChatRequest) -> str:
@@ -194,91 +162,6 @@ def test_what_is_this_about_lists_the_documents(engine: Secondlook) -> None:
     assert verify(answer, engine.library) == []
     one = engine.ask("what is this about?", documents=["harbour-handbook.docx"])
     assert one.text.startswith('Outline of "Harbour Handbook for Skippers"')
-
-
-def test_filters_and_documents_bound_a_summary(engine: Secondlook) -> None:
-    answer = engine.ask("what is this about?", filters={"kind": "docx"})
-    assert {citation.title for citation in answer.citations} == {"Harbour Handbook for Skippers"}
-    other = engine.ask("summarise the survey", documents=["harbour-handbook.docx"])
-    assert "Halvermouth Harbour Survey 2024" not in {c.title for c in other.citations}
-
-
-def test_a_topic_is_summed_up_over_documents(engine: Secondlook) -> None:
-    answer = engine.ask("give me an overview of storms")
-    assert len({citation.document for citation in answer.citations}) > 1
-    assert verify(answer, engine.library) == []
-    nothing = engine.ask("summarise the genetics of unicorns")
-    assert (nothing.status, nothing.stop_reason) == ("abstained", "no_evidence")
-
-
-def test_a_workflow_that_is_named_is_kept(engine: Secondlook) -> None:
-    assert engine.ask("summarise the harbour survey", workflow="linear").workflow == "linear"
-    assert engine.ask("harbour survey", workflow="summary").method == "outline"
-    assert engine.ask("What is the Domesday Book about?").workflow == "corrective"
-
-
-def test_a_summary_that_is_asked_for_in_a_conversation(engine: Secondlook) -> None:
-    talk = Conversation(engine)
-    talk.ask("When was the Harbour Survey made?")
-    answer = talk.ask("summarise it")
-    assert answer.asked == "summarise the Harbour Survey"
-    assert answer.workflow == "summary"
-    assert {c.title for c in answer.citations} == {"Halvermouth Harbour Survey 2024"}
-
-
-def noting(request: ChatRequest) -> str:
-    """A sentence of each piece of evidence, with its number."""
-    prompt = request.messages[-1].content
-    blocks = re.findall(r"<<evidence-\w+ (\d+)>> (.*?)(?=\n<<)", prompt, re.DOTALL)
-    said = []
-    for number, block in blocks:
-        found = re.findall(r"(?:(?<=\n)|(?<=[.] )|\A)[A-Z][^.\n]{20,}\.(?=\s|\Z)", block)
-        said += [f"{found[0]} [{number}]"] if found else []
-    return " ".join(said) or "NOT IN THE EVIDENCE"
-
-
-def test_a_summary_by_a_model_stands_too(opened: Callable[[FunctionModel], Secondlook]) -> None:
-    with opened(FunctionModel(noting, context=1200, local=True)) as engine:
-        answer = engine.ask("summarise the harbour survey")
-        assert answer.method == "summary"
-        assert answer.usage.calls > 1
-        assert len(answer.claims) > 2
-        assert verify(answer, engine.library) == []
-
-
-@pytest.mark.parametrize(
-    ("model", "order"),
-    [
-        (FunctionModel(noting), ["choose", "summarise", "finish"]),
-        (FunctionModel(lambda _: ""), ["choose", "summarise", "outline", "finish"]),
-    ],
-    ids=["summary", "outline"],
-)
-def test_a_summary_stopped_after_any_node_is_resumed_to_the_same(
-    model: FunctionModel, order: list[str], opened: Callable[[FunctionModel], Secondlook]
-) -> None:
-    question = "summarise the harbour handbook"
-
-    async def stopped_before(node: str) -> str:
-        engine = opened(model)
-        async with aclosing(engine.astream(question, workflow="summary")) as events:
-            async for event in events:
-                if event.type == "node_started" and event.node == node:
-                    break
-        await engine.aclose()
-        return event.run
-
-    with opened(model) as engine:
-        whole = engine.ask(question, workflow="summary")
-    assert [step.node for step in whole.steps] == order
-    for node in order[1:]:
-        run = asyncio.run(stopped_before(node))
-        asked = len(model.requests)
-        with opened(model) as engine:
-            resumed = engine.resume(run)
-        assert (resumed.text, resumed.claims) == (whole.text, whole.claims)
-        assert [step.node for step in resumed.steps] == order
-        assert len(model.requests) == asked or node == "summarise"
 
 
 def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:
@@ -375,13 +258,6 @@ def test_orders_are_obeyed(piped: Callable[..., tuple[int, str, str]]) -> None:
     assert "there is no /dance; /help" in err
 
 
-def test_an_answer_without_sources_says_so(piped: Callable[..., tuple[int, str, str]]) -> None:
-    _, _, err = piped("what did the unicorn sing in Paris?\n/sources\n", "-q")
-    assert err == ""
-    _, _, err = piped("what did the unicorn sing in Paris?\n/sources\n")
-    assert "The last answer has no sources." in err
-
-
 def test_what_goes_wrong_with_a_question_does_not_end_the_chat(
     piped: Callable[..., tuple[int, str, str]],
 ) -> None:
@@ -391,25 +267,6 @@ def test_what_goes_wrong_with_a_question_does_not_end_the_chat(
     assert "hint: there are linear" in err
     _, out, _ = piped("one\n", "--workflow", "nope", "--json")
     assert json.loads(out)["error"]["code"] == "UsageError"
-
-
-def test_options_are_those_of_ask(piped: Callable[..., tuple[int, str, str]]) -> None:
-    given = ("--workflow", "adaptive", "--doc", "harbour-handbook.docx", "--json")
-    _, out, _ = piped(f"{WHO}\n", *given, "--filter", "kind=docx", "--timeout", "60")
-    answer = Answer.model_validate_json(out)
-    assert answer.workflow == "adaptive"
-    assert {passage.title for passage in answer.passages} == {"Harbour Handbook for Skippers"}
-    code, _, err = piped("", "--doc", "nowhere.txt")
-    assert code == 2
-    assert "nowhere.txt" in err
-
-
-def test_a_person_leaves_with_the_end_of_input(typed: Callable[..., tuple[int, str, str]]) -> None:
-    code, out, err = typed([WHO, KeyboardInterrupt(), "", EOFError()])
-    assert code == 0
-    assert "Piet Aldous" in out
-    assert "Ask about your documents" in err
-    assert "/quit or Ctrl-D leaves." in err
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_the_chat(
@@ -440,38 +297,4 @@ def test_ctrl_c_stops_the_answer_and_keeps_the_chat(
     assert out.count("Piet Aldous") >= 1
 
 
-def test_ctrl_c_ends_what_comes_from_a_pipe(
-    piped: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def pressed(self: Conversation, text: str) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Conversation, "stream", pressed)
-    code, _, err = piped(f"{WHO}\n{WHO}\n")
-    assert code == 130
-    assert err.count("Stopped.") == 1
-
-
 # Drawings
-
-
-def test_workflows_are_listed_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = command(capsys, "graph")
-    assert code == 0
-    assert re.search(r"^linear\s+retrieve, rerank.*baseline$", out, re.MULTILINE)
-    assert re.search(r"^auto\s+looks at the question.*\(default\)$", out, re.MULTILINE)
-    _, out, _ = command(capsys, "graph", "adaptive")
-    assert out.startswith("graph TD;")
-    assert "search_web" not in out
-    _, out, _ = command(capsys, "graph", "adaptive", "--web")
-    assert "search_web" in out
-    code, _, err = command(capsys, "graph", "nope")
-    assert code == 2
-    assert "there is no workflow 'nope'" in err
-
-
-def test_drawings_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = command(capsys, "graph", "--json")
-    assert json.loads(out)["default"] == "auto"
-    _, out, _ = command(capsys, "graph", "summary", "--json")
-    assert json.loads(out)["mermaid"].startswith("graph TD;")

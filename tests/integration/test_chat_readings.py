@@ -36,7 +36,6 @@ Mira Stone is a singer from Tolham. She was born in 1979. Mira Stone left her gr
 August 2007, and moved to the capital. She won her first Golden Gull in 2010.
 """
 UNCLEAR = "When did she leave her group?"
-YEARS = "How many years between the birth of Ada Quill and her first Golden Gull?"
 
 
 @pytest.fixture(scope="module")
@@ -95,13 +94,6 @@ def test_the_reply_to_a_question_back_is_the_reading(engine: Secondlook) -> None
     assert talk.ask("And when was she born?").short == "1979"
 
 
-def test_a_question_instead_of_a_reply_is_asked_as_it_is(engine: Secondlook) -> None:
-    talk = Conversation(engine)
-    talk.ask(UNCLEAR)
-    asked = "Which singer comes from Halvermouth?"
-    assert talk.ask(asked).asked == asked
-
-
 def test_a_chat_asks_back_last_and_takes_the_reply(typed: Typed) -> None:
     lines = typed("chat", "-q", lines=f"{UNCLEAR}\nAda Quill\n")
     back = next(line for line in lines if line.startswith("Whom do you mean"))
@@ -112,17 +104,3 @@ def test_a_chat_asks_back_last_and_takes_the_reply(typed: Typed) -> None:
         "Took it as: When did Ada Quill leave her group?",
         "March 2001",
     ]
-
-
-def test_a_computed_answer_is_shown_with_its_parts_and_once_more(typed: Typed) -> None:
-    first = typed("ask", YEARS)
-    assert first[0] == "23 years"
-    for line in (
-        "computed: 2004 [2] - 1981 [1] = 23 years",
-        "    1. When was Ada Quill born? 1981 [1]",
-    ):
-        assert line in first
-    assert typed("runs", "show", "last") == first
-    markdown = typed("ask", YEARS, "--markdown")
-    assert r"Computed: 2004 \[2\] - 1981 \[1\] = 23 years" in markdown
-    assert "## Parts" in markdown

@@ -3,26 +3,20 @@ of it, and that nobody is told how sure an answer is where that is not known."""
 
 from __future__ import annotations
 
-import json
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from secondlook.cli.main import app
 from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import Library
 from secondlook.settings import load
-from secondlook.settings.sections import Settings
 from tests.support.risk import calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.answer import Answer
+    from secondlook.settings.sections import Settings
 
 GERMAN = """\
 Die Fährstation Möwenhaken
@@ -127,21 +121,6 @@ def test_a_question_in_another_language_about_an_english_passage(engine: Secondl
     assert answer.confidence.reasons[0] == reason("question", "Spanish")
 
 
-def test_the_command_line_says_the_reason_and_so_does_json(settings: Settings) -> None:
-    asked = ["ask", "Wer hat die Fährstation Möwenhaken erbaut?"]
-    where = {
-        "SECONDLOOK_LIBRARY_PATH": str(settings.library.path),
-        "SECONDLOOK_RUNS_PATH": str(settings.runs.path),
-    }
-    shown = CliRunner().invoke(app, asked, env=where)
-    assert shown.exit_code == 0
-    assert "the passage is in German" in " ".join(shown.output.split())
-    assert "confidence 0" not in shown.output
-    told = json.loads(CliRunner().invoke(app, [*asked, "--json"], env=where).stdout)
-    assert told["confidence"]["value"] is None
-    assert told["confidence"]["reasons"] == [reason("passage", "German")]
-
-
 def test_a_named_risk_cannot_be_promised_for_it(engine: Secondlook) -> None:
     file = engine.library.path / "calibration.json"
     calibrated(file, engine.library.reader().name, threshold=0.4)
@@ -149,42 +128,3 @@ def test_a_named_risk_cannot_be_promised_for_it(engine: Secondlook) -> None:
     assert (answer.status, answer.stop_reason) == ("abstained", "low_confidence")
     assert reason("passage", "German") in answer.confidence.reasons
     assert answer.passages
-
-
-class _SharesWords:
-    """A cross-encoder of the shape that sentence-transformers gives."""
-
-    num_labels = 1
-    max_seq_length = 512
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def predict(self, inputs: list[tuple[str, str]], **options: Any) -> Any:
-        shared = [
-            len({*asked.lower().rstrip("?").split()} & {*text.lower().split()})
-            for asked, text in inputs
-        ]
-        return options["activation_fn"](np.array(shared, dtype=np.float32))
-
-
-def test_another_reader_by_name_has_no_probability_until_it_is_calibrated(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = ModuleType("sentence_transformers")
-    vars(module)["CrossEncoder"] = _SharesWords
-    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    chosen = Settings.model_validate(
-        settings.model_dump() | {"reader": {"model": "sentence-transformers:shares/words"}}
-    )
-    question = "Who built the lighthouse at Carrow Point?"
-    with Secondlook.open(settings=chosen) as engine:
-        answer = engine.ask(question)
-        assert (answer.status, answer.short) == ("answered", "Margaret Ainsley")
-        assert answer.passages[0].rerank_score == float(int(answer.passages[0].rerank_score or 0))
-        assert answer.confidence.value is None
-        assert any("not been calibrated" in one for one in answer.confidence.reasons)
-        calibrated(
-            chosen.library.path / "calibration.json", engine.library.reader().name, threshold=0.4
-        )
-        assert engine.ask(question).confidence.value is not None

@@ -9,7 +9,6 @@ import pytest
 from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import Library
 from secondlook.settings.sections import Settings
-from secondlook.store.answers import AnswerMemory
 from secondlook.store.database import memory_file
 
 if TYPE_CHECKING:
@@ -88,16 +87,6 @@ def test_a_document_that_is_gone_leaves_no_memory(settings: Settings, folder: Pa
     assert recalled(asked(settings, ASKED)) is None
 
 
-def test_a_rebuilt_or_restored_library_keeps_what_holds(settings: Settings, tmp_path: Path) -> None:
-    asked(settings, ASKED)
-    with Library.open(settings=settings) as library:
-        library.backup(tmp_path / "backup.tar.zst")
-    Library.rebuild(settings=settings).close()
-    assert recalled(asked(settings, ASKED)) == ASKED
-    Library.restore(tmp_path / "backup.tar.zst", settings=settings, force=True).close()
-    assert recalled(asked(settings, ASKED)) == ASKED
-
-
 def test_asked_afresh_it_is_researched_and_remembered(settings: Settings, tmp_path: Path) -> None:
     asked(settings, ASKED)
     fresh = asked(settings_in(tmp_path, enable_recall=False), ASKED)
@@ -120,20 +109,6 @@ def test_where_no_run_is_stored_nothing_is_remembered(settings: Settings, tmp_pa
         assert engine.memory is None
 
 
-def test_other_workflows_leave_the_memory_alone(settings: Settings) -> None:
-    with Secondlook.open(settings=settings) as engine:
-        engine.ask(ASKED, workflow="linear")
-    assert not memory_file(settings.runs.path).exists()
-
-
-def test_an_engine_may_be_given_a_memory_of_its_own(settings: Settings) -> None:
-    library = Library.open(settings=settings, create=False)
-    with Secondlook(library, settings=settings, memory=AnswerMemory.temporary()) as engine:
-        assert recalled(engine.ask(ASKED, workflow="research")) is None
-        assert recalled(engine.ask(REWORDED, workflow="research")) == ASKED
-    assert not memory_file(settings.runs.path).exists()
-
-
 def test_a_choice_is_made_anew_and_never_remembered(settings: Settings) -> None:
     first = asked(settings, ASKED, choices=["3.4 metres", "14.2 metres"])
     again = asked(settings, ASKED, choices=["14.2 metres", "21 metres"])
@@ -142,10 +117,3 @@ def test_a_choice_is_made_anew_and_never_remembered(settings: Settings) -> None:
     assert again.choice is not None
     assert (first.choice.text, again.choice.text) == ("14.2 metres", "14.2 metres")
     assert (first.choice.letter, again.choice.letter) == ("B", "A")
-
-
-def test_a_damaged_memory_costs_no_answer(settings: Settings) -> None:
-    memory_file(settings.runs.path).write_bytes(b"no database, whatever it is called " * 50)
-    answer = asked(settings, ASKED)
-    assert answer.status == "answered"
-    assert {warning.node for warning in answer.warnings} == {"recall", "remember"}

@@ -107,42 +107,6 @@ def stored_bytes(path: Path, run: str) -> int:
     return total
 
 
-def test_its_file_lies_beside_the_runs(tmp_path: Path) -> None:
-    assert checkpoints_file(tmp_path / "runs.db", "r") == tmp_path / "runs-checkpoints" / "r.db"
-    assert checkpoints_file(tmp_path / "mine", "r") == tmp_path / "mine-checkpoints" / "r.db"
-
-
-def test_a_graph_that_broke_off_goes_on_where_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "r.db"
-    visited: list[str] = []
-    broken = [True]
-
-    def node(name: str) -> Any:
-        async def run(state: State) -> State:
-            if name == "node4" and broken:
-                raise ConnectionError("gone")
-            visited.append(name)
-            return {"found": state["found"], "steps": [{"node": name}]}
-
-        return run
-
-    async def first() -> None:
-        async with checkpoints(path) as saver:
-            await graph_of(node, saver).ainvoke(start_state(), config("r"))
-
-    async def second() -> dict[str, Any]:
-        async with checkpoints(path) as saver:
-            return dict(await graph_of(node, saver).ainvoke(None, config("r")))
-
-    with pytest.raises(ConnectionError):
-        asyncio.run(first())
-    broken.clear()
-    state = asyncio.run(second())
-    assert visited == list(NODES)
-    assert state["found"] == start_state()["found"]
-    assert [item["node"] for item in state["steps"]] == list(NODES)
-
-
 def test_state_with_references_stays_small_and_is_forgotten(tmp_path: Path) -> None:
     runs = tmp_path / "runs.db"
     files = {run: checkpoints_file(runs, run) for run in ("r", "other")}
@@ -177,29 +141,6 @@ def test_what_is_written_is_the_owners_alone(tmp_path: Path) -> None:
                 return open_to_others()
 
     assert asyncio.run(write()) == set()
-
-
-def test_forgetting_makes_no_file(tmp_path: Path) -> None:
-    forget_checkpoints(Place(tmp_path / "runs.db"), "r")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_runs_that_end_never_wait_for_runs_that_write(tmp_path: Path) -> None:
-    """All on one event loop: who waits there for another waits for ever."""
-    runs = tmp_path / "runs.db"
-
-    async def one(run: str) -> int:
-        async with checkpoints(checkpoints_file(runs, run)) as saver:
-            state = await graph_of(step, saver).ainvoke(start_state(), config(run))
-        forget_checkpoints(Place(runs), run)
-        return len(state["steps"])
-
-    async def held() -> list[int]:
-        async with checkpoints(checkpoints_file(runs, "held")) as saver:
-            await saver.conn.execute("BEGIN IMMEDIATE")
-            return list(await asyncio.gather(*(one(f"r{number}") for number in range(6))))
-
-    assert asyncio.run(asyncio.wait_for(held(), BUSY_SECONDS)) == [len(NODES)] * 6
 
 
 class Surprise:
@@ -273,12 +214,6 @@ def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, damage: str) -> None
     with pytest.raises(RunError, match="cannot be used") as caught:
         asyncio.run(enter())
     assert "can be deleted" in (caught.value.hint or "")
-
-
-def test_what_cannot_be_deleted_is_told(tmp_path: Path) -> None:
-    checkpoints_file(tmp_path / "runs.db", "r").mkdir(parents=True)
-    with pytest.raises(RunError, match="cannot be used"):
-        forget_checkpoints(Place(tmp_path / "runs.db"), "r")
 
 
 def test_a_write_that_another_connection_holds_up_is_begun_anew(tmp_path: Path) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,27 +11,14 @@ from secondlook.cli.main import main
 from secondlook.settings.sections import RunSettings
 from secondlook.store.answers import AnswerMemory
 from secondlook.store.database import memory_file
-from tests.support.answer_memory import ASKED, ASKING, put
+from tests.support.answer_memory import ASKED, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
 Printed = tuple[int, str, str]
 NORTH = [1.0, 0.0]
-WRITE = """
-import sys
-from pathlib import Path
-from secondlook.store.answers import AnswerMemory
-from tests.support.answer_memory import put
-memory = AnswerMemory(Path(sys.argv[1]), keep=100_000)
-print("ready", flush=True)
-input()
-for number in range(int(sys.argv[3])):
-    put(memory, f"{sys.argv[2]} {number}", [1.0, 0.0])
-    print(number, flush=True)
-memory.close()
-"""
 
 
 @pytest.fixture
@@ -113,18 +97,6 @@ def test_the_list_as_json(secondlook: Callable[..., Printed], memory: AnswerMemo
     ]
 
 
-def test_at_a_terminal_it_is_a_table(
-    secondlook: Callable[..., Printed], memory: AnswerMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_a_terminal(monkeypatch, "y")
-    assert secondlook("list")[1] == ""
-    put(memory, ASKED, NORTH)
-    _, out, _ = secondlook("list")
-    head, row = out.splitlines()
-    assert head.split() == ["id", "date", "passages", "question"]
-    assert row.split(maxsplit=3) == ["1", "2026-01-02", "1", ASKED]
-
-
 def test_forgetting_needs_ids_that_are_there(
     secondlook: Callable[..., Printed], memory: AnswerMemory
 ) -> None:
@@ -154,18 +126,6 @@ def test_a_person_is_asked_before_anything_is_forgotten(
     assert secondlook("clear")[2] == "Forgot 5 questions.\n"
 
 
-def test_clearing_leaves_other_libraries_alone(
-    secondlook: Callable[..., Printed], memory: AnswerMemory, runs: RunSettings, tmp_path: Path
-) -> None:
-    put(memory, ASKED, NORTH)
-    with AnswerMemory.own(runs, tmp_path / "letters") as other:
-        put(other, ASKED, NORTH)
-        assert secondlook("clear", "--yes")[2] == "Forgot 1 question.\n"
-        assert len(other.list()) == 1
-        assert as_json(secondlook("clear", "--all", "--json")) == {"forgotten": 1}
-        assert other.list() == []
-
-
 def test_a_damaged_file_is_told_with_what_to_do(
     secondlook: Callable[..., Printed], runs: RunSettings
 ) -> None:
@@ -177,51 +137,3 @@ def test_a_damaged_file_is_told_with_what_to_do(
 
 
 # Several processes, and the death of one
-
-
-def started(file: Path, name: str, count: int) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITE, str(file), name, str(count)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def told_to_go(process: subprocess.Popen[str]) -> None:
-    assert process.stdin
-    process.stdin.write("\n")
-    process.stdin.flush()
-
-
-def test_processes_write_side_by_side(tmp_path: Path) -> None:
-    file, count = tmp_path / "memory.db", 40
-    writers = [started(file, name, count) for name in ("ada", "bert", "cleo")]
-    for writer in writers:
-        told_to_go(writer)
-    for writer in writers:
-        writer.communicate()
-        assert writer.returncode == 0
-    with AnswerMemory(file) as memory:
-        stored = {entry.question for entry in memory.list()}
-        assert len(memory.find(NORTH, asking=ASKING, most=500)) == 3 * count
-    assert stored == {f"{name} {n}" for name in ("ada", "bert", "cleo") for n in range(count)}
-
-
-def test_what_was_remembered_survives_a_kill(tmp_path: Path) -> None:
-    file = tmp_path / "memory.db"
-    writer = started(file, "ada", 1_000_000)
-    told_to_go(writer)
-    assert writer.stdout
-    last = [int(writer.stdout.readline()) for _ in range(25)][-1]
-    writer.kill()
-    writer.communicate()
-    with AnswerMemory(file) as memory:
-        stored = {entry.question for entry in memory.list()}
-        assert {f"ada {number}" for number in range(last + 1)} <= stored
-        assert all(entry.cited and entry.research for entry in memory.list()), "whole or not there"
-        put(memory, "goes on", NORTH)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 
 from secondlook.cli.main import main
 from secondlook.engine.checkpoints import run_checkpoints
 from secondlook.engine.record import Recorder, RunStore
-from secondlook.errors import RunError, RunStoreAway
+from secondlook.errors import RunError
 from secondlook.events import NodeFinished
 from secondlook.settings import load
 from secondlook.settings.sections import RunSettings, StoreAddress
@@ -76,19 +74,6 @@ def test_a_server_that_was_started_again_is_used_again(
         assert [key for key, _ in store.journal("r").entries()] == ["a", "b"]
         store.finish(full_answer("r"))
         assert store.get("r").status == "answered"
-
-
-def test_a_write_waits_for_a_server_that_is_restarting(
-    postgres: Postgres, settings: RunSettings
-) -> None:
-    with RunStore.of(settings) as store:
-        start(store)
-        postgres.stop()
-        restarting = threading.Thread(target=postgres.start)
-        restarting.start()
-        store.journal("r").put("k", entry())
-        restarting.join()
-        assert store.journal("r").get("k") == entry()
 
 
 def test_checkpoints_outlive_a_restart(postgres: Postgres, settings: RunSettings) -> None:
@@ -158,14 +143,6 @@ def test_a_killed_writer_loses_nothing_it_was_told_is_kept(settings: RunSettings
 # Doors that stay shut
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    for address in ("postgresql://me@127.0.0.1:1/db", f"postgresql://me@/db?host={tmp_path}"):
-        with pytest.raises(RunStoreAway, match="cannot be reached") as caught:
-            opened(address)
-        assert caught.value.retryable
-        assert "server runs" in (caught.value.hint or "")
-
-
 def test_who_may_not_enter_is_told_why_and_not_the_password(postgres: Postgres) -> None:
     guarded = postgres.address(user=GUARDED)
     wrong = postgres.address(user=f"{GUARDED}:opensesame")
@@ -181,77 +158,6 @@ def test_who_may_not_enter_is_told_why_and_not_the_password(postgres: Postgres) 
         assert caught.value.hint
         assert "opensesame" not in f"{caught.value} {caught.value.hint} {caught.value.__cause__}"
     opened(postgres.address(user=f"{GUARDED}:{PASSWORD}"))
-
-
-def test_checkpoints_tell_why_as_well(postgres: Postgres, tmp_path: Path) -> None:
-    async def enter(address: str) -> None:
-        async with run_checkpoints(Place(tmp_path / "runs.db", StoreAddress(address)), "r"):
-            pytest.fail("it was opened")
-
-    for address in (postgres.address("nowhere"), f"postgresql://me@/db?host={tmp_path}"):
-        with pytest.raises(RunError, match="the checkpoints"):
-            asyncio.run(enter(address))
-
-
-def test_who_may_make_no_tables_is_told_what_is_needed(
-    postgres: Postgres, settings: RunSettings
-) -> None:
-    assert settings.store is not None
-    admin = settings.store.get_secret_value()
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute("CREATE USER visitor")
-    visitor = admin.replace("postgres@", "visitor@")
-    with pytest.raises(RunError, match="cannot be written: permission denied") as caught:
-        opened(visitor)
-    assert "CREATE" in (caught.value.hint or "")
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA secondlook AUTHORIZATION visitor")
-    opened(visitor)
-
-
-def test_a_full_disk_on_the_server_is_told(
-    settings: RunSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The server itself raises it, with the code that it has for this."""
-    with RunStore.of(settings) as store:
-        start(store)
-        with store._database.transaction("FULL") as db:
-            db.execute(
-                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE "
-                "'could not extend file' USING ERRCODE = '53100'; END $$"
-            )
-            db.execute(
-                "CREATE TRIGGER full_disk BEFORE INSERT ON journal "
-                "FOR EACH STATEMENT EXECUTE FUNCTION refuse()"
-            )
-        with pytest.raises(RunError, match="cannot be written: could not extend file") as caught:
-            store.journal("r").put("k", entry())
-        assert caught.value.hint == "make room on its server"
-        assert store.get("r").status == "running"
-
-
-def test_what_another_keeps_locked_is_told(
-    settings: RunSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert settings.store is not None
-    with RunStore.of(settings) as store, RunStore.of(settings) as other:
-        start(store)
-        assert isinstance(store._database, PostgresDatabase)
-        store._database._held().execute("SET lock_timeout TO 10")
-        with other._database.transaction("FULL") as db:
-            db.execute("UPDATE runs SET heard = 0")
-            with pytest.raises(RunError, match="in use by another process"):
-                store.finish(full_answer("r"))
-
-
-def test_without_its_driver_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
-    with pytest.raises(RunError, match="cannot be recorded in PostgreSQL") as caught:
-        opened("postgresql://me@host/db")
-    assert (
-        caught.value.hint
-        == "pip install langgraph-checkpoint-postgres 'psycopg[binary]' psycopg-pool"
-    )
 
 
 # The password
@@ -280,26 +186,6 @@ def test_a_password_is_shown_nowhere(
     said = capsys.readouterr()
     assert "host" in said.out
     assert "swordfish" not in said.out + said.err
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "postgresql://me:marzi@pan@host/db",
-        "postgresql://me:marzi/pan@host/db",
-        "postgresql://me:marzi?pan@host/db",
-        "mysql://me:marzipan@host/db",
-        "me:marzipan@host",
-    ],
-)
-def test_an_address_that_is_none_is_refused_without_being_shown(
-    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SECONDLOOK_RUNS_STORE", address)
-    assert main(["runs"]) == 2
-    said = capsys.readouterr().err
-    assert "runs.store" in said
-    assert "marzi" not in said
 
 
 def test_a_folder_does_not_choose_where_questions_are_recorded(

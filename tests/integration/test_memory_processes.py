@@ -12,8 +12,8 @@ import pytest
 
 from secondlook.engine.record import RunStore
 from secondlook.events import NodeFinished
-from tests.support.memory_runs import CREATED, full_answer
-from tests.support.unprivileged import environment, unprivileged, with_small_files
+from tests.support.memory_runs import full_answer
+from tests.support.unprivileged import environment, with_small_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,24 +122,6 @@ def test_a_killed_writer_loses_nothing_it_had_written(tmp_path: Path) -> None:
             store.remove("r")
 
 
-def test_a_live_run_of_another_process_is_running(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    code = DIE.replace("print(number, flush=True)", "print(number, flush=True); input()")
-    child = python(code, path)
-    assert child.stdout is not None
-    child.stdout.readline()
-    with RunStore.open(path, create=False) as store:
-        assert store.get("last").status == "running"
-        assert store.get("last").answer is None
-        store.start("mine", question="q", workflow="linear", created=CREATED)
-        store.finish(full_answer("mine"))
-        assert store.prune(0) == ["mine"]
-        child.kill()
-        child.communicate()
-        assert store.get("last").status == "interrupted"
-        assert store.prune(0) == ["r"]
-
-
 def answered(command: Sequence[str | Path]) -> list[str]:
     root = Path(__file__).parents[2]
     told = environment()
@@ -158,41 +140,3 @@ def test_a_disk_that_fills_up_does_not_stand_in_the_way(tmp_path: Path) -> None:
     with RunStore.open(path) as store:
         assert store.list()[0].status == "interrupted"
         assert store.journal("r").get("0") is not None
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="root is let in elsewhere")
-def test_a_folder_without_rights_does_not_stand_in_the_way(tmp_path: Path) -> None:
-    folder = tmp_path / "locked"
-    folder.mkdir(mode=0o500)
-    said = answered(unprivileged([sys.executable, "-c", ANSWER, folder / "deep" / "runs.db"]))
-    assert said[0] == full_answer("r").text
-    assert "cannot be written: Permission denied" in said[1]
-
-
-READ = """
-import sys
-from pathlib import Path
-from secondlook.engine.record import RunStore
-with RunStore.open(Path(sys.argv[1]), create=False) as store:
-    print(store.get("last").answer.text)
-"""
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="root is let in elsewhere")
-@pytest.mark.parametrize("in_use", [False, True])
-def test_a_record_that_may_only_be_read_is_read(tmp_path: Path, in_use: bool) -> None:
-    folder = tmp_path / "record"
-    store = RunStore.open(folder / "odd ?#name.db")
-    store.start("r", question="q", workflow="linear", created=CREATED)
-    store.finish(full_answer("r"))
-    if not in_use:
-        store.close()
-    folder.chmod(0o500)
-    for file in folder.iterdir():
-        file.chmod(0o400)
-    try:
-        said = answered(unprivileged([sys.executable, "-c", READ, store.path]))
-    finally:
-        folder.chmod(0o700)
-        store.close()
-    assert said == [full_answer("r").text]

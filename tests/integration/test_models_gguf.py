@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
-from secondlook.errors import ContextOverflow, ModelUnavailable, UnusableReply
-from secondlook.models.chat import Chat, ChatRequest, Message
+from secondlook.errors import ContextOverflow, ModelUnavailable
+from secondlook.models.chat import ChatRequest, Message
 from secondlook.models.gguf import GgufChat, UnusableModel
 from tests.support.gguf_files import gguf_bytes
 from tests.support.gguf_models import smollm2
@@ -33,12 +33,6 @@ def chat() -> Iterator[GgufChat]:
     pid = opened.worker_pid
     asyncio.run(opened.aclose())
     assert pid is None or not is_running(pid)
-
-
-def test_it_is_a_chat_as_the_port_wants_it(chat: GgufChat) -> None:
-    port: Chat = chat
-    assert port.local
-    assert port.spec == f"gguf:{smollm2()}"
 
 
 def test_text_is_streamed_and_counted(chat: GgufChat) -> None:
@@ -81,35 +75,6 @@ def test_at_temperature_0_the_same_prompt_gets_the_same_reply(chat: GgufChat) ->
 
     first, second = asyncio.run(twice())
     assert first == second
-
-
-def test_a_seed_decides_and_another_seed_decides_otherwise(chat: GgufChat) -> None:
-    async def said(seed: int) -> str:
-        request = ChatRequest(SKY, max_tokens=16, temperature=1.5, seed=seed)
-        return (await chat.complete(request)).text
-
-    replies = [asyncio.run(said(seed)) for seed in (1, 1, 2, 3)]
-    assert replies[0] == replies[1]
-    assert len(set(replies)) > 1
-
-
-def test_the_beginning_that_two_prompts_share_is_read_once(chat: GgufChat) -> None:
-    stable = Message("system", "Harbour rules, in order of weight. " * 12)
-
-    async def ask(question: str) -> int:
-        request = ChatRequest((stable, Message("user", question)), max_tokens=1)
-        return (await chat.complete(request)).tokens_cached
-
-    asyncio.run(ask("How deep is the berth?"))
-    assert asyncio.run(ask("Who pays the pilot?")) >= asyncio.run(chat.count((stable,))) - 12
-
-
-def test_a_stop_text_ends_the_reply_and_is_not_part_of_it(chat: GgufChat) -> None:
-    free = asyncio.run(chat.complete(ChatRequest(SKY, max_tokens=12))).text
-    word = free.split()[3]
-    stopped = asyncio.run(chat.complete(ChatRequest(SKY, max_tokens=12, stop=(word,))))
-    assert stopped.finish == "stop"
-    assert stopped.text == free[: free.index(word)]
 
 
 def test_a_prompt_beyond_the_context_is_refused_and_the_next_one_served(chat: GgufChat) -> None:
@@ -193,17 +158,6 @@ def test_json_under_a_schema_always_parses_and_follows_it(
     assert "\n" not in result.text
 
 
-def test_json_that_is_merely_asked_for_is_not_constrained(chat: GgufChat) -> None:
-    request = ChatRequest(SKY, max_tokens=8, schema=Graded.model_json_schema(), mode="prompted")
-    assert not asyncio.run(chat.complete(request)).text.startswith("{")
-
-
-def test_a_schema_that_no_grammar_can_hold_is_said(chat: GgufChat) -> None:
-    request = ChatRequest(SKY, max_tokens=4, schema={"type": "frob"}, mode="json_schema")
-    with pytest.raises(UnusableReply, match="Invalid type: frob"):
-        asyncio.run(chat.complete(request))
-
-
 def test_two_chats_with_one_file_share_one_process(chat: GgufChat) -> None:
     async def use() -> tuple[int | None, int | None]:
         other = GgufChat(smollm2(), context_tokens=CONTEXT)
@@ -220,31 +174,6 @@ def test_two_chats_with_one_file_share_one_process(chat: GgufChat) -> None:
     assert theirs == ours
 
 
-def test_two_calls_at_once_run_one_after_the_other_and_the_second_sees_it(chat: GgufChat) -> None:
-    order: list[str] = []
-    other = GgufChat(smollm2(), context_tokens=CONTEXT)
-    other.on_queue = lambda ahead: order.append(f"second has {ahead} ahead, {chat.waiting} waiting")
-
-    async def both() -> None:
-        started = asyncio.Event()
-
-        def first(_: str) -> None:
-            order.append("first")
-            started.set()
-
-        running = asyncio.create_task(chat.complete(ChatRequest(SKY, max_tokens=32), first))
-        await started.wait()
-        await other.complete(ChatRequest(SKY, max_tokens=2), lambda _: order.append("second"))
-        await running
-        await other.aclose()
-
-    asyncio.run(both())
-    assert order.index("second") > len(order) - 1 - order[::-1].index("first")
-    assert order.index("second has 1 ahead, 1 waiting") < order.index("second")
-    assert "second has 0 ahead, 0 waiting" in order
-    assert chat.waiting == 0
-
-
 BAD = {
     "no file": None,
     "no gguf": b"%PDF-1.7 and so on",
@@ -259,13 +188,6 @@ def test_bad_files_are_said_at_first_use(tmp_path: Path, kind: str) -> None:
     if (data := BAD[kind]) is not None:
         path.write_bytes(data)
     assert_unusable(path)
-
-
-def test_a_model_cut_short_is_said_with_the_reason(tmp_path: Path) -> None:
-    path = tmp_path / "cut.gguf"
-    with smollm2().open("rb") as whole:
-        path.write_bytes(whole.read(20 << 20))
-    assert "could not be loaded" in assert_unusable(path).message
 
 
 def assert_unusable(path: Path) -> UnusableModel:

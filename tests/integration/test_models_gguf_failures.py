@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import subprocess
@@ -81,43 +80,12 @@ def test_a_call_cancelled_in_the_middle_of_its_reply_is_stopped(chat: GgufChat) 
     works_again(chat, after=pid)
 
 
-def test_a_call_cancelled_while_its_prompt_is_read_is_stopped(chat: GgufChat) -> None:
-    pid = pid_of(chat)
-
-    async def cancel_while_reading() -> None:
-        task = asyncio.create_task(chat.complete(LONG_PROMPT, lambda _: pytest.fail("too late")))
-        await asyncio.wait([task], timeout=0.15)
-        assert not task.done()
-        await cancelled(task)
-
-    asyncio.run(cancel_while_reading())
-    works_again(chat, after=pid)
-
-
 def test_a_deadline_stops_the_reading_of_a_prompt(chat: GgufChat) -> None:
     pid = pid_of(chat)
     request = ChatRequest(LONG_PROMPT.messages, max_tokens=4, timeout=0.15)
     with pytest.raises(ModelTimeout, match=r"did not answer within 0\.15 s"):
         asyncio.run(chat.complete(request))
     works_again(chat, after=pid)
-
-
-def test_a_deadline_in_the_line_leaves_the_call_ahead_alone(chat: GgufChat) -> None:
-    pid = pid_of(chat)
-
-    async def both() -> ChatResult:
-        begun = asyncio.Event()
-        ahead = asyncio.create_task(
-            chat.complete(ChatRequest(LONG_REPLY.messages, max_tokens=40), lambda _: begun.set())
-        )
-        await begun.wait()
-        with pytest.raises(ModelTimeout, match="1 other calls to it were still ahead"):
-            await chat.complete(ChatRequest(QUICK.messages, max_tokens=1, timeout=0.01))
-        assert chat.waiting == 0
-        return await ahead
-
-    assert asyncio.run(both()).tokens_out > 1
-    assert chat.worker_pid == pid
 
 
 def test_who_waits_behind_a_cancelled_call_is_served(chat: GgufChat) -> None:
@@ -134,17 +102,6 @@ def test_who_waits_behind_a_cancelled_call_is_served(chat: GgufChat) -> None:
     assert asyncio.run(both()).tokens_out == 3
 
 
-def test_a_listener_that_raises_stops_the_call(chat: GgufChat) -> None:
-    pid = pid_of(chat)
-
-    def broken(_: str) -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        asyncio.run(chat.complete(LONG_REPLY, broken))
-    works_again(chat, after=pid)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGABRT"])
 def test_a_worker_that_dies_in_a_call_is_a_retryable_error(chat: GgufChat, how: str) -> None:
@@ -154,24 +111,6 @@ def test_a_worker_that_dies_in_a_call_is_a_retryable_error(chat: GgufChat, how: 
     assert caught.value.retryable
     assert chat.spec in caught.value.message
     works_again(chat, after=pid)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_a_worker_that_died_between_calls_is_not_even_noticed(chat: GgufChat) -> None:
-    pid = pid_of(chat)
-    os.kill(pid, signal.SIGKILL)
-    while chat.worker_pid is not None:
-        os.sched_yield()
-    works_again(chat, after=pid)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_in_the_terminal_does_not_reach_the_worker(chat: GgufChat) -> None:
-    pid = pid_of(chat)
-    assert os.getpgid(pid) != os.getpgrp()
-    os.kill(pid, signal.SIGINT)
-    assert asyncio.run(chat.complete(QUICK)).tokens_out == 3
-    assert chat.worker_pid == pid
 
 
 def test_closing_ends_a_busy_worker_and_whoever_waits_for_it() -> None:
@@ -192,15 +131,6 @@ def test_closing_ends_a_busy_worker_and_whoever_waits_for_it() -> None:
         return pid
 
     assert_gone(asyncio.run(close_in_the_middle()))
-
-
-def test_a_chat_that_is_forgotten_takes_its_worker_along() -> None:
-    chat = GgufChat(smollm2(), context_tokens=256)
-    asyncio.run(chat.count(QUICK.messages))
-    pid = pid_of(chat)
-    del chat
-    gc.collect()
-    assert_gone(pid)
 
 
 PARENT = """
@@ -233,7 +163,3 @@ def orphan(prompt: str, *, wait_for_text: bool) -> int:
 
 def test_the_worker_ends_when_its_parent_is_killed_while_it_writes() -> None:
     assert_gone(orphan("Tell a long story.", wait_for_text=True))
-
-
-def test_the_worker_ends_when_its_parent_is_killed_while_it_reads() -> None:
-    assert_gone(orphan("All about the sea. " * 360, wait_for_text=False))

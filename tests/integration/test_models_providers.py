@@ -14,8 +14,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 
 from secondlook.errors import ModelError, ModelTimeout, ModelUnavailable
-from secondlook.models.calls import open_chat
-from secondlook.models.chat import ChatRequest, ChatResult, ModeRefused
+from secondlook.models.chat import ChatRequest
 from secondlook.models.langchain import LangChainChat, install_hint, response_format
 from secondlook.models.specs import parse_spec
 from secondlook.settings.sections import ModelSettings
@@ -87,26 +86,6 @@ def test_other_servers_are_asked_for_their_window(
         assert window(opened("openai", server, context_tokens=777)) == 777
 
 
-def test_hosted_models_have_known_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    assert window(LangChainChat(parse_spec("openai:gpt-4o-mini"), ModelSettings())) == 128_000
-
-
-def test_what_the_model_counted_is_told_beside_our_estimate() -> None:
-    """By the two, those who ask it later count higher (`Models.counted`)."""
-
-    async def main(chat: LangChainChat) -> tuple[int, ChatResult]:
-        try:
-            return await chat.count(ASKED), await chat.complete(ChatRequest(ASKED, max_tokens=5))
-        finally:
-            await chat.aclose()
-
-    with ChatServer(says("x", tokens_in=500)) as server:
-        counted, result = asyncio.run(main(opened("openai", server)))
-    assert 0 < result.estimate <= counted < 100
-    assert result.tokens_in == 500
-
-
 # Opening
 
 
@@ -123,20 +102,6 @@ def test_a_missing_key_is_named() -> None:
         complete(LangChainChat(parse_spec("openai:gpt-4o"), ModelSettings()))
 
 
-def test_what_cannot_be_made_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: object, **given: object) -> None:
-        raise ValueError("no luck\nat all")
-
-    monkeypatch.setattr("langchain.chat_models.init_chat_model", refuse)
-    with pytest.raises(ModelError, match=r"cannot be opened: no luck$") as caught:
-        complete(LangChainChat(parse_spec("groq:llama"), ModelSettings()))
-    assert caught.value.hint == "Set GROQ_API_KEY."
-    monkeypatch.setenv("GROQ_API_KEY", "x")
-    with pytest.raises(ModelError) as caught:
-        complete(LangChainChat(parse_spec("groq:llama"), ModelSettings()))
-    assert "secondlook doctor" in str(caught.value.hint)
-
-
 def test_a_key_goes_to_the_server_and_a_dummy_where_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -146,11 +111,6 @@ def test_a_key_goes_to_the_server_and_a_dummy_where_there_is_none(
         complete(opened("openai", server))
     sent = [request.headers["authorization"] for request in server.requests]
     assert sent == ["Bearer not-needed", "Bearer sk-mine"]
-
-
-def test_there_is_nothing_to_open_of_none() -> None:
-    with pytest.raises(ModelError, match="'none'"):
-        open_chat(parse_spec("none"), ModelSettings())
 
 
 def test_nothing_is_traced_unless_a_person_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,22 +124,6 @@ def test_nothing_is_traced_unless_a_person_says_so(monkeypatch: pytest.MonkeyPat
 
 
 # Log probabilities
-
-
-@pytest.mark.parametrize("told", [True, False])
-def test_log_probabilities_are_asked_for(told: bool) -> None:
-    async def main(chat: LangChainChat) -> bool:
-        try:
-            return await chat.has_logprobs()
-        finally:
-            await chat.aclose()
-
-    with ChatServer(says("yes", logprobs=told)) as server:
-        assert asyncio.run(main(opened("openai", server))) is told
-        assert server.requests[-1].body["logprobs"] is True
-        assert server.requests[-1].body["max_tokens"] == 1
-        server.reply = says(status=400, error={"error": {"message": "no logprobs"}})
-        assert asyncio.run(main(opened("openai", server))) is False
 
 
 # Providers that are known by LangChain's interface alone
@@ -201,13 +145,6 @@ def test_any_chat_model_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     result = complete(chat, heard.append, stop=("x",))
     assert result.text == "".join(heard) == "It is seven metres."
     assert result.tokens_out > 0
-
-
-@pytest.mark.parametrize("mode", ["json_schema", "tool"])
-def test_what_a_chat_model_cannot_do_is_refused(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    chat = of_some_package(monkeypatch, Plain(messages=iter([AIMessage("x")])))
-    with pytest.raises(ModeRefused, match="Plain does not"):
-        complete(chat, schema=SCHEMA, mode=mode)
 
 
 def test_native_schemas_of_other_providers(monkeypatch: pytest.MonkeyPatch) -> None:

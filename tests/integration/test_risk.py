@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
-import sys
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -86,12 +84,6 @@ def test_a_new_calibration_is_used_from_the_next_question_on(
     assert engine.ask(QUESTION, max_risk=0.05).status == "answered"
 
 
-def test_the_doors_take_it_too(settings: Settings, harbour: Path) -> None:
-    own(harbour, 0.98)
-    assert secondlook.ask(QUESTION, max_risk=0.05).status == "abstained"
-    assert secondlook.ask(QUESTION, settings=settings, max_risk=0.05).status == "abstained"
-
-
 @pytest.mark.parametrize("wrong", [0, 1, -1, 2, float("nan")])
 def test_what_is_no_share_is_refused(engine: Secondlook, wrong: float) -> None:
     with pytest.raises(UsageError, match="max_risk must lie between 0 and 1"):
@@ -107,20 +99,6 @@ def test_where_nobody_counted_wrong_answers_no_risk_can_be_named(
     with pytest.raises(UsageError, match="nobody has counted") as refused:
         engine.ask(QUESTION, max_risk=0.05)
     assert "secondlook calibrate" in str(refused.value.hint)
-
-
-def test_where_the_reader_is_not_calibrated_no_risk_can_be_named(
-    engine: Secondlook, harbour: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = property(lambda _: "another@1")
-    monkeypatch.setattr("secondlook.library.library.Shelf.reader_name", name)
-    with pytest.raises(UsageError, match="'another@1' has not been calibrated"):
-        engine.ask(QUESTION, max_risk=0.05)
-    own(harbour, 0.5)
-    with pytest.raises(UsageError, match="not another@1: not used"):
-        engine.ask(QUESTION, max_risk=0.05)
-    own(harbour, 0.001, "another@1")
-    assert engine.ask(QUESTION, max_risk=0.05).status == "answered"
 
 
 def test_a_run_keeps_its_risk_when_it_is_resumed(engine: Secondlook, harbour: Path) -> None:
@@ -166,30 +144,3 @@ def test_ask_withholds_says_why_and_shows_the_passages(
     assert "The nearest passages:" not in capsys.readouterr().out
     assert main(["ask", QUESTION, "--max-risk", "0.05", "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["stop_reason"] == "low_confidence"
-
-
-def test_ask_tells_what_cannot_be_done(
-    settings: Settings, harbour: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["ask", QUESTION, "--max-risk", "1.5"]) == 2
-    assert "--max-risk must lie between 0 and 1, not 1.5" in capsys.readouterr().err
-    own(harbour, 0.5, known=False)
-    assert main(["ask", QUESTION, "--max-risk", "0.05"]) == 2
-    assert "hint: run secondlook calibrate" in capsys.readouterr().err
-    assert main(["eval", str(harbour), "--max-risk", "0"]) == 2
-    assert "--max-risk must lie between 0 and 1, not 0" in capsys.readouterr().err
-
-
-def test_chat_keeps_to_the_risk(
-    settings: Settings,
-    harbour: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    own(harbour, 0.98)
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{QUESTION}\n"))
-    assert main(["chat", "--max-risk", "0.05"]) == 0
-    said = capsys.readouterr()
-    assert "the risk allowed is 5 %" in said.out
-    assert "The nearest passages:" in said.out
-    assert "secondlook search" not in said.err

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langgraph.runtime import Runtime
 
-from benchmarks.classify import labelled, rates
-from secondlook.errors import ModelUnavailable
-from secondlook.models.prices import Caps
+from benchmarks.classify import labelled
 from secondlook.nodes.plan import classify
 from secondlook.roles.route import classified
 from tests.support.engine import context_of, settings_of, state_of
@@ -29,7 +24,6 @@ LONG_CASE = (
     "Ann lent Bo her boat. Bo left it unlocked at the quay, where Cy took it, and when the storm "
     "came it sank on the bar. Who pays?"
 )
-ROOT = Path(__file__).parents[2]
 
 
 def node(stem: str, choices: dict[str, str] | None = None, **given: Any) -> dict[str, Any]:
@@ -78,29 +72,6 @@ def test_what_is_about_one_concept(question: str, choices: int) -> None:
     assert classified(question, choices=choices).kind == "simple"
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What are the causes and effects of inflation?",
-        "Which harbour did the pilot who sailed first begin from?",
-        "The brig that sank off the bar in winter was owned by which family?",
-        "What may a master of a vessel under tow do in the outer harbour when all wind drops?",
-        "What did Ann Weir of Oster write to Bo Rook before the vote was held?",
-    ],
-)
-def test_a_doubt_counts_where_there_are_no_choices(question: str) -> None:
-    assert classified(question, choices=0).kind == "multi_hop"
-    assert classified(question, choices=4).kind == "simple"
-
-
-def test_a_long_hostile_text_is_told_in_no_time() -> None:
-    began = time.process_time()
-    for piece in ("both ", "the x of the y ", "a? ", "and which ", "more ", ": what "):
-        assert classified(piece * (100_000 // len(piece)), choices=0).kind == "multi_hop"
-        classified(piece * (3_990 // len(piece)), choices=0)
-    assert time.process_time() - began < 5
-
-
 @pytest.mark.parametrize("half", ["tune", "judge"])
 def test_rules_are_right_about_most_of_the_labelled_set(half: str) -> None:
     """The figures are in the documentation; here only that nothing broke."""
@@ -111,15 +82,6 @@ def test_rules_are_right_about_most_of_the_labelled_set(half: str) -> None:
         assert sum(bool(row.choices) for row in of_kind) == len(of_kind) / 2
         right = [classified(row.question, choices=row.choices).kind == kind for row in of_kind]
         assert sum(right) >= 0.8 * len(right)
-
-
-def test_the_results_are_of_the_rules_that_are_shipped() -> None:
-    results = json.loads((ROOT / "benchmarks/results/classify.json").read_text("utf-8"))
-    for group, found in rates(labelled()).items():
-        for form, errors in found.items():
-            for name, one in errors.items():
-                kept = results["rules"][group][form][name]
-                assert (one["count"], one["n"]) == (kept["count"], kept["n"])
 
 
 # The node
@@ -153,12 +115,6 @@ def test_a_model_is_asked_where_it_is_chosen() -> None:
     assert len(model.requests) == 1
 
 
-def test_rules_ask_no_model() -> None:
-    model = FunctionModel(sorted_by_length)
-    assert node("What is a lien?", model=model)["classified_by"] == "rules"
-    assert model.requests == []
-
-
 def test_a_model_knows_how_many_choices_there_are_and_not_what_they_say() -> None:
     model = FunctionModel(sorted_by_length)
     whole = "Where do they meet?\n(A) the zebra crossing\n(B) the quokka enclosure"
@@ -174,24 +130,3 @@ def test_what_cannot_be_read_leaves_it_to_the_rules(said: str) -> None:
     made = node("What is a lien?", settings=BY_MODEL, model=FunctionModel(lambda _: said))
     assert (made["query_type"], made["classified_by"]) == ("simple", "rules")
     assert made["warnings"][0]["consequence"] == "rules told the kind of the question"
-
-
-def test_a_model_that_is_away_leaves_it_to_the_rules() -> None:
-    def away(_: ChatRequest) -> str:
-        raise ModelUnavailable("it is away")
-
-    made = node("How do leases and licences differ?", settings=BY_MODEL, model=FunctionModel(away))
-    assert (made["query_type"], made["classified_by"]) == ("multi_hop", "rules")
-    assert made["warnings"][0]["error"] == "ModelUnavailable"
-
-
-def test_a_budget_that_is_spent_leaves_it_to_the_rules() -> None:
-    model = FunctionModel(sorted_by_length)
-    made = node("What is a lien?", settings=BY_MODEL, model=model, caps=Caps(tokens=1))
-    assert (made["classified_by"], len(model.requests)) == ("rules", 0)
-    assert made["warnings"][0]["error"] == "BudgetExceeded"
-
-
-def test_without_a_model_rules_do_it_whatever_is_set() -> None:
-    made = node("What is a lien?", settings=BY_MODEL)
-    assert (made["classified_by"], made["warnings"]) == ("rules", [])

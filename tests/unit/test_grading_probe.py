@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import ModelUnavailable
 from secondlook.models.probe import store_probe, stored_probe
 from secondlook.models.specs import parse_spec
-from secondlook.nodes.grade import fit_of, in_words, unfit, unfit_for_answers
+from secondlook.nodes.grade import fit_of, unfit, unfit_for_answers
 from secondlook.nodes.probe import probe_answers, probe_passages
 from secondlook.roles.verdicts import answer_cases, answers_identity, passage_cases
 from tests.support.function_model import FunctionModel, asker_of
@@ -73,22 +72,6 @@ def test_the_set_is_balanced_and_large_enough() -> None:
     assert sum(RIGHT_ANSWERS.values()) * 2 == len(RIGHT_ANSWERS)
 
 
-def test_no_place_among_the_passages_gives_the_label_away() -> None:
-    places = [
-        [passage.id in case.relevant for passage in case.passages] for case in passage_cases()
-    ]
-    assert all(0 < sum(column) < len(places) for column in zip(*places, strict=True))
-
-
-def test_words_alone_do_not_tell_the_labels() -> None:
-    """Every passage that is not about its question shares words with it."""
-    for case in passage_cases():
-        words = set(re.findall(r"\w{4,}", case.question.casefold()))
-        others = [one for one in case.passages if one.id not in case.relevant]
-        sharing = [one for one in others if words & set(re.findall(r"\w{4,}", one.text.casefold()))]
-        assert len(sharing) >= 2, case.question
-
-
 # Passages
 
 
@@ -126,27 +109,12 @@ def test_a_grader_that_rejects_what_is_right_is_unfit_however_precise() -> None:
     assert (found.fit, found.few_shot) == (False, False)
 
 
-def test_no_to_everything_has_no_precision() -> None:
-    found, _ = passages(by_words(lambda question, text: "no"))
-    assert (found.precision, found.recall, found.fit) == (None, 0.0, False)
-    assert "accepts nothing" in in_words(found)
-
-
 def test_a_model_without_one_usable_reply_is_given_up() -> None:
     found, model = passages(lambda request: "I am a small model.")
     assert (found.ungraded, found.fit) == (len(LABELS), False)
     assert (
         len(model.requests) == 2 * 2 * 3
     )  # three questions, each corrected once, with and without
-
-
-@pytest.mark.parametrize("measure", [passages, answers])
-def test_a_model_that_is_away_is_not_measured(measure: Callable[[Any], Any]) -> None:
-    def away(request: ChatRequest) -> str:
-        raise ModelUnavailable("away")
-
-    with pytest.raises(ModelUnavailable):
-        measure(away)
 
 
 # Answers
@@ -167,23 +135,6 @@ def test_false_rejection_of_right_answers_makes_a_judge_unfit() -> None:
     assert (found.precision, found.recall, found.fit) == (1.0, 0.25, False)
 
 
-def test_a_judge_without_a_usable_verdict_is_given_up() -> None:
-    found, model = answers(lambda request: "Perhaps.")
-    assert (found.ungraded, found.precision) == (len(answer_cases()), None)
-    assert len(model.requests) == 2 * 3
-
-
-def test_one_unusable_verdict_is_one() -> None:
-    def function(request: ChatRequest) -> str:
-        if any("river Tove" in message.content for message in request.messages):
-            return "Hm."
-        return verdict(yes=judged(request))
-
-    found, _ = answers(function)
-    assert 0 < found.ungraded < len(answer_cases())
-    assert found.precision == 1.0
-
-
 # Remembering
 
 
@@ -199,20 +150,6 @@ def test_figures_are_stored_with_the_probe() -> None:
     assert stored_probe(SPEC) == known
 
 
-@pytest.mark.usefixtures("_own_folder")
-@pytest.mark.parametrize("held", [None, 7, {"pairs": 3}])
-def test_a_probe_of_an_older_version_is_read_without_them(held: Any) -> None:
-    file = store_probe(SPEC, probed(grading=figures(fit=True)))
-    content = json.loads(file.read_text("utf-8"))
-    del content["answer_grading"]
-    if held is None:
-        del content["grading"]
-    else:
-        content["grading"] = held
-    file.write_text(json.dumps(content), "utf-8")
-    assert stored_probe(SPEC) == probed()
-
-
 def test_figures_made_with_another_prompt_say_nothing() -> None:
     assert fit_of(probed(grading=figures(fit=True, made_with="older"))) is None
     fit = fit_of(probed(answer_grading=figures(fit=False, made_with=answers_identity())))
@@ -222,8 +159,3 @@ def test_figures_made_with_another_prompt_say_nothing() -> None:
     objection = unfit_for_answers(fit)
     assert objection is not None
     assert "judges answers badly: precision 0.50" in objection.message
-
-
-def test_no_objection_to_a_judge_of_whom_nothing_is_known() -> None:
-    assert unfit_for_answers(None) is None
-    assert unfit_for_answers(fit_of(probed(grading=figures(fit=True)))) is None

@@ -134,20 +134,3 @@ def test_without_options_the_settings_say_what_is_kept(
     monkeypatch.setenv("SECONDLOOK_RUNS_KEEP", "1")
     assert main(["runs", "prune"]) == 0
     assert listed(capsys) == [RUNS[2]]
-
-
-@pytest.mark.parametrize("age", ["30", "d", "-3d", "1y", "3 d", "999999w", ""])
-def test_an_age_that_is_none_is_told(age: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "prune", "--older-than", age]) == 2
-    assert "--older-than" in capsys.readouterr().err
-    assert len(listed(capsys)) == 3
-
-
-def test_nothing_recorded_is_nothing_to_prune(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "none.db"))
-    assert main(["runs", "prune", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pruned"] == []
-    assert main(["runs", "export", "--all"]) == 2
-    assert not (tmp_path / "none.db").exists()

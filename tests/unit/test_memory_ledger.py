@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -19,11 +19,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from secondlook.answer import CallUsage, Usage
 from secondlook.errors import BudgetExceeded
 from secondlook.models.budget import Ledger
 from secondlook.models.prices import Caps, Price, Reservation, SetAside
-from secondlook.settings.sections import BudgetSettings
 
 CHEAP = Price(1.0, 2.0, 0.1)
 DEAR = Price(10.0, 30.0, None)
@@ -56,18 +54,6 @@ def reserve(
         price=price,
         final=final,
     )
-
-
-def test_caps_come_from_the_settings() -> None:
-    budget = BudgetSettings(calls=3, tokens=4, money=0.5, seconds=6.0)
-    assert Caps.of(budget) == Caps(calls=3, tokens=4, money=0.5, seconds=6.0)
-
-
-def test_no_caps_refuse_nothing() -> None:
-    ledger = Ledger(Caps())
-    for _ in range(50):
-        reserve(ledger, 10**9, 10**9, price=None)
-    assert ledger.remaining_seconds() is None
 
 
 @pytest.mark.parametrize(
@@ -142,13 +128,6 @@ def test_cached_tokens_cost_what_the_price_says() -> None:
     assert dear.cost == pytest.approx(10.0)
 
 
-def test_a_dear_cache_is_part_of_the_worst_case() -> None:
-    price = Price(1.0, 0.0, 4.0)
-    ledger = Ledger(Caps(money=3.9))
-    with pytest.raises(BudgetExceeded):
-        reserve(ledger, 1_000_000, 0, price=price)
-
-
 def test_ten_tenths_fill_a_cap_of_one_exactly() -> None:
     ledger = Ledger(Caps(money=1.0))
     tenth = Price(0.1, 0.0)
@@ -182,16 +161,6 @@ def test_other_calls_leave_room_for_the_final_one() -> None:
     ledger.settle(final, tokens_in=150, tokens_out=50)
     with pytest.raises(BudgetExceeded):
         reserve(ledger, final=True)
-
-
-def test_another_final_call_can_always_follow() -> None:
-    """A workflow may have to write its answer anew: other calls leave room for that too."""
-    ledger = Ledger(Caps(tokens=400), set_aside=(150, 50))
-    ledger.settle(reserve(ledger, 100, 50, final=True), tokens_in=100, tokens_out=50)
-    with pytest.raises(BudgetExceeded, match="set aside"):
-        reserve(ledger, 26, 25)
-    ledger.settle(reserve(ledger, 25, 25), tokens_in=25, tokens_out=25)
-    reserve(ledger, 150, 50, final=True)
 
 
 def test_after_a_refusal_only_final_calls_are_let_in() -> None:
@@ -265,14 +234,6 @@ def test_the_room_for_a_prompt_is_what_can_be_paid(caps: Caps, room: int | None)
         assert ledger.room(model="m", max_tokens_out=50, price=CHEAP) == 0
 
 
-def test_the_room_is_what_others_must_leave_and_what_a_model_counts() -> None:
-    ledger = Ledger(Caps(tokens=900), set_aside=(150, 50))
-    assert ledger.room(model="m", max_tokens_out=50, price=None) == 650
-    assert ledger.room(model="m", max_tokens_out=50, price=None, final=True) == 850
-    ledger.settle(reserve(ledger, 100, 50), tokens_in=200, tokens_out=0)
-    assert ledger.room(model="m", max_tokens_out=50, price=None, final=True) == 325
-
-
 def test_money_is_set_aside_at_the_price_of_the_final_call() -> None:
     aside = SetAside(1000, 1000, price=DEAR)
     ledger = Ledger(Caps(money=0.0402), set_aside=aside)
@@ -313,13 +274,6 @@ def test_a_resumed_run_goes_on_counting() -> None:
     assert (usage.by_node[0].retries, usage.by_node[0].parse_failures) == (2, 1)
     with pytest.raises(BudgetExceeded):
         reserve(second)
-
-
-def test_a_restored_unknown_cost_stands_against_a_cap_on_money() -> None:
-    ledger = Ledger(Caps(money=1.0))
-    ledger.restore(Usage(by_node=(CallUsage(node="a", role="r", model="old", calls=1),)))
-    with pytest.raises(BudgetExceeded, match="price of 'old' is unknown"):
-        reserve(ledger)
 
 
 def test_threads_share_one_cap() -> None:
@@ -453,25 +407,3 @@ TestInterleaved = Interleaved.TestCase
 TestInterleaved.settings = settings(
     max_examples=80, stateful_step_count=20, deadline=None, derandomize=True
 )
-
-
-@given(
-    caps=CAPS, sizes=st.lists(st.tuples(SIZES, SIZES), max_size=8), aside=st.tuples(SIZES, SIZES)
-)
-@settings(max_examples=100, deadline=None, derandomize=True)
-def test_what_is_set_aside_is_always_there(
-    caps: Caps, sizes: list[tuple[int, int]], aside: tuple[int, int]
-) -> None:
-    """If the final call could be made at first, it can still be made after any other calls."""
-    ledger = Ledger(caps, set_aside=aside)
-    try:
-        ledger.release(reserve(ledger, *aside, final=True))
-    except BudgetExceeded:
-        return
-    for size in sizes:
-        try:
-            taken = reserve(ledger, *size)
-        except BudgetExceeded:
-            continue
-        ledger.settle(taken, tokens_in=size[0], tokens_out=size[1])
-    reserve(ledger, *aside, final=True)

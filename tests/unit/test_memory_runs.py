@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from secondlook.answer import SeenPassage, Trouble
 from secondlook.engine.checkpoints import checkpoints_file
 from secondlook.engine.record import RunStore
-from secondlook.errors import RunError, RunMissing
+from secondlook.errors import RunError
 from secondlook.events import (
     Answered,
     Event,
@@ -25,7 +24,6 @@ from secondlook.events import (
 )
 from secondlook.models.budget import Ledger
 from secondlook.models.prices import Caps
-from secondlook.store.database import BUSY_SECONDS
 from tests.support.memory_runs import CREATED, connection_of, entry, full_answer
 
 if TYPE_CHECKING:
@@ -58,24 +56,6 @@ def stored_events(path: Path) -> int:
         (count,) = other.execute("SELECT count(*) FROM events").fetchone()
     other.close()
     return int(count)
-
-
-def test_an_answer_comes_back_exactly(store: RunStore, path: Path) -> None:
-    answer = full_answer("r1")
-    store.start(
-        "r1",
-        question=answer.question,
-        workflow="linear",
-        created=CREATED,
-        request={"k": 5, "library": path, "web": False},
-    )
-    store.finish(answer)
-    found = store.get("r1")
-    assert found.answer == answer
-    assert (found.status, found.stop_reason) == ("answered", "answered")
-    assert found.request == {"k": 5, "library": str(path), "web": False}
-    with RunStore.open(path, create=False) as other:
-        assert other.get("r1") == found
 
 
 def test_every_kind_of_event_comes_back_in_order(store: RunStore) -> None:
@@ -125,13 +105,6 @@ def test_events_are_written_in_batches(store: RunStore, path: Path) -> None:
     assert stored_events(path) == 66
 
 
-def test_closing_writes_what_waits(path: Path) -> None:
-    with RunStore.open(path) as store:
-        start(store, "r")
-        store.append(NodeStarted(run="r", node="a"))
-    assert stored_events(path) == 1
-
-
 def test_a_failed_write_keeps_the_events_waiting(store: RunStore, path: Path) -> None:
     start(store, "r")
     store.append(NodeStarted(run="r", node="a"))
@@ -142,40 +115,6 @@ def test_a_failed_write_keeps_the_events_waiting(store: RunStore, path: Path) ->
     connection_of(store).execute("PRAGMA query_only=OFF")
     store.finish(full_answer("r"))
     assert [getattr(event, "node", "") for event in store.events("r")] == ["a", "b", ""]
-
-
-def test_runs_are_listed_newest_first(store: RunStore) -> None:
-    start(store, "old", created="2026-01-01T00:00:00Z")
-    start(store, "new", "newest", created="2026-01-02T00:00:00Z")
-    store.finish(full_answer("old"))
-    assert [item.run for item in store.list()] == ["newest", "new", "old"]
-    assert [item.run for item in store.list(1)] == ["newest"]
-    assert len(store.list(None)) == 3
-    assert [item.status for item in store.list()] == ["running", "running", "answered"]
-
-
-def test_a_run_is_found_by_the_start_of_its_id(store: RunStore) -> None:
-    start(store, "ab1", "ab2", "ab", "x_y")
-    assert store.get("ab").run == "ab"
-    assert store.get("x").run == "x_y"
-    assert store.get("last").run == "x_y"
-    with pytest.raises(RunMissing, match="there is no run 'zz'"):
-        store.get("zz")
-    with pytest.raises(RunMissing, match="there is no run '%'"):
-        store.get("%")
-    with pytest.raises(RunMissing, match="3 runs begin with 'a': ab, ab2, ab1") as caught:
-        store.get("a")
-    assert caught.value.exit_code == 2
-
-
-def test_last_of_nothing_is_said_so(store: RunStore) -> None:
-    with pytest.raises(RunMissing, match="no run has been recorded"):
-        store.get("last")
-
-
-def test_a_question_of_any_characters_is_kept(store: RunStore) -> None:
-    store.start("r", question="caf\udce9?", workflow="linear", created=CREATED)
-    assert store.get("r").question == "caf??"
 
 
 def test_an_interrupted_run_is_taken_up_and_a_finished_one_is_not(store: RunStore) -> None:
@@ -208,50 +147,6 @@ def test_what_a_run_spent_is_known_to_the_one_that_takes_it_up(store: RunStore) 
     assert store.spent("nothing").cost == 0.0
 
 
-def test_passages_of_a_run_are_its_own(store: RunStore) -> None:
-    start(store, "r", "other")
-    store.put_passages("r", [{"id": f"w{n}", "text": f"page {n} \udce9"} for n in range(1200)])
-    store.put_passages("r", [{"id": "w1", "text": "newer"}])
-    store.put_passages("other", [{"id": "w1", "text": "else"}])
-    ids = [f"w{n}" for n in range(1200)]
-    found = store.passages("r", ids)
-    assert len(found) == 1200
-    assert found["w1"] == {"id": "w1", "text": "newer"}
-    assert found["w2"] == {"id": "w2", "text": "page 2 \udce9"}
-    assert store.passages("other", ["w1", "w2"]) == {"w1": {"id": "w1", "text": "else"}}
-    assert store.passages("r", []) == {}
-
-
-def test_a_removed_run_leaves_nothing_and_stays_removed(store: RunStore, path: Path) -> None:
-    start(store, "secret-run", "other")
-    store.put_passages("secret-run", [{"id": "w", "text": "marzipan"}])
-    store.journal("secret-run").put("k", entry("marzipan"))
-    store.append(NodeStarted(run="secret-run", node="a"))
-    store.remove("secret")
-    store.append(NodeFinished(run="secret-run", node="a", said="marzipan"))
-    store.journal("secret-run").put("k2", entry("marzipan"))
-    store.put_passages("secret-run", [{"id": "w", "text": "marzipan"}])
-    store.finish(full_answer("secret-run"))
-    assert [item.run for item in store.list()] == ["other"]
-    with pytest.raises(RunMissing):
-        store.remove("secret")
-    store.close()
-    for file in path.parent.iterdir():
-        assert b"marzipan" not in file.read_bytes(), file
-
-
-def test_the_oldest_finished_runs_are_pruned(store: RunStore) -> None:
-    for number in range(6):
-        start(store, f"r{number}", created=f"2026-01-0{number + 1}T00:00:00Z")
-        if number != 1:
-            store.finish(full_answer(f"r{number}"))
-            store.journal(f"r{number}").put("k", entry())
-    assert store.prune(3) == ["r2", "r0"]
-    assert [item.run for item in store.list()] == ["r5", "r4", "r3", "r1"]
-    assert store.journal("r2").get("k") is None
-    assert store.prune(3) == []
-
-
 def test_checkpoints_go_with_their_run(store: RunStore, path: Path) -> None:
     start(store, "r", "other")
     files = [checkpoints_file(path, run) for run in ("r", "other")]
@@ -260,13 +155,6 @@ def test_checkpoints_go_with_their_run(store: RunStore, path: Path) -> None:
         file.touch()
     store.remove("r")
     assert list(files[0].parent.iterdir()) == files[1:]
-
-
-def test_reading_makes_no_file(tmp_path: Path) -> None:
-    with pytest.raises(RunMissing, match="no run has been recorded") as caught:
-        RunStore.open(tmp_path / "runs.db", create=False)
-    assert "secondlook ask" in (caught.value.hint or "")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_newer_file_is_told_apart(path: Path) -> None:
@@ -298,41 +186,6 @@ def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(RunError, match="cannot be written"):
-        RunStore.open(tmp_path / "file" / "runs.db")
-    with pytest.raises(RunError, match="cannot be written"):
-        RunStore.open(tmp_path)
-
-
-def test_rows_that_cannot_be_read_are_told(store: RunStore, path: Path) -> None:
-    start(store, "r")
-    store.finish(full_answer("r"))
-    store.journal("r").put("k", entry())
-    with sqlite3.connect(path, timeout=BUSY_SECONDS) as other:
-        other.execute("""UPDATE runs SET answer = '{"run": "r", "novelty": 1}'""")
-        other.execute("""UPDATE journal SET entry = '{"novelty": 1}'""")
-        other.execute("INSERT INTO events (run, at, event) VALUES ('r', 0, '{}')")
-    other.close()
-    with pytest.raises(RunError, match="the answer of run 'r' cannot be read") as caught:
-        store.get("r")
-    assert "runs remove r" in (caught.value.hint or "")
-    with pytest.raises(RunError, match="the events of run 'r' cannot be read"):
-        store.events("r")
-    with pytest.raises(RunError, match="the journal of run 'r' cannot be read"):
-        store.journal("r").get("k")
-    assert [item.run for item in store.list()] == ["r"]
-    store.remove("r")
-
-
-def test_a_closed_store_says_so(path: Path) -> None:
-    store = RunStore.open(path)
-    store.close()
-    with pytest.raises(RunError, match="is closed"):
-        store.list()
-
-
 def test_a_file_in_use_is_told_apart(store: RunStore, path: Path) -> None:
     connection_of(store).execute("PRAGMA busy_timeout=1")
     with sqlite3.connect(path, isolation_level=None) as other:
@@ -342,22 +195,3 @@ def test_a_file_in_use_is_told_apart(store: RunStore, path: Path) -> None:
         other.execute("ROLLBACK")
     other.close()
     start(store, "r")
-
-
-def test_threads_may_share_a_store(store: RunStore) -> None:
-    runs = [f"r{number}" for number in range(4)]
-    start(store, *runs)
-
-    def work(run: str) -> None:
-        for number in range(50):
-            store.append(NodeFinished(run=run, at=number, node="a", said=str(number)))
-        store.finish(full_answer(run))
-
-    threads = [threading.Thread(target=work, args=(run,)) for run in runs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for run in runs:
-        said = [event.said for event in store.events(run) if isinstance(event, NodeFinished)]
-        assert said == [str(number) for number in range(50)]

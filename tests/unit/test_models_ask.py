@@ -49,12 +49,6 @@ def test_an_object_is_asked_for_natively_first() -> None:
     assert request.messages == ASKED  # the server knows the schema; it costs no tokens
 
 
-def test_nobody_hears_json() -> None:
-    heard: list[str] = []
-    ask(asker_of(FunctionModel(lambda request: GOOD)), Grade, on_text=heard.append)
-    assert heard == []
-
-
 def test_modes_that_a_server_refuses_are_not_tried_again() -> None:
     def function(request: ChatRequest) -> str:
         if request.mode != "prompted":
@@ -77,29 +71,6 @@ def test_modes_that_a_server_refuses_are_not_tried_again() -> None:
         "prompted",
         "prompted",
     ]
-
-
-def test_a_schema_without_a_system_message_gets_one() -> None:
-    model = FunctionModel(lambda request: GOOD)
-    asker = asker_of(model, options=("grade.mode=prompted",))
-    asyncio.run(asker.ask("grade", [Message("user", "Grade it.")], Grade, node="n"))
-    first, second = model.requests[0].messages
-    assert (first.role, second.content) == ("system", "Grade it.")
-    assert "not the schema itself" in first.content
-
-
-def test_a_schema_that_a_backend_cannot_hold_to_goes_down_the_ladder() -> None:
-    def function(request: ChatRequest) -> str:
-        if request.mode == "json_schema":
-            raise UnusableReply("cannot be held to this schema")
-        return GOOD
-
-    model = FunctionModel(function)
-    asker = asker_of(model)
-    assert ask(asker, Grade).value.relevant
-    assert [request.mode for request in model.requests] == ["json_schema", "tool"]
-    assert ask(asker, Grade, node="other").value.relevant  # of another schema it may be able
-    assert model.requests[2].mode == "json_schema"
 
 
 def test_a_wrong_reply_is_corrected_once() -> None:
@@ -163,14 +134,6 @@ def test_what_stays_wrong_is_unusable(said: str) -> None:
     assert (spent(asker).calls, spent(asker).parse_failures) == (2, 2)
 
 
-def test_an_empty_text_is_unusable_too() -> None:
-    asker = asker_of(FunctionModel(replies("", "Seven metres.")))
-    assert ask(asker).text == "Seven metres."
-    assert spent(asker).parse_failures == 1
-    with pytest.raises(UnusableReply, match="it is empty"):
-        ask(asker_of(FunctionModel(lambda request: "<think>hm</think>")))
-
-
 def test_thoughts_are_no_part_of_a_reply() -> None:
     heard: list[str] = []
     asker = asker_of(FunctionModel(lambda request: "<think>Let me see. So</think>\n\nSeven."))
@@ -178,22 +141,6 @@ def test_thoughts_are_no_part_of_a_reply() -> None:
     assert "".join(heard) == "Seven."
     model = FunctionModel(lambda request: f"<think>{GOOD[:20]}</think> {GOOD}")
     assert ask(asker_of(model), Grade).value.relevant
-
-
-@pytest.mark.parametrize(
-    ("said", "heard_text", "text"),
-    [
-        ("<", "<", "<"),
-        ("< 5 metres", "< 5 metres", "< 5 metres"),
-        ("plan</think> Five.", "plan</think> Five.", "Five."),
-        (" \n Five.", " \n Five.", " \n Five."),
-    ],
-)
-def test_what_only_begins_like_thoughts_is_text(said: str, heard_text: str, text: str) -> None:
-    heard: list[str] = []
-    model = FunctionModel(lambda request: iter(said))
-    assert ask(asker_of(model), on_text=heard.append).text == text
-    assert "".join(heard) == heard_text
 
 
 # Bounds
@@ -215,12 +162,6 @@ def test_a_stream_without_end_is_cut() -> None:
     assert len(reply.text) == len("".join(heard)) < 3000
     assert spent(asker).tokens_out > 100
     assert closed  # the backend was stopped, not left running
-
-
-def test_a_reply_of_any_length_is_cut() -> None:
-    model = FunctionModel(lambda request: ChatResult("x" * 50_000, "stop", 10, 12_500))
-    reply = ask(asker_of(model), max_tokens=100)
-    assert (len(reply.text), reply.finish) == (3600, "length")
 
 
 def test_a_prompt_that_does_not_fit_is_refused_before_anything_is_sent() -> None:
@@ -259,23 +200,6 @@ def test_room_is_what_a_prompt_may_have() -> None:
     assert 600 < in_words < 800
 
 
-def test_a_prompt_packed_to_the_room_fits() -> None:
-    async def packed() -> Any:
-        model = FunctionModel(lambda request: GOOD, context=2000)
-        asker = asker_of(model, options=("grade.mode=prompted",))
-        room = await asker.room("grade", max_tokens=100, schema=Grade)
-        assert room is not None
-        text = ""
-        while await asker.count("grade", [Message("system", "Grade."), Message("user", text)]) < (
-            room - 1
-        ):
-            text += "a "
-        messages = [Message("system", "Grade."), Message("user", text)]
-        return await asker.ask("grade", messages, Grade, node="n", max_tokens=100)
-
-    assert asyncio.run(packed()).value.relevant
-
-
 def test_nothing_is_asked_over_budget() -> None:
     model = FunctionModel(lambda request: "yes")
     asker = asker_of(model, caps=Caps(calls=1))
@@ -301,20 +225,6 @@ def test_without_budget_for_a_correction_the_reply_is_unusable() -> None:
         ask(asker, Grade)
 
 
-def test_without_room_for_a_correction_the_reply_is_unusable() -> None:
-    asker = asker_of(FunctionModel(lambda request: "no object", context=60))
-    with pytest.raises(UnusableReply, match="no complete JSON object"):
-        ask(asker, Grade, max_tokens=16)
-    assert spent(asker).calls == 1
-
-
-def test_an_unknown_price_is_not_zero() -> None:
-    model = FunctionModel(lambda request: "yes", spec="openai:never-heard-of-it")
-    assert ask(asker_of(model)).usage.cost is None
-    with pytest.raises(BudgetExceeded, match="the price of 'openai:never-heard-of-it' is unknown"):
-        ask(asker_of(model, caps=Caps(money=1.0)))
-
-
 def test_a_known_price_is_counted_with_every_try() -> None:
     model = FunctionModel(
         replies(
@@ -326,12 +236,3 @@ def test_a_known_price_is_counted_with_every_try() -> None:
     reply = ask(asker_of(model), Grade)
     assert reply.usage.cost == pytest.approx(0.075 + 0.0375 + 0.15 + 0.60)
     assert reply.usage.tokens_cached == 500_000
-
-
-def test_a_call_may_have_a_temperature_of_its_own_and_is_another_call_then() -> None:
-    model = FunctionModel(lambda request: f"at {request.temperature}")
-    asker = asker_of(model, options=("grade.temperature=0.1",))
-    said = [ask(asker).text, ask(asker, temperature=0.4).text, ask(asker, temperature=0.4).text]
-    assert said == ["at 0.1", "at 0.4", "at 0.4"]
-    assert len(model.requests) == 2
-    assert asker.temperature("grade") == 0.1

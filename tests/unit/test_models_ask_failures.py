@@ -16,7 +16,6 @@ from secondlook.errors import (
     ModelTimeout,
     ModelUnavailable,
     SecondlookError,
-    UnusableReply,
 )
 from secondlook.models import replies as bounded_module
 from secondlook.models.budget import Ledger
@@ -24,7 +23,6 @@ from secondlook.models.calls import Models
 from secondlook.models.chat import ChatRequest, ModelBusy
 from secondlook.models.journal import MemoryJournal
 from secondlook.models.prices import Caps
-from secondlook.models.specs import RoleOptions
 from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.asking import ASKED, GOOD, Grade, ask, replies, spent
 from tests.support.function_model import FunctionModel, asker_of, probe_of
@@ -57,13 +55,6 @@ def test_retries_end() -> None:
     with pytest.raises(ModelUnavailable, match="away for good"):
         ask(asker_of(model, retries=1))
     assert len(model.requests) == 2
-
-
-def test_a_model_that_wants_minutes_is_not_waited_for() -> None:
-    model = FunctionModel(replies(ModelBusy("come back in an hour", wait=3600), "here"))
-    with pytest.raises(ModelBusy):
-        ask(asker_of(model))
-    assert len(model.requests) == 1
 
 
 def test_what_another_try_cannot_mend_is_not_tried_again() -> None:
@@ -106,28 +97,6 @@ def test_whatever_a_backend_raises_becomes_a_model_error(error: BaseException) -
     assert spent(asker).calls == 1
 
 
-def test_a_count_that_fails_is_a_model_error_too() -> None:
-    class Broken(FunctionModel):
-        async def count(self, messages: Any) -> int:
-            raise LookupError("no tokenizer")
-
-    with pytest.raises(ModelError, match="LookupError: no tokenizer"):
-        ask(asker_of(Broken(replies("x"))))
-
-
-def test_a_count_that_fails_for_once_is_repeated() -> None:
-    class Starting(FunctionModel):
-        started = False
-
-        async def count(self, messages: Any) -> int:
-            if not self.started:
-                self.started = True
-                raise ModelUnavailable("starting")
-            return await super().count(messages)
-
-    assert ask(asker_of(Starting(replies("x")))).text == "x"
-
-
 async def forever(request: ChatRequest) -> str:
     await asyncio.Event().wait()
     return "never"
@@ -148,44 +117,12 @@ def test_a_model_that_never_answers_is_given_up() -> None:
 
 
 @pytest.mark.usefixtures("no_grace")
-def test_a_count_that_never_ends_is_given_up() -> None:
-    class Stuck(FunctionModel):
-        async def count(self, messages: Any) -> int:
-            await asyncio.Event().wait()
-            return 0
-
-    with pytest.raises(ModelTimeout, match="was not ready within"):
-        ask(asker_of(Stuck(replies("x")), timeout=0.02, retries=0))
-
-
-@pytest.mark.usefixtures("no_grace")
 def test_the_end_of_the_run_is_called_by_its_name() -> None:
     asker = asker_of(FunctionModel(forever), caps=Caps(seconds=0.05))
     with pytest.raises(BudgetExceeded) as caught:
         ask(asker)
     assert caught.value.reason == "deadline"
     assert asker.ledger.usage().calls == 1
-
-
-@pytest.mark.usefixtures("no_grace")
-def test_one_that_refuses_to_stop_is_left_behind() -> None:
-    async def stubborn(request: ChatRequest) -> str:
-        while True:
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                if stop:
-                    raise
-
-    stop: list[bool] = []
-
-    async def main() -> None:
-        asker = asker_of(FunctionModel(stubborn), timeout=0.02, retries=0)
-        with pytest.raises(ModelTimeout):
-            await asker.ask("grade", ASKED, node="n")
-        stop.append(True)
-
-    asyncio.run(main())
 
 
 def test_stopping_the_run_stops_the_model() -> None:
@@ -257,14 +194,6 @@ def test_options_of_a_role_reach_the_model() -> None:
     assert (request.timeout, request.stop) == (9.0, ("\n",))
 
 
-def test_the_time_left_bounds_each_call() -> None:
-    model = FunctionModel(replies("x"))
-    ask(asker_of(model, ledger=Ledger(Caps(seconds=30), clock=lambda: 0.0)))
-    assert model.requests[0].timeout == 30
-    ask(asker_of(model))
-    assert model.requests[1].timeout == RoleOptions().timeout
-
-
 @pytest.mark.parametrize("schema", [None, Grade])
 def test_a_call_of_the_same_run_is_paid_once(schema: Any) -> None:
     model = FunctionModel(lambda request: GOOD)
@@ -287,14 +216,6 @@ def test_a_reply_of_no_use_is_paid_once_too() -> None:
     resumed = asker_of(FunctionModel(replies()), journal=journal)
     assert ask(resumed, Grade) == first
     assert resumed.ledger.usage().calls == 0
-
-
-def test_a_model_that_gave_nothing_of_use_is_not_asked_again() -> None:
-    journal = MemoryJournal()
-    with pytest.raises(UnusableReply):
-        ask(asker_of(FunctionModel(replies("nothing", "again nothing")), journal=journal), Grade)
-    with pytest.raises(UnusableReply, match="a reply that cannot be used"):
-        ask(asker_of(FunctionModel(replies()), journal=journal), Grade)
 
 
 def test_a_call_that_failed_is_made_again_after_a_resume() -> None:
@@ -361,14 +282,3 @@ def test_what_was_probed_is_used() -> None:
     assert models(options=("grade.mode=tool",)).modes(
         models(options=("grade.mode=tool",)).cast.part("grade")
     ) == ("tool", "prompted")
-
-
-def test_a_search_for_the_window_keeps_to_the_time() -> None:
-    class Slow(FunctionModel):
-        async def context_tokens(self) -> int | None:
-            await asyncio.Event().wait()
-            return None
-
-    with pytest.raises(BudgetExceeded) as caught:
-        ask(asker_of(Slow(replies("x")), caps=Caps(seconds=0.02)))
-    assert caught.value.reason == "deadline"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.cli import models as models_module
 from secondlook.errors import ModelError
 from secondlook.models.probe import probes_folder, stored_probe
 from secondlook.models.specs import parse_spec
-from tests.support.function_model import FunctionModel, probe_of
+from tests.support.function_model import FunctionModel
 from tests.support.model_desk import Desk, desk_in
 
 if TYPE_CHECKING:
@@ -77,12 +76,6 @@ def test_a_mistyped_model_is_a_settings_error(desk: Desk) -> None:
     assert "Did you mean 'openai:gpt-4o'?" in result.err
 
 
-def test_an_unknown_action_is_a_usage_error(desk: Desk) -> None:
-    result = desk.run("models", "ollama:qwen")
-    assert result.code == 2
-    assert "secondlook models probe ollama:qwen" in result.err
-
-
 def test_probe_measures_once(desk: Desk, model: FunctionModel) -> None:
     result = desk.run("models", "probe", "ollama:function", "--longest", "256")
     assert result.code == 0
@@ -106,34 +99,6 @@ def test_what_was_probed_shows_in_the_list(desk: Desk, model: FunctionModel) -> 
     assert desk.run("models", "probe").code == 0
     assert "(not probed)" not in desk.run("models").out
     assert desk.run("models", "--json").json["roles"][0]["probed"]
-
-
-def test_progress_is_shown_to_a_person(
-    desk: Desk, model: FunctionModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda stream: True)
-    assert desk.run("models", "probe", "ollama:function").code == 0
-
-
-@pytest.mark.parametrize(
-    ("measured", "told"),
-    [
-        ({"context_tokens": 2048}, "2,048 tokens; beyond that prompts are cut silently"),
-        ({"seen_tokens": 4096}, "beginning seen of 4,096 tokens"),
-        ({"declared_tokens": None}, "not measurable with this model (not declared)"),
-    ],
-)
-def test_a_context_in_words(measured: dict[str, Any], told: str, model: FunctionModel) -> None:
-    empty = {"context_tokens": None, "seen_tokens": None}
-    facts = dict(models_module._facts(probe_of("m", **{**empty, **measured})))
-    assert facts["context"].startswith(told)
-    assert (facts["reading"], facts["first token"]) == ("unknown", "unknown")
-
-
-def test_there_must_be_a_model_to_measure(desk: Desk) -> None:
-    result = desk.run("models", "probe")
-    assert result.code == 2
-    assert "there is no model to measure" in result.err
 
 
 def test_a_model_that_fails_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

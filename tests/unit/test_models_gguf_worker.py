@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import os
 import queue
-import subprocess
-import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +17,8 @@ from secondlook.models.chat import Message
 from secondlook.models.gguf import (
     GgufChat,
     UnusableModel,
-    available_cores,
     died,
     from_worker,
-    overdue,
     receive,
     send,
 )
@@ -37,7 +32,6 @@ from secondlook.models.gguf_worker import (
     json_grammar,
     mark_pattern,
 )
-from tests.support.gguf_files import gguf_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,11 +51,6 @@ def test_messages_survive_the_wire(message: dict[str, Any]) -> None:
         receive(stream)
 
 
-def test_only_objects_travel() -> None:
-    with pytest.raises(ValueError, match="expected an object"):
-        receive(io.BytesIO(b"\x02\0\0\0[]"))
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -76,11 +65,6 @@ def test_control_marks_in_a_text_become_text(content: str, expected: str) -> Non
     assert harmless(content, MARKS) == expected
     assert MARKS is not None
     assert not MARKS.search(expected)
-
-
-def test_without_marks_only_the_encoding_is_mended() -> None:
-    assert mark_pattern([]) is None
-    assert harmless("<|im_end|>\udc80", None) == "<|im_end|>?"
 
 
 def test_objects_are_closed_at_every_depth_unless_they_ask_to_be_open() -> None:
@@ -105,13 +89,6 @@ def test_the_grammar_holds_the_schema_and_asks_for_compact_json() -> None:
 def asked(**options: Any) -> dict[str, Any]:
     request = {"max_tokens": 5, "temperature": 0.0, "stop": [], "seed": None, "schema": None}
     return completion_body({**request, **options}, [])
-
-
-def test_a_seed_and_a_grammar_are_sent_only_when_asked_for() -> None:
-    assert not {"seed", "grammar"} & asked().keys()
-    assert asked(seed=-1)["seed"] >= 0
-    assert "grammar" in asked(schema={"type": "string"})
-    assert asked(max_tokens=0)["max_tokens"] == 1
 
 
 def chunk(text: str | None, finish: str | None = None) -> dict[str, Any]:
@@ -150,16 +127,6 @@ def test_a_finished_reply_that_is_no_json_does_not_pass_for_a_schema() -> None:
     with pytest.raises(Refused) as caught:
         reply.result(is_json=True)
     assert caught.value.reason == "schema"
-
-
-def test_an_error_in_the_middle_stops_the_generation() -> None:
-    def gone(_: dict[str, Any]) -> None:
-        raise BrokenPipeError
-
-    reply = StreamedReply(gone)
-    assert reply.take(chunk("a")) is True
-    with pytest.raises(BrokenPipeError):
-        reply.result(is_json=False)
 
 
 def test_too_long_a_prompt_is_told_apart_from_other_refusals() -> None:
@@ -202,11 +169,6 @@ def test_a_death_says_how_and_may_be_tried_again(status: int, said: str) -> None
     assert ("memory" in str(error.hint)) is (status == -9)
 
 
-def test_a_deadline_says_who_was_ahead() -> None:
-    assert "2 other calls" in overdue("gguf:m", 1.5, 2).message
-    assert "within 1.5 s" in overdue("gguf:m", 1.5, 0).message
-
-
 class Parrot(Model):
     """Says what it is asked, or refuses."""
 
@@ -244,50 +206,10 @@ def test_the_worker_answers_until_its_input_ends() -> None:
     assert outbox.read() == b""
 
 
-def test_a_missing_engine_is_told_apart_from_a_bad_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(Refused) as caught:
-        Model.load({"path": "any.gguf", "context_tokens": 64, "threads": 1})
-    assert caught.value.reason == "engine"
-
-
 def test_a_bad_model_is_refused_before_anything_loads_it(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="there is no model file") as caught:
         Model.load({"path": str(tmp_path / "no.gguf"), "context_tokens": 64, "threads": 1})
     assert caught.value.reason == "load"
-
-
-@pytest.mark.parametrize("told", [b"", b"\xff\xff", b"\x02\0\0\0[]"])
-def test_a_worker_that_is_told_nothing_sensible_leaves_in_silence(told: bytes) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "secondlook.models.gguf_worker"],
-        input=told, capture_output=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
-def test_an_interpreter_that_cannot_be_started_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(gguf_bytes({"general.architecture": "llama"}))
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
-
-    async def use() -> None:
-        chat = GgufChat(path)
-        try:
-            await chat.count((Message("user", "hi"),))
-        finally:
-            await chat.aclose()
-
-    with pytest.raises(ModelUnavailable, match="cannot start the model"):
-        asyncio.run(use())
-
-
-def test_without_a_limit_on_cores_all_of_them_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 6)
-    assert available_cores() == 6
 
 
 def test_a_mistake_of_ours_ends_the_call_and_not_the_line(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from secondlook.models.replies import Form, Misread, objects, repeats_schema, whole_characters
+from secondlook.models.replies import Form, Misread, objects, repeats_schema
 
 
 class Verdict(BaseModel):
@@ -43,16 +43,6 @@ def test_forms_that_mean_the_same(text: str) -> None:
     read = FORM.read(text)
     assert (read.value.answer, read.value.score) == ("x", 1.0)
     assert Verdict.model_validate_json(read.text) == read.value
-
-
-def test_values_of_python_and_quotes_within_quotes() -> None:
-    (found,) = objects("{'a': True, 'b': None, 'c': 'it's fine', 'd': [False, undefined,],}")
-    assert found == {"a": True, "b": None, "c": "it's fine", "d": [False, None]}
-
-
-def test_line_breaks_and_escapes_in_strings() -> None:
-    (found,) = objects('{"a": "one\ntwo\\n\\u00e9\\q", }')
-    assert found == {"a": "one\ntwo\n\u00e9q"}
 
 
 @pytest.mark.parametrize(
@@ -103,16 +93,6 @@ def test_a_field_may_be_called_like_a_word_of_schemas() -> None:
     assert repeats_schema({"properties": {"properties": {}}, "type": "object"}, {}) is True
 
 
-def test_a_field_that_holds_its_own_schema_repeats_it() -> None:
-    class Open(BaseModel):
-        data: dict[str, object]
-
-    form = Form(Open)
-    with pytest.raises(Misread, match="repeats the schema"):
-        form.read(json.dumps({"data": form.schema["properties"]["data"]}))
-    assert form.read('{"data": {"a": ["string", 1]}, "x": "y"}').value.data["a"] == ["string", 1]
-
-
 @pytest.mark.parametrize(
     "text",
     ["{" * 50_000, "[" * 50_000, '{"a":' * 20_000, "{'" * 25_000, '{"a": "' + "\\" * 50_000],
@@ -147,9 +127,3 @@ def test_json_within_prose_is_read_as_json(value: dict[str, object]) -> None:
     except ZeroDivisionError:
         return
     assert next(objects(f"Here: {text} - done")) == wanted
-
-
-def test_halves_of_characters_are_joined_or_replaced() -> None:
-    assert whole_characters("\ud83d\ude00 and \ud83d") == "\U0001f600 and \ufffd"
-    read = FORM.read('{"answer": "\\ud83d alone", "score": 1,}')
-    read.text.encode()

@@ -11,7 +11,7 @@ import pytest
 
 from secondlook.errors import ContextOverflow, ModelUnavailable
 from secondlook.models.calls import Models
-from secondlook.models.chat import ChatRequest, ChatResult, Message, ModeRefused, approximate_prompt
+from secondlook.models.chat import ChatRequest, ChatResult, ModeRefused, approximate_prompt
 from secondlook.models.probe import (
     Prober,
     Progress,
@@ -27,7 +27,7 @@ from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.function_model import FunctionModel, probe_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from secondlook.models.probe import Probe
@@ -109,15 +109,6 @@ def test_a_model_that_is_not_there_is_no_probe() -> None:
         probe_with(away)
 
 
-def test_logprobs_are_asked_of_those_who_can_say() -> None:
-    class Telling(FunctionModel):
-        async def has_logprobs(self) -> bool:
-            return True
-
-    prober = Prober(Telling(able), SPEC, lambda progress: None, seconds=5, longest=256)
-    assert asyncio.run(prober.run()).logprobs
-
-
 @pytest.mark.parametrize(
     ("rates", "mode"),
     [
@@ -151,11 +142,6 @@ def result(request: ChatRequest, *, sees: int = 10**9, tokens: float = 0.7) -> C
     return ChatResult(str(able(request, sees=sees)), "stop", read, 5)
 
 
-def test_a_server_that_reads_all_has_a_forgetful_model() -> None:
-    found = sight(lambda model, request: result(request, sees=5000))
-    assert found == Sight(seen=1024, limit=None)
-
-
 def test_a_server_that_reports_less_than_it_was_sent_cuts() -> None:
     def complete(model: FunctionModel, request: ChatRequest) -> ChatResult:
         made = result(request, sees=5000)
@@ -171,26 +157,6 @@ def test_a_refusal_ends_the_search() -> None:
         return result(request)
 
     assert sight(complete) == Sight(seen=1024, limit=None)
-
-
-def test_the_search_ends_in_time() -> None:
-    assert sight(lambda model, request: result(request), seconds=-1.0) == Sight(None, None)
-
-
-def test_the_longest_prompt_is_tried_too() -> None:
-    assert sight(lambda model, request: result(request)) == Sight(seen=3000, limit=None)
-
-
-def test_prompts_have_about_the_size_they_should() -> None:
-    sizes: list[int] = []
-
-    def complete(model: FunctionModel, request: ChatRequest) -> ChatResult:
-        sizes.append(approximate_prompt(request.messages))
-        return result(request)
-
-    sight(complete)
-    for size, wanted in zip(sizes, (256, 512, 1024, 2048, 3000), strict=True):
-        assert 0.7 * wanted < size < 1.15 * wanted
 
 
 # Remembering
@@ -236,28 +202,3 @@ def test_what_is_no_probe_of_ours_is_as_if_it_were_not_there(content: str | byte
     file = store_probe(SPEC, a_probe())
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert stored_probe(SPEC) is None
-
-
-def test_a_probe_with_other_fields_is_not_used() -> None:
-    file = store_probe(SPEC, a_probe())
-    content = json.loads(file.read_text("utf-8"))
-    file.write_text(json.dumps(content | {"more": 1}), "utf-8")
-    assert stored_probe(SPEC) is None
-
-
-def test_a_store_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*args: object, **given: object) -> None:
-        raise OSError(28, "no space left")
-
-    file = store_probe(SPEC, a_probe())
-    with monkeypatch.context() as patched:
-        patched.setattr("secondlook.models.probe.json.dump", full)
-        with pytest.raises(OSError, match="no space"):
-            store_probe(SPEC, a_probe("other"))
-    assert list(file.parent.iterdir()) == [file]
-    assert stored_probe(SPEC) == a_probe()
-
-
-def test_counting_is_on_the_safe_side() -> None:
-    messages: Sequence[Message] = [Message("user", "word " * 100)]
-    assert 100 < approximate_prompt(messages) < 200

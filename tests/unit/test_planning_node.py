@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelError, ModelUnavailable
-from secondlook.models.prices import Caps
 from tests.support.engine import WordShelf
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
@@ -60,12 +59,6 @@ def test_separate_calls_leave_the_searches_for_later() -> None:
     assert '"queries"' not in prompts(model)
 
 
-def test_one_step_whatever_a_model_writes() -> None:
-    several = f"{FIRST} Who pays for the pier? What is trespass?"
-    model = speaking({"phase": "Rules", "question": several, "steps": [{"question": "x"}]})
-    assert [step["question"] for step in planned(context(model))["plan"]] == [FIRST]
-
-
 def test_the_model_is_told_of_field_and_issues_and_never_of_choices() -> None:
     model = speaking(good)
     given = context(model, research={"vocabulary": "Say privilege\nfor right."})
@@ -76,14 +69,6 @@ def test_the_model_is_told_of_field_and_issues_and_never_of_choices() -> None:
     )
     assert not any(text in prompts(model) for text in CHOICES.values())
     assert "(A)" not in prompts(model)
-
-
-def test_an_issue_may_be_the_first_thing_to_look_up() -> None:
-    model = speaking({"phase": "", "question": "What is estoppel in equity?"})
-    assert told(planned(context(model))).numbers["refused"] == "off the subject"
-    update = planned(context(model), state(issues=["estoppel"]))
-    assert update["plan"][0]["question"] == "What is estoppel in equity?"
-    assert update["plan"][0]["phase"] == "Research"
 
 
 @pytest.mark.parametrize(
@@ -116,11 +101,6 @@ def test_a_plain_simple_question_is_its_own_step() -> None:
     )  # there is nothing to plan, and searches have a call of their own
 
 
-def test_a_long_simple_question_is_put_in_short() -> None:
-    update = planned(context(speaking(good)), state(query_type="simple"))
-    assert update["plan"][0]["question"] == FIRST
-
-
 @pytest.mark.parametrize("error", [ModelError("it broke"), ModelUnavailable("it is away")])
 @pytest.mark.parametrize("calls", ["merged", "separate"])
 def test_a_model_that_fails_leaves_the_plan_to_code(error: Exception, calls: str) -> None:
@@ -134,16 +114,6 @@ def test_a_model_that_fails_leaves_the_plan_to_code(error: Exception, calls: str
     (warning,) = update["warnings"]
     assert warning["consequence"] == "the first step was planned by code"
     assert told(update).numbers["by"] == "code"
-
-
-def test_a_reply_that_is_no_plan_and_a_spent_budget_leave_it_to_code_too() -> None:
-    update = planned(context(FunctionModel(lambda _: "I would look up necessity.")))
-    assert update["warnings"][0]["error"] == "UnusableReply"
-    model = speaking(good)
-    update = planned(context(model, caps=Caps(tokens=10)))
-    assert update["warnings"][0]["error"] == "BudgetExceeded"
-    assert update["plan"][0]["question"] == STORM
-    assert model.requests == []
 
 
 def test_without_a_model_code_plans_and_searches_are_worded_later() -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.models.prices import Caps
-from secondlook.nodes.plan import StepPlanned, asking
+from secondlook.nodes.plan import StepPlanned
 from secondlook.nodes.state import unread
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
@@ -77,21 +76,6 @@ def test_a_failed_step_is_tried_in_other_words() -> None:
     assert told(update).said == f"Again: {OTHERWISE}"
 
 
-def test_a_retry_is_known_whatever_the_model_calls_it() -> None:
-    model = speaking({"action": "next_step", "phase": "Again", "question": OTHERWISE})
-    update = replanned(context(model), after(lost(FIRST), lost(SECOND)))
-    assert update["plan"][2]["retry_of"] == 1
-    other = speaking({"action": "retry", "phase": "Again", "question": "What is a private pier?"})
-    update = replanned(context(other), after(lost(FIRST), lost(SECOND)))
-    assert update["plan"][2]["retry_of"] == 2
-
-
-def test_where_nothing_failed_a_retry_is_a_next_step() -> None:
-    model = speaking({"action": "retry", "phase": "Damages", "question": SECOND})
-    update = replanned(context(model))
-    assert (update["plan"][1]["retry_of"], update["plan"][1]["attempt"]) == (None, 1)
-
-
 def test_a_model_that_misses_nothing_ends_the_research() -> None:
     update = replanned(context(speaking(missing)), after(done(FIRST), done(SECOND)))
     assert len(update["plan"]) == 2
@@ -148,10 +132,6 @@ async def leading(*_: Any) -> StepPlanned:
     return StepPlanned("Who owns the private pier?", "Owner")
 
 
-async def breaking(*_: Any) -> StepPlanned:
-    raise OSError("the library is gone")
-
-
 def test_code_asks_on_where_the_models_question_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -175,18 +155,6 @@ def test_without_a_model_code_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert route.why == "what was found leads on"
 
 
-def test_without_a_model_and_without_a_lead_the_research_ends() -> None:
-    update = replanned(context())
-    assert (update["route"], update["stopped"]) == ("aggregate", "nothing is left to ask")
-
-
-def test_a_library_that_is_gone_ends_the_research(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.nodes.plan.next_step", breaking)
-    update = replanned(context())
-    assert update["route"] == "aggregate"
-    assert update["warnings"][0]["message"] == "the library is gone"
-
-
 def away(_: ChatRequest) -> str:
     raise ModelUnavailable("it is away")
 
@@ -197,13 +165,6 @@ def test_a_model_that_fails_ends_the_research_with_what_there_is(model: Function
     assert (len(update["plan"]), update["route"]) == (1, "aggregate")
     assert update["stopped"] == "no model could say what is missing"
     assert update["warnings"][0]["consequence"] == "the research ended with what there was"
-
-
-def test_so_does_a_spent_budget() -> None:
-    model = speaking(missing)
-    update = replanned(context(model, caps=Caps(tokens=10)))
-    assert update["warnings"][0]["error"] == "BudgetExceeded"
-    assert (update["route"], model.requests) == ("aggregate", [])
 
 
 @pytest.mark.parametrize(
@@ -227,23 +188,3 @@ def test_a_weak_step_counts_as_done() -> None:
     weak = {**done(FIRST), "status": "weak"}
     update = replanned(context(speaking(missing), research={"max_steps": 1}), after(weak))  # type: ignore[arg-type]
     assert update["route"] == "aggregate"
-
-
-def test_a_model_that_gives_up_after_one_failure_is_asked_the_question_itself() -> None:
-    given_up = speaking(lambda _: {"action": "complete"})
-    update = replanned(context(given_up), after(lost(FIRST)))
-    step = update["plan"][1]
-    assert step["phase"] == "The question"
-    assert step["queries"] == [step["question"]]
-    assert update["route"] == "search_step"
-    again = replanned(context(given_up), after(lost(FIRST), lost(step["question"])))
-    assert (again["route"], len(again["plan"])) == ("aggregate", 2)
-
-
-def test_of_a_long_question_what_it_asks_is_asked() -> None:
-    facts = "Ada moored at the pier of a stranger while the storm rose. " * 8
-    assert asking(f"{facts}Must she pay for what her boat broke at the pier that night?") == (
-        "Must she pay for what her boat broke at the pier that night?"
-    )
-    assert asking(f"{facts}Who pays?").endswith("while the storm rose. Who pays?")
-    assert asking("Who pays?") == "Who pays?"

@@ -39,10 +39,6 @@ def test_choices_become_part_of_the_question(choices: Any) -> None:
     assert parsed(LISTED).choices == {"A": "Ann", "B": "Bo"}
 
 
-def test_without_choices_nothing_changes() -> None:
-    assert with_choices(ASKED, None, None, Settings()) == (ASKED, None)
-
-
 @pytest.mark.parametrize(
     ("choices", "told"),
     [
@@ -66,11 +62,6 @@ def test_what_is_wrong_with_choices_is_told(choices: Any, told: str) -> None:
 def test_choices_are_given_once() -> None:
     with pytest.raises(UsageError, match="holds choices already"):
         given(["Ann", "Bo"], question="Who? (A) Cy (B) Di")
-
-
-def test_an_empty_question_is_refused() -> None:
-    with pytest.raises(UsageError, match="the question is empty"):
-        given(["Ann", "Bo"], question=" ")
 
 
 @pytest.mark.parametrize(

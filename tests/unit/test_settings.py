@@ -9,7 +9,6 @@ import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from secondlook import settings as module
 from secondlook.errors import SettingsError
@@ -17,8 +16,6 @@ from secondlook.settings import KEYS, load
 from secondlook.settings.sections import (
     FIELDS,
     SECTIONS,
-    ChunkingSettings,
-    SearchSettings,
     Settings,
 )
 
@@ -93,10 +90,6 @@ def test_the_nearest_project_file_is_the_only_one(places: Places) -> None:
     assert loaded.files == (nearer,)
 
 
-def test_a_flag_that_was_not_given_changes_nothing(places: Places) -> None:
-    assert places.load({"search.k": None}).origin["search.k"] == "default"
-
-
 @pytest.mark.parametrize(
     ("key", "flag"),
     [("library.path", "--library"), ("ingest.workers", "--jobs"), ("search.rerank", "--rerank")],
@@ -117,26 +110,9 @@ def test_relative_paths_are_relative_to_their_place(places: Places) -> None:
     assert places.load(flags, environ).settings.library.path == places.cwd / "flag"
 
 
-def test_home_is_expanded(places: Places) -> None:
-    places.project.write_text('[library]\npath = "~/books"\n')
-    assert places.load().settings.library.path == Path.home() / "books"
-
-
 def test_unknown_home_is_an_error(places: Places) -> None:
     places.project.write_text('[library]\npath = "~nobody-by-this-name/books"\n')
     assert "home folder" in places.error().message
-
-
-def test_empty_path_is_an_error(places: Places) -> None:
-    places.project.write_text('[library]\npath = ""\n')
-    assert "must be a path" in places.error().message
-
-
-def test_the_long_variable_beats_its_short_form(places: Places) -> None:
-    environ = {"SECONDLOOK_LIBRARY": "/short", "SECONDLOOK_LIBRARY_PATH": "/long"}
-    loaded = places.load(None, environ)
-    assert loaded.settings.library.path == Path("/long").absolute()
-    assert loaded.origin["library.path"] == "SECONDLOOK_LIBRARY_PATH"
 
 
 @pytest.mark.parametrize(
@@ -178,13 +154,6 @@ def test_unknown_variable_names_the_nearest(places: Places, name: str, nearest: 
     assert error.hint == f"Did you mean {nearest}? docs/settings.md lists all settings."
 
 
-def test_a_name_like_none_is_not_guessed(places: Places) -> None:
-    listed = "docs/settings.md lists all settings."
-    assert places.error(None, {"SECONDLOOK_FOO": "1"}).hint == listed
-    places.project.write_text("[qqq]\nk = 1")
-    assert places.error().hint == listed
-
-
 @pytest.mark.parametrize(
     ("text", "key", "nearest"),
     [
@@ -204,10 +173,6 @@ def test_unknown_key_names_file_key_and_nearest(
     assert repr(key) in error.message
     assert nearest in (error.hint or "")
     assert error.exit_code == 2
-
-
-def test_unknown_flag_key_is_an_error(places: Places) -> None:
-    assert "search.k" in (places.error({"serch.k": 3}).hint or "")
 
 
 @pytest.mark.parametrize(
@@ -297,17 +262,6 @@ def test_a_project_file_cannot_send_text_elsewhere(places: Places, key: str, val
     assert f"SECONDLOOK_EMBEDDING_{key.upper()}" in (error.hint or "")
 
 
-def test_a_project_file_may_name_a_model(places: Places) -> None:
-    places.project.write_text('[embedding]\nmodel = "openai:small@http://localhost:8080/v1"\n')
-    assert places.load().settings.embedding.model == "openai:small@http://localhost:8080/v1"
-
-
-@pytest.mark.parametrize("url", ["http://localhost:11434", "http://127.0.0.1:1", "http://[::1]:2"])
-def test_a_project_file_may_name_a_local_service(places: Places, url: str) -> None:
-    places.project.write_text(f'[embedding]\nbase_url = "{url}"\n')
-    assert places.load().settings.embedding.base_url == url
-
-
 def test_a_user_file_may_name_any_service(places: Places) -> None:
     places.user.write_text('[embedding]\nbase_url = "https://api.example.org/v1"\n')
     assert places.load().settings.embedding.base_url == "https://api.example.org/v1"
@@ -320,31 +274,9 @@ def test_malformed_file_names_file_and_line(places: Places) -> None:
     assert "line 2" in error.message
 
 
-def test_a_section_that_is_a_value(places: Places) -> None:
-    places.project.write_text("search = 5\n")
-    error = places.error()
-    assert "must be a section" in error.message
-    assert "[search]" in (error.hint or "")
-
-
-def test_file_with_byte_order_mark(places: Places) -> None:
-    places.project.write_bytes(b"\xef\xbb\xbf[search]\nk = 3\n")
-    assert places.load().settings.search.k == 3
-
-
 def test_file_that_is_not_utf8(places: Places) -> None:
     places.project.write_bytes(b"[library]\nlanguage = '\xff'\n")
     assert "not UTF-8" in places.error().message
-
-
-def test_file_that_cannot_be_read(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
-    places.project.write_text("")
-
-    def refuse(self: Path) -> bytes:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    assert "Permission denied" in places.error().message
 
 
 def test_contradiction_names_both_places(places: Places) -> None:
@@ -355,37 +287,10 @@ def test_contradiction_names_both_places(places: Places) -> None:
     assert "SECONDLOOK_CHUNKING_OVERLAP" in error.message
 
 
-def test_values_are_judged_together_only_once_all_are_known(places: Places) -> None:
-    places.user.write_text("[chunking]\noverlap = 150\n")
-    assert "half" in places.error().message
-    assert places.load({"chunking.tokens": 300}).settings.chunking.overlap == 150
-
-
-def test_models_are_frozen_and_strict() -> None:
-    with pytest.raises(ValidationError):
-        Settings().search.k = 3
-    with pytest.raises(ValidationError):
-        SearchSettings(k="3")  # type: ignore[arg-type]
-    with pytest.raises(ValidationError):
-        ChunkingSettings(tokens=100, overlap=60)
-    with pytest.raises(ValidationError):
-        Settings.model_validate({"nonsense": {}})
-
-
 @hypothesis.settings(deadline=None)
 @given(st.text(max_size=30))
 def test_only_a_known_key_is_the_nearest_to_any_name(name: str) -> None:
     assert module.nearest_key(name) in {*KEYS, *SECTIONS, None}
-
-
-def test_places_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert module.user_file().name == "config.toml"
-    assert module.user_file().parent.name == "secondlook"
-    for name in module.ENV_NAMES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("SECONDLOOK_SEARCH_K", "9")
-    assert load().settings.search.k == 9
 
 
 def test_the_documentation_lists_every_setting_as_it_is() -> None:
@@ -478,23 +383,6 @@ def test_a_persons_own_presets_are_found_by_name(places: Places) -> None:
     with pytest.raises(SettingsError, match="no preset 'fats'") as failure:
         load(preset="fats", cwd=places.cwd, environ={})
     assert "Did you mean 'fast'?" in (failure.value.hint or "")
-
-
-def test_a_preset_may_be_any_file(places: Places) -> None:
-    (places.cwd / "mine.toml").write_text("[search]\nk = 2\n", encoding="utf-8")
-    for written in ("mine.toml", "./mine.toml", str(places.cwd / "mine.toml"), "../er/mine.toml"):
-        loaded = load(preset=written, cwd=places.cwd, environ={})
-        assert loaded.settings.search.k == 2
-        assert loaded.origin["search.k"] == f"preset {written}"
-    with pytest.raises(SettingsError, match="cannot be read"):
-        load(preset="./yours.toml", cwd=places.cwd, environ={})
-
-
-def test_a_preset_of_ones_own_does_not_hide_a_shipped_one(places: Places) -> None:
-    file = own_preset(places, "bare", "[search]\nk = 1\n")
-    with pytest.raises(SettingsError, match="preset that is shipped"):
-        load(preset="bare", cwd=places.cwd, environ={})
-    assert load(preset=str(file), cwd=places.cwd, environ={}).settings.search.k == 1
 
 
 @pytest.mark.parametrize(

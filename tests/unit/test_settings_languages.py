@@ -32,13 +32,6 @@ def test_are_listed_in_the_documentation() -> None:
     assert listed >= set(analyse.LANGUAGES.values())
 
 
-@pytest.mark.parametrize("given", ["german", "German", "de", " DE "])
-def test_a_name_or_a_code_in_any_case(given: str) -> None:
-    (Path.cwd() / "secondlook.toml").write_text(f'[library]\nlanguage = "{given}"\n')
-    found = load(environ={}).settings.library.language
-    assert analyse.language_name(found) == "german"
-
-
 @pytest.mark.parametrize(
     ("given", "told"),
     [

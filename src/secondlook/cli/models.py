@@ -75,9 +75,10 @@ def _list(call: Call) -> None:
 def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:
     from secondlook.models.prices import Prices
     from secondlook.models.probe import stored_probe
-    from secondlook.models.specs import ladder
+    from secondlook.models.specs import RoleOptions, ladder
     from secondlook.nodes.grade import fit_of
 
+    usual = asdict(RoleOptions())
     probe = stored_probe(part.spec) if part.spec.named else None
     fit = fit_of(probe) if probe and part.role == "grade" else None
     mode = part.options.mode or (probe.mode if probe else ladder(part.spec)[0])
@@ -89,7 +90,9 @@ def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]
         "serves": part.spec.named,
         "local": part.spec.local if part.spec.named else None,
         "mode": mode if part.spec.named else None,
-        "options": {name: value for name, value in asdict(part.options).items() if value},
+        "options": {
+            name: value for name, value in asdict(part.options).items() if value != usual[name]
+        },
         "price": asdict(price) if price else None,
         "probed": probe.measured if probe else None,
         "grading": asdict(fit.passages) if fit and fit.passages else None,
