@@ -26,7 +26,7 @@ from secondlook.export.markdown import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.answer import Answer, Citation, Computation, Operand, Operation, Status
+    from secondlook.answer import Answer, Computation, Operand, Operation, Status
 
 _STATUS: Final[dict[Status, str]] = {
     "answered": "Answered",
@@ -43,21 +43,24 @@ _SIGNS: Final[dict[Operation, str]] = {
     "most": ">",
     "same": "=",
 }
-_ARITHMETIC: Final = frozenset({"years", "difference", "sum"})
 _BULLET = re.compile(r"( *)- ")
 
 
 def to_markdown(answer: Answer) -> str:
     """Question, answer, what it is made of, how sure it is, what went wrong, and the numbered
     references."""
+    short = flat(answer.short or "")
+    chose = answer.choice is not None and answer.choice.letter == answer.short
+    done = [claim.computation for claim in answer.claims if claim.computation]
     parts = [
         f"# {flat(answer.question)}",
         recalled(answer),
-        _assumed(answer),
-        _short(answer),
+        f"*Taken as: {flat(answer.assumed)}*" if answer.assumed else "",
+        # The choice says its letter with its words.
+        f"**{short}**" if short and not chose and short != flat(answer.text) else "",
         _text(answer),
-        _computed(answer),
-        _asks_back(answer),
+        *(f"Computed: {flat(reckoned(one))}" for one in done),
+        f"**{flat(answer.asks_back)}**" if answer.asks_back else "",
         _standing(answer),
         chosen(answer),
         _parts(answer),
@@ -73,40 +76,33 @@ def to_markdown(answer: Answer) -> str:
 def reckoned(computation: Computation) -> str:
     """`2004 [2] - 1981 [1] = 23 years`: what code did, with the citations that state the values."""
     operation = computation.operation
-    if operation in _ARITHMETIC:
-        values = [f"{one.text} [{one.citation}]" for one in _ordered(computation)]
+    operands = _ordered(computation)
+    if operation in {"years", "difference", "sum"}:
+        values = [f"{one.text} [{one.citation}]" for one in operands]
         return f"{f' {_SIGNS[operation]} '.join(values)} = {computation.result}"
     unlike = operation == "same" and computation.result != "yes"
     sign = "\N{NOT EQUAL TO}" if unlike else _SIGNS[operation]
-    named = map(_named, _ordered(computation))
+    named = [
+        f"{one.text}{f' ({one.name})' if one.name else ''} [{one.citation}]" for one in operands
+    ]
     return f"{f' {sign} '.join(named)}: {computation.result}"
-
-
-def _named(operand: Operand) -> str:
-    name = f" ({operand.name})" if operand.name else ""
-    return f"{operand.text}{name} [{operand.citation}]"
 
 
 def _ordered(computation: Computation) -> Sequence[Operand]:
     """By value, as the sign between them wants it; as they come where one cannot be read."""
-    operands, operation = computation.operands, computation.operation
-    values = None if operation in {"sum", "same"} else _values(operands, operation)
-    if values is None:
-        return operands
-    falling = operation != "least"
-    places = sorted(range(len(operands)), key=values.__getitem__, reverse=falling)
-    return [operands[at] for at in places]
-
-
-def _values(operands: Sequence[Operand], operation: Operation) -> list[Any] | None:
     from secondlook.roles.arithmetic import read_date, read_number
 
-    dates = [read_date(one.text) for one in operands] if operation != "difference" else [None]
-    days = [date.day for date in dates if date]
-    if len(days) == len(operands):
-        return days
-    numbers = [found.number for one in operands if (found := read_number(one.text))]
-    return numbers if len(numbers) == len(operands) else None
+    operands, operation = computation.operands, computation.operation
+    if operation in {"sum", "same"}:
+        return operands
+    dates = [read_date(one.text) for one in operands] if operation != "difference" else []
+    values: list[Any] = [date.day for date in dates if date]
+    if len(values) < len(operands):
+        values = [found.number for one in operands if (found := read_number(one.text))]
+    if len(values) < len(operands):
+        return operands
+    places = sorted(range(len(operands)), key=values.__getitem__, reverse=operation != "least")
+    return [operands[at] for at in places]
 
 
 def review_reason(answer: Answer) -> str | None:
@@ -122,19 +118,6 @@ def review_reason(answer: Answer) -> str | None:
     return f"{why}; look at the evidence"
 
 
-def _assumed(answer: Answer) -> str:
-    return f"*Taken as: {flat(answer.assumed)}*" if answer.assumed else ""
-
-
-def _computed(answer: Answer) -> str:
-    done = [claim.computation for claim in answer.claims if claim.computation]
-    return "\n\n".join(f"Computed: {flat(reckoned(one))}" for one in done)
-
-
-def _asks_back(answer: Answer) -> str:
-    return f"**{flat(answer.asks_back)}**" if answer.asks_back else ""
-
-
 def _parts(answer: Answer) -> str:
     if not answer.parts:
         return ""
@@ -144,13 +127,6 @@ def _parts(answer: Answer) -> str:
         marks = "".join(f"\\[{number}\\]" for number in part.citations)
         lines.append(f"{at}. {flat(part.question)} {found}{f' {marks}' if marks else ''}")
     return "\n".join(["## Parts", "", *lines])
-
-
-def _short(answer: Answer) -> str:
-    short = flat(answer.short or "")
-    if answer.choice is not None and answer.choice.letter == answer.short:
-        return ""  # the choice says it with its words
-    return f"**{short}**" if short and short != flat(answer.text) else ""
 
 
 def _text(answer: Answer) -> str:
@@ -205,22 +181,18 @@ def _references(answer: Answer) -> str:
     if not answer.citations:
         return ""
     scoped = scoped_marks(answer)
-    listed = [_reference(one, scoped.get(one.number, "")) for one in answer.citations]
-    return "\n\n".join(["## References", *listed])
-
-
-def _reference(citation: Citation, scoped: str) -> str:
-    page = f", p. {citation.page}" if citation.page is not None else ""
-    head = f"\\[{citation.number}\\] **{flat(citation.title) or 'Untitled'}**"
-    named = f" {scoped}" if scoped else ""
-    return f"{head}{named}{page}{_source(citation)}\n\n{quoted(citation.quote)}"
-
-
-def _source(citation: Citation) -> str:
-    if citation.origin == "web":
-        read = f", read {flat(citation.fetched)}" if citation.fetched else ""
-        return f", {link(citation.url)}{read}" if citation.url else read
-    return f", {code(citation.path)}" if citation.path else f", document {code(citation.document)}"
+    listed = ["## References"]
+    for one in answer.citations:
+        head = f"\\[{one.number}\\] **{flat(one.title) or 'Untitled'}**"
+        named = f" {scoped[one.number]}" if one.number in scoped else ""
+        page = f", p. {one.page}" if one.page is not None else ""
+        if one.origin == "web":
+            read = f", read {flat(one.fetched)}" if one.fetched else ""
+            source = f", {link(one.url)}{read}" if one.url else read
+        else:
+            source = f", {code(one.path)}" if one.path else f", document {code(one.document)}"
+        listed.append(f"{head}{named}{page}{source}\n\n{quoted(one.quote)}")
+    return "\n\n".join(listed)
 
 
 def _footer(answer: Answer) -> str:

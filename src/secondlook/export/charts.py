@@ -9,6 +9,7 @@ import html
 import io
 import json
 import re
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
-    from secondlook.answer import AnalysisFigure, Answer, ResultTable
+    from secondlook.answer import AnalysisFigure, Answer
+
+    Rows = Sequence[Sequence[Any]]
 
 CHART_FORMS: Final = (".html", ".json", ".png")
 TABLE_FORMS: Final = (".csv", ".parquet", ".json")
@@ -51,7 +54,9 @@ def write_charts(answer: Answer, path: Path) -> list[Path]:
     written = []
     for at, figure in enumerate(figures, 1):
         target = path if at == 1 else path.with_stem(f"{path.stem}-{at}")
-        _save(target, chart_bytes(figure, path.suffix.casefold()))
+        content = chart_bytes(figure, path.suffix.casefold())
+        with _writing(target):
+            target.write_bytes(content)
         written.append(target)
     return written
 
@@ -82,25 +87,14 @@ def picture_bytes(figure: AnalysisFigure) -> bytes:
 def write_table(answer: Answer, path: Path) -> list[Path]:
     """The result as a table: its rows, or its values by name where it has no rows."""
     check_table_name(path)
-    table = _table_of(answer)
-    write = _WRITERS[path.suffix.casefold()]
-    try:
-        write(table, path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    return [path]
-
-
-def _table_of(answer: Answer) -> ResultTable:
-    from secondlook.answer import ResultTable
-
     table = answer.analysis.table if answer.analysis else None
-    if table is not None:
-        return table
-    if not answer.values:
+    if table is None and not answer.values:
         raise UsageError("the answer has no result to save")
-    rows = tuple((name, _cell(value)) for name, value in answer.values.items())
-    return ResultTable(columns=("name", "value"), rows=rows, total_rows=len(rows))
+    columns: Sequence[str] = table.columns if table else ("name", "value")
+    rows: Rows = table.rows if table else [(one, _cell(v)) for one, v in answer.values.items()]
+    with _writing(path):
+        _WRITERS[path.suffix.casefold()](columns, rows, path)
+    return [path]
 
 
 def _cell(value: Any) -> Any:
@@ -108,57 +102,48 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if nested else value
 
 
-def _write_csv(table: ResultTable, path: Path) -> None:
+def _write_csv(columns: Sequence[str], rows: Rows, path: Path) -> None:
+    def harmless(cell: Any) -> Any:
+        """A text that a spreadsheet would take for a formula gets a sign that makes it text."""
+        return f"'{cell}" if isinstance(cell, str) and cell[:1] in {"=", "@", "+", "-"} else cell
+
     # The mark lets spreadsheets read it as UTF-8.
     with path.open("w", encoding="utf-8-sig", newline="", errors="replace") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(map(_harmless, table.columns))
-        writer.writerows([_harmless(cell) for cell in row] for row in table.rows)
+        csv.writer(stream).writerows(map(harmless, row) for row in [columns, *rows])
 
 
-def _harmless(cell: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets a sign that makes it text."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in {"=", "@", "+", "-"} else cell
+def _write_json(columns: Sequence[str], rows: Rows, path: Path) -> None:
+    listed = [dict(zip(columns, row, strict=True)) for row in rows]
+    path.write_text(json.dumps(listed, ensure_ascii=False, indent=1), "utf-8", "replace")
 
 
-def _write_json(table: ResultTable, path: Path) -> None:
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    path.write_text(json.dumps(rows, ensure_ascii=False, indent=1), "utf-8", "replace")
-
-
-def _write_parquet(table: ResultTable, path: Path) -> None:
+def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = [_column([row[at] for row in table.rows]) for at in range(len(table.columns))]
-    pq.write_table(pa.Table.from_arrays(columns, names=list(table.columns)), path)
+    arrays = []
+    for values in [[row[at] for row in rows] for at in range(len(columns))]:
+        try:
+            arrays.append(pa.array(values))
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers and texts mixed
+            texts = [None if one is None else str(one) for one in values]
+            arrays.append(pa.array(texts, pa.string()))
+    pq.write_table(pa.Table.from_arrays(arrays, names=list(columns)), path)
 
 
-def _column(values: list[Any]) -> Any:
-    import pyarrow as pa
-
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers and texts mixed
-        return pa.array([None if one is None else str(one) for one in values], pa.string())
-
-
-_WRITERS: Final[dict[str, Callable[[ResultTable, Path], None]]] = {
+_WRITERS: Final[dict[str, Callable[[Sequence[str], Rows, Path], None]]] = {
     ".csv": _write_csv,
     ".json": _write_json,
     ".parquet": _write_parquet,
 }
 
 
-def _save(path: Path, data: bytes) -> None:
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        path.write_bytes(data)
+        yield
     except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{str(path)!r} cannot be written: {error.strerror or error}")
+        raise UsageError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
 
 
 # A chart as a page of its own that needs no network: Plotly's script is part of it.

@@ -11,18 +11,12 @@ from urllib.parse import urlsplit
 from secondlook.nodes.options import choice_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from secondlook.answer import (
-        Analysis,
         Answer,
-        Choice,
-        ChoiceOption,
-        ChoiceVerdict,
-        Claim,
         ResearchStep,
         ResultTable,
-        Scalar,
     )
 
 _SPECIAL = re.compile(
@@ -130,14 +124,12 @@ def _telling(answer: Answer) -> list[ResearchStep]:
 
 def _findings(step: ResearchStep, answer: Answer) -> str:
     sources = {number: at for at, number in enumerate(_sources(step, answer), 1)}
-    said = [_sentence(claim, step, sources) for claim in _claims(step, answer)]
+    said = []
+    for claim in (answer.claims[number - 1] for number in step.claims):
+        marks = " ".join(_scoped(step, sources[number]) for number in claim.citations)
+        doubt = " (not supported by the evidence)" if claim.supported is False else ""
+        said.append(f"{flat(claim.text)} {marks}{doubt}".rstrip())
     return f"## Step {step.id}: {flat(step.phase)}\n\n*{flat(step.question)}*\n\n{' '.join(said)}"
-
-
-def _sentence(claim: Claim, step: ResearchStep, sources: dict[int, int]) -> str:
-    marks = " ".join(_scoped(step, sources[number]) for number in claim.citations)
-    doubt = " (not supported by the evidence)" if claim.supported is False else ""
-    return f"{flat(claim.text)} {marks}{doubt}".rstrip()
 
 
 def _scoped(step: ResearchStep, source: int) -> str:
@@ -146,12 +138,8 @@ def _scoped(step: ResearchStep, source: int) -> str:
 
 def _sources(step: ResearchStep, answer: Answer) -> list[int]:
     """Numbers of the citations of a step, in the order in which it cites them."""
-    cited = [number for claim in _claims(step, answer) for number in claim.citations]
-    return list(dict.fromkeys(cited))
-
-
-def _claims(step: ResearchStep, answer: Answer) -> Sequence[Claim]:
-    return [answer.claims[number - 1] for number in step.claims]
+    claims = [answer.claims[number - 1] for number in step.claims]
+    return list(dict.fromkeys(number for claim in claims for number in claim.citations))
 
 
 def _after_findings(answer: Answer) -> str:
@@ -170,54 +158,46 @@ def chosen(answer: Answer) -> str:
     choice = answer.choice
     if choice is None:
         return ""
-    lines = [line for option in choice.options for line in _option(option, choice)]
-    return "\n".join(["## Choice", "", _head(choice), "", *lines])
-
-
-def _head(choice: Choice) -> str:
-    if choice.letter is None:
-        return f"Nothing chosen: {flat(choice.why)}."
-    sure = f" Confidence {choice.confidence:.2f} (provisional)." if choice.confidence else ""
-    marked = "" if choice.grounded else " **Ungrounded: the model's own guess, without a source.**"
-    agreed = " Another order of the options led to another one." if choice.agreed is False else ""
-    answer = f"**({choice.letter}) {flat(choice.text or '')}**"
-    return f"{answer}\n\n{flat(choice.why)}.{sure}{marked}{agreed}"
-
-
-def _option(option: ChoiceOption, choice: Choice) -> list[str]:
-    reason = f" {flat(option.reason)}" if option.reason else ""
-    text = f"({option.letter}) {flat(option.text)}"
-    mark = f"**{text}**" if option.letter == choice.letter else text
-    return [f"- {mark}{reason}", *(f"  - {_judged(one, choice)}" for one in option.verdicts)]
-
-
-def _judged(verdict: ChoiceVerdict, choice: Choice) -> str:
-    known = verdict.element <= len(choice.elements)
-    element = choice.elements[verdict.element - 1] if known else None
-    said = flat(element.text) if element else f"element {verdict.element}"
-    marks = "".join(f"\\[{number}\\]" for number in element.citations) if element else ""
-    fact = f' ("{flat(verdict.fact)}")' if verdict.fact else ""
-    return f"{verdict.met}: {said}{f' {marks}' if marks else ''}{fact}"
+    head = f"Nothing chosen: {flat(choice.why)}."
+    if choice.letter is not None:
+        sure = f" Confidence {choice.confidence:.2f} (provisional)." if choice.confidence else ""
+        marked = (
+            "" if choice.grounded else " **Ungrounded: the model's own guess, without a source.**"
+        )
+        disagreed = choice.agreed is False
+        agreed = " Another order of the options led to another one." if disagreed else ""
+        letter = f"**({choice.letter}) {flat(choice.text or '')}**"
+        head = f"{letter}\n\n{flat(choice.why)}.{sure}{marked}{agreed}"
+    lines = ["## Choice", "", head, ""]
+    for option in choice.options:
+        text = f"({option.letter}) {flat(option.text)}"
+        mark = f"**{text}**" if option.letter == choice.letter else text
+        lines.append(f"- {mark}{f' {flat(option.reason)}' if option.reason else ''}")
+        for verdict in option.verdicts:
+            known = verdict.element <= len(choice.elements)
+            element = choice.elements[verdict.element - 1] if known else None
+            said = flat(element.text) if element else f"element {verdict.element}"
+            marks = "".join(f"\\[{number}\\]" for number in element.citations) if element else ""
+            fact = f' ("{flat(verdict.fact)}")' if verdict.fact else ""
+            lines.append(f"  - {verdict.met}: {said}{f' {marks}' if marks else ''}{fact}")
+    return "\n".join(lines)
 
 
 def steps_tried(answer: Answer) -> str:
     """Every step, those that failed too."""
     steps = answer.research.steps if answer.research else ()
-    if not steps:
-        return ""
-    return "\n".join(["## Steps", "", *map(_tried, steps)])
-
-
-def _tried(step: ResearchStep) -> str:
-    sure = f", confidence {step.confidence:.2f}" if step.confidence is not None else ""
-    again = f", step {step.retry_of} in other words" if step.retry_of is not None else ""
-    return f"{step.id}. {flat(step.phase)}: {flat(step.question)} *{step.status}{sure}{again}*"
+    lines = []
+    for step in steps:
+        sure = f", confidence {step.confidence:.2f}" if step.confidence is not None else ""
+        again = f", step {step.retry_of} in other words" if step.retry_of is not None else ""
+        told = f"*{step.status}{sure}{again}*"
+        lines.append(f"{step.id}. {flat(step.phase)}: {flat(step.question)} {told}")
+    return "\n".join(["## Steps", "", *lines]) if lines else ""
 
 
 # An analysis as Markdown: its result, how it was read, its code and checks, and its tables.
 
 _MOST_ROWS = 100
-_ANALYSIS_MARKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def analysed(answer: Answer) -> str:
@@ -225,83 +205,67 @@ def analysed(answer: Answer) -> str:
     analysis = answer.analysis
     if analysis is None or analysis.kind == "concept":
         return ""
+    source = fenced(analysis.sql, "sql") if analysis.sql else ""
+    if not source and analysis.code:
+        source = fenced(analysis.code, "python")
     parts = [
         _table(analysis.table),
-        _read(analysis),
-        _columns(analysis),
-        _code(analysis),
-        _checks(analysis),
-        _analysis_tried(analysis),
-        _charts(analysis),
-        _inputs(analysis),
+        f"Read as: {flat(analysis.reading)}." if analysis.reading else "",
+        _listed(
+            "Columns:",
+            (
+                f"{flat(one.asked)}: {code(one.column)} ({one.score:.2f}, {one.how})"
+                for one in analysis.columns
+            ),
+        ),
+        source,
+        _listed(
+            "Checks:",
+            (
+                f"{'passed' if one.passed else '**failed**'}: {flat(one.said)}"
+                for one in analysis.checks
+            ),
+        ),
+        _listed(
+            "Tried again:",
+            (f"{one.action.replace('_', ' ')}: {flat(one.cause)}" for one in analysis.remedies),
+        ),
+        _listed(
+            "Charts, in the answer as JSON:",
+            (f"{flat(one.title) or 'untitled'} ({one.kind})" for one in analysis.figures),
+        ),
+        _listed(
+            "Made of:",
+            (
+                f"{flat(one.title)}, {one.rows:,} rows{f', {code(one.path)}' if one.path else ''}, "
+                f"SHA-256 {code(one.sha256)}"
+                for one in analysis.inputs
+            ),
+        ),
     ]
     return "\n\n".join(["## Analysis", *(part for part in parts if part)])
+
+
+def _listed(head: str, items: Iterable[str]) -> str:
+    lines = [f"- {item}" for item in items]
+    return "\n".join([head, "", *lines]) if lines else ""
 
 
 def _table(table: ResultTable | None) -> str:
     if table is None or not table.columns:
         return ""
-    lines = [_row([flat(name) for name in table.columns]), _row(["---"] * len(table.columns))]
-    lines += [_row([_cell(cell) for cell in row]) for row in table.rows[:_MOST_ROWS]]
+    lines = [[flat(name) for name in table.columns], ["---"] * len(table.columns)]
+    lines += [
+        ["" if cell is None else flat(str(cell)) for cell in row] for row in table.rows[:_MOST_ROWS]
+    ]
     shown = min(_MOST_ROWS, len(table.rows))
     more = f"\n\n({shown} of {table.total_rows} rows.)" if table.total_rows > shown else ""
-    return "\n".join(lines) + more
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _cell(cell: Scalar) -> str:
-    return "" if cell is None else flat(str(cell))
-
-
-def _read(analysis: Analysis) -> str:
-    return f"Read as: {flat(analysis.reading)}." if analysis.reading else ""
-
-
-def _columns(analysis: Analysis) -> str:
-    lines = [
-        f"- {flat(one.asked)}: {code(one.column)} ({one.score:.2f}, {one.how})"
-        for one in analysis.columns
-    ]
-    return "\n".join(["Columns:", "", *lines]) if lines else ""
-
-
-def _code(analysis: Analysis) -> str:
-    if analysis.sql:
-        return fenced(analysis.sql, "sql")
-    return fenced(analysis.code, "python") if analysis.code else ""
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + more
 
 
 def fenced(text: str, language: str) -> str:
     """In a fence that nothing within can close."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{_ANALYSIS_MARKS.sub('', text).strip()}\n{fence}"
-
-
-def _checks(analysis: Analysis) -> str:
-    lines = [
-        f"- {'passed' if one.passed else '**failed**'}: {flat(one.said)}" for one in analysis.checks
-    ]
-    return "\n".join(["Checks:", "", *lines]) if lines else ""
-
-
-def _analysis_tried(analysis: Analysis) -> str:
-    lines = [f"- {one.action.replace('_', ' ')}: {flat(one.cause)}" for one in analysis.remedies]
-    return "\n".join(["Tried again:", "", *lines]) if lines else ""
-
-
-def _charts(analysis: Analysis) -> str:
-    lines = [f"- {flat(one.title) or 'untitled'} ({one.kind})" for one in analysis.figures]
-    return "\n".join(["Charts, in the answer as JSON:", "", *lines]) if lines else ""
-
-
-def _inputs(analysis: Analysis) -> str:
-    lines = [
-        f"- {flat(one.title)}, {one.rows:,} rows{f', {code(one.path)}' if one.path else ''}, "
-        f"SHA-256 {code(one.sha256)}"
-        for one in analysis.inputs
-    ]
-    return "\n".join(["Made of:", "", *lines]) if lines else ""
+    plain = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", text)
+    return f"{fence}{language}\n{plain.strip()}\n{fence}"

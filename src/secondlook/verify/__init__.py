@@ -54,19 +54,13 @@ def examine(
     report = Report()
     judge = support or load_support()
     for one in apart(answer, report):
-        _examine(one, library, report, settings=settings)
+        check_wording(one, report)
+        check_computed(one, report)
+        check_research(one, report)
+        check_choice(one, report)
+        check_analysis(one, report, library=library, settings=settings)
         if one.claims and rests_on(one) == "sources" and (why := stands_in(judge)):
             report.note("support", "answer", why)
         check_evidence(one, report, support=judge, min_support=min_support)
     check_places(answer, library, report)
     return report
-
-
-def _examine(
-    answer: Answer, library: Library | None, report: Report, *, settings: Settings | None
-) -> None:
-    check_wording(answer, report)
-    check_computed(answer, report)
-    check_research(answer, report)
-    check_choice(answer, report)
-    check_analysis(answer, report, library=library, settings=settings)

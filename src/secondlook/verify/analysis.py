@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Analysis, AnalysisFigure, Answer, InputTable
     from secondlook.library.library import Library
-    from secondlook.sandbox.port import Outcome, Plain
+    from secondlook.sandbox.port import Outcome
     from secondlook.settings.sections import Settings
     from secondlook.tables.desk import Desk
     from secondlook.tables.table import Table
-    from secondlook.tables.understand.readings import Reading
     from secondlook.tables.worker import Worker
 
 
@@ -79,44 +78,29 @@ def _check_nothing_computed(answer: Answer, report: Report) -> None:
 
 
 def _check_inputs(analysis: Analysis, found: Found, report: Report) -> None:
-    if not analysis.inputs:
-        report.wrong("table", "analysis", "it names no table that it was made of")
+    nothing = not analysis.inputs
+    report.wrong_if(nothing, "table", "analysis", "it names no table that it was made of")
     at_hand = {table.id: table for table in found.desk.tables()}
     for one in analysis.inputs:
         where = f"table {shown(one.name)}"
         if one.name in found.missing:
             report.wrong("table", where, f"it is gone: {found.missing[one.name]}")
         else:
-            _check_table(one, at_hand[one.id], where, report)
-        _check_file(one, where, report)
-    _check_columns(analysis, at_hand, report)
-
-
-def _check_table(one: InputTable, table: Table, where: str, report: Report) -> None:
-    if one.sha256 != table.sha256:
-        report.wrong("table", where, "the SHA-256 is not that of the table")
-    if one.rows != table.rows:
-        report.wrong("table", where, f"it has {table.rows:,} rows, not {one.rows:,}")
-
-
-def _check_file(one: InputTable, where: str, report: Report) -> None:
-    """The original, where it still is there: a copy may have been kept of what it was."""
-    if one.path is None:
-        return
-    from pathlib import Path
-
-    digest = sha256_of(Path(one.path))
-    if digest is None:
-        report.note("file", where, f"{shown(one.path, width=200)} is not there any more")
-    elif digest != one.sha256:
-        report.wrong("file", where, f"the file {shown(one.path, width=200)} has changed since")
-
-
-def _check_columns(analysis: Analysis, at_hand: dict[str, Table], report: Report) -> None:
-    for one in analysis.columns:
-        table = at_hand.get(one.table)
-        if table is not None and all(column.name != one.column for column in table.columns):
-            message = f"there is no column {shown(one.column)} in {shown(table.title)}"
+            table = at_hand[one.id]
+            message = "the SHA-256 is not that of the table"
+            report.wrong_if(one.sha256 != table.sha256, "table", where, message)
+            message = f"it has {table.rows:,} rows, not {one.rows:,}"
+            report.wrong_if(one.rows != table.rows, "table", where, message)
+        if one.path is not None:  # a copy may have been kept of what the original was
+            digest, path = sha256_of(Path(one.path)), shown(one.path, width=200)
+            if digest is None:
+                report.note("file", where, f"{path} is not there any more")
+            elif digest != one.sha256:
+                report.wrong("file", where, f"the file {path} has changed since")
+    for column in analysis.columns:
+        held = at_hand.get(column.table)
+        if held is not None and all(one.name != column.column for one in held.columns):
+            message = f"there is no column {shown(column.column)} in {shown(held.title)}"
             report.wrong("table", "analysis", message)
 
 
@@ -139,41 +123,28 @@ def redone(
 
 
 def _computed(answer: Answer, analysis: Analysis, found: Found, report: Report) -> Outcome | None:
-    reading = _reading(analysis)
+    try:  # anybody may have written it
+        reading = reading_from(analysis.query) if isinstance(analysis.query, dict) else None
+    except (ValidationError, LookupError, TypeError, ValueError, AttributeError):
+        reading = None
     if reading is None:
         report.wrong("code", "analysis", "its query cannot be read")
         return None
-    if reading.said != analysis.reading:
-        message = f"the query reads {shown(reading.said)}, not {shown(analysis.reading)}"
-        report.wrong("code", "analysis", message)
-    if not _is_at_hand({one.table for one in queries(reading)}, found, report):
-        return None
-    outcome, sql = computed_outcome(
-        found.desk, answer.asked, reading, charts=bool(analysis.figures)
-    )
-    if outcome.status == "ok" and sql != analysis.sql:
-        report.wrong("code", "analysis", "the SQL that it shows is not what is computed")
-    return outcome
-
-
-def _reading(analysis: Analysis) -> Reading | None:
-    """Anybody may have written it."""
-    if not isinstance(analysis.query, dict):
-        return None
-    try:
-        return reading_from(analysis.query)
-    except (ValidationError, LookupError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _is_at_hand(tables: set[str], found: Found, report: Report) -> bool:
-    lacking = tables - {table.id for table in found.desk.tables()}
-    if lacking and not found.missing:  # that one is missing was said before
-        message = f"it computes with a table that it does not name: {shown(min(lacking))}"
-        report.wrong("table", "analysis", message)
+    message = f"the query reads {shown(reading.said)}, not {shown(analysis.reading)}"
+    report.wrong_if(reading.said != analysis.reading, "code", "analysis", message)
+    lacking = {one.table for one in queries(reading)} - {one.id for one in found.desk.tables()}
     if lacking:
+        if not found.missing:  # that one is missing was said before
+            message = f"it computes with a table that it does not name: {shown(min(lacking))}"
+            report.wrong("table", "analysis", message)
         report.note("result", "analysis", "not computed again: its table is missing")
-    return not lacking
+        return None
+    charts = bool(analysis.figures)
+    outcome, sql = computed_outcome(found.desk, answer.asked, reading, charts=charts)
+    other = outcome.status == "ok" and sql != analysis.sql
+    message = "the SQL that it shows is not what is computed"
+    report.wrong_if(other, "code", "analysis", message)
+    return outcome
 
 
 def _executed(
@@ -189,23 +160,14 @@ def _executed(
         message = f"its code is none that would be run: {refusal.message}"
         report.wrong("code", "analysis", message)
         return None
-    supplied = [Supplied(table.name, found.desk.file(table.id)) for table in tables]
-    return _in_sandbox(code, supplied, settings, report)
-
-
-def _in_sandbox(
-    code: str, supplied: list[Supplied], settings: Settings, report: Report
-) -> Outcome | None:
     from secondlook.sandbox import open_sandbox
 
+    supplied = [Supplied(table.name, found.desk.file(table.id)) for table in tables]
     chosen = settings.sandbox
     limits = limits_for(seconds=chosen.seconds, megabytes=chosen.memory)
     try:
-        sandbox = open_sandbox(chosen.backend)
-        try:
+        with closing(open_sandbox(chosen.backend)) as sandbox:
             return sandbox.run(code, supplied, limits=limits)
-        finally:
-            sandbox.close()
     except SandboxError as error:
         message = f"its code cannot be run again here, so that its result is unproven: {error}"
         report.wrong("result", "analysis", message)
@@ -217,18 +179,33 @@ def _in_sandbox(
 
 def check_results(answer: Answer, analysis: Analysis, again: Outcome, report: Report) -> None:
     values = named_values(again, wanted_of(answer.asked))
-    _compare("result", "result", analysis.result, as_json(again.result), report)
-    _compare("values", "result", answer.values, as_json(values), report)
-    _compare("table", "result", _dumped(analysis.table), _dumped(result_table(again)), report)
+    for name, recorded, comes in (
+        ("result", analysis.result, as_json(again.result)),
+        ("values", answer.values, as_json(values)),
+        ("table", _dumped(analysis.table), _dumped(result_table(again))),
+    ):
+        if found := difference(recorded, comes):
+            report.wrong("result", name, found)
     _check_figures(analysis.figures, figures_of(again), report)
     if analysis.stdout != again.stdout:
         report.note("result", "analysis", "its code prints something else when it is run again")
-    _check_words(answer, analysis, again, values, report)
-
-
-def _compare(name: str, kind: Any, recorded: Any, again: Any, report: Report) -> None:
-    if found := difference(recorded, again):
-        report.wrong(kind, name, found)
+    short = short_form(values)
+    message = f"the short form is {shown(answer.short)}, not {shown(short)}"
+    report.wrong_if(answer.short != short, "text", "answer", message)
+    # What code said, it says again; of a model's words every number is in the result.
+    columns = [one.column for one in analysis.columns]
+    by_code = told_by_code(analysis.reading, columns, again, values)
+    said = [claim.text for claim in answer.claims]
+    if said == by_code:
+        return
+    if not any(call.node == "explain" for call in answer.usage.by_node):
+        message = f"the result says {shown(' '.join(by_code))}, not {shown(' '.join(said))}"
+        report.wrong("text", "answer", message)
+    held = values_of(again)
+    for at, text in enumerate(said, 1):
+        if stray := stray_numbers(text, held, allowed=[answer.asked, *columns]):
+            listed = ", ".join(dict.fromkeys(stray))
+            report.wrong("number", f"claim {at}", f"{shown(listed)} is not in the result")
 
 
 def _dumped(record: Any) -> Any:
@@ -251,38 +228,6 @@ def _check_figures(
             report.wrong("figure", f"figure {at}", found)
 
 
-def _check_words(
-    answer: Answer,
-    analysis: Analysis,
-    again: Outcome,
-    values: dict[str, Plain],
-    report: Report,
-) -> None:
-    """What code said, it says again; of a model's words every number is in the result."""
-    if answer.short != short_form(values):
-        message = f"the short form is {shown(answer.short)}, not {shown(short_form(values))}"
-        report.wrong("text", "answer", message)
-    columns = [one.column for one in analysis.columns]
-    by_code = told_by_code(analysis.reading, columns, again, values)
-    said = [claim.text for claim in answer.claims]
-    if said == by_code:
-        return
-    if not any(call.node == "explain" for call in answer.usage.by_node):
-        message = f"the result says {shown(' '.join(by_code))}, not {shown(' '.join(said))}"
-        report.wrong("text", "answer", message)
-    _check_numbers(said, again, [answer.asked, *columns], report)
-
-
-def _check_numbers(
-    said: Sequence[str], again: Outcome, allowed: Sequence[str], report: Report
-) -> None:
-    held = values_of(again)
-    for at, text in enumerate(said, 1):
-        if stray := stray_numbers(text, held, allowed=allowed):
-            listed = ", ".join(dict.fromkeys(stray))
-            report.wrong("number", f"claim {at}", f"{shown(listed)} is not in the result")
-
-
 # Where two values of an analysis differ: what was recorded, and what comes out again.
 
 _RELATIVE: Final = 1e-9
@@ -293,54 +238,35 @@ _DEEPEST = 40
 
 def difference(recorded: Any, again: Any, *, at: str = "", depth: int = 0) -> str | None:
     """`'North': 5.2 was recorded, 6.1 comes out`; None where they are the same."""
+    place = f"{shown(at)}: " if at else ""
     if depth > _DEEPEST:
-        return f"{_place(at)}it is nested too deep to be compared"
+        return f"{place}it is nested too deep to be compared"
+    inner: list[tuple[str, Any, Any]] = []
     if isinstance(recorded, dict) and isinstance(again, dict):
-        return _of_mappings(recorded, again, at, depth)
-    if isinstance(recorded, list | tuple) and isinstance(again, list | tuple):
-        return _of_lists(recorded, again, at, depth)
-    if _is_number(recorded) and _is_number(again):
-        same = math.isclose(recorded, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
-    else:
-        same = type(recorded) is type(again) and recorded == again
-    return None if same else f"{_place(at)}{_said(recorded)} was recorded, {_said(again)} comes out"
-
-
-def _of_mappings(
-    recorded: dict[str, Any], again: dict[str, Any], at: str, depth: int
-) -> str | None:
-    if more := [key for key in recorded if key not in again]:
-        return f"{_place(at)}{shown(more[0])} was recorded, and does not come out"
-    if less := [key for key in again if key not in recorded]:
-        return f"{_place(at)}{shown(less[0])} comes out, and was not recorded"
+        for key in [key for key in recorded if key not in again]:
+            return f"{place}{shown(key)} was recorded, and does not come out"
+        for key in [key for key in again if key not in recorded]:
+            return f"{place}{shown(key)} comes out, and was not recorded"
+        inner = [(key, recorded[key], again[key]) for key in recorded]
+    elif isinstance(recorded, list | tuple) and isinstance(again, list | tuple):
+        if len(recorded) != len(again):
+            return f"{place}{len(recorded)} were recorded, {len(again)} come out"
+        pairs = zip(recorded, again, strict=True)
+        inner = [(str(number), one, other) for number, (one, other) in enumerate(pairs, 1)]
+    elif not _same(recorded, again):
+        return f"{place}{_said(recorded)} was recorded, {_said(again)} comes out"
     found = (
-        difference(recorded[key], again[key], at=_within(at, key), depth=depth + 1)
-        for key in recorded
+        difference(one, other, at=f"{at}.{key}" if at else key, depth=depth + 1)
+        for key, one, other in inner
     )
-    return next((one for one in found if one), None)
+    return next(filter(None, found), None)
 
 
-def _of_lists(recorded: Any, again: Any, at: str, depth: int) -> str | None:
-    if len(recorded) != len(again):
-        return f"{_place(at)}{len(recorded)} were recorded, {len(again)} come out"
-    pairs = enumerate(zip(recorded, again, strict=True), 1)
-    found = (
-        difference(one, other, at=_within(at, str(number)), depth=depth + 1)
-        for number, (one, other) in pairs
-    )
-    return next((one for one in found if one), None)
-
-
-def _within(at: str, key: str) -> str:
-    return f"{at}.{key}" if at else key
-
-
-def _place(at: str) -> str:
-    return f"{shown(at)}: " if at else ""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _same(recorded: Any, again: Any) -> bool:
+    numbers = isinstance(recorded, int | float) and isinstance(again, int | float)
+    if numbers and not isinstance(recorded, bool) and not isinstance(again, bool):
+        return math.isclose(recorded, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    return type(recorded) is type(again) and bool(recorded == again)
 
 
 def _said(value: Any) -> str:
@@ -390,16 +316,13 @@ def found_tables(
 
 
 def _kept(run: str, library: Library | None, settings: Settings) -> list[Entry]:
-    kept = list(handed_tables(run_folder(settings.runs.path, run))) if _is_name(run) else []
+    # An answer is anybody's file: its run must not lead out of the folder of runs.
+    is_name = bool(run) and all(sign.isalnum() or sign == "-" for sign in run)
+    kept = list(handed_tables(run_folder(settings.runs.path, run))) if is_name else []
     if library is None:
         return kept
     desk = library.desk()
     return [*((table, desk.file(table.id)) for table in desk.tables()), *kept]
-
-
-def _is_name(run: str) -> bool:
-    """An answer is anybody's file: its run must not lead out of the folder of runs."""
-    return bool(run) and all(sign.isalnum() or sign == "-" for sign in run)
 
 
 def _read_again(one: InputTable, folder: Path, worker: Worker) -> Entry | str:

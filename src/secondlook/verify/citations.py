@@ -15,7 +15,7 @@ from secondlook.reading.support import joined_evidence, without_marks
 from secondlook.verify.report import Report, rests_on, shown
 
 if TYPE_CHECKING:
-    from secondlook.answer import Answer, Citation, Claim, SeenPassage
+    from secondlook.answer import Answer, Citation, SeenPassage
     from secondlook.document import Extracted
     from secondlook.library.library import Library
     from secondlook.passage import Passage
@@ -47,65 +47,47 @@ def check_places(answer: Answer, library: Library | None, report: Report) -> Non
 
 def _check_listed(citation: Citation, answer: Answer, report: Report) -> None:
     """A citation comes from a passage that was looked at, and lies within it."""
-    where = f"citation [{citation.number}]"
+    where, name = f"citation [{citation.number}]", shown(citation.passage)
     listed = [passage for passage in answer.passages if passage.id == citation.passage]
-    if not listed:
-        report.wrong("passage", where, f"its passage {shown(citation.passage)} was never looked at")
-    elif not any(_is_of(citation, passage) for passage in listed):
-        report.wrong(
-            "passage",
-            where,
-            f"it does not lie in its passage {shown(citation.passage)} as the answer lists it",
-        )
-
-
-def _is_of(citation: Citation, passage: SeenPassage) -> bool:
-    return (
+    inside = any(
         (passage.document, passage.title, passage.origin, passage.url)
         == (citation.document, citation.title, citation.origin, citation.url)
         and passage.start <= citation.start <= citation.end <= passage.end
         and passage.kept
+        for passage in listed
     )
+    if not listed:
+        report.wrong("passage", where, f"its passage {name} was never looked at")
+    elif not inside:
+        message = f"it does not lie in its passage {name} as the answer lists it"
+        report.wrong("passage", where, message)
 
 
 def _check_citation(citation: Citation, answer: Answer, held: Held, report: Report) -> None:
     where = f"citation [{citation.number}]"
-    if citation.document != citation.sha256[:_ID_LENGTH]:
-        report.wrong("document", where, "its document and its SHA-256 do not belong together")
-    text = held.text(citation.document)
-    document = held.document(citation.document)
+    apart = citation.document != citation.sha256[:_ID_LENGTH]
+    message = "its document and its SHA-256 do not belong together"
+    report.wrong_if(apart, "document", where, message)
+    text, document = held.text(citation.document), held.document(citation.document)
     if text is None or document is None:
         named = f"{shown(citation.title)} ({shown(citation.document)})"
         report.wrong("document", where, f"the library does not hold {named}, or holds it changed")
     else:
-        _check_document(citation, where, document, report)
-        _check_quote(citation, where, text, answer, held, report)
-        _check_page(citation, where, text, held, report)
-        _check_in_passage(citation, where, held, report)
+        message = "the SHA-256 is not that of the document in the library"
+        report.wrong_if(citation.sha256 != document.sha256, "document", where, message)
+        message = f"the document's title is {shown(document.title)}, not {shown(citation.title)}"
+        report.wrong_if(citation.title != document.title, "title", where, message)
+        message = "it names a web page, but is of a document in the library"
+        report.wrong_if(citation.url or citation.fetched, "web", where, message)
+        there = text.text[citation.start : citation.end] == citation.quote
+        if not citation.quote.strip():
+            report.wrong("quote", where, "it quotes nothing")
+        elif not there or citation.end - citation.start != len(citation.quote):
+            place = f"at {citation.start}-{citation.end} of {shown(citation.title)}"
+            really = _whereabouts(citation, text, answer, held)
+            report.wrong("quote", where, f"{shown(citation.quote)} is not {place}; {really}")
+        _check_place(citation, where, text, held, report)
     check_file(citation, where, held, report)
-
-
-def _check_document(citation: Citation, where: str, document: Passage, report: Report) -> None:
-    if citation.sha256 != document.sha256:
-        report.wrong("document", where, "the SHA-256 is not that of the document in the library")
-    if citation.title != document.title:
-        there = f"the document's title is {shown(document.title)}"
-        report.wrong("title", where, f"{there}, not {shown(citation.title)}")
-    if citation.url or citation.fetched:
-        report.wrong("web", where, "it names a web page, but is of a document in the library")
-
-
-def _check_quote(  # noqa: PLR0917
-    citation: Citation, where: str, text: Extracted, answer: Answer, held: Held, report: Report
-) -> None:
-    if not citation.quote.strip():
-        report.wrong("quote", where, "it quotes nothing")
-    elif text.text[citation.start : citation.end] != citation.quote or (
-        citation.end - citation.start != len(citation.quote)
-    ):
-        place = f"at {citation.start}-{citation.end} of {shown(citation.title)}"
-        really = _whereabouts(citation, text, answer, held)
-        report.wrong("quote", where, f"{shown(citation.quote)} is not {place}; {really}")
 
 
 def _whereabouts(citation: Citation, text: Extracted, answer: Answer, held: Held) -> str:
@@ -120,34 +102,24 @@ def _whereabouts(citation: Citation, text: Extracted, answer: Answer, held: Held
     return "it stands nowhere in it"
 
 
-def _check_page(
+def _check_place(
     citation: Citation, where: str, text: Extracted, held: Held, report: Report
 ) -> None:
-    passage = held.passages.get(citation.passage)
-    if citation.page is None and passage is not None and passage.page is None:
-        return  # the passage begins before the first page, such as in a cover sheet
-    number = None
-    for page in text.pages:
-        if page.start <= citation.start:
-            number = page.number
-    if citation.page != number:
+    """The page and the passage."""
+    passage, name = held.passages.get(citation.passage), shown(citation.passage)
+    # A passage may begin before the first page, such as in a cover sheet.
+    if citation.page is not None or passage is None or passage.page is not None:
+        before = [page.number for page in text.pages if page.start <= citation.start]
+        number = before[-1] if before else None
         told = "on no page" if number is None else f"on page {number}"
-        report.wrong("page", where, f"the quote stands {told}, not on page {citation.page}")
-
-
-def _check_in_passage(citation: Citation, where: str, held: Held, report: Report) -> None:
-    passage = held.passages.get(citation.passage)
+        message = f"the quote stands {told}, not on page {citation.page}"
+        report.wrong_if(citation.page != number, "page", where, message)
     if passage is None:
-        message = f"the library has no passage {shown(citation.passage)}"
+        held.tell_of_cut(report, where, f"the library has no passage {name}")
     elif passage.document != citation.document:
-        message = f"passage {shown(citation.passage)} is of another document"
-        report.wrong("passage", where, message)
-        return
+        report.wrong("passage", where, f"passage {name} is of another document")
     elif not passage.start <= citation.start <= citation.end <= passage.end:
-        message = f"the quote does not lie in passage {shown(citation.passage)}"
-    else:
-        return
-    held.tell_of_cut(report, where, message)
+        held.tell_of_cut(report, where, f"the quote does not lie in passage {name}")
 
 
 def _check_passage(listed: SeenPassage, held: Held, report: Report) -> None:
@@ -165,31 +137,21 @@ def _check_passage(listed: SeenPassage, held: Held, report: Report) -> None:
         held.tell_of_cut(report, where, f"it lies at {place}, which is not said")
 
 
-# Whether the original file still is what was read, where it still is there.
-
-_IN_NO_FILE = ("stdin:", "text:")
-_INSIDE_ANOTHER = "!/"
-
-
 def check_file(citation: Citation, where: str, held: Held, report: Report) -> None:
+    """Whether the original file still is what was read, where it still is there."""
     path = citation.path
-    if path is None or path.startswith(_IN_NO_FILE) or _INSIDE_ANOTHER in path:
+    if path is None or path.startswith(("stdin:", "text:")) or "!/" in path:
         return  # what lies in an archive was hashed by itself
     if path not in held.hashes:
         held.hashes[path] = sha256_of(Path(path))
-    found = held.hashes[path]
+    found, named = held.hashes[path], shown(path, width=200)
     if found is None:
-        report.note(
-            "file", where, f"{shown(path, width=200)} is not there any more{_now(citation, held)}"
-        )
+        paths = held.library.paths({citation.document}).get(citation.document, ())
+        others = [other for other in paths if other != path and Path(other).is_file()]
+        now = f"; a copy is at {shown(others[0], width=200)}" if others else ""
+        report.note("file", where, f"{named} is not there any more{now}")
     elif found != citation.sha256:
-        report.wrong("file", where, f"the file {shown(path, width=200)} has changed since")
-
-
-def _now(citation: Citation, held: Held) -> str:
-    paths = held.library.paths({citation.document}).get(citation.document, ())
-    others = [path for path in paths if path != citation.path and Path(path).is_file()]
-    return f"; a copy is at {shown(others[0], width=200)}" if others else ""
+        report.wrong("file", where, f"the file {named} has changed since")
 
 
 def sha256_of(path: Path) -> str | None:
@@ -238,93 +200,75 @@ class Held:
 
     def tell_of_cut(self, report: Report, where: str, message: str) -> None:
         """Passages are cut anew when a library is rebuilt; quotes stay where they are."""
-        if self._was_indexed_since():
-            report.note("passage", where, f"{message}: the library was rebuilt since")
-        else:
-            report.wrong("passage", where, message)
-
-    def _was_indexed_since(self) -> bool:
         from secondlook.library.stores import manifest_time
 
         try:
             made = datetime.fromisoformat(self.created)
         except ValueError:
-            return False
+            report.wrong("passage", where, message)
+            return
         made = made if made.tzinfo else made.replace(tzinfo=UTC)
-        return manifest_time(self.library.path) / 1e9 > made.timestamp() + 1
+        if manifest_time(self.library.path) / 1e9 > made.timestamp() + 1:
+            report.note("passage", where, f"{message}: the library was rebuilt since")
+        else:
+            report.wrong("passage", where, message)
 
 
 def _first_passage(document: str) -> str:
     return f"{document}.0"
 
 
-# Web pages change: a web citation is checked against the text as it was read.
-
-
 def check_web(citation: Citation, answer: Answer, report: Report) -> None:
+    """Web pages change: a web citation is checked against the text as it was read."""
     from secondlook.retrieval.web.pages import document_id
 
-    where = f"citation [{citation.number}]"
+    where, start = f"citation [{citation.number}]", citation.start
     if not citation.url or not citation.fetched:
         report.wrong("web", where, "it is of the web, but does not say which page was read when")
     elif citation.document != document_id(citation.url):
         report.wrong("document", where, f"its document is not the page {shown(citation.url)}")
-    if citation.path is not None:
-        report.wrong("web", where, "it is of the web, but names a file")
+    named = citation.path is not None
+    report.wrong_if(named, "web", where, "it is of the web, but names a file")
     listed = [passage for passage in answer.passages if passage.id == citation.passage]
-    if citation.page not in {passage.page for passage in listed}:
-        report.wrong("page", where, f"the page was read without a page {citation.page}")
-    texts = [(passage.start, passage.text) for passage in listed if passage.text is not None]
+    other = citation.page not in {passage.page for passage in listed}
+    report.wrong_if(other, "page", where, f"the page was read without a page {citation.page}")
+    texts = [(one.start, one.text) for one in listed if one.text is not None]
+    stands = any(
+        0 <= start - at < citation.end - at <= len(text)
+        and text[start - at : citation.end - at] == citation.quote
+        for at, text in texts
+    )
+    hashes = {
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for _, text in texts
+    }
     if not texts:
         report.wrong("web", where, "the text of the page was not kept, so nothing can be checked")
-    elif not any(_stands(citation, start, text) for start, text in texts):
+    elif not stands:
         report.wrong("quote", where, f"{shown(citation.quote)} is not there in the page as read")
-    elif citation.sha256 not in {_sha256(text) for _, text in texts}:
+    elif citation.sha256 not in hashes:
         report.wrong("document", where, "the SHA-256 is not that of the text that was read")
 
 
-def _stands(citation: Citation, start: int, text: str) -> bool:
-    first, last = citation.start - start, citation.end - start
-    return 0 <= first < last <= len(text) and text[first:last] == citation.quote
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-# Whether what an answer cites carries what it claims: by its numbers and by its words.
-
-
 def check_evidence(answer: Answer, report: Report, *, support: Support, min_support: float) -> None:
-    """What code computed is done again instead, which is more than a judge can do."""
+    """Whether what an answer cites carries what it claims: by its numbers and by its words. What
+    code computed is done again instead, which is more than a judge can do."""
     if rests_on(answer) != "sources":
         return
-    said = [(at, claim) for at, claim in enumerate(answer.claims, 1) if claim.computation is None]
-    pairs = [(claim.text, evidence_of(claim, answer)) for _, claim in said]
-    judged = zip(said, pairs, support.support(pairs) if pairs else (), strict=True)
-    for (at, claim), (_, evidence), score in judged:
-        _check_claim(claim, f"claim {at}", evidence, score, min_support, report)
-
-
-def evidence_of(claim: Claim, answer: Answer) -> str:
-    """The quotes that a claim cites, in its order, each under its title."""
     given = {citation.number: citation for citation in answer.citations}
-    cited = [given[number] for number in claim.citations if number in given]
-    return joined_evidence((citation.title, citation.quote) for citation in cited)
-
-
-def _check_claim(  # noqa: PLR0917
-    claim: Claim, where: str, evidence: str, score: float, min_support: float, report: Report
-) -> None:
-    # A sentence that is marked as unsupported says so itself.
-    tell = report.note if claim.supported is False else report.wrong
-    if missing := missing_numbers(without_marks(claim.text), evidence):
-        listed = ", ".join(dict.fromkeys(missing))
-        tell("number", where, f"{shown(listed)} stands nowhere in what it cites")
-    if score < min_support:
-        tell(
-            "support",
-            where,
-            f"what it cites supports it by {score:.2f}, less than {min_support:.2f}: "
-            f"{shown(claim.text)}",
-        )
+    said, pairs = [], []
+    for at, claim in enumerate(answer.claims, 1):
+        if claim.computation is None:
+            # The quotes that a claim cites, in its order, each under its title.
+            cited = [given[number] for number in claim.citations if number in given]
+            pairs.append((claim.text, joined_evidence((one.title, one.quote) for one in cited)))
+            said.append((f"claim {at}", claim))
+    scores = support.support(pairs) if pairs else ()
+    for (where, claim), (text, evidence), score in zip(said, pairs, scores, strict=True):
+        # A sentence that is marked as unsupported says so itself.
+        tell = report.note if claim.supported is False else report.wrong
+        if missing := missing_numbers(without_marks(text), evidence):
+            listed = ", ".join(dict.fromkeys(missing))
+            tell("number", where, f"{shown(listed)} stands nowhere in what it cites")
+        if score < min_support:
+            least = f"{score:.2f}, less than {min_support:.2f}"
+            tell("support", where, f"what it cites supports it by {least}: {shown(text)}")

@@ -5,38 +5,18 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from pydantic import ValidationError
 
 from secondlook.answer import Answer
 from secondlook.errors import UsageError
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
 Kind = Literal[
-    "status",
-    "numbering",
-    "text",
-    "claim",
-    "number",
-    "support",
-    "computation",
-    "choice",
-    "research",
-    "table",
-    "code",
-    "result",
-    "figure",
-    "passage",
-    "document",
-    "title",
-    "quote",
-    "page",
-    "file",
-    "web",
-]
+    "status", "numbering", "text", "claim", "number", "support", "computation", "choice",
+    "research", "table", "code", "result", "figure", "passage", "document", "title", "quote",
+    "page", "file", "web",
+]  # fmt: skip
 """What does not hold: docs/verify.md says what each one means."""
 
 
@@ -60,15 +40,16 @@ class Report:
     """What a reader should know though nothing is wrong: a file moved, a sentence marked."""
 
     def wrong(self, kind: Kind, where: str, message: str) -> None:
-        self._put(self.problems, Problem(kind, where, message))
+        if (one := Problem(kind, where, message)) not in self.problems:
+            self.problems.append(one)
+
+    def wrong_if(self, found: object, kind: Kind, where: str, message: str) -> None:
+        if found:
+            self.wrong(kind, where, message)
 
     def note(self, kind: Kind, where: str, message: str) -> None:
-        self._put(self.notes, Problem(kind, where, message))
-
-    @staticmethod
-    def _put(listed: list[Problem], one: Problem) -> None:
-        if one not in listed:
-            listed.append(one)
+        if (one := Problem(kind, where, message)) not in self.notes:
+            self.notes.append(one)
 
 
 def shown(text: str | None, *, width: int = 60) -> str:
@@ -133,7 +114,13 @@ def read_answer(stream: BinaryIO, *, name: str) -> Answer:
 
 
 def parse_answer(data: bytes, *, name: str) -> Answer:
-    text = _decoded(data, name)
+    encoding = next((known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{name!r} is not text in UTF-8 (byte {error.start:,}), so not an answer", hint=_HINT
+        ) from None
     if not text.strip():
         raise UsageError(f"{name!r} is empty", hint=_HINT)
     try:
@@ -142,28 +129,14 @@ def parse_answer(data: bytes, *, name: str) -> Answer:
         raise UsageError(f"{name!r} is not an answer: {_reason(error)}", hint=_HINT) from None
 
 
-def _decoded(data: bytes, name: str) -> str:
-    encoding = next((known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{name!r} is not text in UTF-8 (byte {error.start:,}), so not an answer", hint=_HINT
-        ) from None
-
-
 def _reason(error: ValidationError) -> str:
     """The first mistake, and how many more there are."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f"{_mistake(found[0])}{more}"
-
-
-def _mistake(detail: ErrorDetails) -> str:
-    where = ".".join(str(part) for part in detail["loc"])[:80]
-    message = detail["msg"]
-    if detail["type"] == "json_invalid":
-        return message
-    if detail["type"] == "model_type":
-        return "it is JSON, but not an object" if not where else f"{where} is not an object"
-    return f"{where!r}: {message[:1].lower()}{message[1:]}"
+    first, message = found[0], found[0]["msg"]
+    where = ".".join(str(part) for part in first["loc"])[:80]
+    if first["type"] == "model_type":
+        message = f"{where} is not an object" if where else "it is JSON, but not an object"
+    elif first["type"] != "json_invalid":
+        message = f"{where!r}: {message[:1].lower()}{message[1:]}"
+    return f"{message}{more}"
