@@ -206,7 +206,7 @@ def test_a_text_that_became_a_card_is_stored_apart(
     library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An older version made a text of every row: what is read anew must not meet that text."""
-    from secondlook.retrieval.parse import plain as rows
+    from secondlook.retrieval.parse import text as rows
 
     library.add(sales)
     [before] = library.documents()

@@ -164,7 +164,7 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
         """
         import os, sys
         from pathlib import Path
-        from secondlook.retrieval.parse import ParserPool
+        from secondlook.retrieval.parse.pool import ParserPool
         pool = ParserPool(1)
         list(pool.parse([(1, Path(sys.argv[1]))]))
         print(pool._workers[0].process.pid, flush=True)
@@ -205,7 +205,7 @@ def test_a_script_without_a_main_guard_can_use_the_pool(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "from pathlib import Path\n"
-        "from secondlook.retrieval.parse import ParserPool\n"
+        "from secondlook.retrieval.parse.pool import ParserPool\n"
         "print('started')\n"
         "with ParserPool(1) as pool:\n"
         f"    results = pool.parse([(1, Path({str(tmp_path / 'a.txt')!r}))])\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText
-from secondlook.retrieval.parse.archive import harmless, is_hidden
+from secondlook.retrieval.parse.containers import harmless, is_hidden
 from secondlook.retrieval.parse.extract import extract, extract_bytes
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
 from tests.support import files

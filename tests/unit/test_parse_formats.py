@@ -509,7 +509,7 @@ def test_kinds_by_name_and_contents() -> None:
         (b"PAR1" + bytes(200), "a.parquet", Damaged, "Parquet"),
         (b"\x00\x00\x00\x18ftypmp42" + bytes(100), "a.pdf", Unsupported, "named .pdf"),
         (bytes(range(256)) * 4, "a.pdf", Damaged, "named .pdf"),
-        (bytes(range(256)) * 4, "a.xyz", Unsupported, "binary"),
+        (bytes(range(256)) * 4, "a.xyz", Unsupported, "supported"),
         (b"PK\x03\x04" + bytes(100), "a.docx", Damaged, "zip"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.msg", Damaged, ""),
     ],

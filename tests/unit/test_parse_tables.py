@@ -13,7 +13,7 @@ import pytest
 
 from secondlook.errors import Damaged, ExtractionError, NoText
 from secondlook.retrieval.parse.extract import extract, extract_bytes
-from secondlook.retrieval.parse.plain import MOST_ROWS, SHOWN_ROWS
+from secondlook.retrieval.parse.text import MOST_ROWS, SHOWN_ROWS
 from tests.support.workbooks import write_workbook
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def test_rows_of_sentences_stay_searchable() -> None:
 
 
 def test_even_sentences_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    from secondlook.retrieval.parse import plain as rows
+    from secondlook.retrieval.parse import text as rows
 
     monkeypatch.setattr(rows, "MOST_PROSE_ROWS", MOST_ROWS + 10)
     found = read(csv_of(MOST_ROWS + 50, SENTENCE), "reports.csv")
@@ -91,7 +91,7 @@ def test_even_sentences_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_large_file_is_described_by_its_beginning(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoding: str
 ) -> None:
-    from secondlook.retrieval.parse import plain as beginning
+    from secondlook.retrieval.parse import text as beginning
     from secondlook.retrieval.parse import source
 
     monkeypatch.setattr(source, "IN_MEMORY_BYTES", 1000)

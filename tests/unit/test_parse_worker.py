@@ -12,6 +12,7 @@ from secondlook.retrieval.parse.source import ParseLimits
 from secondlook.retrieval.parse.worker import receive, send, serve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -58,12 +59,14 @@ def test_whatever_a_parser_raises_is_an_outcome(monkeypatch: pytest.MonkeyPatch)
     assert "SystemExit" in str(outcome[0][0].error)
 
 
-def test_beats_are_not_sent_too_often() -> None:
-    outbox = io.BytesIO()
-    beat = worker._beater(outbox)
-    for _ in range(100):
-        beat()
-    assert len(outbox.getvalue()) == worker.LENGTH.size
+def test_signs_of_life_are_not_sent_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    def beats(*_arguments: object, beat: Callable[[], None]) -> list[object]:
+        for _ in range(100):
+            beat()
+        return []
+
+    monkeypatch.setattr(worker, "extract", beats)
+    assert [item is None for item in conversation(["x"], ParseLimits())] == [True, False]
 
 
 def test_the_end_of_a_pipe_is_noticed() -> None:

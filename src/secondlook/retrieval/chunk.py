@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from secondlook.document import Extracted
 
-# Where a document may be cut, and how willingly.
+    Offsets = NDArray[np.int64]
+    TokenStarts = Callable[[str], list[int]]
 
-if TYPE_CHECKING:
-    StructureOffsets = NDArray[np.int64]
+# Where a document may be cut, and how willingly.
 
 
 class Break(IntEnum):
@@ -61,73 +61,47 @@ _CLOSERS = "\"'”’»)]*_"  # noqa: RUF001
 _ENDS = tuple(".!?…:;。！？｡|")  # noqa: RUF001
 
 
-def find_breaks(document: Extracted, outline: Outline) -> tuple[StructureOffsets, NDArray[np.int8]]:
+def find_breaks(document: Extracted, outline: Outline) -> tuple[Offsets, NDArray[np.int8]]:
     """Every place where a passage may begin, in order, each with the best of its kinds."""
-    by_level = _by_lines(document) if document.kind in LINE_KINDS else _by_sentences(document)
+    text = document.text
+    blank, lines = _ends(_BLANK, text), _ends(_LINE, text)
+    if document.kind in LINE_KINDS:
+        # A blank line before unindented text parts two definitions; inside one it parts steps.
+        outer = np.array([at > 0 and text[at - 1] == "\n" for at in blank.tolist()], dtype=bool)
+        by_level = [blank[outer], blank, lines, _offsets(())]
+    else:
+        by_level = [
+            np.union1d(blank, _ends(_LONG_LINE, text)),
+            np.union1d(_ends(_ITEM, text), _ends(_SENTENCE_AT_LINE_END, text)),
+            _outside_tables(text, _offsets(sentence_starts(text))),
+            lines,
+        ]
     if document.kind not in UNIT_KINDS:
-        pages = page_starts(document.text, document.pages)
-        demoted = [at for at in pages if not _ends_thought(document.text, at)]
-        for level in (Break.PARAGRAPH, Break.ITEM):
-            by_level[level] = np.setdiff1d(by_level[level], demoted)
-    by_level = {level: _outside_headings(outline, at) for level, at in by_level.items()}
-    by_level[Break.SECTION] = _offsets(outline.boundaries)
-    return _best(by_level, end=len(document.text))
-
-
-def _outside_headings(outline: Outline, positions: StructureOffsets) -> StructureOffsets:
-    """Nothing parts a heading, nor a heading from what it announces."""
+        pages = page_starts(text, document.pages)
+        demoted = [at for at in pages if not _ends_thought(text, at)]
+        by_level[:2] = [np.setdiff1d(at, demoted) for at in by_level[:2]]
     starts, bodies = _offsets(outline.starts), _offsets(outline.bodies)
-    if not starts.size:
-        return positions
-    above = np.searchsorted(starts, positions, side="right") - 1
-    outside: StructureOffsets = positions[(above < 0) | (positions > bodies[above])]
-    return outside
-
-
-def _by_sentences(document: Extracted) -> dict[Break, StructureOffsets]:
-    text = document.text
-    return {
-        Break.PARAGRAPH: np.union1d(_ends(_BLANK, text), _ends(_LONG_LINE, text)),
-        Break.ITEM: np.union1d(_ends(_ITEM, text), _ends(_SENTENCE_AT_LINE_END, text)),
-        Break.SENTENCE: _outside_tables(text, _offsets(sentence_starts(text))),
-        Break.LINE: _ends(_LINE, text),
-    }
-
-
-def _outside_tables(text: str, positions: StructureOffsets) -> StructureOffsets:
-    """A full stop in a cell ends no sentence: a row stays whole."""
-    rows = [found.span() for found in _TABLE_ROW.finditer(text)]
-    starts = _offsets(start for start, _ in rows)
-    ends = _offsets(end for _, end in rows)
-    opened = np.searchsorted(starts, positions, side="left")
-    closed = np.searchsorted(ends, positions, side="left")
-    outside: StructureOffsets = positions[opened == closed]
-    return outside
-
-
-def _by_lines(document: Extracted) -> dict[Break, StructureOffsets]:
-    """A blank line before unindented text parts two definitions; inside one it parts steps."""
-    text = document.text
-    blank = _ends(_BLANK, text)
-    outer = np.array([at > 0 and text[at - 1] == "\n" for at in blank.tolist()], dtype=bool)
-    return {
-        Break.PARAGRAPH: blank[outer],
-        Break.ITEM: blank,
-        Break.SENTENCE: _ends(_LINE, text),
-        Break.LINE: _offsets(()),
-    }
-
-
-def _best(
-    by_level: dict[Break, StructureOffsets], *, end: int
-) -> tuple[StructureOffsets, NDArray[np.int8]]:
-    positions = np.concatenate(list(by_level.values()))
-    levels = np.concatenate([np.full(len(at), level) for level, at in by_level.items()])
+    if starts.size:  # nothing parts a heading, nor a heading from what it announces
+        for level, at in enumerate(by_level):
+            above = np.searchsorted(starts, at, side="right") - 1
+            by_level[level] = at[(above < 0) | (at > bodies[above])]
+    by_level.insert(Break.SECTION, _offsets(outline.boundaries))
+    positions = np.concatenate(by_level)
+    levels = np.concatenate([np.full(len(at), level) for level, at in enumerate(by_level)])
     order = np.lexsort((levels, positions))
     unique, first = np.unique(positions[order], return_index=True)
     best = levels[order][first].astype(np.int8)
-    keep = (unique > 0) & (unique < end)
+    keep = (unique > 0) & (unique < len(text))
     return unique[keep], best[keep]
+
+
+def _outside_tables(text: str, positions: Offsets) -> Offsets:
+    """A full stop in a cell ends no sentence: a row stays whole."""
+    rows = [found.span() for found in _TABLE_ROW.finditer(text)]
+    opened = np.searchsorted(_offsets(start for start, _ in rows), positions, side="left")
+    closed = np.searchsorted(_offsets(end for _, end in rows), positions, side="left")
+    outside: Offsets = positions[opened == closed]
+    return outside
 
 
 def _ends_thought(text: str, at: int) -> bool:
@@ -135,17 +109,13 @@ def _ends_thought(text: str, at: int) -> bool:
     return not before or before.endswith(_ENDS)
 
 
-def _ends(pattern: re.Pattern[str], text: str) -> StructureOffsets:
+def _ends(pattern: re.Pattern[str], text: str) -> Offsets:
     return _offsets(found.end() for found in pattern.finditer(text))
 
 
-def _offsets(values: Iterable[int]) -> StructureOffsets:
+def _offsets(values: Iterable[int]) -> Offsets:
     return np.fromiter(values, np.int64)
 
-
-if TYPE_CHECKING:
-    Offsets = NDArray[np.int64]
-    TokenStarts = Callable[[str], list[int]]
 
 CHUNKER_VERSION = "2"
 """Changes whenever the same text could be cut differently: a library then cuts it anew."""
@@ -157,15 +127,8 @@ count as further tokens, so that no passage grows without bounds."""
 _SLAB = 100_000
 """Characters given to the tokenizer at once, so that memory stays flat on long texts."""
 
-# What a cut costs, in parts of the budget by which it may lie off the wanted size.
-_COST = {
-    Break.SECTION: 0.0,
-    Break.PARAGRAPH: 0.0,
-    Break.ITEM: 0.4,
-    Break.SENTENCE: 0.8,
-    Break.LINE: 1.2,
-}
-_COSTS = np.array([_COST[level] for level in Break])
+# What a cut costs, by its kind, in parts of the budget by which it may lie off the wanted size.
+_COSTS = np.array([0.0, 0.0, 0.4, 0.8, 1.2])
 _WORD_COST = 1.6
 
 
@@ -217,23 +180,6 @@ def chunk(
 def _count_marks(text: str, token_starts: TokenStarts) -> Offsets:
     """Sorted offsets, one per token; stretches without tokens get marks of their own."""
     parts = [np.zeros(1, np.int64)]
-    for start, stop in _slabs(text):
-        parts.append(np.asarray(token_starts(text[start:stop]), np.int64) + start)
-    parts.append(np.array([len(text)], np.int64))
-    marks = np.unique(np.concatenate(parts))
-    gaps = np.diff(marks)
-    wide = np.flatnonzero(gaps > _LONGEST_TOKEN)
-    if not wide.size:
-        return marks[:-1]
-    extra = [
-        np.arange(marks[i] + _LONGEST_TOKEN, marks[i + 1], _LONGEST_TOKEN, dtype=np.int64)
-        for i in wide
-    ]
-    return np.unique(np.concatenate([marks[:-1], *extra]))
-
-
-def _slabs(text: str) -> list[tuple[int, int]]:
-    slabs = []
     start = 0
     while start < len(text):
         stop = min(start + _SLAB, len(text))
@@ -241,9 +187,14 @@ def _slabs(text: str) -> list[tuple[int, int]]:
             half = start + _SLAB // 2
             cut = max(text.rfind("\n", half, stop), text.rfind(" ", half, stop))
             stop = cut if cut > 0 else stop
-        slabs.append((start, stop))
+        parts.append(np.asarray(token_starts(text[start:stop]), np.int64) + start)
         start = stop
-    return slabs
+    marks = np.unique(np.concatenate([*parts, np.array([len(text)], np.int64)]))
+    extra = [
+        np.arange(marks[i] + _LONGEST_TOKEN, marks[i + 1], _LONGEST_TOKEN, dtype=np.int64)
+        for i in np.flatnonzero(np.diff(marks) > _LONGEST_TOKEN)
+    ]
+    return np.unique(np.concatenate([marks[:-1], *extra]))
 
 
 _CLAUSE = re.compile(r"[,;:](?=\s)|[，、；：]")  # noqa: RUF001
@@ -253,27 +204,34 @@ class _Cutter:
     """Decides where a passage ends. Every question looks at one budget's worth of text."""
 
     def __init__(
-        self, document: Extracted, outline: Outline, marks: Offsets, end: int, options: ChunkOptions
+        self,
+        document: Extracted,
+        outline: Outline,
+        marks: Offsets,
+        end: int,
+        options: ChunkOptions,
     ) -> None:
-        self._text = document.text
-        self._marks = marks
-        self._end = end
-        self._options = options
+        self._text, self._outline = document.text, outline
+        self._marks, self._end, self._options = marks, end, options
         self._positions, self._levels = find_breaks(document, outline)
-        self._outline = outline
 
     def stop(self, start: int, reached: int) -> tuple[int, Break]:
         """Where the passage that begins at `start` ends; beyond `reached` in any case."""
-        section_end = self._section_end(reached)
-        total = self._tokens(start, section_end)
-        if total <= self._options.tokens:
+        boundaries, budget = self._outline.boundaries, self._options.tokens
+        index = bisect_right(boundaries, reached)
+        section_end = boundaries[index] if index < len(boundaries) else self._end
+        first, last = (int(at) for at in np.searchsorted(self._marks, [start, section_end]))
+        total = last - first
+        if total <= budget:
             return section_end, Break.SECTION
-        wanted = total / math.ceil(total / self._options.tokens)
-        limit = self._limit(start)
+        wanted = total / math.ceil(total / budget)
+        beyond = first + budget
+        limit = int(self._marks[beyond]) if beyond < len(self._marks) else self._end
         window = slice(*np.searchsorted(self._positions, [reached + 1, limit + 1]))
         positions, levels = self._positions[window], self._levels[window]
         if positions.size:
-            cost = self._cost(start, positions, wanted) + _COSTS[levels]
+            tokens = np.searchsorted(self._marks, positions) - first
+            cost = np.abs(tokens - wanted) / budget + _COSTS[levels]
             best = int(len(cost) - 1 - np.argmin(cost[::-1]))
             if cost[best] < _WORD_COST:
                 return int(positions[best]), Break(int(levels[best]))
@@ -285,31 +243,10 @@ class _Cutter:
             return stop
         first = int(np.searchsorted(self._marks, stop)) - self._options.overlap
         earliest = int(self._marks[first]) if first > 0 else 0
-        after = max(earliest, start + 1)
-        index = int(np.searchsorted(self._positions, after))
+        index = int(np.searchsorted(self._positions, max(earliest, start + 1)))
         if index < len(self._positions) and self._positions[index] < stop:
             return int(self._positions[index])
         return stop
-
-    def _tokens(self, start: int, stop: int) -> int:
-        first, last = np.searchsorted(self._marks, [start, stop])
-        return int(last - first)
-
-    def _cost(self, start: int, positions: Offsets, wanted: float) -> NDArray[np.float64]:
-        tokens = np.searchsorted(self._marks, positions) - np.searchsorted(self._marks, start)
-        cost: NDArray[np.float64] = np.abs(tokens - wanted) / self._options.tokens
-        return cost
-
-    def _limit(self, start: int) -> int:
-        """The furthest end within the budget."""
-        beyond = int(np.searchsorted(self._marks, start)) + self._options.tokens
-        return int(self._marks[beyond]) if beyond < len(self._marks) else self._end
-
-    def _section_end(self, reached: int) -> int:
-        """Where the next section, slide or sheet begins, or the end of the text."""
-        boundaries = self._outline.boundaries
-        index = bisect_right(boundaries, reached)
-        return boundaries[index] if index < len(boundaries) else self._end
 
     def _word_break(self, reached: int, limit: int) -> int:
         """The last clause, else word, else token that still fits.
@@ -345,15 +282,14 @@ _WORDS = re.compile(r"\w+")
 
 def context(title: str, heading: tuple[str, ...]) -> str:
     """What stands above a passage, in one short line: "title. heading > heading"."""
-    seen: set[str] = set()
-    names = []
+    names: dict[str, str] = {}
     for name in (title, *heading):
         flat = " ".join(name.split())
-        if flat and flat.casefold() not in seen:
-            seen.add(flat.casefold())
-            names.append(_shorten(flat, _TITLE_LENGTH))
-    first, path = names[:1], " > ".join(names[1:])
-    parts = [*first, path] if path else first
+        short = flat if len(flat) <= _TITLE_LENGTH else flat[: _TITLE_LENGTH - 1].rstrip() + "…"
+        if flat:
+            names.setdefault(flat.casefold(), short)
+    first, *path = names.values() if names else [""]
+    parts = [first, " > ".join(path)] if path else [first]
     return ". ".join(part.rstrip(" .") for part in parts)[:_CONTEXT_LENGTH].rstrip()
 
 
@@ -362,12 +298,9 @@ def with_context(title: str, heading: tuple[str, ...], text: str) -> str:
 
     What the passage says itself in its first words is not said twice.
     """
-    flat = [_plain(name) for name in heading]
     room = sum(len(name) + 8 for name in (title, *heading))
     opening = f" {_plain(text[:room])} "
-    missing = tuple(
-        name for name, words in zip(heading, flat, strict=True) if f" {words} " not in opening
-    )
+    missing = tuple(name for name in heading if f" {_plain(name)} " not in opening)
     named = "" if opening.startswith(f" {_plain(title)} ") else title
     above = context(named, missing)
     return f"{above}. {text}" if above else text
@@ -376,7 +309,3 @@ def with_context(title: str, heading: tuple[str, ...], text: str) -> str:
 def _plain(words: str) -> str:
     """Words alone, for comparing: no marks, no case, single spaces."""
     return " ".join(_WORDS.findall(words.casefold()))
-
-
-def _shorten(name: str, length: int) -> str:
-    return name if len(name) <= length else name[: length - 1].rstrip() + "…"

@@ -25,35 +25,11 @@ if TYPE_CHECKING:
 IGNORE_FILE = ".secondlookignore"
 
 DEFAULT_EXCLUDES: tuple[str, ...] = (
-    ".*",
-    "__MACOSX/",
-    "__pycache__/",
-    "node_modules/",
-    "bower_components/",
-    "site-packages/",
-    "venv/",
-    "virtualenv/",
-    "*.egg-info/",
-    "Thumbs.db",
-    "desktop.ini",
-    "~$*",
-    "*~",
-    "*.swp",
-    "*.tmp",
-    "*.part",
-    "*.crdownload",
-    "package-lock.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "poetry.lock",
-    "uv.lock",
-    "Cargo.lock",
-    "Gemfile.lock",
-    "composer.lock",
-    "Pipfile.lock",
-    "go.sum",
-    "*.min.js",
-    "*.min.css",
+    *(".*", "__MACOSX/", "__pycache__/", "node_modules/", "bower_components/", "site-packages/"),
+    *("venv/", "virtualenv/", "*.egg-info/", "Thumbs.db", "desktop.ini", "~$*", "*~", "*.swp"),
+    *("*.tmp", "*.part", "*.crdownload", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"),
+    *("poetry.lock", "uv.lock", "Cargo.lock", "Gemfile.lock", "composer.lock", "Pipfile.lock"),
+    *("go.sum", "*.min.js", "*.min.css"),
 )
 """Left out of folders unless named as an argument. Hidden files and folders are `.*`."""
 
@@ -111,18 +87,11 @@ def _compiled(patterns: Sequence[str]) -> GitIgnoreSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ignored:
-    """The patterns of one ignore file, which hold below its folder."""
-
-    folder: Path
-    spec: GitIgnoreSpec
-
-
-@dataclass(frozen=True, slots=True)
 class _Folder:
     path: Path
     root: Path
-    ignored: tuple[_Ignored, ...] = ()
+    ignored: tuple[tuple[Path, GitIgnoreSpec], ...] = ()
+    """Ignore files above it: each holds below its own folder."""
     is_link: bool = False
 
 
@@ -173,12 +142,9 @@ class _Walk:
         self.folders.add(identity)
         if folder.path != folder.root and _VIRTUAL_ENVIRONMENT_MARK in names:
             return
-        ignored = folder.ignored
-        if IGNORE_FILE in names:
-            ignored = (*ignored, *_read_ignore_file(folder.path))
+        ignored = (*folder.ignored, *(_ignore_file(folder.path) if IGNORE_FILE in names else ()))
         for name in names:
-            entry = _Folder(folder.path / name, folder.root, ignored)
-            yield from self._entry(entry, inner)
+            yield from self._entry(_Folder(folder.path / name, folder.root, ignored), inner)
 
     def _entry(self, entry: _Folder, inner: list[_Folder]) -> Iterator[Found | Skipped]:
         """Sorts an entry into files, which are yielded, and folders, which are noted."""
@@ -200,11 +166,9 @@ class _Walk:
         end = "/" if is_folder else ""
         if self.defaults.match_file(entry.path.name + end):
             return True
-        if self.excludes.match_file(entry.path.relative_to(entry.root).as_posix() + end):
-            return True
         return any(
-            item.spec.match_file(entry.path.relative_to(item.folder).as_posix() + end)
-            for item in entry.ignored
+            spec.match_file(entry.path.relative_to(folder).as_posix() + end)
+            for folder, spec in ((entry.root, self.excludes), *entry.ignored)
         )
 
     def _file(
@@ -220,34 +184,28 @@ class _Walk:
             yield Found(path, root, status.st_size, status.st_mtime_ns)
 
     def _reason_to_skip(self, path: Path, status: os.stat_result, *, is_named: bool) -> str:
-        for is_kind, what in _KINDS:
-            if is_kind(status.st_mode):
-                return f"it is {what}, not a file"
         if not stat.S_ISREG(status.st_mode):
-            return "it is not a file"
+            what = next((what for is_kind, what in _KINDS if is_kind(status.st_mode)), "")
+            return f"it is {what}, not a file" if what else "it is not a file"
         is_table = path.suffix.lower() in source.TABLES
         most = self.max_table_bytes if is_table else self.max_bytes
         if status.st_size > most:
             return f"it has {status.st_size:,} bytes, the limit is {most:,}"
         if not os.access(path, os.R_OK):
             return "it cannot be read: permission denied"
-        return "" if is_named else _unsupported(path.suffix.lower())
+        suffix = path.suffix.lower()
+        if not is_named and suffix in source.UNSUPPORTED:
+            return f"not supported: it is {source.UNSUPPORTED[suffix]}"
+        if not is_named and suffix in source.IMAGES and not pdf.usable():
+            return f"it is an image, which only OCR can read: {pdf.HINT}"
+        return ""
 
 
-def _unsupported(suffix: str) -> str:
-    if suffix in source.UNSUPPORTED:
-        return f"not supported: it is {source.UNSUPPORTED[suffix]}"
-    if suffix in source.IMAGES and not pdf.usable():
-        return f"it is an image, which only OCR can read: {pdf.HINT}"
-    return ""
-
-
-def _read_ignore_file(folder: Path) -> Iterator[_Ignored]:
+def _ignore_file(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
     path = folder / IGNORE_FILE
     try:
         if stat.S_ISREG(path.stat().st_mode):
-            lines = path.read_text("utf-8", "replace").splitlines()
-            yield _Ignored(folder, _compiled(lines))
+            yield folder, _compiled(path.read_text("utf-8", "replace").splitlines())
     except OSError:
         return
 

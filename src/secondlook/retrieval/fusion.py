@@ -40,28 +40,9 @@ def fuse(
     """The entries of both lists, best first, ties by id.
 
     An entry scores weight / (k + rank) in each list, scaled so that the best possible sum is 1.0;
-    a list of weight zero counts for nothing
-    and adds no entries, though its ranks and scores are still told.
+    a list of weight zero counts for nothing and adds no entries, though its ranks and scores are
+    still shown.
     """
-    _check(dense_weight, lexical_weight, k)
-    in_dense = _by_id(dense)
-    in_lexical = _by_id(lexical)
-    ids = dict.fromkeys(
-        [*(in_dense if dense_weight else ()), *(in_lexical if lexical_weight else ())]
-    )
-    total = dense_weight + lexical_weight
-    fused = []
-    for entry_id in ids:
-        dense_rank, dense_score = in_dense.get(entry_id, (None, None))
-        lexical_rank, lexical_score = in_lexical.get(entry_id, (None, None))
-        score = _share(dense_weight, k, dense_rank) + _share(lexical_weight, k, lexical_rank)
-        fused.append(
-            Fused(entry_id, score / total, dense_rank, dense_score, lexical_rank, lexical_score)
-        )
-    return sorted(fused, key=lambda entry: (-entry.score, entry.id))
-
-
-def _check(dense_weight: float, lexical_weight: float, k: int) -> None:
     if not (0 <= dense_weight < float("inf") and 0 <= lexical_weight < float("inf")):
         raise UsageError(
             f"search weights must not be negative: dense {dense_weight!r}, "
@@ -76,16 +57,26 @@ def _check(dense_weight: float, lexical_weight: float, k: int) -> None:
     if k < 0:
         raise UsageError(f"the rank constant k must not be negative: {k!r}", hint="60 is usual")
 
+    in_dense, in_lexical = _by_id(dense), _by_id(lexical)
+    ids = dict.fromkeys(
+        [*(in_dense if dense_weight else ()), *(in_lexical if lexical_weight else ())]
+    )
+    fused = []
+    for name in ids:
+        dense_rank, dense_score = in_dense.get(name, (None, None))
+        lexical_rank, lexical_score = in_lexical.get(name, (None, None))
+        score = dense_weight * ((k + 1) / (k + dense_rank)) if dense_rank else 0.0
+        score += lexical_weight * ((k + 1) / (k + lexical_rank)) if lexical_rank else 0.0
+        score /= dense_weight + lexical_weight
+        fused.append(Fused(name, score, dense_rank, dense_score, lexical_rank, lexical_score))
+    return sorted(fused, key=lambda entry: (-entry.score, entry.id))
+
 
 def _by_id(scored: Sequence[Scored]) -> dict[str, tuple[int, float]]:
     ranks: dict[str, tuple[int, float]] = {}
     for rank, entry in enumerate(scored, start=1):
         ranks.setdefault(entry.id, (rank, entry.score))
     return ranks
-
-
-def _share(weight: float, k: int, rank: int | None) -> float:
-    return weight * ((k + 1) / (k + rank)) if rank is not None else 0.0
 
 
 # Blends what the reader thinks of a passage with what the two searches thought of it.
@@ -154,30 +145,24 @@ def distinct(ranked: Sequence[Item], *, place: Callable[[Item], Place]) -> list[
 
     Neighbours that share a sentence both stay: most of what each says is its own.
     """
-    kept: dict[str, list[Place]] = {}
+    kept: dict[str, list[tuple[int, int]]] = {}
     found = []
     for item in ranked:
-        at = place(item)
-        better = kept.setdefault(at[0], [])
-        if not any(_repeats(at, other) for other in better):
-            better.append(at)
+        document, start, end = place(item)
+        better = kept.setdefault(document, [])
+        if all(min(end, e) - max(start, s) <= _MOSTLY * (end - start) for s, e in better):
+            better.append((start, end))
             found.append(item)
     return found
 
 
-def _repeats(at: Place, better: Place) -> bool:
-    shared = min(at[2], better[2]) - max(at[1], better[1])
-    return shared > _MOSTLY * (at[2] - at[1])
-
-
 def blended(fusion: float, relevance: float, blend: float) -> float:
     """Between the fusion score (blend 0) and the reader's relevance (blend 1), both in 0..1."""
-    return (1 - blend) * fusion + blend * _sigmoid(relevance / RELEVANCE_SCALE)
-
-
-def _sigmoid(value: float) -> float:
+    value = relevance / RELEVANCE_SCALE
     if math.isnan(value):  # a model gone wrong must not scramble the order
-        return 0.0
-    if value >= 0:
-        return 1 / (1 + math.exp(-value))
-    return math.exp(value) / (1 + math.exp(value))
+        seen = 0.0
+    elif value >= 0:
+        seen = 1 / (1 + math.exp(-value))
+    else:
+        seen = math.exp(value) / (1 + math.exp(value))
+    return (1 - blend) * fusion + blend * seen

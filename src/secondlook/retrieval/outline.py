@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,12 +32,28 @@ class Outline:
         self._page_starts = [page.start for page in document.pages]
         self._pages_are_units = document.kind in UNIT_KINDS
         headings = [h for h in document.headings if text[h.start : h.end].strip()]
-        self._paths = self._make_paths(text, headings)
         self.starts = [_line_start(text, heading.start) for heading in headings]
         """Where each heading begins, with the marks before its words."""
-        self.bodies = [_body(text, heading.end) for heading in headings]
+        ends = ((h.end, _AFTER_HEADING.match(text, h.end)) for h in headings)
+        self.bodies = [found.end() if found else end for end, found in ends]
         """Where the text under each heading begins."""
-        self.boundaries = self._find_boundaries(text)
+        self._paths = []
+        stack: list[tuple[Heading, str]] = []
+        for heading in headings:
+            while stack and stack[-1][0].level >= heading.level:
+                stack.pop()
+            if stack and self._is_elsewhere(stack[-1][0].start, heading.start):
+                stack.clear()
+            stack.append((heading, " ".join(text[heading.start : heading.end].split())))
+            self._paths.append(tuple(words for _, words in stack))
+        found_at = {
+            start
+            for start, body_before in zip(self.starts, [-1, *self.bodies], strict=False)
+            if start > body_before  # else the heading before it announces this one
+        }
+        if self._pages_are_units:
+            found_at.update(page_starts(text, self._pages))
+        self.boundaries = sorted(found_at)
         """Where a section, slide or sheet begins, in order: no passage reaches across."""
 
     def page(self, at: int) -> int | None:
@@ -46,12 +63,13 @@ class Outline:
     def path(self, start: int, end: int) -> tuple[str, ...]:
         """The headings in force where a passage's own words begin."""
         index = bisect_right(self.starts, start) - 1
-        if index < 0:
+        # The title of one slide is no heading of the next.
+        if index < 0 or self._is_elsewhere(self.starts[index], start):
             return ()
-        if self._is_elsewhere(self.starts[index], start):
-            return ()  # the title of one slide is no heading of the next
         if start < self.bodies[index]:
-            index = self._last_of_run(index, end)
+            # The innermost of the headings that follow one another without text between.
+            following = zip(self.starts[index + 1 :], self.bodies[index:], strict=False)
+            index += sum(1 for _ in takewhile(lambda at: at[0] <= at[1] < end, following))
         return self._paths[index]
 
     def heading_at(self, at: int) -> int | None:
@@ -59,36 +77,8 @@ class Outline:
         index = bisect_left(self.starts, at) - 1
         return self.starts[index] if index >= 0 and at <= self.bodies[index] else None
 
-    def _last_of_run(self, index: int, end: int) -> int:
-        """The innermost of the headings that follow one another without text between."""
-        while index + 1 < len(self.starts) and self.starts[index + 1] <= self.bodies[index] < end:
-            index += 1
-        return index
-
     def _is_elsewhere(self, above: int, below: int) -> bool:
         return self._pages_are_units and self.page(above) != self.page(below)
-
-    def _find_boundaries(self, text: str) -> list[int]:
-        found = {
-            start
-            for start, body_before in zip(self.starts, [-1, *self.bodies], strict=False)
-            if start > body_before  # else the heading before it announces this one
-        }
-        if self._pages_are_units:
-            found.update(page_starts(text, self._pages))
-        return sorted(found)
-
-    def _make_paths(self, text: str, headings: list[Heading]) -> list[tuple[str, ...]]:
-        paths = []
-        stack: list[tuple[Heading, str]] = []
-        for heading in headings:
-            while stack and stack[-1][0].level >= heading.level:
-                stack.pop()
-            if stack and self._is_elsewhere(stack[-1][0].start, heading.start):
-                stack.clear()
-            stack.append((heading, " ".join(text[heading.start : heading.end].split())))
-            paths.append(tuple(words for _, words in stack))
-        return paths
 
 
 def page_starts(text: str, pages: Iterable[Page]) -> list[int]:
@@ -104,11 +94,6 @@ def _line_start(text: str, at: int) -> int:
         return at
     lead = text[line:at]
     return line + len(lead) - len(lead.lstrip())
-
-
-def _body(text: str, heading_end: int) -> int:
-    found = _AFTER_HEADING.match(text, heading_end)
-    return found.end() if found else heading_end
 
 
 # Where sentences begin: rules for the scripts people write in, in time linear in the text.
@@ -145,7 +130,7 @@ def sentence_starts(text: str) -> list[int]:
             continue
         if found["mark"] == "." and _stop_belongs_to_word(text, found.start()):
             continue
-        if _first_letter(text, at).islower():
+        if text[at : at + 3].lstrip(_OPENERS)[:1].islower():
             lowercase.append(at)
         else:
             certain.append(at)
@@ -156,28 +141,20 @@ def sentence_starts(text: str) -> list[int]:
     return certain
 
 
-def _first_letter(text: str, at: int) -> str:
-    following = text[at : at + 3].lstrip(_OPENERS)
-    return following[:1]
-
-
 def _stop_belongs_to_word(text: str, stop: int) -> bool:
     """Whether the full stop at `stop` marks an abbreviation, an initial or a list number."""
     before = text[max(0, stop - _LONGEST_WORD) : stop]
     if not before or before[-1].isspace():
         return False
     word = before.split()[-1].lstrip(_OPENERS)
-    if word.isdigit():
-        return len(word) <= 3 and _opens_line(text, stop - len(word))  # noqa: PLR2004
+    if word.isdigit():  # a number that opens its line
+        at = stop - len(word)
+        line_start = text.rfind("\n", max(0, at - _LONGEST_WORD), at) + 1
+        blank = text[line_start:at] if line_start or at <= _LONGEST_WORD else "x"
+        return len(word) <= 3 and not blank.strip()  # noqa: PLR2004
     if word.lower() in _NEVER_LAST:
         return True
     parts = word.split(".")
     if len(parts) > 1:  # e.g, i.e, U.S, Ph.D
         return all(part.isalpha() and len(part) <= 2 for part in parts)  # noqa: PLR2004
     return len(word) == 1 and word.isalpha() and word.isupper()
-
-
-def _opens_line(text: str, at: int) -> bool:
-    line_start = text.rfind("\n", max(0, at - _LONGEST_WORD), at) + 1
-    blank = text[line_start:at] if line_start or at <= _LONGEST_WORD else "x"
-    return not blank.strip()

@@ -103,33 +103,35 @@ class Searcher:
         """What both engines together found, in the order of fusion, not yet read."""
         if not query.strip():
             raise UsageError("the query is empty", hint="say what to look for")
+        depth = max(options.pool, options.candidates, options.k)
+        dense: list[Scored] = []
+        lexical: list[Scored] = []
         with ThreadPoolExecutor(1, thread_name_prefix="secondlook-search") as pool:
-            fused = self._fused(query, options, where, pool)
+            terms = query_terms(query, self.language) if options.lexical else ()
+            by_words = pool.submit(self.index.lexical, terms, depth, where) if terms else None
+            if options.dense:
+                dense = self.index.dense(self.embedder.embed_query(query), depth, where)
+            if by_words:
+                lexical = by_words.result()
+        weights = {"dense_weight": options.dense, "lexical_weight": options.lexical}
+        fused = fuse(dense, lexical, **weights, k=options.rrf_k)
         # Twice as many as asked for, as some may turn out to repeat others.
         kept = fused[: max(2 * options.k, options.candidates)]
         # Another process may have removed a passage since it was found.
         held = {entry.id: entry for entry in self.index.fetch([entry.id for entry in kept])}
-        return [_unread(held[entry.id], entry) for entry in kept if entry.id in held]
-
-    def _fused(
-        self, query: str, options: SearchOptions, where: Filter, pool: ThreadPoolExecutor
-    ) -> list[Fused]:
-        depth = max(options.pool, options.candidates, options.k)
-        lexical = pool.submit(self._lexical, query, depth, where) if options.lexical else None
-        dense: list[Scored] = []
-        if options.dense:
-            dense = self.index.dense(self.embedder.embed_query(query), depth, where)
-        return fuse(
-            dense,
-            lexical.result() if lexical else [],
-            dense_weight=options.dense,
-            lexical_weight=options.lexical,
-            k=options.rrf_k,
-        )
-
-    def _lexical(self, query: str, depth: int, where: Filter) -> list[Scored]:
-        terms = query_terms(query, self.language)
-        return self.index.lexical(terms, depth, where) if terms else []
+        return [
+            Ranked(
+                entry=held[one.id],
+                score=one.score,
+                fusion_score=one.score,
+                dense_rank=one.dense_rank,
+                dense_score=one.dense_score,
+                lexical_rank=one.lexical_rank,
+                lexical_score=one.lexical_score,
+            )
+            for one in kept
+            if one.id in held
+        ]
 
     def _load_reader(self, options: SearchOptions) -> Reader | None:
         if not options.rerank or self.reader is None:
@@ -148,26 +150,16 @@ class Searcher:
             reader = loading.result()
             if reader is None or not found:
                 return {}
-            choose = best_looks(
-                [item.fusion_score for item in found], blend=options.blend, looks=options.looks
-            )
+            fusion = [item.fusion_score for item in found]
             entries = [item.entry for item in found]
-            readings = self._read(reader, query, entries, choose)
+            titles = self.titles({entry.document for entry in entries}) if self.titles else {}
+            given = [(titles.get(one.document, ""), one.heading, one.text) for one in entries]
+            choose = best_looks(fusion, blend=options.blend, looks=options.looks)
+            readings = read_in_context(reader, query, given, choose=choose)
             return {entry.id: one for entry, one in zip(entries, readings, strict=True)}
         except Exception as failure:  # noqa: BLE001 - a search is worth more than its second look
             log.warning("not reranked: %s", failure)
             return {}
-
-    def _read(
-        self, reader: Reader, query: str, entries: Sequence[Entry], choose: Choose
-    ) -> list[Reading]:
-        titles = self.titles({entry.document for entry in entries}) if self.titles else {}
-        return read_in_context(
-            reader,
-            query,
-            [(titles.get(entry.document, ""), entry.heading, entry.text) for entry in entries],
-            choose=choose,
-        )
 
 
 def read_in_context(
@@ -181,26 +173,26 @@ def read_in_context(
 
     Spans count from the first character of the text."""
     given = [with_context(title, heading, text) for title, heading, text in passages]
-    return [
-        _within(reading, len(whole) - len(text), len(text))
-        for reading, whole, (_, _, text) in zip(
-            reader.read(query, given, choose=choose), given, passages, strict=True
-        )
-    ]
+    found = []
+    readings = reader.read(query, given, choose=choose)
+    for reading, whole, (_, _, text) in zip(readings, given, passages, strict=True):
+        lead = len(whole) - len(text)
+        start, end = (min(max(at - lead, 0), len(text)) for at in (reading.start, reading.end))
+        found.append(replace(reading, start=start, end=end))
+    return found
 
 
 def order(
     found: Sequence[Ranked], readings: Mapping[str, Reading], *, blend: float
 ) -> list[Ranked]:
     """The second look applied: best first, without repeats. No readings: the order stays."""
-    if not readings:
-        return _distinct(found)
-    by_id = {item.entry.id: item for item in found}
-    relevance = {name: reading.relevance for name, reading in readings.items()}
-    glanced = {name for name, reading in readings.items() if not reading.looked}
-    fused = [Fused(item.entry.id, item.fusion_score) for item in found]
-    return _distinct(
-        [
+    ordered = list(found)
+    if readings:
+        by_id = {item.entry.id: item for item in found}
+        relevance = {name: reading.relevance for name, reading in readings.items()}
+        glanced = {name for name, reading in readings.items() if not reading.looked}
+        fused = [Fused(item.entry.id, item.fusion_score) for item in found]
+        ordered = [
             replace(
                 by_id[entry.id],
                 score=score,
@@ -209,29 +201,6 @@ def order(
             )
             for entry, score in rerank(fused, relevance, blend=blend, glanced=glanced)
         ]
-    )
-
-
-def _unread(entry: Entry, fused: Fused) -> Ranked:
-    return Ranked(
-        entry=entry,
-        score=fused.score,
-        fusion_score=fused.score,
-        dense_rank=fused.dense_rank,
-        dense_score=fused.dense_score,
-        lexical_rank=fused.lexical_rank,
-        lexical_score=fused.lexical_score,
-    )
-
-
-def _within(reading: Reading, lead: int, length: int) -> Reading:
-    """The reading with its span counted from the passage's first character."""
-    start = min(max(reading.start - lead, 0), length)
-    end = min(max(reading.end - lead, 0), length)
-    return replace(reading, start=start, end=end)
-
-
-def _distinct(ranked: Sequence[Ranked]) -> list[Ranked]:
     return distinct(
-        ranked, place=lambda item: (item.entry.document, item.entry.start, item.entry.end)
+        ordered, place=lambda item: (item.entry.document, item.entry.start, item.entry.end)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -17,9 +16,8 @@ from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, IndexStat
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    import numpy as np
     import pyarrow as pa
-    from lance import LanceDataset, LanceScanner
+    from lance import LanceDataset
 
     from secondlook.retrieval.index.port import Vectors
 
@@ -43,15 +41,14 @@ class LanceIndex:
         place: str,
         *,
         dimensions: int,
-        session: Any,
-        approximate_from: int,
-        storage_options: dict[str, str] | None,
+        approximate_from: int = APPROXIMATE_FROM,
+        storage_options: dict[str, str] | None = None,
     ) -> None:
-        self._place = place
-        self._options = storage_options
-        self._dimensions = dimensions
-        self._session = session
+        self._place, self._options, self._dimensions = place, storage_options, dimensions
         self._approximate_from = approximate_from
+        self._session = engine().Session(
+            index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE
+        )
         self._reader = self._opened()
         # Readers and writers use separate handles: a long compaction blocks no search.
         self._reading = threading.Lock()
@@ -69,14 +66,22 @@ class LanceIndex:
     ) -> Self:
         """Open the index in the folder `path`, or with `create` make it there if need be. With
         `storage_options`, `path` is an address in object storage, and what lies there is read."""
-        session = engine().Session(
-            index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE
-        )
-        _check(str(path), dimensions, storage_options, create=create)
+        place = str(path)
+        try:
+            dataset = engine().dataset(place, storage_options=storage_options)
+        except ValueError as error:  # nothing was ever committed there
+            if not create:
+                raise LibraryMissing(f"There is no index at {place!r}") from error
+            dataset = create_table(Path(path), dimensions)
+        held = dataset.schema.field("vector").type.list_size
+        if held != dimensions:
+            raise LibraryFormat(
+                f"The index at {place!r} holds vectors of {held} dimensions, not {dimensions}",
+                hint="Open it with the embedder that made it, or build the library anew.",
+            )
         return cls(
-            str(path),
+            place,
             dimensions=dimensions,
-            session=session,
             approximate_from=approximate_from,
             storage_options=storage_options,
         )
@@ -95,7 +100,9 @@ class LanceIndex:
             ensure_text_index(dataset)
             gone = any_of("document", replaced)
             if dataset.count_rows(f"{gone} OR {any_of('id', ids)}"):
-                _merge(dataset, batch, gone)
+                merge = dataset.merge_insert("id").when_matched_update_all()
+                merge = merge.when_not_matched_insert_all().when_not_matched_by_source_delete(gone)
+                merge.execute(batch)
             else:  # five times as fast, for a merge looks at every row
                 dataset.insert(batch)
 
@@ -112,14 +119,14 @@ class LanceIndex:
 
         def search(limit: int) -> list[Scored]:
             nearest = {"column": "vector", "q": query, "k": limit, "metric": "cosine"}
-            nearest |= {"use_index": False} if exact else _effort(limit)
-            found = self._read(
-                columns=["id", "_distance"],
-                nearest=nearest,
-                filter=predicate(where),
-                prefilter=True,
-            )
-            return ranked(((id_, 1 - far) for id_, far in _found(found, "_distance")), digits=6)
+            if exact:
+                nearest["use_index"] = False
+            else:
+                # How many partitions are probed (more in a larger library), and how many times
+                # more candidates than asked are compared exactly. Figures: docs/search.md.
+                nearest |= {"search_effort": 0.85, "refine_factor": 4 if limit < _MANY_HITS else 2}
+            found = self._found("_distance", where, nearest=nearest)
+            return ranked(((id_, 1 - far) for id_, far in found), digits=6)
 
         return best(search, k, where)
 
@@ -129,14 +136,10 @@ class LanceIndex:
             return []
 
         def search(limit: int) -> list[Scored]:
-            found = self._read(
-                columns=["id", "_score"],
-                full_text_query={"query": query, "columns": ["terms"]},
-                limit=limit,
-                filter=predicate(where),
-                prefilter=True,
+            words = {"query": query, "columns": ["terms"]}
+            return ranked(
+                self._found("_score", where, full_text_query=words, limit=limit), digits=5
             )
-            return ranked(_found(found, "_score"), digits=5)
 
         return best(search, k, where)
 
@@ -148,10 +151,13 @@ class LanceIndex:
         return [held[id_] for id_ in ids if id_ in held]
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        import numpy as np
+
         if not ids:
             return {}
         found = self._read(columns=["id", "vector"], filter=any_of("id", set(ids)))
-        matrix = _matrix(found, self._dimensions)
+        flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        matrix = np.asarray(flat, dtype=np.float32).reshape(-1, self._dimensions)
         return dict(zip(found["id"].to_pylist(), matrix, strict=True))
 
     def documents(self) -> dict[str, int]:
@@ -162,16 +168,13 @@ class LanceIndex:
 
     def stats(self) -> IndexStats:
         held = self.documents()
-        due = _insisting(
-            lambda: why_compact(self._opened(), approximate_from=self._approximate_from)
-        )
-        return IndexStats(
-            passages=sum(held.values()),
-            documents=len(held),
-            bytes=self._bytes(),
-            compact_due=bool(due),
-            why_compact=due,
-        )
+        due = _insisting(lambda: why_compact(self._opened(), self._approximate_from))
+        if self._options is None:
+            size = _disk_bytes(Path(self._place))
+        else:  # what the rows take, without search structures: a place that cannot be walked
+            parts = self._opened().get_fragments()
+            size = sum(file.file_size_bytes or 0 for part in parts for file in part.data_files())
+        return IndexStats(sum(held.values()), len(held), size, bool(due), due)
 
     def compact(self, *, purge: bool = False) -> None:
         with self._writing:
@@ -184,18 +187,20 @@ class LanceIndex:
         )
         return dataset
 
-    def _bytes(self) -> int:
-        if self._options is None:
-            return disk_bytes(Path(self._place))
-        return data_bytes(self._opened())
-
-    def _scanner(self, **options: Any) -> LanceScanner:
-        with self._reading:  # checkout_latest changes the handle in place
-            self._reader.checkout_latest()
-            return self._reader.scanner(**options)
-
     def _read(self, **options: Any) -> pa.Table:
-        return _insisting(lambda: self._scanner(**options).to_table())
+        def read() -> pa.Table:
+            with self._reading:  # checkout_latest changes the handle in place
+                self._reader.checkout_latest()
+                scanner = self._reader.scanner(**options)
+            return scanner.to_table()
+
+        return _insisting(read)
+
+    def _found(self, score: str, where: Filter, **options: Any) -> Iterator[tuple[str, float]]:
+        found = self._read(
+            columns=["id", score], filter=predicate(where), prefilter=True, **options
+        )
+        return zip(found["id"].to_pylist(), found[score].to_pylist(), strict=True)
 
 
 def _insisting(read: Callable[[], T]) -> T:
@@ -209,52 +214,6 @@ def _insisting(read: Callable[[], T]) -> T:
     return read()
 
 
-def _check(
-    path: str, dimensions: int, storage_options: dict[str, str] | None, *, create: bool
-) -> None:
-    """Make sure that there is an index for such vectors."""
-    try:
-        dataset = engine().dataset(path, storage_options=storage_options)
-    except ValueError as error:  # nothing was ever committed there
-        if not create:
-            raise LibraryMissing(f"There is no index at {path!r}") from error
-        dataset = create_table(Path(path), dimensions)
-    held = dataset.schema.field("vector").type.list_size
-    if held != dimensions:
-        raise LibraryFormat(
-            f"The index at {path!r} holds vectors of {held} dimensions, not {dimensions}",
-            hint="Open it with the embedder that made it, or build the library anew.",
-        )
-
-
-def _merge(dataset: LanceDataset, batch: pa.Table, gone: str) -> None:
-    (
-        dataset.merge_insert("id")
-        .when_matched_update_all()
-        .when_not_matched_insert_all()
-        .when_not_matched_by_source_delete(gone)
-        .execute(batch)
-    )
-
-
-def _effort(limit: int) -> dict[str, float]:
-    """How hard the approximate search looks. `search_effort` sets how many partitions are
-    probed (a growing number of them in a growing library), `refine_factor` how many times
-    more candidates than asked are compared exactly. Figures: docs/search.md."""
-    return {"search_effort": 0.85, "refine_factor": 4 if limit < _MANY_HITS else 2}
-
-
-def _found(table: pa.Table, column: str) -> Iterator[tuple[str, float]]:
-    return zip(table["id"].to_pylist(), table[column].to_pylist(), strict=True)
-
-
-def _matrix(found: pa.Table, dimensions: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    import numpy as np
-
-    flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    return np.asarray(flat, dtype=np.float32).reshape(-1, dimensions)
-
-
 # How entries become rows of a Lance table and come back, and how filters become predicates.
 
 ENTRY_COLUMNS = ("id", "document", "text", "terms", "start", "end", "page", "heading", "labels")
@@ -266,18 +225,15 @@ _ESCAPED = re.compile(r"%([0-9a-f]+);")
 def schema(dimensions: int) -> pa.Schema:
     import pyarrow as pa
 
+    text, texts = pa.string(), pa.list_(pa.string())
+    filled = {"id": text, "document": text, "text": text, "terms": text, "words": pa.int32()}
+    filled |= {"start": pa.int64(), "end": pa.int64()}
     return pa.schema(
         [
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("document", pa.string(), nullable=False),
-            pa.field("text", pa.string(), nullable=False),
-            pa.field("terms", pa.string(), nullable=False),
-            pa.field("words", pa.int32(), nullable=False),
-            pa.field("start", pa.int64(), nullable=False),
-            pa.field("end", pa.int64(), nullable=False),
+            *(pa.field(name, kind, nullable=False) for name, kind in filled.items()),
             pa.field("page", pa.int32()),
-            pa.field("heading", pa.list_(pa.string())),
-            pa.field("labels", pa.list_(pa.string())),
+            pa.field("heading", texts),
+            pa.field("labels", texts),
             pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
         ]
     )
@@ -298,17 +254,9 @@ def table(entries: Sequence[Entry], vectors: Vectors, dimensions: int) -> pa.Tab
 
 
 def entry(row: dict[str, Any]) -> Entry:
-    return Entry(
-        id=row["id"],
-        document=row["document"],
-        text=row["text"],
-        terms=split_terms(row["terms"]),
-        start=row["start"],
-        end=row["end"],
-        page=row["page"],
-        heading=tuple(row["heading"] or ()),
-        labels=tuple(row["labels"] or ()),
-    )
+    said = {**row, "terms": split_terms(row["terms"])}
+    said |= {name: tuple(row[name] or ()) for name in ("heading", "labels")}
+    return Entry(**said)
 
 
 def join_terms(terms: Sequence[str]) -> str:
@@ -316,21 +264,16 @@ def join_terms(terms: Sequence[str]) -> str:
     joined = " ".join(terms)
     if "%" not in joined and joined.split() == list(terms):  # nearly always
         return joined
-    return " ".join(_BREAKS_TOKENS.sub(_escape, term) for term in terms if term)
+    escaped = (_BREAKS_TOKENS.sub(lambda found: f"%{ord(found[0]):x};", term) for term in terms)
+    return " ".join(term for term in escaped if term)
 
 
 def split_terms(joined: str) -> tuple[str, ...]:
     if "%" not in joined:
         return tuple(joined.split())
-    return tuple(_ESCAPED.sub(_unescape, term) for term in joined.split())
-
-
-def _escape(found: re.Match[str]) -> str:
-    return f"%{ord(found[0]):x};"
-
-
-def _unescape(found: re.Match[str]) -> str:
-    return chr(int(found[1], 16))
+    return tuple(
+        _ESCAPED.sub(lambda found: chr(int(found[1], 16)), term) for term in joined.split()
+    )
 
 
 def predicate(where: Filter) -> str | None:
@@ -380,24 +323,6 @@ _ATTEMPTS = 3
 _LONG_AGO = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How far an index covers the rows that are held."""
-
-    rows: int
-    """Rows held."""
-    indexed: int
-    """Rows held that the index knows."""
-    stale: int
-    """Rows that are gone but still in the index's statistics."""
-    parts: int
-    """Segments of the text index, partitions of the vector index."""
-
-    @property
-    def missing(self) -> int:
-        return self.rows - self.indexed
-
-
 def engine() -> Any:
     """The module `lance`, which writes its warnings to the terminal unless told not to."""
     os.environ.setdefault("LANCE_LOG", "error")
@@ -409,22 +334,18 @@ def engine() -> Any:
 def create_table(path: Path, dimensions: int) -> LanceDataset:
     path.parent.mkdir(parents=True, exist_ok=True)
     empty = schema(dimensions).empty_table()
+    dataset: LanceDataset
     try:
-        dataset: LanceDataset = engine().write_dataset(empty, str(path), mode="create")
+        dataset = engine().write_dataset(empty, str(path), mode="create")
     except OSError:  # another process made it in the meantime, or it cannot be made at all
-        dataset = _insist_on_opening(path)
+        try:
+            dataset = engine().dataset(str(path))
+        except ValueError as error:
+            raise LibraryError(
+                f"No index can be made at {str(path)!r}",
+                hint="Check that the folder may be written to and that the disk is not full.",
+            ) from error
     ensure_text_index(dataset)
-    return dataset
-
-
-def _insist_on_opening(path: Path) -> LanceDataset:
-    try:
-        dataset: LanceDataset = engine().dataset(str(path))
-    except ValueError as error:
-        raise LibraryError(
-            f"No index can be made at {str(path)!r}",
-            hint="Check that the folder may be written to and that the disk is not full.",
-        ) from error
     return dataset
 
 
@@ -439,34 +360,40 @@ def index_names(dataset: LanceDataset) -> set[str]:
     return {index.name for index in dataset.describe_indices()}
 
 
-def why_compact(dataset: LanceDataset, *, approximate_from: int) -> str:
+def why_compact(dataset: LanceDataset, approximate_from: int) -> str:
     """A plain reason to compact, or an empty string."""
     fragments = len(dataset.get_fragments())
     if fragments > _MANY_FRAGMENTS:
         return f"{fragments} small commits are not merged yet"
-    text = _text_coverage(dataset)
-    if text.missing > _FEW_ROWS and text.missing > _NOTICEABLE * text.rows:
-        return f"{text.missing} of {text.rows} passages are not in the text index yet"
-    if text.stale > _FEW_ROWS and text.stale > _NOTICEABLE * text.rows:
-        return f"{text.stale} deleted passages still count in the ranking by words"
-    if _can_approximate(dataset, text.rows, approximate_from):
-        missing = _vector_coverage(dataset).missing
-        if missing > _NOTICEABLE * text.rows:
-            return f"{missing} of {text.rows} passages are not in the vector index yet"
+    rows, missing, stale, _ = _text_coverage(dataset)
+    if missing > _FEW_ROWS and missing > _NOTICEABLE * rows:
+        return f"{missing} of {rows} passages are not in the text index yet"
+    if stale > _FEW_ROWS and stale > _NOTICEABLE * rows:
+        return f"{stale} deleted passages still count in the ranking by words"
+    if _can_approximate(dataset, rows, approximate_from):
+        missing, _ = _vector_coverage(dataset)
+        if missing > _NOTICEABLE * rows:
+            return f"{missing} of {rows} passages are not in the vector index yet"
     return ""
 
 
 def compact(dataset: LanceDataset, *, purge: bool, approximate_from: int) -> None:
     # A purge leaves no index untouched: each may hold words, ids or labels of what is deleted.
     threshold = 0.0 if purge else 0.1
-    _lance_upkeep_insisting(
-        dataset, lambda: dataset.optimize.compact_files(materialize_deletions_threshold=threshold)
-    )
-    _lance_upkeep_insisting(dataset, lambda: _refresh_text_index(dataset, anew=purge))
-    _lance_upkeep_insisting(dataset, lambda: _refresh_scalar_indices(dataset, anew=purge))
-    _lance_upkeep_insisting(
-        dataset, lambda: _refresh_vector_index(dataset, approximate_from, anew=purge)
-    )
+    for step in (
+        lambda: dataset.optimize.compact_files(materialize_deletions_threshold=threshold),
+        lambda: _refresh_text_index(dataset, anew=purge),
+        lambda: _refresh_scalar_indices(dataset, anew=purge),
+        lambda: _refresh_vector_index(dataset, approximate_from, anew=purge),
+    ):
+        for attempt in range(_ATTEMPTS):
+            try:
+                step()
+                break
+            except OSError:  # another commit came in between: once more on the newest one
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                dataset.checkout_latest()
     if purge:
         dataset.cleanup_old_versions(retain_versions=1, delete_unverified=True)
     else:
@@ -474,7 +401,7 @@ def compact(dataset: LanceDataset, *, purge: bool, approximate_from: int) -> Non
         dataset.cleanup_old_versions(older_than=_LONG_AGO)
 
 
-def disk_bytes(path: Path) -> int:
+def _disk_bytes(path: Path) -> int:
     total = 0
     for file in path.rglob("*"):
         try:
@@ -484,61 +411,34 @@ def disk_bytes(path: Path) -> int:
     return total
 
 
-def data_bytes(dataset: LanceDataset) -> int:
-    """What the rows take, without search structures: of a place that cannot be walked."""
-    files = (file for fragment in dataset.get_fragments() for file in fragment.data_files())
-    return sum(file.file_size_bytes or 0 for file in files)
-
-
-def _lance_upkeep_insisting(dataset: LanceDataset, step: Callable[[], object]) -> None:
-    """Do the step again on the newest commit when another one came in between."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            step()
-        except OSError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-            dataset.checkout_latest()
-        else:
-            return
-
-
 def _build_text_index(dataset: LanceDataset) -> None:
     dataset.create_scalar_index("terms", "INVERTED", name=TEXT_INDEX, replace=True, **_AS_GIVEN)
 
 
 def _refresh_text_index(dataset: LanceDataset, *, anew: bool) -> None:
     """Afterwards BM25 is exact: its statistics are of the rows that are held, and no others."""
-    if TEXT_INDEX not in index_names(dataset):
+    _, missing, stale, segments = _text_coverage(dataset)
+    if anew or stale or not 0 < segments <= _MOST_TEXT_SEGMENTS:
         _build_text_index(dataset)
-        return
-    found = _text_coverage(dataset)
-    if anew or found.stale or found.parts > _MOST_TEXT_SEGMENTS:
-        _build_text_index(dataset)
-    elif found.missing:
+    elif missing:
         dataset.optimize.optimize_indices(index_names=[TEXT_INDEX])
 
 
-def _text_coverage(dataset: LanceDataset) -> Coverage:
-    """Rows here are those with terms: Lance leaves the others out of its statistics."""
+def _text_coverage(dataset: LanceDataset) -> tuple[int, int, int, int]:
+    """Rows with terms (Lance leaves others out of its statistics); how many of them the index
+    lacks; how many it counts that are gone; and its segments."""
     rows = dataset.count_rows("words > 0")
-    if TEXT_INDEX not in index_names(dataset):
-        return Coverage(rows, 0, 0, 0)
+    found = [held for held in dataset.describe_indices() if held.name == TEXT_INDEX]
+    if not found:
+        return rows, rows, 0, 0
+    covered = {fragment for segment in found[0].segments for fragment in segment.fragment_ids}
+    outside = [held for held in dataset.get_fragments() if held.fragment_id not in covered]
+    missing = 0
+    if outside:
+        missing = dataset.scanner(filter="words > 0", fragments=outside).count_rows()
     segments = dataset.stats.index_stats(TEXT_INDEX)["segments"]
     counted = sum(segment.get("num_docs", 0) for segment in segments)
-    indexed = rows - _rows_outside(dataset, TEXT_INDEX)
-    return Coverage(rows, indexed, counted - indexed, len(segments))
-
-
-def _rows_outside(dataset: LanceDataset, index: str) -> int:
-    """Rows with terms in fragments that the index does not cover."""
-    segments = next(held for held in dataset.describe_indices() if held.name == index).segments
-    covered = {fragment for segment in segments for fragment in segment.fragment_ids}
-    outside = [held for held in dataset.get_fragments() if held.fragment_id not in covered]
-    if not outside:
-        return 0
-    counted: int = dataset.scanner(filter="words > 0", fragments=outside).count_rows()
-    return counted
+    return rows, missing, counted - (rows - missing), len(segments)
 
 
 def _refresh_scalar_indices(dataset: LanceDataset, *, anew: bool) -> None:
@@ -557,14 +457,12 @@ def _can_approximate(dataset: LanceDataset, rows: int, approximate_from: int) ->
     return rows >= approximate_from and dimensions % 8 == 0
 
 
-def _vector_coverage(dataset: LanceDataset) -> Coverage:
-    rows = dataset.count_rows()
+def _vector_coverage(dataset: LanceDataset) -> tuple[int, int]:
+    """How many rows the index lacks, and its partitions."""
     if VECTOR_INDEX not in index_names(dataset):
-        return Coverage(rows, 0, 0, 0)
+        return dataset.count_rows(), 0
     found = dataset.stats.index_stats(VECTOR_INDEX)
-    indexed = rows - found["num_unindexed_rows"]
-    parts = sum(part["num_partitions"] for part in found["indices"])
-    return Coverage(rows, indexed, 0, parts)
+    return found["num_unindexed_rows"], sum(part["num_partitions"] for part in found["indices"])
 
 
 def _refresh_vector_index(dataset: LanceDataset, approximate_from: int, *, anew: bool) -> None:
@@ -573,20 +471,10 @@ def _refresh_vector_index(dataset: LanceDataset, approximate_from: int, *, anew:
         if VECTOR_INDEX in index_names(dataset):
             dataset.drop_index(VECTOR_INDEX)
         return
-    found, wanted = _vector_coverage(dataset), max(1, rows // _ROWS_PER_PARTITION)
-    if anew or not wanted / 2 <= found.parts <= wanted * 2:
-        _build_vector_index(dataset, wanted)
-    elif found.missing:
+    wanted = max(1, rows // _ROWS_PER_PARTITION)
+    missing, partitions = _vector_coverage(dataset)
+    if anew or not wanted / 2 <= partitions <= wanted * 2:
+        options: dict[str, Any] = {"metric": "cosine", "num_partitions": wanted, "num_bits": 2}
+        dataset.create_index("vector", "IVF_RQ", name=VECTOR_INDEX, replace=True, **options)
+    elif missing:
         dataset.optimize.optimize_indices(index_names=[VECTOR_INDEX])
-
-
-def _build_vector_index(dataset: LanceDataset, partitions: int) -> None:
-    dataset.create_index(
-        "vector",
-        "IVF_RQ",
-        name=VECTOR_INDEX,
-        metric="cosine",
-        num_partitions=partitions,
-        num_bits=2,
-        replace=True,
-    )

@@ -104,16 +104,19 @@ class MilvusIndex:
     ) -> list[Scored]:
         query = checked_vectors(vector.reshape(1, -1), 1, self._dimensions)[0].tolist()
 
-        def probe(head: Head, limit: int, partitions: int) -> list[tuple[str, float]]:
-            expression = _both(head, where)
-            return self._server.search(
-                head.collection, "vector", query, limit, expression, nprobe=partitions
-            )
-
         def search(head: Head, limit: int) -> list[Scored]:
-            found = [] if exact else probe(head, limit, _PROBED)
-            if len(found) < limit:  # a filter may leave little in the partitions that were probed
-                found = probe(head, limit, PARTITIONS)
+            found: list[tuple[str, float]] = []
+            # A filter may leave little in the partitions that are probed first.
+            for partitions in (PARTITIONS,) if exact else (_PROBED, PARTITIONS):
+                if len(found) < limit:
+                    found = self._server.search(
+                        head.collection,
+                        "vector",
+                        query,
+                        limit,
+                        _both(head, where),
+                        nprobe=partitions,
+                    )
             return ranked(found, digits=6)
 
         return self._reading(lambda head: best(lambda limit: search(head, limit), k, where))
@@ -155,14 +158,9 @@ class MilvusIndex:
     def stats(self) -> IndexStats:
         held, head = self.documents(), self._newest()
         due = _why_compact(head)
-        return IndexStats(
-            passages=sum(held.values()),
-            documents=len(held),
-            # Milvus does not tell: what the vectors and keys take at least.
-            bytes=head.rows * (4 * self._dimensions + 32),
-            compact_due=bool(due),
-            why_compact=due,
-        )
+        # Milvus does not say how many bytes it holds: what the vectors and keys take at least.
+        size = head.rows * (4 * self._dimensions + 32)
+        return IndexStats(sum(held.values()), len(held), size, bool(due), due)
 
     def compact(self, *, purge: bool = False) -> None:
         """Milvus deletes the files of a dropped collection when its own garbage collection comes
@@ -216,7 +214,8 @@ class MilvusIndex:
 
     def _rewrite(self, head: Head) -> None:
         """All rows that count in a new collection, then the head points there."""
-        fresh = _following(head.collection)
+        name, _, serial = head.collection.rpartition("_")
+        fresh = f"{name}_{int(serial) + 1}"
         self._server.drop(fresh)
         self._server.create_rows(fresh, self._dimensions)
         for page in self._server.pages(head.collection, head.visible, rows.STORED_FIELDS):
@@ -251,16 +250,16 @@ class MilvusIndex:
         """
         head = self._known
         for _ in range(_ATTEMPTS):
+            problem: LibraryError | None = None
             try:
                 found = read(head)
-            except LibraryError:
-                newest = self._newest()
-                if newest.shows_what(head):
-                    raise
-            else:
-                newest = self._newest()
-                if newest.shows_what(head):
-                    return found
+            except LibraryError as error:
+                problem = error
+            newest = self._newest()
+            if newest.shows_what(head):
+                if problem:
+                    raise problem
+                return found
             self._known = head = newest
         raise LibraryBusy(
             f"the index {self._name!r} changes faster than it can be read", hint="try again"
@@ -313,11 +312,6 @@ def drop(address: str, name: str, *, token: str | None = None) -> None:
     server = Server(address, token=token)
     for collection in server.names(f"{name}_"):
         server.drop(collection)
-
-
-def _following(collection: str) -> str:
-    name, _, serial = collection.rpartition("_")
-    return f"{name}_{int(serial) + 1}"
 
 
 def _both(head: Head, where: Filter) -> str:

@@ -44,8 +44,9 @@ _STRONG = "Strong"
 def client_module() -> Any:
     """The module `pymilvus`. It would read a `.env` file into the environment and log each failed
     call with its traceback; we tell of it ourselves."""
-    before = os.environ.get("PYTHON_DOTENV_DISABLED")
-    os.environ["PYTHON_DOTENV_DISABLED"] = "1"
+    disabled = "PYTHON_DOTENV_DISABLED"
+    before = os.environ.get(disabled)
+    os.environ[disabled] = "1"
     try:
         import pymilvus
     except ImportError as error:
@@ -53,10 +54,9 @@ def client_module() -> Any:
             "library.index names Milvus, and its client is not installed", hint=INSTALL
         ) from error
     finally:
-        if before is None:
-            del os.environ["PYTHON_DOTENV_DISABLED"]
-        else:
-            os.environ["PYTHON_DOTENV_DISABLED"] = before
+        del os.environ[disabled]
+        if before is not None:
+            os.environ[disabled] = before
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
     return pymilvus
 
@@ -92,56 +92,50 @@ class Server:
         try:
             yield
         except (MilvusException, RpcError, OSError) as error:
-            raise self._explanation(error) from None  # the chain could show what was sent
-
-    def _explanation(self, error: Exception) -> LibraryError:
-        said = " ".join(str(getattr(error, "message", "") or error).split())[:300]
-        if self._token:
-            said = said.replace(self._token, "***")
-        if _AWAY.search(said):
-            return LibraryUnreachable(
-                f"Milvus at {self.address} does not answer: {said}",
-                hint="check that it runs and that library.index has its address; "
-                "nothing stored is lost",
-            )
-        if _NOT_LET_IN.search(said):
-            return LibraryError(
-                f"Milvus at {self.address} does not let us in: {said}",
-                hint="put USER:PASSWORD or a token into MILVUS_TOKEN",
-            )
-        return LibraryError(f"Milvus at {self.address} refused: {said}")
+            said = " ".join(str(getattr(error, "message", "") or error).split())[:300]
+            if self._token:
+                said = said.replace(self._token, "***")
+            found = LibraryError(f"Milvus at {self.address} refused: {said}")
+            if _AWAY.search(said):
+                found = LibraryUnreachable(
+                    f"Milvus at {self.address} does not answer: {said}",
+                    hint="check that it runs and that library.index has its address; "
+                    "nothing stored is lost",
+                )
+            elif _NOT_LET_IN.search(said):
+                found = LibraryError(
+                    f"Milvus at {self.address} does not let us in: {said}",
+                    hint="put USER:PASSWORD or a token into MILVUS_TOKEN",
+                )
+            raise found from None  # the chain could show what was sent
 
     # Collections
 
-    def has(self, collection: str) -> bool:
+    def _call(self, method: str, *args: Any, **options: Any) -> Any:
         with self.explained():
-            return bool(self._client.has_collection(collection, timeout=_PATIENCE))
+            return getattr(self._client, method)(*args, timeout=_PATIENCE, **options)
+
+    def has(self, collection: str) -> bool:
+        return bool(self._call("has_collection", collection))
 
     def fields(self, collection: str) -> dict[str, dict[str, Any]]:
-        with self.explained():
-            said = self._client.describe_collection(collection, timeout=_PATIENCE)
+        said = self._call("describe_collection", collection)
         return {field["name"]: field for field in said["fields"]}
 
     def names(self, prefix: str) -> list[str]:
-        with self.explained():
-            held = self._client.list_collections(timeout=_PATIENCE)
-        return [name for name in held if name.startswith(prefix)]
+        return [name for name in self._call("list_collections") if name.startswith(prefix)]
 
     def drop(self, collection: str) -> None:
-        with self.explained():
-            if self._client.has_collection(collection, timeout=_PATIENCE):
-                self._client.drop_collection(collection, timeout=_PATIENCE)
+        if self.has(collection):
+            self._call("drop_collection", collection)
 
     def load(self, collection: str) -> None:
         """Make it searchable; costs little where it is."""
-        with self.explained():
-            self._client.load_collection(collection, timeout=_PATIENCE)
+        self._call("load_collection", collection)
 
     def create_heads(self, collection: str) -> None:
         kinds = client_module().DataType
-        schema = self._schema(
-            key=kinds.INT64, turn=kinds.INT64, part=kinds.INT64, parts=kinds.INT64
-        )
+        schema = self._schema("key", "turn", "part", "parts")
         schema.add_field("said", kinds.VARCHAR, max_length=MOST_BYTES)
         # Milvus has no collection without vectors.
         schema.add_field("unused", kinds.FLOAT_VECTOR, dim=2)
@@ -151,19 +145,13 @@ class Server:
         module = client_module()
         kinds = module.DataType
         numbers = ("key", "commit", "id_key", "document_key")
-        schema = self._schema(**dict.fromkeys(numbers, kinds.INT64))
+        schema = self._schema(*numbers)
         for name in ("id", "document", "text", "place"):
             schema.add_field(name, kinds.VARCHAR, max_length=MOST_BYTES)
-        schema.add_field(
-            "label_keys", kinds.ARRAY, element_type=kinds.INT64, max_capacity=_MOST_LABELS
-        )
-        schema.add_field(
-            "terms",
-            kinds.VARCHAR,
-            max_length=MOST_BYTES,
-            enable_analyzer=True,
-            analyzer_params={"tokenizer": "standard"},
-        )
+        labels = {"element_type": kinds.INT64, "max_capacity": _MOST_LABELS}
+        schema.add_field("label_keys", kinds.ARRAY, **labels)
+        tokens = {"enable_analyzer": True, "analyzer_params": {"tokenizer": "standard"}}
+        schema.add_field("terms", kinds.VARCHAR, max_length=MOST_BYTES, **tokens)
         schema.add_field("vector", kinds.FLOAT_VECTOR, dim=dimensions)
         schema.add_field("weights", kinds.SPARSE_FLOAT_VECTOR)
         schema.add_function(
@@ -182,10 +170,10 @@ class Server:
         indices |= {name: ("INVERTED", "", {}) for name in numbers[1:]}
         self._create(collection, schema, indices)
 
-    def _schema(self, **numbers: Any) -> CollectionSchema:
+    def _schema(self, *numbers: str) -> CollectionSchema:
         schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
-        for name, kind in numbers.items():
-            schema.add_field(name, kind, is_primary=name == "key")
+        for name in numbers:
+            schema.add_field(name, client_module().DataType.INT64, is_primary=name == "key")
         return schema
 
     def _create(
@@ -199,47 +187,30 @@ class Server:
             measured = {"metric_type": metric} if metric else {}
             # The client takes one level of `params` off; Milvus Lite knows no other form.
             chosen.add_index(field, index_type=kind, params={"params": options}, **measured)
-        with self.explained():
-            self._client.create_collection(
-                collection, schema=schema, consistency_level=_STRONG, timeout=_PATIENCE
-            )
-            # Nothing is in it: waiting for each index would cost half a second.
-            self._client.create_index(collection, chosen, sync=False, timeout=_PATIENCE)
+        self._call("create_collection", collection, schema=schema, consistency_level=_STRONG)
+        # Nothing is in it: waiting for each index would cost half a second.
+        self._call("create_index", collection, chosen, sync=False)
         self.load(collection)
 
     # Rows
 
     def insert(self, collection: str, rows: Sequence[dict[str, Any]]) -> None:
-        with self.explained():
-            for start in range(0, len(rows), _ROWS_AT_ONCE):
-                part = list(rows[start : start + _ROWS_AT_ONCE])
-                self._client.insert(collection, part, timeout=_PATIENCE)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            self._call("insert", collection, list(rows[start : start + _ROWS_AT_ONCE]))
 
     def delete(self, collection: str, expression: str) -> None:
-        with self.explained():
-            self._client.delete(collection, filter=expression, timeout=_PATIENCE)
+        self._call("delete", collection, filter=expression)
 
     def delete_keys(self, collection: str, keys: Sequence[int]) -> None:
-        with self.explained():
-            for start in range(0, len(keys), _KEYS_AT_ONCE):
-                part = list(keys[start : start + _KEYS_AT_ONCE])
-                self._client.delete(collection, ids=part, timeout=_PATIENCE)
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            self._call("delete", collection, ids=list(keys[start : start + _KEYS_AT_ONCE]))
 
     def query(
         self, collection: str, expression: str, fields: Sequence[str], *, limit: int = MOST_HITS
     ) -> list[dict[str, Any]]:
         """Rows that are few, in any order."""
-        with self.explained():
-            return list(
-                self._client.query(
-                    collection,
-                    filter=expression,
-                    output_fields=list(fields),
-                    limit=limit,
-                    consistency_level=_STRONG,
-                    timeout=_PATIENCE,
-                )
-            )
+        options = {"output_fields": list(fields), "limit": limit, "consistency_level": _STRONG}
+        return list(self._call("query", collection, filter=expression, **options))
 
     def pages(
         self, collection: str, expression: str, fields: Sequence[str]
@@ -267,28 +238,25 @@ class Server:
         self, collection: str, field: str, query: Any, limit: int, expression: str, **options: Any
     ) -> list[tuple[str, float]]:
         """Ids with what Milvus calls their distance."""
-        with self.explained():
-            found = self._client.search(
-                collection,
-                data=[query],
-                anns_field=field,
-                limit=min(limit, MOST_HITS),
-                filter=expression,
-                search_params={"params": options},
-                output_fields=["id"],
-                consistency_level=_STRONG,
-                timeout=_PATIENCE,
-            )
+        found = self._call(
+            "search",
+            collection,
+            data=[query],
+            anns_field=field,
+            limit=min(limit, MOST_HITS),
+            filter=expression,
+            search_params={"params": options},
+            output_fields=["id"],
+            consistency_level=_STRONG,
+        )
         return [(hit["entity"]["id"], hit["distance"]) for hit in found[0]]
 
     def flush(self, collection: str) -> None:
-        with self.explained():
-            self._client.flush(collection, timeout=_PATIENCE)
+        self._call("flush", collection)
 
     def compact(self, collection: str) -> None:
         """Ask for it; the server does it in its own time."""
-        with self.explained():
-            self._client.compact(collection, timeout=_PATIENCE)
+        self._call("compact", collection)
 
 
 # How entries become rows of a Milvus collection and come back, and how filters become
@@ -297,11 +265,8 @@ class Server:
 MOST_BYTES = 65_535
 """More does not fit into one text field of Milvus."""
 ENTRY_FIELDS = ("id", "document", "text", "terms", "place")
-STORED_FIELDS = (
-    *("key", "commit", "id_key", "document_key", "label_keys"),
-    *ENTRY_FIELDS,
-    "vector",
-)
+_KEYS = ("key", "commit", "id_key", "document_key", "label_keys")
+STORED_FIELDS = (*_KEYS, *ENTRY_FIELDS, "vector")
 
 _PLACES_PER_COMMIT = 1 << 24
 _ONE_TOKEN_ANYWHERE = re.compile(r"(?!zz)[a-z0-9]+", re.ASCII)
@@ -317,21 +282,18 @@ def number(text: str) -> int:
 def tokens(terms: Sequence[str]) -> str:
     """The terms as one text that any analyser of Milvus splits into as many tokens and leaves as
     they are: what is not plain letters and digits is written in hexadecimal."""
-    return " ".join(_token(term) for term in terms if term)
+    return " ".join(
+        term if _ONE_TOKEN_ANYWHERE.fullmatch(term) else _CODED + term.encode().hex()
+        for term in terms
+        if term
+    )
 
 
 def terms_of(joined: str) -> tuple[str, ...]:
-    return tuple(_term(token) for token in joined.split())
-
-
-def _token(term: str) -> str:
-    return term if _ONE_TOKEN_ANYWHERE.fullmatch(term) else _CODED + term.encode().hex()
-
-
-def _term(token: str) -> str:
-    if not token.startswith(_CODED):
-        return token
-    return bytes.fromhex(token.removeprefix(_CODED)).decode()
+    return tuple(
+        bytes.fromhex(token.removeprefix(_CODED)).decode() if token.startswith(_CODED) else token
+        for token in joined.split()
+    )
 
 
 def rows(entries: Sequence[Entry], vectors: Vectors, *, commit: int) -> list[dict[str, Any]]:

@@ -35,15 +35,11 @@ def clean(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _SUSPECT.search(text):
-        text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", _paired(text)))
+        if _SURROGATE.search(text):
+            # Halves of a pair that came in separately are joined; others are lost for good.
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text))
     return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
-def _paired(text: str) -> str:
-    """Halves of a surrogate pair that came in separately are joined; others are lost for good."""
-    if not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def tidy(text: str) -> str:
@@ -73,7 +69,7 @@ class Composer:
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._parts: list[str] = []
-        self._length = 0
+        self.length = 0
         self._headings: list[Heading] = []
         self._pages: list[Page] = []
         self._page: tuple[int, int | None] | None = None
@@ -89,9 +85,10 @@ class Composer:
 
     def line(self, text: str) -> None:
         """A row of a table or an item of a list: one line, close to the one before."""
-        is_next = self._after_line == self._length and not self._at_page_start
+        at_page_start = self._page is not None and self._page[1] is None
+        is_next = self._after_line == self.length and not at_page_start
         self._append(one_line(text), "\n" if is_next else PARAGRAPH)
-        self._after_line = self._length
+        self._after_line = self.length
 
     def row(self, cells: Iterable[str]) -> None:
         self.line(" | ".join(cell for cell in map(one_line, cells) if cell))
@@ -104,8 +101,7 @@ class Composer:
         words = one_line(text)
         if words:
             start = self._append(words)
-            level = min(max(level, 1), DEEPEST_HEADING)
-            self._headings.append(Heading(level, start, start + len(words)))
+            self.mark_heading(level, start, start + len(words))
 
     def join(self, text: str, separator: str) -> None:
         """Goes on with the paragraph that was last added, be it on the page before."""
@@ -122,17 +118,9 @@ class Composer:
     def end_page(self) -> None:
         if self._page is not None:
             number, start = self._page
-            start = self._length if start is None else start
-            self._pages.append(Page(number, start, self._length))
+            start = self.length if start is None else start
+            self._pages.append(Page(number, start, self.length))
         self._page = None
-
-    @property
-    def _at_page_start(self) -> bool:
-        return self._page is not None and self._page[1] is None
-
-    @property
-    def length(self) -> int:
-        return self._length
 
     def finish(self, kind: str) -> Extracted:
         self.end_page()
@@ -152,15 +140,15 @@ class Composer:
     def _append(self, text: str, separator: str = PARAGRAPH) -> int:
         if not text:
             self._budget.beat()
-            return self._length
-        if self._length:
+            return self.length
+        if self.length:
             self._parts.append(separator)
-            self._length += len(separator)
-        start = self._length
+            self.length += len(separator)
+        start = self.length
         if self._page is not None and self._page[1] is None:
             self._page = (self._page[0], start)
         self._parts.append(text)
-        self._length += len(text)
+        self.length += len(text)
         self._budget.spend_chars(len(text))
         return start
 
@@ -204,19 +192,20 @@ def finish(extracted: Extracted, name: str) -> Extracted:
     """Refuses empty texts; fills in what the parser left open."""
     if not extracted.text.strip():
         raise NoText("it holds no text")
+    author = one_line(extracted.author or "")[:LONGEST_AUTHOR]
     return replace(
         extracted,
         title=title_of(extracted, name),
-        author=_author(extracted.author),
+        author=None if _NO_AUTHOR.fullmatch(author) else author,
         date=iso_date(extracted.date),
         language=None if extracted.kind == "code" else language_of(extracted.text),
     )
 
 
 def title_of(extracted: Extracted, name: str) -> str:
-    return (sane_title(extracted.title) or _first_heading(extracted) or readable_stem(name))[
-        :LONGEST_TITLE
-    ]
+    """The file's own title, its first heading, or the name of the file."""
+    own = sane_title(extracted.title) or _first_heading(extracted) or readable_stem(name)
+    return own[:LONGEST_TITLE]
 
 
 def sane_title(title: str | None) -> str | None:
@@ -241,11 +230,6 @@ def readable_stem(name: str) -> str:
     stem = PurePath(name.replace("\\", "/")).name
     stem = re.sub(r"(\.tar)?\.\w{1,8}$", "", stem) or stem
     return one_line(re.sub(r"[_\s]+|(?<=\w)-(?=\w)", " ", stem)) or "untitled"
-
-
-def _author(author: str | None) -> str | None:
-    words = one_line(author or "")[:LONGEST_AUTHOR]
-    return None if not words or _NO_AUTHOR.fullmatch(words) else words
 
 
 def iso_date(value: str | None) -> str | None:
@@ -279,21 +263,15 @@ def _checked(year: int | None, month: int | None, day: int | None) -> str | None
 
 def language_of(text: str) -> str | None:
     """ISO 639-1 code; None when there is too little text, or several languages compete."""
-    sample = _sample(text)
+    # Beginning, middle and end: a front page is often in another language than the rest.
+    size, middle = _SAMPLE_CHARS, len(text) // 2
+    parts = (text[:size], text[middle : middle + size], text[-size:])
+    sample = text if len(text) <= 3 * size else "\n".join(parts)
     words = len(_WORD.findall(sample)) + len(_CJK.findall(sample)) // 2
     if words < _FEWEST_WORDS:
         return None
     code, probability = _identifier().classify(sample)
     return str(code) if probability >= _SURE else None
-
-
-def _sample(text: str) -> str:
-    """Beginning, middle and end: a front page is often in another language than the rest."""
-    if len(text) <= 3 * _SAMPLE_CHARS:
-        return text
-    middle = len(text) // 2
-    parts = (text[:_SAMPLE_CHARS], text[middle : middle + _SAMPLE_CHARS], text[-_SAMPLE_CHARS:])
-    return "\n".join(parts)
 
 
 @cache

@@ -81,7 +81,11 @@ def _documents(source: Source, member: str = "") -> list[Parsed]:
     error: ExtractionError | None = None
     try:
         kind = kind_of(source)
-        _check_size(source, kind)
+        if source.size > source.budget.limits.file_bytes and kind not in STREAMED:
+            # A name promised a table; the contents are something that is read whole.
+            raise LimitExceeded(  # noqa: TRY301
+                f"it is named {source.suffix} but is no table, and too large to read"
+            )
         if kind in CONTAINERS:
             _open_container(source, kind, member, found)
         else:
@@ -92,12 +96,6 @@ def _documents(source: Source, member: str = "") -> list[Parsed]:
     if error is not None:
         found.insert(0, Parsed(member, source.sha256, source.size, error=error))
     return found
-
-
-def _check_size(source: Source, kind: str) -> None:
-    """A name promises a table; the contents may be something that is read whole."""
-    if source.size > source.budget.limits.file_bytes and kind not in STREAMED:
-        raise LimitExceeded(f"it is named {source.suffix} but is no table, and too large to read")
 
 
 def _open_container(source: Source, kind: str, member: str, found: list[Parsed]) -> None:
@@ -152,88 +150,48 @@ def _lazy(module: str, function: str) -> Callable[[Source], Any]:
     return call
 
 
-PARSERS: dict[str, Callable[[Source], Extracted]] = {
-    "pdf": _lazy("pdf", "parse_pdf"),
-    "image": _lazy("pdf", "parse_image"),
-    "docx": _lazy("docx", "parse_docx"),
-    "pptx": _lazy("pptx", "parse_pptx"),
-    "sheet": _lazy("sheets", "parse_sheets"),
-    "csv": _lazy("sheets", "parse_csv"),
-    "parquet": _lazy("sheets", "parse_parquet"),
-    "sqlite": _lazy("sheets", "parse_sqlite"),
-    "jsonl": _lazy("plain", "parse_json_lines"),
-    "odt": _lazy("odf", "parse_odt"),
-    "odp": _lazy("odf", "parse_odp"),
-    "epub": _lazy("html", "parse_epub"),
-    "rtf": _lazy("odf", "parse_rtf"),
-    "html": _lazy("html", "parse_html"),
-    "markdown": _lazy("markup", "parse_markdown"),
-    "rst": _lazy("markup", "parse_rst"),
-    "latex": _lazy("markup", "parse_latex"),
-    "notebook": _lazy("markup", "parse_notebook"),
-    "json": _lazy("plain", "parse_json"),
-    "xml": _lazy("plain", "parse_xml"),
-    "subtitles": _lazy("plain", "parse_subtitles"),
-    "code": _lazy("plain", "parse_code"),
-    "text": _lazy("plain", "parse_text"),
+_MODULES = {
+    "pdf": "pdf image",
+    "office": "docx pptx odt odp rtf",
+    "sheets": "sheets csv parquet sqlite",
+    "html": "html epub",
+    "text": "markdown rst latex notebook json json_lines xml subtitles code text",
 }
-
+PARSERS: dict[str, Callable[[Source], Extracted]] = {
+    {"sheets": "sheet", "json_lines": "jsonl"}.get(name, name): _lazy(module, f"parse_{name}")
+    for module, names in _MODULES.items()
+    for name in names.split()
+}
 STREAMED = frozenset({"csv", "jsonl", "parquet", "sqlite"})
 """Kinds of which only the beginning is read where they are large."""
-
 CONTAINERS: dict[str, Callable[[Source], tuple[Extracted | None, Iterator[Carried]]]] = {
-    "zip": _lazy("archive", "open_zip"),
-    "tar": _lazy("archive", "open_tar"),
-    "gzip": _lazy("archive", "open_compressed"),
-    "bzip2": _lazy("archive", "open_compressed"),
-    "xz": _lazy("archive", "open_compressed"),
-    "mail": _lazy("mail", "open_mail"),
-    "msg": _lazy("mail", "open_msg"),
+    "zip": _lazy("containers", "open_zip"),
+    "tar": _lazy("containers", "open_tar"),
+    **dict.fromkeys(("gzip", "bzip2", "xz"), _lazy("containers", "open_compressed")),
+    "mail": _lazy("containers", "open_mail"),
+    "msg": _lazy("containers", "open_msg"),
 }
 
 
 # What kind of file it is: its first bytes decide, then its name.
 
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"{\\rtf", "rtf"),
-    (b"SQLite format 3\x00", "sqlite"),
-    (b"PAR1", "parquet"),
-    (b"\x1f\x8b", "gzip"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"\x89PNG\r\n\x1a\n", "image"),
-    (b"\xff\xd8\xff", "image"),
-    (b"II*\x00", "image"),
-    (b"MM\x00*", "image"),
-    (b"GIF8", "image"),
-    (b"BM", "bmp"),
-)
+_MAGIC: dict[bytes, str] = {
+    b"{\\rtf": "rtf", b"SQLite format 3\x00": "sqlite", b"PAR1": "parquet", b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x89PNG\r\n\x1a\n": "image", b"\xff\xd8\xff": "image",
+    b"II*\x00": "image", b"MM\x00*": "image", b"GIF8": "image", b"BM": "bmp",
+}  # fmt: skip
 _FOREIGN: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"\x7fELF", "an executable"),
-    (0, b"MZ", "an executable"),
-    (0, b"\xfe\xed\xfa", "an executable"),
-    (0, b"\xcf\xfa\xed\xfe", "an executable"),
-    (0, b"\xca\xfe\xba\xbe", "an executable"),
-    (0, b"\x00asm", "an executable"),
-    (0, b"ARROW1", "an Arrow table"),
-    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (0, b"Rar!\x1a\x07", "a RAR archive"),
-    (0, b"\x28\xb5\x2f\xfd", "a zstandard archive"),
-    (0, b"ID3", "audio"),
-    (0, b"OggS", "audio or video"),
-    (0, b"fLaC", "audio"),
-    (0, b"\x1aE\xdf\xa3", "video"),
-    (4, b"ftyp", "video or an image"),
-    (8, b"WAVE", "audio"),
-    (8, b"AVI ", "video"),
-    (8, b"WEBP", "an image"),
-    (0, b"%!PS", "PostScript"),
-    (0, b"AT&TFORM", "a DjVu document"),
-    (0, b"wOFF", "a font"),
-    (0, b"wOF2", "a font"),
-    (0, b"\x00\x01\x00\x00", "a font"),
-    (0, b"OTTO", "a font"),
-)
+    (0, b"\x7fELF", "an executable"), (0, b"MZ", "an executable"),
+    (0, b"\xfe\xed\xfa", "an executable"), (0, b"\xcf\xfa\xed\xfe", "an executable"),
+    (0, b"\xca\xfe\xba\xbe", "an executable"), (0, b"\x00asm", "an executable"),
+    (0, b"ARROW1", "an Arrow table"), (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (0, b"Rar!\x1a\x07", "a RAR archive"), (0, b"\x28\xb5\x2f\xfd", "a zstandard archive"),
+    (0, b"ID3", "audio"), (0, b"OggS", "audio or video"), (0, b"fLaC", "audio"),
+    (0, b"\x1aE\xdf\xa3", "video"), (4, b"ftyp", "video or an image"), (8, b"WAVE", "audio"),
+    (8, b"AVI ", "video"), (8, b"WEBP", "an image"), (0, b"%!PS", "PostScript"),
+    (0, b"AT&TFORM", "a DjVu document"), (0, b"wOFF", "a font"), (0, b"wOF2", "a font"),
+    (0, b"\x00\x01\x00\x00", "a font"), (0, b"OTTO", "a font"),
+)  # fmt: skip
 _SHORT_MARKS = {"bmp", "parquet"}
 """A text may begin with the same letters."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -247,16 +205,9 @@ _MAIL_FIELD = re.compile(
     r"(from|to|subject|date|received|return-path|message-id|mime-version|delivered-to|x-[\w-]+):",
     re.IGNORECASE,
 )
-_ODF = {
-    "application/vnd.oasis.opendocument.text": "odt",
-    "application/vnd.oasis.opendocument.text-template": "odt",
-    "application/vnd.oasis.opendocument.presentation": "odp",
-    "application/vnd.oasis.opendocument.presentation-template": "odp",
-    "application/vnd.oasis.opendocument.spreadsheet": "sheet",
-    "application/vnd.oasis.opendocument.spreadsheet-template": "sheet",
-    "application/epub+zip": "epub",
-}
-_OFFICE_PARTS = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "sheet"), ("visio/", ""))
+_ODF = "application/vnd.oasis.opendocument."
+_ODF_KINDS = {"text": "odt", "presentation": "odp", "spreadsheet": "sheet"}
+_OFFICE_PARTS = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "sheet"))
 _LONGEST_MIMETYPE = 200
 
 
@@ -271,7 +222,7 @@ def kind_of(source: Source) -> str:
         return _kind_of_zip(source)
     if head.startswith(_OLE):
         return _kind_of_ole(source)
-    for mark, kind in _MAGIC:
+    for mark, kind in _MAGIC.items():
         if head.startswith(mark) and (kind not in _SHORT_MARKS or not is_text(head)):
             return "image" if kind == "bmp" else kind
     if head[_TAR_MARK] == b"ustar":
@@ -281,84 +232,59 @@ def kind_of(source: Source) -> str:
 
 
 def _refuse_foreign(source: Source) -> None:
+    head = source.head
+    # A letter to "MZ" or "ID3" is text all the same.
+    is_plain = is_text(head) and head.isascii()
     for offset, mark, what in _FOREIGN:
-        at_place = source.head[offset : offset + len(mark)] == mark
-        if at_place and not _plain_ascii(source.head):
-            raise Unsupported(f"it is {what}{_despite_name(source)}, which holds no text to read")
-    if not is_text(source.head):
-        raise _unreadable(source)
-
-
-def _plain_ascii(head: bytes) -> bool:
-    """A letter to "MZ" or "ID3" is text all the same."""
-    return is_text(head) and head.isascii()
-
-
-def _despite_name(source: Source) -> str:
-    return f" named {source.suffix}" if source.suffix in suffixes.DOCUMENTS else ""
-
-
-def _unreadable(source: Source) -> Damaged | Unsupported:
-    if source.suffix in suffixes.BINARY_DOCUMENTS:
-        return Damaged(f"it is named {source.suffix} but its contents are not of that kind")
-    return Unsupported("it holds binary data of no known kind")
+        if head[offset : offset + len(mark)] == mark and not is_plain:
+            named = f" named {source.suffix}" if source.suffix in suffixes.DOCUMENTS else ""
+            raise Unsupported(f"it is {what}{named}, which holds no text to read")
+    if not is_text(head):
+        if source.suffix in suffixes.BINARY_DOCUMENTS:
+            raise Damaged(f"it is named {source.suffix} but its contents are not of that kind")
+        raise Unsupported("this file type isn't supported")
 
 
 def _kind_of_text(source: Source) -> str:
-    text = _beginning(source.head)
+    try:
+        text = decode(source.head)[0]
+    except Unsupported:
+        text = source.head.decode("latin-1")
+    is_xhtml = bool(_XHTML.search(text[:1000]))
     kind = suffixes.TEXT_KINDS.get(source.suffix) or suffixes.NAMES.get(source.name.lower())
     if kind is None or source.suffix in suffixes.BINARY_DOCUMENTS:
-        return _sniffed(text, source)
-    if kind == "xml" and _XHTML.search(text[:1000]):
-        return "html"
-    return kind
-
-
-def _beginning(head: bytes) -> str:
-    try:
-        return decode(head)[0]
-    except Unsupported:
-        return head.decode("latin-1")
-
-
-def _sniffed(text: str, source: Source) -> str:
-    if _HTML_START.match(text):
-        return "html"
-    if text.lstrip().startswith("<?xml"):
-        return "html" if _XHTML.search(text[:1000]) else "xml"
-    if text.startswith("#!"):
-        return "code"
-    if source.suffix == ".msg" or _looks_like_mail(text):
-        return "mail"
-    return "text"
-
-
-def _looks_like_mail(text: str) -> bool:
-    lines = text.split("\n", 8)[:6]
-    return len(lines) > 2 and sum(bool(_MAIL_FIELD.match(line)) for line in lines) >= 3  # noqa: PLR2004
+        lines = text.split("\n", 8)[:6]
+        fields = sum(bool(_MAIL_FIELD.match(line)) for line in lines)
+        kind = "text"
+        if _HTML_START.match(text):
+            kind = "html"
+        elif text.lstrip().startswith("<?xml"):
+            kind = "xml"
+        elif text.startswith("#!"):
+            kind = "code"
+        elif source.suffix == ".msg" or (len(lines) > 2 and fields >= 3):  # noqa: PLR2004
+            kind = "mail"
+    return "html" if kind == "xml" and is_xhtml else kind
 
 
 def _kind_of_zip(source: Source) -> str:
     try:
         with source.open() as stream, zipfile.ZipFile(stream) as archive:
-            return _kind_of_members(archive)
+            names = archive.namelist()
+            if "mimetype" in names and archive.getinfo("mimetype").file_size < _LONGEST_MIMETYPE:
+                declared = archive.read("mimetype").decode("ascii", "replace").strip()
+                if declared == "application/epub+zip":
+                    return "epub"
+                odf = declared.removeprefix(_ODF).removesuffix("-template")
+                if declared.startswith(_ODF) and odf in _ODF_KINDS:
+                    return _ODF_KINDS[odf]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
         raise Damaged(f"it begins like a zip file but cannot be opened: {error}") from error
-
-
-def _kind_of_members(archive: zipfile.ZipFile) -> str:
-    names = archive.namelist()
-    if "mimetype" in names and archive.getinfo("mimetype").file_size < _LONGEST_MIMETYPE:
-        declared = archive.read("mimetype").decode("ascii", "replace").strip()
-        if declared in _ODF:
-            return _ODF[declared]
     if "[Content_Types].xml" in names:
         for folder, kind in _OFFICE_PARTS:
-            if kind and any(name.startswith(folder) for name in names):
+            if any(name.startswith(folder) for name in names):
                 return kind
-    if "META-INF/container.xml" in names:
-        return "epub"
-    return "zip"
+    return "epub" if "META-INF/container.xml" in names else "zip"
 
 
 def _kind_of_ole(source: Source) -> str:
@@ -370,10 +296,6 @@ def _kind_of_ole(source: Source) -> str:
                 streams = {"/".join(path) for path in container.listdir(streams=True)}
         except (OSError, ValueError, IndexError) as error:
             raise Damaged(f"its Office container cannot be opened: {error}") from error
-    return _kind_of_streams(streams)
-
-
-def _kind_of_streams(streams: set[str]) -> str:
     if "__properties_version1.0" in streams:
         return "msg"
     if "EncryptedPackage" in streams:

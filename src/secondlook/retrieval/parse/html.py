@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 from secondlook.errors import Damaged, Encrypted
 from secondlook.retrieval.parse.compose import Composer, one_line
-from secondlook.retrieval.parse.plain import read_text
 from secondlook.retrieval.parse.source import Package, as_set, child_text, decode, local, package
+from secondlook.retrieval.parse.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,15 +52,12 @@ class PageWriter:
         self._composer = composer
         self._keep_furniture = keep_furniture
         self._words: list[str] = []
-        self._skipping = 0
-        self._skip_tag = ""
-        self._in_article = 0
-        self._heading = 0
-        self._verbatim = 0
+        self._title: list[str] = []
+        self._skipping, self._skip_tag = 0, ""
+        self._in_article = self._heading = self._verbatim = 0
         self._item = ""
         self._row: list[str] | None = None
         self._in_title = False
-        self._title: list[str] = []
         self.meta: dict[str, str] = {}
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -71,7 +68,10 @@ class PageWriter:
             self._flush()
             self._skipping, self._skip_tag = 1, tag
         elif tag == "meta":
-            self._note_meta(attributes)
+            names = (attributes.get(key) for key in ("name", "property", "itemprop"))
+            name = next(filter(None, names), None)
+            if name and attributes.get("content"):
+                self.meta.setdefault(name.lower(), attributes["content"])
         elif tag == "title":
             self._in_title = True
         else:
@@ -91,11 +91,10 @@ class PageWriter:
         elif not self._skipping:
             self._words.append(words)
 
-    def comment(self, _words: str) -> None:
+    def comment(self, *_: object) -> None:
         """Not part of the text."""
 
-    def pi(self, _target: str, _data: str | None = None) -> None:
-        """Not part of the text."""
+    pi = comment
 
     def close(self) -> None:
         self._flush()
@@ -181,11 +180,6 @@ class PageWriter:
             self._composer.paragraph(text)
         self._item = ""
 
-    def _note_meta(self, attributes: Mapping[str, str]) -> None:
-        name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop")
-        if name and attributes.get("content"):
-            self.meta.setdefault(name.lower(), attributes["content"])
-
 
 def write_html(text: str, composer: Composer, source: Source, *, book: bool = False) -> PageWriter:
     """Feed a page into a composer; `book` keeps what on a web page is furniture."""
@@ -215,7 +209,10 @@ def declared_charset(head: bytes) -> str | None:
 
 
 def parse_html(source: Source) -> Extracted:
-    text, notes = read_text(source, declared=_usable_charset(source.head))
+    charset = declared_charset(source.head)
+    # Sixteen-bit text cannot be declared in a readable tag: such a declaration is wrong.
+    declared = None if charset and charset.startswith("utf-16") else charset
+    text, notes = read_text(source, declared=declared)
     composer = Composer(source.budget)
     composer.about.notes.extend(notes)
     writer = write_html(text, composer, source)
@@ -227,12 +224,6 @@ def parse_html(source: Source) -> Extracted:
     about.author = _first(writer.meta, _AUTHOR_NAMES)
     about.date = _first(writer.meta, _DATE_NAMES)
     return composer.finish("html")
-
-
-def _usable_charset(head: bytes) -> str | None:
-    charset = declared_charset(head)
-    # Sixteen-bit text cannot be declared in a readable tag: such a declaration is wrong.
-    return None if charset and charset.startswith("utf-16") else charset
 
 
 def _first(found: Mapping[str, str], names: tuple[str, ...]) -> str | None:
@@ -248,16 +239,25 @@ _ENCRYPTION = "META-INF/encryption.xml"
 
 def parse_epub(source: Source) -> Extracted:
     with package(source) as parts:
-        _refuse_locked(parts)
-        opf_name = _opf_name(parts)
+        # Copy protection encrypts chapters; scrambled fonts are common and harmless.
+        for item in _elements(parts, _ENCRYPTION, "EncryptionMethod"):
+            if item.get("Algorithm") not in _FONT_MANGLING:
+                raise Encrypted("the book is copy protected (DRM)")
+        roots = _elements(parts, "META-INF/container.xml", "rootfile")
+        opf_name = next(
+            (str(name) for item in roots if (name := item.get("full-path")) in parts.names), None
+        )
+        if opf_name is None:
+            raise Damaged("the book has no table of its parts (OPF)")
         opf = parts.xml(opf_name)
         composer = Composer(source.budget)
         chapters = _spine(opf, posixpath.dirname(opf_name))
-        missing = [name for name in chapters if name not in parts.names]
         for name in chapters:
             if name in parts.names:
-                _write_chapter(parts, name, composer, source)
-        if missing:
+                data = parts.read(name)
+                text, _ = decode(data, declared=declared_charset(data))
+                write_html(text, composer, source, book=True)
+        if missing := [name for name in chapters if name not in parts.names]:
             composer.about.notes.append(f"chapters missing from the file: {len(missing)}")
         composer.about.title = child_text(opf, "title")
         composer.about.author = child_text(opf, "creator")
@@ -265,20 +265,9 @@ def parse_epub(source: Source) -> Extracted:
         return composer.finish("epub")
 
 
-def _refuse_locked(parts: Package) -> None:
-    """Copy protection encrypts chapters; scrambled fonts are common and harmless."""
-    root = parts.xml(_ENCRYPTION)
-    for item in root.iter() if root is not None else ():
-        if local(item) == "EncryptionMethod" and item.get("Algorithm") not in _FONT_MANGLING:
-            raise Encrypted("the book is copy protected (DRM)")
-
-
-def _opf_name(parts: Package) -> str:
-    container = parts.xml("META-INF/container.xml")
-    for item in container.iter() if container is not None else ():
-        if local(item) == "rootfile" and item.get("full-path") in parts.names:
-            return str(item.get("full-path"))
-    raise Damaged("the book has no table of its parts (OPF)")
+def _elements(parts: Package, part: str, name: str) -> list[Any]:
+    root = parts.xml(part)
+    return [item for item in root.iter() if local(item) == name] if root is not None else []
 
 
 def _spine(opf: Any, folder: str) -> list[str]:
@@ -293,9 +282,3 @@ def _spine(opf: Any, folder: str) -> list[str]:
             order.append(item.get("idref", ""))
     spine = [places[key] for key in order if key in places]
     return list(dict.fromkeys(spine)) or list(places.values())
-
-
-def _write_chapter(parts: Package, name: str, composer: Composer, source: Source) -> None:
-    data = parts.read(name)
-    text, _ = decode(data, declared=declared_charset(data))
-    write_html(text, composer, source, book=True)

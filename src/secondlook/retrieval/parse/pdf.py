@@ -9,9 +9,10 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -36,89 +37,55 @@ _NAMED_PAGES = 12
 
 
 def parse_pdf(source: Source) -> Extracted:
-    document = _open(source)
-    try:
-        return _read(document, source)
-    finally:
-        document.close()
-
-
-def _open(source: Source) -> Any:
     import pypdfium2
 
     try:
-        return pypdfium2.PdfDocument(source.data if source.data is not None else source.path)
+        document = pypdfium2.PdfDocument(source.data if source.data is not None else source.path)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == _PASSWORD_ERROR or "password" in str(error).lower():
             raise Encrypted(
                 "it is protected by a password", hint="save a copy without password"
             ) from error
         raise Damaged(f"it is not a readable PDF: {error}") from error
-
-
-def _read(document: Any, source: Source) -> Extracted:
-    count = len(document)
-    source.budget.spend_pages(count)
-    pages: list[list[Line]] = []
-    unread: list[int] = []
-    for index in range(count):
-        source.budget.beat()
-        lines = _lines(document, index)
-        pages.append(lines or [])
-        if lines is None:
-            unread.append(index)
-    composer = Composer(source.budget)
-    _read_scans(document, pages, source, composer)
-    if unread:
-        composer.about.notes.append(f"damaged and left out: {_name_pages(unread)}")
-    _describe(document, composer)
-    flow(pages, composer, outline=outline_headings(document), beat=source.budget.beat)
+    with closing(document):
+        source.budget.spend_pages(len(document))
+        pages: list[list[Line]] = []
+        damaged: list[int] = []
+        for index in range(len(document)):
+            source.budget.beat()
+            try:
+                with closing(document[index]) as page, closing(page.get_textpage()) as textpage:
+                    pages.append(_lines(textpage))
+            except pypdfium2.PdfiumError:
+                pages.append([])
+                damaged.append(index)
+        composer = Composer(source.budget)
+        _read_scans(document, pages, source, composer)
+        if damaged:
+            composer.about.notes.append(f"damaged and left out: {_name_pages(damaged)}")
+        with suppress(ValueError, RuntimeError):
+            found = document.get_metadata_dict(skip_empty=True)
+            composer.about.title, composer.about.author = found.get("Title"), found.get("Author")
+            composer.about.date = found.get("CreationDate") or found.get("ModDate")
+        flow(pages, composer, outline=outline_headings(document), beat=source.budget.beat)
     return composer.finish("pdf")
 
 
-def _lines(document: Any, index: int) -> list[Line] | None:
-    """The lines of a page in reading order; None when the page cannot be loaded."""
-    import pypdfium2
-
-    try:
-        page = document[index]
-    except pypdfium2.PdfiumError:
-        return None
-    try:
-        textpage = page.get_textpage()
-        try:
-            return _measured(textpage)
-        finally:
-            textpage.close()
-    except pypdfium2.PdfiumError:
-        return None
-    finally:
-        page.close()
-
-
-def _measured(textpage: Any) -> list[Line]:
+def _lines(textpage: Any) -> list[Line]:
+    """The lines of a page in reading order."""
     text = textpage.get_text_range()
     lines: list[Line] = []
-    position = 0
+    position = start = 0
     is_wide = not text.isascii() and any(ord(char) > 0xFFFF for char in text)  # noqa: PLR2004
-    for piece in _split(text):
-        units = len(piece.encode("utf-16-le", "surrogatepass")) // 2 if is_wide else len(piece)
+    ends = [*(match.end() for match in _PIECE_END.finditer(text)), len(text)]
+    for end in ends:
+        piece = text[start:end]
         words = _LINE_END.sub("", piece)
         if words.strip():
             lines.append(_line(textpage, words, position))
-        position += units
+        position += len(piece.encode("utf-16-le", "surrogatepass")) // 2 if is_wide else len(piece)
+        start = end
     return lines
-
-
-def _split(text: str) -> list[str]:
-    """Pieces that keep their line ends, so that their lengths add up to the whole."""
-    pieces: list[str] = []
-    start = 0
-    for match in _PIECE_END.finditer(text):
-        pieces.append(text[start : match.end()])
-        start = match.end()
-    pieces.append(text[start:])
-    return pieces
 
 
 def _line(textpage: Any, words: str, position: int) -> Line:
@@ -127,7 +94,9 @@ def _line(textpage: Any, words: str, position: int) -> Line:
     is_broken = words[-1] in "\x02\ufffe"
     last = max(first, last - is_broken)
     boxes = [_box(textpage, first + (last - first) * step // 4) for step in range(5)]
-    typical = _typical(boxes)
+    # A box of the commonest height: an odd symbol or a word in another type does not count.
+    heights = Counter(round(box[3] - box[1], 1) for box in boxes)
+    typical = max(boxes, key=lambda box: (heights[round(box[3] - box[1], 1)], box[3] - box[1]))
     words = words.rstrip("\x02\ufffe") + ("-" if is_broken else "")
     return Line(
         text=words.translate(_LIGATURES).strip(),
@@ -137,12 +106,6 @@ def _line(textpage: Any, words: str, position: int) -> Line:
         top=typical[3],
         soft_break=is_broken,
     )
-
-
-def _typical(boxes: list[_Box]) -> _Box:
-    """A box of the commonest height: an odd symbol or a word in another type does not count."""
-    heights = Counter(round(box[3] - box[1], 1) for box in boxes)
-    return max(boxes, key=lambda box: (heights[round(box[3] - box[1], 1)], box[3] - box[1]))
 
 
 def _box(textpage: Any, text_index: int) -> _Box:
@@ -158,50 +121,35 @@ def _box(textpage: Any, text_index: int) -> _Box:
 
 def _read_scans(document: Any, pages: list[list[Line]], source: Source, composer: Composer) -> None:
     """Pages without text are read by OCR where it is usable, and named where it is not."""
-    empty = [index for index, lines in enumerate(pages) if not lines]
-    if not empty:
-        return
-    scans = [index for index in empty if _has_picture(document, index)]
+    scans = [index for index, lines in enumerate(pages) if not lines]
+    scans = [index for index in scans if _has_picture(document, index)]
     reader = ocr_reader(source.budget.limits) if scans else None
+    notes = composer.about.notes
     if reader is not None:
         for index in scans:
             pages[index] = reader.read_page(document, index, source.budget)
-        still_empty = [index for index in scans if not pages[index]]
-        read = len(scans) - len(still_empty)
-        if read:
-            composer.about.notes.append(
-                f"read by OCR: {_name_pages([i for i in scans if pages[i]])}"
-            )
+        if read := [index for index in scans if pages[index]]:
+            notes.append(f"read by OCR: {_name_pages(read)}")
     if not any(pages):
-        raise _no_text(scanned=bool(scans), tried=reader is not None)
-    remaining = [index for index in scans if not pages[index]]
-    if remaining:
-        composer.about.notes.append(f"pictures without text: {_name_pages(remaining)}")
+        if not scans:
+            raise NoText("no page holds any text")
+        if reader is not None:
+            raise NoText("its pages are pictures in which OCR found no text")
+        raise NoText("its pages are pictures without text (a scan)", hint=HINT)
+    if remaining := [index for index in scans if not pages[index]]:
+        notes.append(f"pictures without text: {_name_pages(remaining)}")
 
 
 def _has_picture(document: Any, index: int) -> bool:
     import pypdfium2
     import pypdfium2.raw as pdfium
 
-    try:
-        page = document[index]
-    except pypdfium2.PdfiumError:
-        return False
     kinds = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_SHADING)
     try:
-        return next(iter(page.get_objects(filter=kinds, max_depth=3)), None) is not None
+        with closing(document[index]) as page:
+            return next(iter(page.get_objects(filter=kinds, max_depth=3)), None) is not None
     except pypdfium2.PdfiumError:
         return False
-    finally:
-        page.close()
-
-
-def _no_text(*, scanned: bool, tried: bool) -> NoText:
-    if not scanned:
-        return NoText("no page holds any text")
-    if tried:
-        return NoText("its pages are pictures in which OCR found no text")
-    return NoText("its pages are pictures without text (a scan)", hint=HINT)
 
 
 def _name_pages(indexes: list[int]) -> str:
@@ -209,16 +157,6 @@ def _name_pages(indexes: list[int]) -> str:
     more = len(indexes) - _NAMED_PAGES
     plural = "page" if len(indexes) == 1 else "pages"
     return f"{plural} {named}" + (f" and {more:,} more" if more > 0 else "")
-
-
-def _describe(document: Any, composer: Composer) -> None:
-    try:
-        found = document.get_metadata_dict(skip_empty=True)
-    except (ValueError, RuntimeError):
-        return
-    composer.about.title = found.get("Title")
-    composer.about.author = found.get("Author")
-    composer.about.date = found.get("CreationDate") or found.get("ModDate")
 
 
 # Lines on pages flowed into paragraphs: sentences read whole, headings stand alone.
@@ -292,30 +230,22 @@ def flow(
 
 def drop_running_lines(pages: Sequence[list[Line]]) -> list[list[Line]]:
     """Without page numbers, and without headers and footers after their first appearance."""
-    seen = Counter(mask for lines in pages for mask in _edges(lines))
+    masked = [[_DIGITS.sub("#", line.text) for line in lines] for lines in pages]
+    edges = [{*lines[:2], *lines[-2:]} if len(lines) > 2 else set() for lines in masked]  # noqa: PLR2004
+    seen = Counter(mask for masks in edges for mask in masks)
     enough = max(_RUNNING_PAGES, _RUNNING_SHARE * len(pages))
     running = {mask for mask, count in seen.items() if count >= enough}
     shown: set[str] = set()
-    return [_without(lines, running, shown) for lines in pages] if running else list(pages)
-
-
-def _edges(lines: list[Line]) -> set[str]:
-    return {_mask(line) for line in (*lines[:2], *lines[-2:])} if len(lines) > 2 else set()  # noqa: PLR2004
-
-
-def _mask(line: Line) -> str:
-    return _DIGITS.sub("#", line.text)
-
-
-def _without(lines: list[Line], running: set[str], shown: set[str]) -> list[Line]:
-    kept: list[Line] = []
-    for position, line in enumerate(lines):
-        is_edge = position < 2 or position >= len(lines) - 2  # noqa: PLR2004 - as in `_edges`
-        mask = _mask(line) if is_edge else ""
-        if mask in running and (mask in shown or _ONLY_NUMBER.fullmatch(mask)):
-            continue
-        shown.add(mask)
-        kept.append(line)
+    kept: list[list[Line]] = []
+    for lines, masks in zip(pages, masked, strict=True):
+        kept.append([])
+        for position, (line, mask) in enumerate(zip(lines, masks, strict=True)):
+            is_edge = position < 2 or position >= len(lines) - 2  # noqa: PLR2004
+            if is_edge and mask in running:
+                if mask in shown or _ONLY_NUMBER.fullmatch(mask):
+                    continue
+                shown.add(mask)
+            kept[-1].append(line)
     return kept
 
 
@@ -353,7 +283,8 @@ def _blocks(lines: list[Line], style: _Style, outline: dict[str, int]) -> list[l
 
 
 def _bookmark_level(text: str, outline: dict[str, int]) -> int | None:
-    return outline.get(heading_key(text)) or outline.get(heading_key(_unnumbered(text)))
+    unnumbered = re.sub(r"^[\dIVXA-Z]+(\.\d+)*\.?\s+", "", text)
+    return outline.get(heading_key(text)) or outline.get(heading_key(unnumbered))
 
 
 def _continues(block: list[Line], line: Line, style: _Style) -> bool:
@@ -368,18 +299,14 @@ def _continues(block: list[Line], line: Line, style: _Style) -> bool:
     pitch = style.pitches.get(round(line.height), line.height)
     if drop > _WIDE_GAP * max(pitch, line.height):
         return False
-    return not _closes(block, before, line)
-
-
-def _closes(block: list[Line], before: Line, line: Line) -> bool:
-    """A full stop on a short line, or a first line indented more than the one above."""
     if not _ENDS_SENTENCE.search(before.text):
-        return False
+        return True
+    # A full stop on a short line, or a first line indented more than the one above, ends it.
     widest = max(item.right for item in block) - min(item.left for item in block)
     is_short = len(block) > 1 and before.right - block[0].left < _SHORT_LINE * widest
     is_indented = line.left - before.left > _INDENT * line.height
     reaches_less = before.right + line.height < line.right
-    return is_indented or is_short or (len(block) == 1 and reaches_less)
+    return not (is_indented or is_short or (len(block) == 1 and reaches_less))
 
 
 def _differ(first: float, second: float) -> bool:
@@ -395,14 +322,10 @@ def _heading_level(block: list[Line], style: _Style, outline: dict[str, int]) ->
         return level
     if outline or not any(char.isalpha() for char in text) or text.endswith((".", ",", ";")):
         return None
-    if _DOT_LEADERS.search(text):  # a table of contents
-        return None
     size = round(block[0].height, 1)
-    return _rank(size, style) if size in style.sizes else None
-
-
-def _rank(size: float, style: _Style) -> int:
-    """1 for the largest; sizes that differ by less than a twentieth count as one."""
+    if _DOT_LEADERS.search(text) or size not in style.sizes:  # a table of contents, or plain text
+        return None
+    # 1 for the largest; sizes that differ by less than a twentieth count as one.
     level, last = 0, 0.0
     for other in style.sizes:
         if not last or last - other > last * 0.05:
@@ -410,10 +333,6 @@ def _rank(size: float, style: _Style) -> int:
         if other <= size:
             break
     return level
-
-
-def _unnumbered(text: str) -> str:
-    return re.sub(r"^[\dIVXA-Z]+(\.\d+)*\.?\s+", "", text)
 
 
 @dataclass(slots=True)
@@ -430,19 +349,15 @@ class _Writer:
             self.composer.heading(level, " ".join(line.text for line in block))
             self.open_end = ""
             return
-        text = self._joined(block)
+        text = block[0].text
+        for before, line in pairwise(block):
+            text = self._glued(text, before, line.text)
         if self.open_end and _LOWER_START.match(text) and not _STARTS_ITEM.match(text):
             self.composer.join(text, " ")
         else:
             self.composer.paragraph(text)
         is_open = len(block) > 1 and not _ENDS_SENTENCE.search(text)
         self.open_end = block[-1].text if is_open else ""
-
-    def _joined(self, block: list[Line]) -> str:
-        text = block[0].text
-        for before, line in pairwise(block):
-            text = self._glued(text, before, line.text)
-        return text
 
     def _glued(self, text: str, before: Line, following: str) -> str:
         if not _BROKEN_WORD.search(text):
@@ -470,22 +385,15 @@ _DEEPEST = 8
 def outline_headings(document: Any) -> dict[int, dict[str, int]]:
     """Page index -> words of the heading in lower case without blanks -> its level."""
     found: dict[int, dict[str, int]] = {}
-    try:
-        for number, bookmark in enumerate(document.get_toc(max_depth=_DEEPEST)):
-            if number >= _MOST_BOOKMARKS:
-                break
-            _note(bookmark, found)
-    except (RuntimeError, ValueError):  # a broken outline costs the headings, not the text
-        return found
+    # A broken outline costs the headings, not the text.
+    with suppress(RuntimeError, ValueError):
+        for bookmark in islice(document.get_toc(max_depth=_DEEPEST), _MOST_BOOKMARKS):
+            destination = bookmark.get_dest()
+            index = destination.get_index() if destination is not None else None
+            key = heading_key(bookmark.get_title())
+            if index is not None and index >= 0 and key:
+                found.setdefault(index, {}).setdefault(key, bookmark.level + 1)
     return found
-
-
-def _note(bookmark: Any, found: dict[int, dict[str, int]]) -> None:
-    destination = bookmark.get_dest()
-    index = destination.get_index() if destination is not None else None
-    key = heading_key(bookmark.get_title())
-    if index is not None and index >= 0 and key:
-        found.setdefault(index, {}).setdefault(key, bookmark.level + 1)
 
 
 def heading_key(words: str) -> str:
@@ -514,27 +422,21 @@ class Reader:
     def read_page(self, document: Any, index: int, budget: Budget) -> list[Line]:
         """The lines of one PDF page, rendered and read."""
         budget.beat()
-        page = document[index]
-        try:
+        with closing(document[index]) as page:
             width, height = page.get_size()
             scale = min(_DPI / 72, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
             picture = page.render(scale=scale, grayscale=True).to_pil()
-        finally:
-            page.close()
         return self.read_picture(picture)
 
     def read_picture(self, picture: Any) -> list[Line]:
         stored = io.BytesIO()
         picture.convert("L").save(stored, "PNG", dpi=(_DPI, _DPI))
-        return _ocr_lines(self._run(stored.getvalue()))
-
-    def _run(self, png: bytes) -> str:
         command = [self.program, "-", "-", "-l", self.language, "--dpi", str(_DPI), "tsv"]
         # One thread each: the pool already keeps every core busy.
         environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
         try:
             done = subprocess.run(  # noqa: S603 - a fixed program, no shell, data on stdin
-                command, input=png, capture_output=True, check=False,
+                command, input=stored.getvalue(), capture_output=True, check=False,
                 timeout=self.page_seconds, env=environment,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
@@ -545,7 +447,7 @@ class Reader:
                 f"OCR failed: {reason[-1] if reason else done.returncode}",
                 hint=f"is the language {self.language!r} installed? see: tesseract --list-langs",
             )
-        return done.stdout.decode("utf-8", "replace")
+        return _ocr_lines(done.stdout.decode("utf-8", "replace"))
 
 
 def usable() -> bool:
@@ -575,14 +477,6 @@ def parse_image(source: Source) -> Extracted:
     if tool is None:
         raise Unsupported("it is an image, which only OCR can read", hint=HINT)
     composer = Composer(source.budget)
-    flow(_frames(source, tool), composer, outline={}, beat=source.budget.beat)
-    if not composer.length:
-        raise NoText("OCR found no text in the image")
-    composer.about.notes.append("read by OCR")
-    return composer.finish("image")
-
-
-def _frames(source: Source, tool: Reader) -> list[list[Line]]:
     import PIL.Image
     import PIL.ImageSequence
 
@@ -597,17 +491,15 @@ def _frames(source: Source, tool: Reader) -> list[list[Line]]:
     except PIL.Image.DecompressionBombError as error:
         raise LimitExceeded("the image has far more pixels than a scan has") from error
     except (OSError, ValueError, SyntaxError, EOFError) as error:
-        raise Damaged(f"the image cannot be opened: {_said(error)}") from error
-    return pages
-
-
-def _said(error: Exception) -> str:
-    """PIL names the stream that it read from, by its place in memory, which tells nobody anything
-    and is another one each time."""
-    import PIL
-
-    unknown = isinstance(error, PIL.UnidentifiedImageError)
-    return "it is damaged, or of a kind that is not known" if unknown else str(error)
+        # PIL names the stream that it read from, by its place in memory.
+        unknown = isinstance(error, PIL.UnidentifiedImageError)
+        said = "it is damaged, or of a kind that is not known" if unknown else str(error)
+        raise Damaged(f"the image cannot be opened: {said}") from error
+    flow(pages, composer, outline={}, beat=source.budget.beat)
+    if not composer.length:
+        raise NoText("OCR found no text in the image")
+    composer.about.notes.append("read by OCR")
+    return composer.finish("image")
 
 
 def _ocr_lines(tsv: str) -> list[Line]:
@@ -619,12 +511,9 @@ def _ocr_lines(tsv: str) -> list[Line]:
             left, top, width, height = (float(cell) for cell in cells[6:10])
             word = (cells[11].strip(), left, left + width, top, top + height)
             grouped.setdefault(tuple(cells[1:5]), []).append(word)
-    return [_ocr_line(words) for words in grouped.values()]
-
-
-def _ocr_line(words: list[tuple[str, float, float, float, float]]) -> Line:
-    text = " ".join(word for word, *_ in words)
-    left, right = min(word[1] for word in words), max(word[2] for word in words)
-    top, bottom = min(word[3] for word in words), max(word[4] for word in words)
-    # Pictures count downward, pages upward.
-    return Line(text, left, right, -bottom, -top)
+    found = []
+    for words in grouped.values():
+        texts, lefts, rights, tops, bottoms = zip(*words, strict=True)
+        # Pictures count downward, pages upward.
+        found.append(Line(" ".join(texts), min(lefts), max(rights), -max(bottoms), -min(tops)))
+    return found

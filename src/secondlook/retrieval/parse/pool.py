@@ -25,7 +25,6 @@ from secondlook.retrieval.parse.worker import receive, send
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
-    from types import TracebackType
 
 Key = TypeVar("Key")
 
@@ -62,27 +61,25 @@ class _Worker:
 
     def run(self, path: Path) -> list[Parsed]:
         try:
-            return self._converse(path)
+            process = self._ensure_process()
+            if process.stdin is None or process.stdout is None:
+                raise EOFError  # noqa: TRY301
+            send(process.stdin, str(path))
+            while (message := receive(process.stdout)) is None:
+                with self.lock:
+                    self.alive = time.monotonic()
+                    self.started = min(self.started, self.alive)
+            parsed: list[Parsed]
+            parsed, is_spent = message
+            if is_spent:
+                self.stop()
         except (EOFError, OSError) as error:
             return [Parsed("", "", 0, error=self._reason(error))]
+        else:
+            return parsed
         finally:
             with self.lock:
                 self.alive = 0.0
-
-    def _converse(self, path: Path) -> list[Parsed]:
-        process = self._ensure_process()
-        if process.stdin is None or process.stdout is None:
-            raise EOFError
-        send(process.stdin, str(path))
-        while (message := receive(process.stdout)) is None:
-            with self.lock:
-                self.alive = time.monotonic()
-                self.started = min(self.started, self.alive)
-        outcome: tuple[list[Parsed], bool] = message
-        parsed, is_spent = outcome
-        if is_spent:
-            self.stop()
-        return parsed
 
     def _ensure_process(self) -> subprocess.Popen[bytes]:
         is_gone = self.process is None or self.process.poll() is not None
@@ -96,14 +93,15 @@ class _Worker:
         return self.process
 
     def _reason(self, error: Exception) -> ExtractionError:
-        verdict = self.verdict
-        code = self.stop()
+        verdict, code = self.verdict, self.stop()
         if verdict:
             return LimitExceeded(verdict)
         if code is not None and code < 0:
+            known = {sign.value: sign.name for sign in signal.Signals}
+            name = known.get(-code, f"signal {-code}")
             # Native libraries abort when they are refused memory.
             why = ", most likely for want of memory" if -code == signal.SIGABRT else ""
-            return Damaged(f"the parser crashed on it ({_signal_name(-code)}{why})")
+            return Damaged(f"the parser crashed on it ({name}{why})")
         return Damaged(f"the parser ended without a result (exit code {code}, {error!r})")
 
     def judge(self, now: float) -> None:
@@ -137,7 +135,16 @@ class _Worker:
         process, self.process = self.process, None
         if process is None:
             return None
-        return _end(process)
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        # Its pipes are gone: it leaves by itself, or it hangs and is made to.
+        try:
+            return process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
 
 
 def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
@@ -150,27 +157,6 @@ def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
         with contextlib.suppress(OSError):  # it died at once; reading its answer will tell
             send(process.stdin, limits)
     return process
-
-
-def _end(process: subprocess.Popen[bytes]) -> int | None:
-    """A process that already ended keeps its own exit code; the pipes are closed either way."""
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    # Its pipes are gone: it leaves by itself, or it hangs and is made to.
-    try:
-        return process.wait(0.5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 class ParserPool:
@@ -187,12 +173,7 @@ class ParserPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def parse(self, jobs: Iterable[tuple[Key, Path]]) -> Iterator[tuple[Key, list[Parsed]]]:
@@ -205,12 +186,11 @@ class ParserPool:
         try:
             while True:
                 while not is_exhausted and in_flight < _IN_FLIGHT * self._size:
-                    job = next(waiting, None)
-                    if job is None:
+                    if (job := next(waiting, None)) is None:
                         is_exhausted = True
-                        break
-                    self._submit(_Job(job[0], job[1], done))
-                    in_flight += 1
+                    else:
+                        self._submit(_Job(*job, done))
+                        in_flight += 1
                 if not in_flight:
                     return
                 yield self._next(done)
@@ -235,15 +215,11 @@ class ParserPool:
 
     def _submit(self, job: _Job) -> None:
         self._jobs.put(job)
-        if len(self._workers) < self._size:
-            self._hire()
-
-    def _hire(self) -> None:
         if not self._threads:
             self._spawn_thread(self._watch)
-        worker = _Worker(self._limits)
-        self._workers.append(worker)
-        self._spawn_thread(self._work, worker)
+        if len(self._workers) < self._size:
+            self._workers.append(_Worker(self._limits))
+            self._spawn_thread(self._work, self._workers[-1])
 
     def _spawn_thread(self, target: Any, *arguments: Any) -> None:
         thread = threading.Thread(target=target, args=arguments, daemon=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date, datetime, time
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText
 from secondlook.retrieval.parse.compose import Composer
-from secondlook.retrieval.parse.docx import describe_office
-from secondlook.retrieval.parse.plain import beginning, lines_in, start, write_named, write_rows
+from secondlook.retrieval.parse.office import describe_office
 from secondlook.retrieval.parse.source import package
+from secondlook.retrieval.parse.text import beginning, lines_in, start, write_named, write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from secondlook.document import Extracted
     from secondlook.retrieval.parse.source import Source
@@ -33,37 +33,29 @@ def parse_sheets(source: Source) -> Extracted:
     if source.head.startswith(b"PK"):
         with package(source) as parts:  # refuses bombs before the table reader sees them
             describe_office(parts, composer)
+    import python_calamine
+
     with source.open() as stream:
-        _read_workbook(stream, composer, source)
+        try:
+            workbook = python_calamine.load_workbook(stream)
+        except python_calamine.PasswordError as error:
+            raise Encrypted(
+                "it is protected by a password", hint="save a copy without password"
+            ) from error
+        except (python_calamine.CalamineError, OSError, ValueError) as error:
+            raise Damaged(f"it is not a readable spreadsheet: {error}") from error
+        try:
+            _write_workbook(workbook, composer, source)
+        except python_calamine.CalamineError as error:
+            raise Damaged(f"its sheets cannot be read: {error}") from error
+        finally:
+            workbook.close()
     return composer.finish("sheet")
 
 
-def _read_workbook(stream: Any, composer: Composer, source: Source) -> None:
-    import python_calamine
-
-    workbook = _open(stream)
-    try:
-        _write_workbook(workbook, composer, source)
-    except python_calamine.CalamineError as error:
-        raise Damaged(f"its sheets cannot be read: {error}") from error
-    finally:
-        workbook.close()
-
-
-def _open(stream: Any) -> Any:
-    import python_calamine
-
-    try:
-        return python_calamine.load_workbook(stream)
-    except python_calamine.PasswordError as error:
-        raise Encrypted(
-            "it is protected by a password", hint="save a copy without password"
-        ) from error
-    except (python_calamine.CalamineError, OSError, ValueError) as error:
-        raise Damaged(f"it is not a readable spreadsheet: {error}") from error
-
-
 def _write_workbook(workbook: Any, composer: Composer, source: Source) -> None:
+    import python_calamine
+
     cells = 0
     source.budget.spend_pages(len(workbook.sheet_names))
     for number, name in enumerate(workbook.sheet_names, 1):
@@ -72,22 +64,17 @@ def _write_workbook(workbook: Any, composer: Composer, source: Source) -> None:
         if cells > _MOST_CELLS:
             raise LimitExceeded(f"it has more than {_MOST_CELLS:,} cells")
         composer.start_page(number)
-        rows = ([shown(cell) for cell in row] for row in _rows(sheet))
-        filled = (row for row in rows if any(row))
+        try:
+            rows = sheet.iter_rows()
+        except python_calamine.CalamineError:  # a sheet of charts only
+            continue
+        read = ([shown(cell) for cell in row] for row in rows)
+        filled = (row for row in read if any(row))
         first = next(filled, None)
         if first is not None:
             composer.heading(1, name)
             write_rows(chain([first], filled), composer)
     composer.end_page()
-
-
-def _rows(sheet: Any) -> Iterable[list[Any]]:
-    import python_calamine
-
-    try:
-        return sheet.iter_rows()  # type: ignore[no-any-return]
-    except python_calamine.CalamineError:  # a sheet of charts only
-        return ()
 
 
 def shown(cell: object) -> str:
@@ -105,29 +92,19 @@ def shown(cell: object) -> str:
 
 
 def parse_csv(source: Source) -> Extracted:
-    if source.is_large:
-        return _parse_large_csv(source)
-    text, composer = start(source)
+    text, composer = beginning(source) if source.is_large else start(source)
+    # Of a large one its beginning and the number of its lines: the text of all rows would help
+    # no search.
+    total = f"about {lines_in(source):,}" if source.is_large else ""
     text = text.replace("\x00", "")
-    write_rows(_read_csv(text, _delimiter(text, source.suffix), source), composer)
+    delimiter = ","
+    if source.suffix in {".tsv", ".tab"}:
+        delimiter = "\t"
+    else:
+        with suppress(csv.Error):
+            delimiter = csv.Sniffer().sniff(text[:_SNIFFED_CHARS], _DELIMITERS).delimiter
+    write_rows(_read_csv(text, delimiter, source), composer, total=total)
     return composer.finish("csv")
-
-
-def _parse_large_csv(source: Source) -> Extracted:
-    """Its beginning and the number of its lines: the text of all rows would help no search."""
-    text, composer = beginning(source)
-    rows = _read_csv(text.replace("\x00", ""), _delimiter(text, source.suffix), source)
-    write_rows(rows, composer, total=f"about {lines_in(source):,}")
-    return composer.finish("csv")
-
-
-def _delimiter(text: str, suffix: str) -> str:
-    if suffix in {".tsv", ".tab"}:
-        return "\t"
-    try:
-        return csv.Sniffer().sniff(text[:_SNIFFED_CHARS], _DELIMITERS).delimiter
-    except csv.Error:
-        return ","
 
 
 def _read_csv(text: str, delimiter: str, source: Source) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ import re
 import stat
 import zipfile
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -88,10 +88,6 @@ def as_set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-def _each(names: str, what: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), what)
-
-
 _CODE = (
     "py pyi pyx c h cc cpp cxx hpp hxx cs java kt kts scala groovy go rs swift m mm js mjs cjs jsx "
     "ts tsx vue svelte rb php pl pm lua r jl hs lhs ml mli fs fsx clj cljs ex exs erl hrl dart sh "
@@ -103,22 +99,28 @@ _TEXT = (
     "txt text log cfg conf ini toml env properties yaml yml nfo me rest asc adoc asciidoc org "
     "wiki textile po bib ris diff patch"
 )
+_KINDS = {
+    "code": f"{_CODE} sty",
+    "text": _TEXT,
+    "markdown": "md markdown mdown mkd mdx qmd rmd",
+    "rst": "rst",
+    "latex": "tex latex ltx",
+    "html": "html htm xhtml xht",
+    "mail": "mhtml mht eml",
+    "json": "json geojson",
+    "jsonl": "jsonl ndjson",
+    "notebook": "ipynb",
+    "xml": "xml rss atom",
+    "csv": "csv tsv tab",
+    "subtitles": "srt vtt",
+}
 TEXT_KINDS: dict[str, str] = {
-    **{f".{name}": "code" for name in _CODE.split()},
-    **{f".{name}": "text" for name in _TEXT.split()},
-    ".md": "markdown", ".markdown": "markdown", ".mdown": "markdown", ".mkd": "markdown",
-    ".mdx": "markdown", ".qmd": "markdown", ".rmd": "markdown",
-    ".rst": "rst", ".tex": "latex", ".latex": "latex", ".ltx": "latex", ".sty": "code",
-    ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".mhtml": "mail",
-    ".mht": "mail", ".eml": "mail", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
-    ".geojson": "json", ".ipynb": "notebook", ".xml": "xml", ".rss": "xml", ".atom": "xml",
-    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".srt": "subtitles", ".vtt": "subtitles",
-}  # fmt: skip
+    f".{suffix}": kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()
+}
 NAMES: dict[str, str] = {
-    "makefile": "code", "dockerfile": "code", "rakefile": "code", "gemfile": "code",
-    "jenkinsfile": "code", "readme": "text", "license": "text", "copying": "text",
-    "changelog": "text", "authors": "text", "notice": "text",
-}  # fmt: skip
+    **dict.fromkeys(("makefile", "dockerfile", "rakefile", "gemfile", "jenkinsfile"), "code"),
+    **dict.fromkeys(("readme", "license", "copying", "changelog", "authors", "notice"), "text"),
+}
 
 BINARY_DOCUMENTS = as_set(
     ".pdf .docx .docm .dotx .pptx .pptm .potx .ppsx .xlsx .xlsm .xlsb .xls .ods .odt .odp .ott "
@@ -130,31 +132,27 @@ TABLES = as_set(".csv .tsv .tab .jsonl .ndjson .parquet .pq .sqlite .sqlite3 .db
 IMAGES = as_set(".png .jpg .jpeg .tif .tiff .bmp .gif .webp")
 DOCUMENTS = BINARY_DOCUMENTS | frozenset(TEXT_KINDS)
 
+_NOT_READ = {
+    "an image": ".webp .heic .heif .avif .ico .svg .psd .raw .cr2 .nef .xcf .ai .eps",
+    "video": ".mp4 .mkv .avi .mov .webm .wmv .flv .mpg .mpeg .m4v .3gp",
+    "audio": ".mp3 .wav .flac .ogg .oga .opus .m4a .aac .wma .aiff .mid .midi",
+    "a program or a package": ".exe .dll .so .dylib .a .o .obj .lib .bin .class .jar .war .pyc "
+    ".pyo .pyd .wasm .whl .egg .deb .rpm .apk .dmg .iso .img .msi .com",
+    "a font": ".ttf .otf .woff .woff2 .eot",
+    "an archive of a kind that is not read": ".7z .rar .zst .lz4 .lzma .cab .arj .z",
+    "a database": ".mdb .accdb .dbf",
+    "binary data": ".feather .arrow .h5 .hdf5 .npy .npz .pkl .pickle .mat .rds .rdata .dta .sav "
+    ".safetensors .onnx .pt .pth .gguf .joblib",
+    "generated": ".map",
+    "an Apple Pages document: export it as PDF or .docx": ".pages",
+    "an Apple Keynote document: export it as PDF": ".key",
+    "an Apple Numbers document: export it as .xlsx": ".numbers",
+    "a DjVu document: convert it to PDF": ".djvu",
+    "PostScript: convert it to PDF": ".ps",
+    "a Kindle book: convert it to EPUB": ".mobi .azw3",
+}
 UNSUPPORTED: dict[str, str] = {
-    **_each(".webp .heic .heif .avif .ico .svg .psd .raw .cr2 .nef .xcf .ai .eps", "an image"),
-    **_each(".mp4 .mkv .avi .mov .webm .wmv .flv .mpg .mpeg .m4v .3gp", "video"),
-    **_each(".mp3 .wav .flac .ogg .oga .opus .m4a .aac .wma .aiff .mid .midi", "audio"),
-    **_each(
-        ".exe .dll .so .dylib .a .o .obj .lib .bin .class .jar .war .pyc .pyo .pyd .wasm .whl .egg "
-        ".deb .rpm .apk .dmg .iso .img .msi .com",
-        "a program or a package",
-    ),
-    **_each(".ttf .otf .woff .woff2 .eot", "a font"),
-    **_each(".7z .rar .zst .lz4 .lzma .cab .arj .z", "an archive of a kind that is not read"),
-    **_each(".mdb .accdb .dbf", "a database"),
-    **_each(
-        ".feather .arrow .h5 .hdf5 .npy .npz .pkl .pickle .mat .rds .rdata .dta .sav "
-        ".safetensors .onnx .pt .pth .gguf .joblib",
-        "binary data",
-    ),
-    **_each(".map", "generated"),
-    ".pages": "an Apple Pages document: export it as PDF or .docx",
-    ".key": "an Apple Keynote document: export it as PDF",
-    ".numbers": "an Apple Numbers document: export it as .xlsx",
-    ".djvu": "a DjVu document: convert it to PDF",
-    ".ps": "PostScript: convert it to PDF",
-    ".mobi": "a Kindle book: convert it to EPUB",
-    ".azw3": "a Kindle book: convert it to EPUB",
+    suffix: what for what, suffixes in _NOT_READ.items() for suffix in suffixes.split()
 }
 
 
@@ -252,40 +250,29 @@ class Source:
 
 def open_source(path: Path, budget: Budget) -> Source:
     """Hash a file and hold it if it is small. Refuses everything but readable regular files."""
+    # Without O_NONBLOCK a FIFO that took the file's place just now would block forever.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = _open_regular(path)
+        _require_regular(path.stat().st_mode)
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as stream:
+            status = os.fstat(stream.fileno())
+            _require_regular(status.st_mode)
+            return _load(path, stream, status.st_size, budget)
     except FileNotFoundError as error:
         raise ExtractionError("it is no longer there") from error
     except PermissionError as error:
         raise ExtractionError("it cannot be read: permission denied") from error
     except OSError as error:
         raise ExtractionError(f"it cannot be read: {error.strerror or error}") from error
-    with os.fdopen(descriptor, "rb") as stream:
-        return _load(path, stream, budget)
-
-
-def _open_regular(path: Path) -> int:
-    _require_regular(path.stat().st_mode)
-    # Without O_NONBLOCK a FIFO that took the file's place just now would block forever.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags)
-    try:
-        _require_regular(os.fstat(descriptor).st_mode)
-    except ExtractionError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def _require_regular(mode: int) -> None:
-    if stat.S_ISREG(mode):
-        return
-    what = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
-    raise Unsupported(f"it is {what}, not a file")
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+        raise Unsupported(f"it is {what}, not a file")
 
 
-def _load(path: Path, stream: BinaryIO, budget: Budget) -> Source:
-    size = os.fstat(stream.fileno()).st_size
+def _load(path: Path, stream: BinaryIO, size: int, budget: Budget) -> Source:
     most = budget.limits.most_bytes(path.suffix.lower())
     if size > most:
         raise LimitExceeded(
@@ -296,10 +283,6 @@ def _load(path: Path, stream: BinaryIO, budget: Budget) -> Source:
         raise NoText("the file is empty")
     if size <= IN_MEMORY_BYTES:
         return Source.of_bytes(stream.read(size), path.name, budget)
-    return _load_large(path, stream, size, budget)
-
-
-def _load_large(path: Path, stream: BinaryIO, size: int, budget: Budget) -> Source:
     head = stream.read(HEAD_BYTES)
     stream.seek(0)
     digest = hashlib.sha256()
@@ -343,11 +326,17 @@ def decode(data: bytes, *, declared: str | None = None) -> tuple[str, tuple[str,
         return _decode_as(data, wide)
     if looks_binary(data):
         raise Unsupported("it holds binary data, not text")
-    if declared and (text := _strictly(data, declared)) is not None:
-        return text, ()
-    if (text := _strictly(data, "utf-8")) is not None:
-        return text, ()
-    return _decode_legacy(data)
+    for claimed in (declared, "utf-8"):
+        with suppress(UnicodeError, LookupError):
+            if claimed:
+                return data.decode(claimed), ()
+    text = data.decode("utf-8", "replace")
+    lost = text.count("\ufffd")
+    # Broken UTF-8 still shows more whole multi-byte characters than broken ones.
+    whole = sum(ord(char) > 0x7F for char in text) - lost  # noqa: PLR2004 - end of ASCII
+    if lost <= max(1, len(data) * _TOLERATED_DAMAGE) and whole > lost:
+        return _decode_as(data, "utf-8")
+    return _decode_as(data, _guess(data[: _SAMPLE * 4]))
 
 
 def looks_binary(data: bytes) -> bool:
@@ -362,20 +351,10 @@ def is_text(data: bytes) -> bool:
     return bool(_wide_encoding(data)) or not looks_binary(data)
 
 
-def _strictly(data: bytes, encoding: str) -> str | None:
-    try:
-        return data.decode(encoding)
-    except (UnicodeError, LookupError):
-        return None
-
-
 def _decode_as(data: bytes, encoding: str) -> tuple[str, tuple[str, ...]]:
     text = data.decode(encoding, "replace")
-    return text, _damage_note(text.count("\ufffd"))
-
-
-def _damage_note(lost: int) -> tuple[str, ...]:
-    return (f"{lost:,} characters could not be decoded",) if lost else ()
+    lost = text.count("\ufffd")
+    return text, (f"{lost:,} characters could not be decoded",) if lost else ()
 
 
 def _wide_encoding(data: bytes) -> str | None:
@@ -403,36 +382,15 @@ def _reads_well(sample: bytes, encoding: str) -> bool:
     return odd <= len(text) * _BINARY_SHARE and blanks * 60 >= len(text)
 
 
-def _decode_legacy(data: bytes) -> tuple[str, tuple[str, ...]]:
-    text = data.decode("utf-8", "replace")
-    lost = text.count("\ufffd")
-    if lost <= max(1, len(data) * _TOLERATED_DAMAGE) and _mostly_utf8(text, lost):
-        return text, _damage_note(lost)
-    encoding = _guess(data[: _SAMPLE * 4])
-    return _decode_as(data, encoding)
-
-
-def _mostly_utf8(text: str, lost: int) -> bool:
-    """Broken UTF-8 still shows more whole multi-byte characters than broken ones."""
-    whole = sum(ord(char) > 0x7F for char in text) - lost  # noqa: PLR2004 - end of ASCII
-    return whole > lost
-
-
 def _guess(sample: bytes) -> str:
-    if _is_western(sample):
+    # Accents between ASCII letters, never in long runs: detectors confuse these pages.
+    high, in_words = len(_HIGH_BYTE.findall(sample)), len(_LATIN_WORD_HIGH.findall(sample))
+    if not _HIGH_RUN.search(sample) and in_words * 2 >= high:
         return "cp1252"
     import charset_normalizer
 
-    matches = charset_normalizer.from_bytes(sample, cp_isolation=list(_LEGACY))
-    best = matches.best()
+    best = charset_normalizer.from_bytes(sample, cp_isolation=list(_LEGACY)).best()
     return best.encoding if best is not None else "cp1252"
-
-
-def _is_western(sample: bytes) -> bool:
-    """Accents between ASCII letters, never in long runs: detectors confuse these pages."""
-    high = len(_HIGH_BYTE.findall(sample))
-    in_words = len(_LATIN_WORD_HIGH.findall(sample))
-    return not _HIGH_RUN.search(sample) and in_words * 2 >= high
 
 
 # Zip files that are read without trusting what they claim, and XML without entities.
@@ -510,16 +468,13 @@ def parse_xml(data: bytes) -> Any:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise _refused(str(error)) from error
-
-
-def _refused(said: str) -> ExtractionError:
-    """The XML library's verdict in words that mean something to the owner of the file."""
-    if "Amplification" in said or "entity loop" in said:
-        return LimitExceeded("its XML declares entities that expand beyond all measure")
-    if "depth" in said:
-        return LimitExceeded("its XML is nested too deeply")
-    return Damaged(f"its XML is damaged: {said}")
+        said = str(error)
+        if "Amplification" in said or "entity loop" in said:
+            reason = "its XML declares entities that expand beyond all measure"
+            raise LimitExceeded(reason) from error
+        if "depth" in said:
+            raise LimitExceeded("its XML is nested too deeply") from error
+        raise Damaged(f"its XML is damaged: {said}") from error
 
 
 def local(element: Any) -> str:

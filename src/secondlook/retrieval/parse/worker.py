@@ -41,8 +41,7 @@ def send(stream: IO[bytes], message: object) -> None:
 
 def receive(stream: IO[bytes]) -> Any:
     """The next message. Raises EOFError when the other side is gone."""
-    head = _exactly(stream, LENGTH.size)
-    (length,) = LENGTH.unpack(head)
+    (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
     # Both ends are this program: parser processes run as the same user, unconfined.
     return pickle.loads(_exactly(stream, length)) if length else None  # noqa: S301
 
@@ -57,7 +56,11 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 def main() -> None:
     """Entry point of the process; the first message holds the limits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
-    inbox, outbox = _private_pipes()
+    # The pipes are kept, and the standard streams lead nowhere: parsers chatter.
+    inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=1 << 20)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
     jobs: queue.SimpleQueue[object] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(inbox, jobs), daemon=True).start()
     limits = jobs.get()
@@ -65,16 +68,6 @@ def main() -> None:
         raise TypeError(f"expected the limits first, got {limits!r}")
     confine(limits)
     serve(jobs.get, outbox, limits)
-
-
-def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Keeps the pipes, and points the standard streams at nothing: parsers chatter."""
-    inbox = os.fdopen(os.dup(0), "rb")
-    outbox = os.fdopen(os.dup(1), "wb", buffering=1 << 20)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    return inbox, outbox
 
 
 def _listen(inbox: IO[bytes], jobs: queue.SimpleQueue[object]) -> None:
@@ -94,9 +87,9 @@ def confine(limits: ParseLimits) -> None:
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = (
-        limits.memory_bytes if hard == resource.RLIM_INFINITY else min(limits.memory_bytes, hard)
-    )
+    wanted = limits.memory_bytes
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
     with contextlib.suppress(ValueError, OSError):  # macOS knows the limit but refuses it
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
     die_with_parent()
@@ -104,20 +97,6 @@ def confine(limits: ParseLimits) -> None:
 
 def serve(next_job: Callable[[], object], outbox: IO[bytes], limits: ParseLimits) -> None:
     """Parses one path after the other until it is told to stop by the end of its input."""
-    while True:
-        path = next_job()
-        if path is None:
-            return
-        beat = _beater(outbox)
-        beat()
-        try:
-            parsed = extract(Path(str(path)), limits, beat=beat)
-        except BaseException as error:  # noqa: BLE001 - SystemExit from a parser costs one file
-            parsed = [Parsed("", "", 0, error=as_extraction_error(error))]
-        send(outbox, (parsed, _should_retire(limits)))
-
-
-def _beater(outbox: IO[bytes]) -> Callable[[], None]:
     last = float("-inf")
 
     def beat() -> None:
@@ -127,7 +106,14 @@ def _beater(outbox: IO[bytes]) -> Callable[[], None]:
             last = now
             send(outbox, None)
 
-    return beat
+    while (path := next_job()) is not None:
+        last = float("-inf")
+        beat()
+        try:
+            parsed = extract(Path(str(path)), limits, beat=beat)
+        except BaseException as error:  # noqa: BLE001 - SystemExit from a parser costs one file
+            parsed = [Parsed("", "", 0, error=as_extraction_error(error))]
+        send(outbox, (parsed, _should_retire(limits)))
 
 
 def _should_retire(limits: ParseLimits) -> bool:

@@ -25,7 +25,7 @@ import httpx
 from secondlook.errors import WebSearchError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterable, Awaitable, Callable
 
 USER_AGENT = f"secondlook/{version('secondlook')}"
 _MOST_REDIRECTS = 5
@@ -61,7 +61,9 @@ class Fetcher:
     ) -> None:
         self._guard = guard
         self._limits = limits
-        self._transport = transport or _new_transport()
+        self._transport = transport or httpx.AsyncHTTPTransport(
+            verify=_certificates(), limits=_NO_REUSE, trust_env=False
+        )
 
     async def __aenter__(self) -> Self:
         await self._transport.__aenter__()
@@ -89,7 +91,7 @@ class Fetcher:
     ) -> Fetched:
         for _ in range(_MOST_REDIRECTS + 1):
             target = await self._guard.admit(url, trust=trust)
-            async with self._answer(target, accept) as response:
+            async with contextlib.aclosing(await self._connect(target, accept)) as response:
                 location = response.headers.get("location", "")
                 if response.status_code not in _REDIRECTS or not location:
                     return await self._fetched(url, response)
@@ -97,28 +99,11 @@ class Fetcher:
             url, trust = parse_url(location, base=url), "page"
         raise WebSearchError(f"it redirects more than {_MOST_REDIRECTS} times")
 
-    @contextlib.asynccontextmanager
-    async def _answer(self, target: Target, accept: str) -> AsyncIterator[httpx.Response]:
-        response = await self._connect(target, accept)
-        try:
-            yield response
-        finally:
-            await response.aclose()
-
     async def _connect(self, target: Target, accept: str) -> httpx.Response:
         """Tries the checked addresses in turn; only a failure to connect leads to the next."""
         problem: Exception | None = None
-        for address in target.addresses:
-            request = self._request(target, address, accept, shares=len(target.addresses))
-            try:
-                return await self._transport.handle_async_request(request)
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                problem = error
-        raise WebSearchError(f"{target.host!r} cannot be reached: {_reason(problem)}") from problem
-
-    def _request(self, target: Target, address: str, accept: str, *, shares: int) -> httpx.Request:
-        seconds = self._limits.seconds
-        waits = {"connect": seconds / shares, "read": seconds, "write": seconds, "pool": seconds}
+        seconds, share = self._limits.seconds, self._limits.seconds / len(target.addresses)
+        waits = {"connect": share, "read": seconds, "write": seconds, "pool": seconds}
         headers = {
             "Host": target.host_header,
             "User-Agent": USER_AGENT,
@@ -128,10 +113,21 @@ class Fetcher:
         }
         # The certificate is asked of, and checked against, the name and not the number.
         named = {"sni_hostname": target.host, "timeout": waits}
-        return httpx.Request("GET", target.at(address), headers=headers, extensions=named)
+        for address in target.addresses:
+            request = httpx.Request("GET", target.at(address), headers=headers, extensions=named)
+            try:
+                return await self._transport.handle_async_request(request)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                problem = error
+        raise WebSearchError(f"{target.host!r} cannot be reached: {_reason(problem)}") from problem
 
     async def _fetched(self, url: httpx.URL, response: httpx.Response) -> Fetched:
         kind, _, parameters = response.headers.get("content-type", "").partition(";")
+        charset = ""
+        for parameter in parameters.split(";"):
+            name, _, value = parameter.partition("=")
+            if name.strip().lower() == "charset":
+                charset = charset or value.strip().strip("\"'")
         body, is_cut = await read_body(
             response.aiter_raw(),
             response.headers.get("content-encoding", ""),
@@ -141,28 +137,16 @@ class Fetcher:
             url=str(url),
             status=response.status_code,
             content_type=kind.strip().lower(),
-            charset=_charset(parameters),
+            charset=charset,
             body=body,
             is_cut=is_cut,
         )
-
-
-def _new_transport() -> httpx.AsyncHTTPTransport:
-    return httpx.AsyncHTTPTransport(verify=_certificates(), limits=_NO_REUSE, trust_env=False)
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
     # SSL_CERT_FILE and SSL_CERT_DIR hold, as people behind inspecting firewalls need them to.
     return httpx.create_ssl_context()
-
-
-def _charset(parameters: str) -> str:
-    for parameter in parameters.split(";"):
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset":
-            return value.strip().strip("\"'")
-    return ""
 
 
 def _shown(url: str) -> str:
@@ -191,7 +175,15 @@ class Unpacker:
         self._limit = limit
         self._out = bytearray()
         self._encoding = encoding.strip().lower()
-        self._inflate = None if self._encoding in {"", "identity"} else _inflater(self._encoding)
+        self._inflate: zlib._Decompress | None = None
+        if self._encoding in {"gzip", "x-gzip"}:
+            self._inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        elif self._encoding == "deflate":
+            self._inflate = zlib.decompressobj()
+        elif self._encoding not in {"", "identity"}:
+            raise WebSearchError(
+                f"the page is packed as {self._encoding!r}, which was not asked for"
+            )
         self.is_cut = False
 
     def feed(self, data: bytes) -> None:
@@ -217,14 +209,6 @@ class Unpacker:
     @property
     def body(self) -> bytes:
         return bytes(self._out)
-
-
-def _inflater(encoding: str) -> zlib._Decompress:
-    if encoding in {"gzip", "x-gzip"}:
-        return zlib.decompressobj(16 + zlib.MAX_WBITS)
-    if encoding == "deflate":
-        return zlib.decompressobj()
-    raise WebSearchError(f"the page is packed as {encoding!r}, which was not asked for")
 
 
 async def read_body(
@@ -253,19 +237,12 @@ def as_utf8(body: bytes, charset: str) -> bytes:
     if body.startswith(_BOMS) or body.isascii():
         return body
     for name in ("utf-8", _AS_BROWSERS_DO.get(charset.lower(), charset)):
-        if (text := _decoded(body, name)) is not None:
-            return codecs.BOM_UTF8 + text.encode("utf-8", "replace")
+        with contextlib.suppress(LookupError, UnicodeError):
+            if _CHARSET.fullmatch(name):
+                # Incremental: a page that was cut may end within a letter.
+                text = codecs.getincrementaldecoder(name)().decode(body)
+                return codecs.BOM_UTF8 + text.encode("utf-8", "replace")
     return body
-
-
-def _decoded(body: bytes, charset: str) -> str | None:
-    if not _CHARSET.fullmatch(charset):
-        return None
-    try:
-        # Incremental: a page that was cut may end within a letter.
-        return codecs.getincrementaldecoder(charset)().decode(body)
-    except (LookupError, UnicodeError):
-        return None
 
 
 # Decides where a request may go before any connection is made.
@@ -316,14 +293,7 @@ class Guard:
 
     async def admit(self, url: httpx.URL, *, trust: Literal["page", "server"] = "page") -> Target:
         """A `server` was named by the user, who may have it on this machine and on any port."""
-        self._check_form(url, any_port=self.allow_private or trust == "server")
-        host = url.raw_host.decode("ascii")
-        addresses = await self._addresses(host, url.port or _PORTS[url.scheme])
-        for address in addresses:
-            self._check_address(host, address, is_private_fine=trust == "server")
-        return Target(url, tuple(addresses[:_MOST_ADDRESSES]))
-
-    def _check_form(self, url: httpx.URL, *, any_port: bool) -> None:
+        any_port = self.allow_private or trust == "server"
         if url.scheme not in _PORTS:
             raise Refused(f"{str(url)!r} is not read: only http and https are")
         if url.userinfo:
@@ -332,19 +302,25 @@ class Guard:
             raise Refused(f"{str(url)!r} names no host")
         if not any_port and url.port not in {None, *_PORTS.values()}:
             raise Refused(f"port {url.port} of {url.host!r} is not read: only 80 and 443 are")
-        _check_host(url.raw_host.decode("ascii"))
-
-    def _check_address(self, host: str, address: str, *, is_private_fine: bool) -> None:
-        what = objection(address, allow_private=self.allow_private or is_private_fine)
-        if what is not None:
-            raise Refused(
-                f"{host!r} is not read: its address {address} is {what}",
-                hint="web.allow_private = true allows pages on private addresses",
-            )
+        host = url.raw_host.decode("ascii")
+        addresses = await self._addresses(host, url.port or _PORTS[url.scheme])
+        for address in addresses:
+            if (what := objection(address, allow_private=any_port)) is not None:
+                raise Refused(
+                    f"{host!r} is not read: its address {address} is {what}",
+                    hint="web.allow_private = true allows pages on private addresses",
+                )
+        return Target(url, tuple(addresses[:_MOST_ADDRESSES]))
 
     async def _addresses(self, host: str, port: int) -> list[str]:
-        if _is_address(host):
+        with contextlib.suppress(ValueError):
+            ip_address(host)
             return [host]
+        if not _HOST_NAME.fullmatch(host):
+            raise Refused(f"{host!r} is not the name of a host")
+        # 2130706433, 0x7f.1 and 0177.0.0.1 are addresses to some systems and names to others.
+        if _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
+            raise Refused(f"{host!r} is an address in a form that is not read")
         try:
             found = await (self.resolve or _resolve)(host, port)
         except (OSError, UnicodeError) as error:
@@ -365,24 +341,6 @@ def parse_url(text: str, *, base: httpx.URL | None = None) -> httpx.URL:
         raise Refused(f"{text[:200]!r} is not a web address: {error}") from error
 
 
-def _check_host(host: str) -> None:
-    if _is_address(host):
-        return
-    if not _HOST_NAME.fullmatch(host):
-        raise Refused(f"{host!r} is not the name of a host")
-    # 2130706433, 0x7f.1 and 0177.0.0.1 are addresses to some systems and names to others.
-    if _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
-        raise Refused(f"{host!r} is an address in a form that is not read")
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
 async def _resolve(host: str, port: int) -> list[str]:
     found = await aside(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(address[0]) for *_, address in found]
@@ -390,7 +348,6 @@ async def _resolve(host: str, port: int) -> list[str]:
 
 # Which addresses a page of the open web may lie on, and which it may not.
 
-Address: TypeAlias = IPv4Address | IPv6Address
 Networks: TypeAlias = tuple[tuple[IPv4Network | IPv6Network, str], ...]
 
 
@@ -428,27 +385,17 @@ _ASSIGNED = IPv6Network("2000::/3")
 def objection(address: str, *, allow_private: bool = False) -> str | None:
     """What kind of address it is, where no page is read from that kind; None for public ones."""
     try:
-        meant = _meant(ip_address(address))
+        meant = ip_address(address)
     except ValueError:
         return "no address"
-    if metadata := _named(meant, _METADATA):
-        return metadata
-    if private := _named(meant, _PRIVATE):
-        return None if allow_private else private
-    if never := _named(meant, _NEVER):
-        return never
+    if isinstance(meant, IPv6Address) and meant in _NAT64:
+        meant = IPv4Address(int(meant) & 0xFFFFFFFF)
+    for networks in (_METADATA, _PRIVATE, _NEVER):
+        named = next((what for network, what in networks if meant in network), None)
+        if named:
+            return None if allow_private and networks is _PRIVATE else named
     is_assigned = isinstance(meant, IPv4Address) or meant in _ASSIGNED
     return None if is_assigned else "not assigned"
-
-
-def _meant(address: Address) -> Address:
-    if isinstance(address, IPv6Address) and address in _NAT64:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return address
-
-
-def _named(address: Address, networks: Networks) -> str | None:
-    return next((what for network, what in networks if address in network), None)
 
 
 # Blocking calls beside the event loop, in threads that nobody has to wait for.

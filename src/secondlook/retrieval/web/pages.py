@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from secondlook.errors import ExtractionError, WebSearchError
+from secondlook.errors import WebSearchError
 from secondlook.reading.embedders import approximate_starts
 from secondlook.retrieval.chunk import DEFAULT_OPTIONS, ChunkOptions, chunk, with_context
 from secondlook.retrieval.parse.pool import ParserPool
@@ -103,11 +103,19 @@ class PageReader:
         check_readable(fetched)
         body = fetched.body
         body = body if _is_pdf(body) else as_utf8(body, fetched.charset)
-        return _only_text(self._parse_bytes(body, _NAMES[fetched.content_type]))
+        return _only_text(self._parse(body, _NAMES[fetched.content_type]))
 
     def warm_up(self) -> None:
         """Starts the process beside the search: it takes about as long as a search does."""
-        threading.Thread(target=self._start, name="secondlook-web", daemon=True).start()
+
+        def start() -> None:
+            # What goes wrong here goes wrong again, and is reported, where a page is read.
+            with contextlib.suppress(WebSearchError, OSError):
+                self._parse(_FIRST_PAGE, "page.html")
+
+        if not self._is_started.is_set():
+            self._is_started.set()
+            threading.Thread(target=start, name="secondlook-web", daemon=True).start()
 
     def close(self) -> None:
         """Ends the process, busy or not."""
@@ -120,33 +128,22 @@ class PageReader:
             else:
                 return
 
-    def _start(self) -> None:
-        if not self._is_started.is_set():
-            self._is_started.set()
-            # What goes wrong here goes wrong again, and is told, where a page is read.
-            with contextlib.suppress(WebSearchError, OSError):
-                self._parse_bytes(_FIRST_PAGE, "page.html")
-
-    def _parse_bytes(self, body: bytes, name: str) -> list[Parsed]:
+    def _parse(self, body: bytes, name: str) -> list[Parsed]:
         with tempfile.TemporaryDirectory(prefix="secondlook-web-") as folder:
             path = Path(folder) / name
             path.write_bytes(body)
-            return self._parse(path)
-
-    def _parse(self, path: Path) -> list[Parsed]:
-        try:
-            with self._turn:
-                return [parsed for _, found in self._pool.parse([(0, path)]) for parsed in found]
-        except (OSError, ValueError) as error:  # the pool was closed meanwhile
-            raise WebSearchError(f"the page could not be parsed: {error}") from error
+            try:
+                with self._turn:
+                    return [one for _, found in self._pool.parse([(0, path)]) for one in found]
+            except (OSError, ValueError) as error:  # the pool was closed meanwhile
+                raise WebSearchError(f"the page could not be parsed: {error}") from error
 
 
 def _only_text(parsed: list[Parsed]) -> Extracted:
-    error: ExtractionError | None = None
-    for document in parsed:
-        error = error or document.error
-        if document.extracted is not None and document.extracted.kind in _KINDS:
-            return document.extracted
+    for one in parsed:
+        if one.extracted is not None and one.extracted.kind in _KINDS:
+            return one.extracted
+    error = next((one.error for one in parsed if one.error), None)
     raise WebSearchError(f"it holds no text to read: {error or 'of no known kind'}")
 
 
@@ -166,19 +163,15 @@ class Cutter:
     def page(self, url: str, extracted: Extracted, result: WebResult) -> list[WebPassage]:
         """The passages of a page, in its order."""
         text = _storable(extracted.text)
-        document, digest, fetched = document_id(url), _digest(text), now()
         title = _title(extracted.title, result.title, url)
+        first = _passage(url, text, title)
         return [
-            WebPassage(
-                id=f"{document}.{ordinal}",
-                document=document,
-                sha256=digest,
-                url=url,
-                title=title,
+            replace(
+                first,
+                id=f"{first.document}.{ordinal}",
                 text=text[span.start : span.end],
                 start=span.start,
                 end=span.end,
-                fetched=fetched,
                 heading=tuple(map(_storable, span.heading)),
             )
             for ordinal, span in enumerate(chunk(extracted, self.token_starts, self.options))
@@ -188,31 +181,18 @@ class Cutter:
 def snippet(url: str, result: WebResult, why: str) -> list[WebPassage]:
     """What the search engine showed of a page that could not be read; nothing where it did not."""
     text = " ".join(_storable(result.snippet).split())[:_LONGEST_SNIPPET].rstrip()
-    if not text:
-        return []
-    document = document_id(url)
-    return [
-        WebPassage(
-            id=f"{document}.0",
-            document=document,
-            sha256=_digest(text),
-            url=url,
-            title=_title(result.title, "", url),
-            text=text,
-            start=0,
-            end=len(text),
-            fetched=now(),
-            unread=why,
-        )
-    ]
+    return [replace(_passage(url, text, _title(result.title, "", url)), unread=why)] if text else []
+
+
+def _passage(url: str, text: str, title: str) -> WebPassage:
+    """All of the text as one passage."""
+    document, fetched = document_id(url), datetime.now(UTC).isoformat(timespec="seconds")
+    digest = _digest(text)
+    return WebPassage(f"{document}.0", document, digest, url, title, text, 0, len(text), fetched)
 
 
 def document_id(url: str) -> str:
     return f"web-{_digest(url)[:_ID_LENGTH]}"
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _digest(text: str) -> str:
@@ -243,44 +223,35 @@ def best_first(
 
     No page crowds out the others: each may give its share, and twelve in any case.
     """
-    counts = [Counter(terms(_words(passage), language)) for passage in passages]
+    counts = [
+        Counter(terms(with_context(one.title, one.heading, one.text), language)) for one in passages
+    ]
     scores = _bm25(counts, set(query_terms(query, language)))
     scored = [replace(one, score=score) for one, score in zip(passages, scores, strict=True)]
-    ordered = sorted(scored, key=lambda passage: -passage.score)
-    return _shared_out(ordered, keep)[:keep]
-
-
-def _shared_out(ordered: Sequence[WebPassage], keep: int) -> list[WebPassage]:
-    pages = {passage.document for passage in ordered}
-    share = max(_EACH_PAGE, keep // max(1, len(pages)))
+    share = max(_EACH_PAGE, keep // max(1, len({one.document for one in passages})))
     taken: Counter[str] = Counter()
     kept = []
-    for passage in ordered:
-        taken[passage.document] += 1
-        if taken[passage.document] <= share:
-            kept.append(passage)
-    return kept
-
-
-def _words(passage: WebPassage) -> str:
-    return with_context(passage.title, passage.heading, passage.text)
+    for one in sorted(scored, key=lambda passage: -passage.score):
+        taken[one.document] += 1
+        if taken[one.document] <= share:
+            kept.append(one)
+    return kept[:keep]
 
 
 def _bm25(counts: Sequence[Counter[str]], asked: set[str]) -> list[float]:
     lengths = [count.total() for count in counts]
     mean = max(1.0, sum(lengths) / max(1, len(lengths)))
-    holders = {term: sum(term in count for count in counts) for term in asked}
-    rarity = {
-        term: math.log(1 + (len(counts) - holding + 0.5) / (holding + 0.5))
-        for term, holding in holders.items()
-    }
-    return [
-        # Sorted: sums of floats depend on their order, that of a set on the process.
-        sum(rarity[term] * _frequency(count[term], length / mean) for term in sorted(asked))
-        for count, length in zip(counts, lengths, strict=True)
-    ]
-
-
-def _frequency(times: int, relative_length: float) -> float:
-    damped = times + _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * relative_length)
-    return times * (_SATURATION + 1) / damped
+    rarity: dict[str, float] = {}
+    for term in sorted(asked):  # sums of floats depend on their order, that of a set on the process
+        holding = sum(term in count for count in counts)
+        rarity[term] = math.log(1 + (len(counts) - holding + 0.5) / (holding + 0.5))
+    scores = []
+    for count, length in zip(counts, lengths, strict=True):
+        damped = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * (length / mean))
+        scores.append(
+            sum(
+                weight * (count[term] * (_SATURATION + 1) / (count[term] + damped))
+                for term, weight in rarity.items()
+            )
+        )
+    return scores

@@ -51,17 +51,8 @@ class WebPassage:
 
     def as_passage(self) -> Passage:
         """What it has in common with the passages of a library."""
-        return Passage(
-            id=self.id,
-            document=self.document,
-            sha256=self.sha256,
-            title=self.title,
-            text=self.text,
-            start=self.start,
-            end=self.end,
-            page=self.page,
-            heading=self.heading,
-        )
+        shared = {name: getattr(self, name) for name in Passage.__dataclass_fields__}
+        return Passage(**shared)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it back."""

@@ -67,23 +67,19 @@ def open_service(
 
 def _engine(settings: WebSettings, open_fetcher: Callable[[Limits], Fetcher]) -> SearchEngine:
     if settings.url:
-        return SearxngEngine(_server(settings.url), _SECONDS, open_fetcher)
+        parts = urlsplit(settings.url)
+        if parts.username is not None or parts.query or parts.fragment:
+            raise SettingsError(
+                f"web.url must be a plain address, not {parts._replace(netloc='…').geturl()!r}",
+                hint="leave out user names, passwords and everything from ? on",
+            )
+        return SearxngEngine(settings.url, _SECONDS, open_fetcher)
     if find_spec("ddgs") is None:
         raise SettingsError(
             "searching the web with DuckDuckGo needs the package ddgs",
             hint="pip install ddgs, or name a SearXNG server with web.url",
         )
     return DuckDuckGoEngine(_SECONDS)
-
-
-def _server(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.username is not None or parts.query or parts.fragment:
-        raise SettingsError(
-            f"web.url must be a plain address, not {parts._replace(netloc='…').geturl()!r}",
-            hint="leave out user names, passwords and everything from ? on",
-        )
-    return url
 
 
 _LONGEST_QUERY = 400
@@ -160,7 +156,10 @@ class WebService:
                 if tasks:
                     await asyncio.wait(tasks, timeout=self._bounds.total_seconds)
             finally:
-                await _cancel(tasks)
+                for task in tasks:
+                    task.cancel()
+                if tasks:
+                    await asyncio.wait(tasks)
         late = "there was no time left to read it"
         return [
             _quoted(result, late) if task.cancelled() else task.result()
@@ -172,17 +171,15 @@ class WebService:
     ) -> _Page:
         try:
             async with turns:
-                return _Page(await self._read(result, fetcher))
+                fetched = await fetcher.get(result.url, accept=ACCEPT)
+                check_readable(fetched)
+                extracted = await aside(partial(self._reader.read, fetched))
+                cut = partial(self._cutter.page, fetched.url, extracted, result)
+                return _Page(await aside(cut))
         except SecondlookError as error:
             return _quoted(result, error.message)
         except Exception as error:  # noqa: BLE001 - one bad page must not spoil the others
             return _quoted(result, f"{type(error).__name__}: {error}"[:300])
-
-    async def _read(self, result: WebResult, fetcher: Fetcher) -> list[WebPassage]:
-        fetched = await fetcher.get(result.url, accept=ACCEPT)
-        check_readable(fetched)
-        extracted = await aside(partial(self._reader.read, fetched))
-        return await aside(partial(self._cutter.page, fetched.url, extracted, result))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +215,6 @@ def _once_each(pages: Sequence[_Page]) -> list[WebPassage]:
     return [passage for passages in kept.values() for passage in passages]
 
 
-async def _cancel(tasks: Sequence[asyncio.Task[_Page]]) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)
-
-
 # DuckDuckGo, through the package `ddgs`: there is no official interface.
 
 _GRACE_SECONDS = 1.0
@@ -247,8 +237,7 @@ class DuckDuckGoEngine:
                 found = await aside(lambda: self._ask(query, results))
         except TimeoutError as error:
             raise WebSearchError(f"DuckDuckGo did not answer within {self.seconds:g} s") from error
-        usable = (_result(item) for item in found)
-        return [result for result in usable if result is not None][:results]
+        return _results(found, url="href", snippet="body")[:results]
 
     def _ask(self, query: str, results: int) -> list[Any]:
         client = (self.client or _real_client)(self.seconds)
@@ -282,12 +271,13 @@ def _real_client(seconds: float) -> Any:
     return DDGS(timeout=max(1, round(seconds)))
 
 
-def _result(item: Any) -> WebResult | None:
-    if not isinstance(item, dict) or not isinstance(item.get("href"), str):
-        return None
-    return WebResult(
-        url=item["href"], title=str(item.get("title") or ""), snippet=str(item.get("body") or "")
-    )
+def _results(found: list[Any], *, url: str, snippet: str) -> list[WebResult]:
+    def text(item: dict[str, Any], name: str) -> str:
+        return said if isinstance(said := item.get(name), str) else ""
+
+    known = (item for item in found if isinstance(item, dict))
+    kept = (item for item in known if isinstance(item.get(url), str))
+    return [WebResult(item[url], text(item, "title"), text(item, snippet)) for item in kept]
 
 
 # SearXNG's JSON interface: https://docs.searxng.org/dev/search_api.html.
@@ -310,45 +300,26 @@ class SearxngEngine:
         async with self.open_fetcher(Limits(self.seconds, ANSWER_BYTES)) as fetcher:
             address = f"{self.url.rstrip('/')}/search?{urlencode({'q': query, 'format': 'json'})}"
             answer = await fetcher.get(address, accept="application/json", trust="server")
-        return self._results(self._json(answer))[:results]
+        return _results(self._found(answer), url="url", snippet="content")[:results]
 
-    def _json(self, answer: Fetched) -> Any:
+    def _found(self, answer: Fetched) -> list[Any]:
+        server = f"the SearXNG server at {self.url} answered"
         if answer.status != _OK:
             raise WebSearchError(
-                f"the SearXNG server at {self.url} answered with status {answer.status}",
-                hint=_ADVICE.get(answer.status),
+                f"{server} with status {answer.status}", hint=_ADVICE.get(answer.status)
             )
+        hint = "is web.url the address of a SearXNG server, without /search?"
         try:
-            return json.loads(answer.body)
+            said = json.loads(answer.body)
         except (ValueError, RecursionError) as error:
-            raise self._nonsense("no JSON") from error
-
-    def _results(self, answer: Any) -> list[WebResult]:
-        found = answer.get("results") if isinstance(answer, dict) else None
+            raise WebSearchError(f"{server} with no JSON", hint=hint) from error
+        found = said.get("results") if isinstance(said, dict) else None
         if not isinstance(found, list):
-            raise self._nonsense("JSON without results")
-        usable = (_searxng_result(item) for item in found)
-        return [result for result in usable if result is not None]
-
-    def _nonsense(self, what: str) -> WebSearchError:
-        return WebSearchError(
-            f"the SearXNG server at {self.url} answered with {what}",
-            hint="is web.url the address of a SearXNG server, without /search?",
-        )
+            raise WebSearchError(f"{server} with JSON without results", hint=hint)
+        return found
 
 
 _ADVICE = {
     _FORBIDDEN: "allow the format in the server's settings.yml: search.formats: [html, json]",
     _TOO_MANY: "the server limits how often it is asked; wait, or use another one",
 }
-
-
-def _searxng_result(item: Any) -> WebResult | None:
-    if not isinstance(item, dict) or not isinstance(item.get("url"), str):
-        return None
-    title, snippet = (item.get(name) for name in ("title", "content"))
-    return WebResult(
-        url=item["url"],
-        title=title if isinstance(title, str) else "",
-        snippet=snippet if isinstance(snippet, str) else "",
-    )
