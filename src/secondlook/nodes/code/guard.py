@@ -8,7 +8,7 @@ import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes.code.flow import COLLECTIONS, MODULES, ROOTS, Flow, Frames, root_of, texts
 from secondlook.nodes.desk import is_order
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
 _WANTED: Final = ("result", "fig")
+_FRAMES_GIVEN = 'the supplied frames (`tables["name"]`, or `df` where there is one table)'
+USE_TABLES = f"The data is already loaded: use {_FRAMES_GIVEN} and nothing else."
 
 
 def check(
@@ -32,23 +34,19 @@ def check(
         return Refusal("syntax", "There is no code. Reply with Python code only.")
     tree = parsed(code)
     if isinstance(tree, Unparsable):
-        return _unparsable(tree, code)
+        where = "" if tree.line is None else f" in line {tree.line}"
+        last = tree.line is not None and tree.line >= len(code.rstrip().splitlines())
+        advice = " If it was cut off, write it shorter." if last else ""
+        return Refusal("syntax", f"This is not Python{where}: {tree.said}.{advice}", tree.line)
     columns = {name for names in tables.values() for name in names}
     return (
-        forbidden(tree)
-        or invented(tree, columns)
+        _forbidden(tree)
+        or _invented(tree, columns)
         or _not_from_tables(tree)
-        or written_value(tree, question)
-        or unknown_table(tree, tables)
-        or unknown_column(tree, tables)
+        or _written_value(tree, question)
+        or _unknown_table(tree, tables)
+        or _unknown_column(tree, tables)
     )
-
-
-def _unparsable(problem: Unparsable, code: str) -> Refusal:
-    where = "" if problem.line is None else f" in line {problem.line}"
-    last = problem.line is not None and problem.line >= len(code.rstrip().splitlines())
-    advice = " If it was cut off, write it shorter." if last else ""
-    return Refusal("syntax", f"This is not Python{where}: {problem.said}.{advice}", problem.line)
 
 
 def _not_from_tables(tree: ast.Module) -> Refusal | None:
@@ -58,45 +56,29 @@ def _not_from_tables(tree: ast.Module) -> Refusal | None:
         return None
     bound = [name for name in _WANTED if name in flow.names.bound]
     if not bound:
-        return _no_result(tree)
+        stored = any(
+            isinstance(node, ast.Name) and node.id in _WANTED and isinstance(node.ctx, ast.Store)
+            for node in ast.walk(tree)
+        )
+        where = " outside of any function" if stored else ""
+        return Refusal(
+            "no_result",
+            f"Assign the value that answers the question to `result`{where}, and a chart to `fig`.",
+        )
     free = [name for name in bound if name not in flow.names.dependent]
     if not free or (len(bound) > len(free) and _says_nothing(tree, free[0])):
         return None
-    return _free_of_tables(tree, free[0])
-
-
-def _no_result(tree: ast.Module) -> Refusal:
-    within = any(
-        isinstance(node, ast.Name) and node.id in _WANTED and isinstance(node.ctx, ast.Store)
-        for node in ast.walk(tree)
-    )
-    where = " outside of any function" if within else ""
-    return Refusal(
-        "no_result",
-        f"Assign the value that answers the question to `result`{where}, and a chart to `fig`.",
-    )
-
-
-def _free_of_tables(tree: ast.Module, name: str) -> Refusal:
-    line = _last_assignment(tree, name)
-    if (built := builds_data(tree)) is not None:
-        return Refusal(
-            "invented",
-            f"`{name}` comes from values that the code writes out. Compute it from the supplied "
-            'frames (`tables["name"]`, or `df` where there is one table).',
-            built,
-        )
-    return Refusal(
-        "not_from_tables",
-        f"`{name}` does not depend on the tables. Compute it from the supplied frames "
-        '(`tables["name"]`, or `df` where there is one table); never write a value in.',
-        line,
-    )
+    if (built := _builds_data(tree)) is not None:
+        said = f"`{free[0]}` comes from values that the code writes out. Compute it from"
+        return Refusal("invented", f"{said} {_FRAMES_GIVEN}.", built)
+    said = f"`{free[0]}` does not depend on the tables. Compute it from {_FRAMES_GIVEN}"
+    line = max((one.lineno for one in _assigned(tree, free[0])), default=None)
+    return Refusal("not_from_tables", f"{said}; never write a value in.", line)
 
 
 def _says_nothing(tree: ast.Module, name: str) -> bool:
     """Beside a chart, `result` may be a text without figures, or nothing."""
-    values = [node.value for node in ast.walk(tree) if _assigns(node, name)]
+    values = [one.value for one in _assigned(tree, name)]
     return bool(values) and all(
         isinstance(value, ast.Constant)
         and (value.value is None or isinstance(value.value, str))
@@ -105,34 +87,20 @@ def _says_nothing(tree: ast.Module, name: str) -> bool:
     )
 
 
-def _last_assignment(tree: ast.Module, name: str) -> int | None:
-    return max((node.lineno for node in ast.walk(tree) if _assigns(node, name)), default=None)
-
-
-def _assigns(node: ast.AST, name: str) -> TypeGuard[ast.Assign]:
-    return isinstance(node, ast.Assign) and any(
-        isinstance(target, ast.Name) and target.id == name for target in node.targets
-    )
-
-
-# Why code is not run.
-
-Rule = Literal[
-    "syntax",
-    "import",
-    "files",
-    "insides",
-    "invented",
-    "no_result",
-    "not_from_tables",
-    "unknown_table",
-    "unknown_column",
-]
+def _assigned(tree: ast.Module, name: str) -> list[ast.Assign]:
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    rule: Rule
+    """Why code is not run."""
+
+    rule: str
     message: str
     """For the model: what is wrong, and what to do instead."""
     line: int | None = None
@@ -184,55 +152,54 @@ _INSIDES: Final = frozenset(
 _THROUGH_MODULES: Final = frozenset(
     {"os", "sys", "subprocess", "socket", "shutil", "builtins", "importlib", "ctypes", "pathlib"}
 )
-USE_TABLES = (
-    'The data is already loaded: use the supplied frames (`tables["name"]`, or `df` where there is '
-    "one table) and nothing else."
-)
 _MAY_IMPORT = (
     "Only pandas, numpy, scipy, sklearn, statsmodels, plotly, matplotlib and modules such as math, "
     "re, datetime, collections and statistics may be imported."
 )
 
 
-def forbidden(tree: ast.Module) -> Refusal | None:
+def _forbidden(tree: ast.Module) -> Refusal | None:
     """The first such thing in the code."""
-    modules = set(MODULES) | _imported(tree)
-    guarded = _guarded_imports(tree)
+    nodes = list(ast.walk(tree))
     bound = {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    } | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    found = [
-        refusal
-        for node in ast.walk(tree)
-        if node not in guarded and (refusal := _refused(node, modules - bound, bound)) is not None
-    ]
-    return min(found, key=lambda one: one.line or 0, default=None)
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    } | {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    imported = {
+        (one.asname or one.name).partition(".")[0]
+        for node in nodes
+        if isinstance(node, ast.Import)
+        for one in node.names
+    }
+    ready_to_do_without = {
+        inner
+        for node in nodes
+        if isinstance(node, ast.Try) and node.handlers
+        for statement in node.body
+        for inner in ast.walk(statement)
+        if isinstance(inner, ast.Import | ast.ImportFrom)
+    }
+    found: list[Refusal | None] = []
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom) and node not in ready_to_do_without:
+            found += [_import(name, node.lineno) for name in _modules_of(node)]
+        elif isinstance(node, ast.Name) and node.id in _BUILTINS - bound:
+            found.append(_builtin(node))
+        elif isinstance(node, ast.Attribute):
+            found.append(_attribute(node, (MODULES | imported) - bound))
+    return min(filter(None, found), key=lambda one: one.line or 0, default=None)
 
 
-def _refused(node: ast.AST, modules: set[str], bound: set[str]) -> Refusal | None:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return next(filter(None, (_import(name, node.lineno) for name in _modules_of(node))), None)
-    if isinstance(node, ast.Name):
-        return _builtin(node) if node.id not in bound else None
-    if isinstance(node, ast.Attribute):
-        return _attribute(node, modules)
-    return None
-
-
-def _modules_of(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def _modules_of(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
-        yield from (one.name for one in node.names)
-        return
-    yield from (f"{node.module or '.'}.{one.name}" for one in node.names)
+        return [one.name for one in node.names]
+    return [f"{node.module or '.'}.{one.name}" for one in node.names]
 
 
 def _import(name: str, line: int) -> Refusal | None:
     top = name.partition(".")[0]
-    if any(name == one or name.startswith(f"{one}.") for one in _OTHER_DATA):
+    if any(f"{name}.".startswith(f"{one}.") for one in _OTHER_DATA):
         return Refusal("invented", f"`{name}` is other data. {USE_TABLES}", line)
-    if any(name == one or name.startswith(f"{one}.") for one in _FILES_WITHIN):
+    if any(f"{name}.".startswith(f"{one}.") for one in _FILES_WITHIN):
         return Refusal("files", f"`{name}` is not available. {USE_TABLES}", line)
     if top in _SCIENCE or top in _STANDARD:
         return None
@@ -241,61 +208,28 @@ def _import(name: str, line: int) -> Refusal | None:
     return Refusal("import", f"`{top}` is not available. {_MAY_IMPORT} {USE_TABLES}", line)
 
 
-def _builtin(node: ast.Name) -> Refusal | None:
-    if node.id not in _BUILTINS:
-        return None
+def _builtin(node: ast.Name) -> Refusal:
     if node.id in {"exec", "eval", "compile", "__import__"}:
         return Refusal("insides", f"Do not use `{node.id}`: write the code itself.", node.lineno)
     return Refusal("files", f"Do not use `{node.id}`. {USE_TABLES}", node.lineno)
 
 
-def _attribute(node: ast.Attribute, modules: set[str]) -> Refusal | None:
-    root = root_of(node)
-    of_module = root in modules and _is_plain_chain(node)
+def _attribute(node: ast.Attribute, modules: Collection[str]) -> Refusal | None:
+    root, inner = root_of(node), node.value
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    # Only attributes, from the name of a module on: `pd.io.common`.
+    of_module = root in modules and isinstance(inner, ast.Name)
     if node.attr in _INSIDES or (of_module and node.attr in _THROUGH_MODULES):
         return Refusal("insides", f"`.{node.attr}` is not available. {USE_TABLES}", node.lineno)
     if node.attr in _READERS or (
         of_module and node.attr in _OF_MODULES and root not in _SAFE_MODULES_OF_THOSE
     ):
         return Refusal("files", f"Do not read data with `{node.attr}`. {USE_TABLES}", node.lineno)
-    sample = node.attr in _SAMPLES or (root == "px" and _dotted(node).startswith("px.data."))
+    sample = node.attr in _SAMPLES or (root == "px" and ast.unparse(node).startswith("px.data."))
     if sample and of_module:
         return Refusal("invented", f"`{node.attr}` is other data. {USE_TABLES}", node.lineno)
     return None
-
-
-def _is_plain_chain(node: ast.Attribute) -> bool:
-    """Only attributes, from a name on: `pd.io.common`."""
-    return bool(_dotted(node))
-
-
-def _dotted(node: ast.expr) -> str:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
-
-
-def _imported(tree: ast.Module) -> set[str]:
-    return {
-        (one.asname or one.name).partition(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        for one in node.names
-    }
-
-
-def _guarded_imports(tree: ast.Module) -> set[ast.AST]:
-    """Imports that the code itself is ready to do without."""
-    return {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Try) and node.handlers
-        for statement in node.body
-        for inner in ast.walk(statement)
-        if isinstance(inner, ast.Import | ast.ImportFrom)
-    }
 
 
 # Data that code makes up instead of taking it from the tables.
@@ -308,38 +242,34 @@ _MANY_NUMBERS = 20
 """Numbers written out that make data of what is built from them."""
 _SHARED_COLUMNS = 2
 """Written-out columns that the tables have too; one is shared by a table to look things up in."""
-_MESSAGE = (
-    "Do not write out data yourself: every row must come from the supplied frames "
-    '(`tables["name"]`, or `df` where there is one table).'
-)
+_MESSAGE = f"Do not write out data yourself: every row must come from {_FRAMES_GIVEN}."
 
 
-def invented(tree: ast.Module, columns: Collection[str]) -> Refusal | None:
+def _invented(tree: ast.Module, columns: Collection[str]) -> Refusal | None:
     known = {name.casefold() for name in columns}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _makes_up(node, known):
-            return Refusal("invented", _MESSAGE, node.lineno)
-        replaces = isinstance(node, ast.Assign) and any(map(_is_supplied, node.targets))
-        if isinstance(node, ast.Assign) and replaces and _builds_from_literals(node.value):
+        makes_up = isinstance(node, ast.Call) and _makes_up(node, known)
+        replaces = (
+            isinstance(node, ast.Assign)
+            and any(map(_is_supplied, node.targets))
+            and _builds_from_literals(node.value)
+        )
+        if isinstance(node, ast.Call | ast.Assign) and (makes_up or replaces):
             return Refusal("invented", _MESSAGE, node.lineno)
     return None
 
 
-def builds_data(tree: ast.Module) -> int | None:
+def _builds_data(tree: ast.Module) -> int | None:
     """The line on which something is built from literals alone, however small."""
-    lines = (
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and _builder(node) and _builds_from_literals(node)
-    )
-    return next(lines, None)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return next((one.lineno for one in calls if _builder(one) and _builds_from_literals(one)), None)
 
 
 def _makes_up(node: ast.Call, known: Collection[str]) -> bool:
     builder = _builder(node)
     if builder is None or not _builds_from_literals(node):
         return False
-    if _numbers(node) >= _MANY_NUMBERS:
+    if sum(isinstance(one.value, int | float) for one in _values(node)) >= _MANY_NUMBERS:
         return True
     shared = {key for key in _written_columns(node) if key.casefold() in known}
     return builder in _FRAMES and len(shared) >= _SHARED_COLUMNS
@@ -354,45 +284,32 @@ def _builder(node: ast.Call) -> str | None:
 
 
 def _builds_from_literals(node: ast.AST) -> bool:
-    """Whether there are values written out in it, and no name that could stand for other data."""
+    """Whether there are values written out in it, and no name that could stand for other data:
+    none but modules, builtins and the variables of comprehensions."""
     inner = list(ast.walk(node))
-    has_values = any(isinstance(one, ast.List | ast.Tuple | ast.Dict) for one in inner)
+    if any(isinstance(one, ast.Lambda) for one in inner):
+        return False
+    names = [one for one in inner if isinstance(one, ast.Name)]
+    fine = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    fine |= {"pd", "np", "pandas", "numpy", "range", "list", "dict", "float", "int", "str"}
+    if any(one.id not in fine for one in names):
+        return False
+    written = any(isinstance(one, ast.List | ast.Tuple | ast.Dict) for one in inner)
     random = any(isinstance(one, ast.Attribute) and one.attr == "random" for one in inner)
-    return (has_values and bool(_values(node)) and not _other_names(inner)) or (
-        random and not _other_names(inner)
-    )
-
-
-def _other_names(inner: list[ast.AST]) -> bool:
-    """Names that are neither modules nor builtins, nor the variables of comprehensions."""
-    own = {one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    fine = own | {"pd", "np", "pandas", "numpy", "range", "list", "dict", "float", "int", "str"}
-    return any(isinstance(one, ast.Name) and one.id not in fine for one in inner) or any(
-        isinstance(one, ast.Lambda) for one in inner
-    )
+    return random or (written and bool(_values(node)))
 
 
 def _values(node: ast.AST) -> list[ast.Constant]:
-    return [
-        one
-        for one in ast.walk(node)
-        if isinstance(one, ast.Constant) and not isinstance(one.value, bool | None)
-    ]
-
-
-def _numbers(node: ast.AST) -> int:
-    return sum(isinstance(one.value, int | float) for one in _values(node))
+    constants = (one for one in ast.walk(node) if isinstance(one, ast.Constant))
+    return [one for one in constants if not isinstance(one.value, bool | None)]
 
 
 def _written_columns(node: ast.Call) -> Iterator[str]:
     """Keys of its mappings, and the names in `columns=`."""
     for one in ast.walk(node):
         if isinstance(one, ast.Dict):
-            yield from (
-                key.value
-                for key in one.keys
-                if isinstance(key, ast.Constant) and isinstance(key.value, str)
-            )
+            keys = (key.value for key in one.keys if isinstance(key, ast.Constant))
+            yield from (key for key in keys if isinstance(key, str))
         if isinstance(one, ast.keyword) and one.arg == "columns":
             yield from (each.value for each in _values(one) if isinstance(each.value, str))
 
@@ -415,64 +332,38 @@ _SETTING = re.compile(
 )
 
 
-def written_value(tree: ast.Module, question: str) -> Refusal | None:
+def _written_value(tree: ast.Module, question: str) -> Refusal | None:
     """`result = {"mean": 42.37, "n": len(df)}`: the mean is no finding of the code."""
-    used = Counter(_shown(node.value) for node in ast.walk(tree) if _is_figure(node))
+    used = Counter(str(node.value) for node in ast.walk(tree) if _is_figure(node))
     asked = {reading for number in numbers(question) for reading in number.readings}
     for key, value in _parts_of_result(tree):
         figure = value.operand if isinstance(value, ast.UnaryOp) else value
         if not _is_figure(figure) or _SETTING.search(key):
             continue
-        shown = _shown(figure.value)
-        if used[shown] == 1 and shown not in asked and len(_digits(shown)) >= _TOLD_DIGITS:
-            return Refusal(
-                "not_from_tables",
-                f"The value of {key!r} is written into `result`. Compute it from the tables.",
-                value.lineno,
-            )
+        shown = str(figure.value)
+        digits = re.sub(r"\D", "", shown).strip("0")
+        if used[shown] == 1 and shown not in asked and len(digits) >= _TOLD_DIGITS:
+            said = f"The value of {key!r} is written into `result`. Compute it from the tables."
+            return Refusal("not_from_tables", said, value.lineno)
     return None
 
 
 def _parts_of_result(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Keys and values of `result = {...}`, and of `result["key"] = ...`."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Assign):
-            continue
-        for target in node.targets:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            value = node.value  # type: ignore[attr-defined]
             if isinstance(target, ast.Name) and target.id == "result":
-                yield from _entries(node.value)
-            elif _is_part(target):
-                yield ast.unparse(target.slice).strip("'\""), node.value
-
-
-def _is_part(target: ast.expr) -> TypeGuard[ast.Subscript]:
-    return (
-        isinstance(target, ast.Subscript)
-        and isinstance(target.value, ast.Name)
-        and target.value.id == "result"
-    )
-
-
-def _entries(value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    if isinstance(value, ast.Dict):
-        for key, inner in zip(value.keys, value.values, strict=True):
-            if isinstance(key, ast.Constant):
-                yield str(key.value), inner
+                if isinstance(value, ast.Dict):
+                    for key, inner in zip(value.keys, value.values, strict=True):
+                        if isinstance(key, ast.Constant):
+                            yield str(key.value), inner
+            elif isinstance(target, ast.Subscript) and ast.unparse(target.value) == "result":
+                yield ast.unparse(target.slice).strip("'\""), value
 
 
 def _is_figure(node: ast.AST) -> TypeGuard[ast.Constant]:
-    return (
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, int | float)
-        and not isinstance(node.value, bool)
-    )
-
-
-def _shown(value: object) -> str:
-    return str(value)
-
-
-def _digits(shown: str) -> str:
-    return re.sub(r"\D", "", shown).strip("0")
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 # Columns and tables that the code names and that are not there.
@@ -483,24 +374,35 @@ _NAMING: Final = frozenset({"by", "subset", "columns", "keys"})
 _FEW_TABLES = 12
 
 
-def unknown_table(tree: ast.Module, tables: Mapping[str, Collection[str]]) -> Refusal | None:
-    stored = _stored_names(tree)
+def _unknown_table(tree: ast.Module, tables: Mapping[str, Collection[str]]) -> Refusal | None:
     if not tables:
         return None
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    stored = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    } | {node.arg for node in nodes if isinstance(node, ast.arg)}
+    made = {
+        node.slice.value
+        for node in nodes
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.slice, ast.Constant)
+    }
+    use = "use " + ", ".join(f'`tables["{name}"]`' for name in list(tables)[:_FEW_TABLES])
+    for node in nodes:
         if isinstance(node, ast.Name) and node.id == "df" and len(tables) > 1:
-            if "df" not in stored and isinstance(node.ctx, ast.Load):
-                return _no_table(
-                    f"There are several tables, so `df` is not bound: {_named(tables)}.", node
-                )
-        elif isinstance(node, ast.Subscript) and _is_collection(node.value, stored):
-            key = texts(node.slice) if isinstance(node.slice, ast.Constant) else []
-            if key and key[0].value not in tables and not _stores_table(tree, key[0].value):
-                return _no_table(f"There is no table {key[0].value!r}: {_named(tables)}.", node)
+            if "df" not in stored:
+                said = f"There are several tables, so `df` is not bound: {use}."
+                return Refusal("unknown_table", said, node.lineno)
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            of_tables = isinstance(node.value, ast.Name) and node.value.id in COLLECTIONS - stored
+            name = node.slice.value
+            if of_tables and isinstance(name, str) and name not in tables and name not in made:
+                return Refusal("unknown_table", f"There is no table {name!r}: {use}.", node.lineno)
     return None
 
 
-def unknown_column(tree: ast.Module, tables: Mapping[str, Collection[str]]) -> Refusal | None:
+def _unknown_column(tree: ast.Module, tables: Mapping[str, Collection[str]]) -> Refusal | None:
     frames = Frames(tree, tables)
     read = list(_read(tree))
     everywhere = Counter(
@@ -550,41 +452,10 @@ def _no_column(
         advice = f"The nearest: {listed(near)}."
     else:
         advice = f"It has: {listed(known[:_FEW_TABLES])}."
-    where = f"Table {next(iter(source))!r}" if len(source) == 1 else "None of the tables"
-    verb = "has no" if len(source) == 1 else "has a"
-    message = f"{where} {verb} column {name!r}. {advice} Write names exactly as the profile does."
+    one = len(source) == 1
+    where = f"Table {next(iter(source))!r} has no" if one else "None of the tables has a"
+    message = f"{where} column {name!r}. {advice} Write names exactly as the profile does."
     return Refusal("unknown_column", message, line)
-
-
-def _no_table(message: str, node: ast.expr) -> Refusal:
-    return Refusal("unknown_table", message, node.lineno)
-
-
-def _named(tables: Mapping[str, Collection[str]]) -> str:
-    return "use " + ", ".join(f'`tables["{name}"]`' for name in list(tables)[:_FEW_TABLES])
-
-
-def _is_collection(node: ast.expr, stored: set[str]) -> bool:
-    return isinstance(node, ast.Name) and node.id in COLLECTIONS - stored
-
-
-def _stored_names(tree: ast.Module) -> set[str]:
-    """Also parameters: they may be anything."""
-    return {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    } | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-
-
-def _stores_table(tree: ast.Module, name: object) -> bool:
-    return any(
-        isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Store)
-        and isinstance(node.slice, ast.Constant)
-        and node.slice.value == name
-        for node in ast.walk(tree)
-    )
 
 
 # The names that a wrong one was probably meant to be.
@@ -652,14 +523,14 @@ def is_python(code: str) -> bool:
 
 def does_something(code: str) -> bool:
     """Whether it is Python that is more than bare words and numbers, as `Sure` would be."""
+
+    def acts(statement: ast.stmt) -> bool:
+        if not isinstance(statement, ast.Expr):
+            return not isinstance(statement, ast.AnnAssign) or statement.value is not None
+        return isinstance(statement.value, ast.Call | ast.NamedExpr)
+
     tree = parsed(code)
-    return isinstance(tree, ast.Module) and any(_acts(one) for one in tree.body)
-
-
-def _acts(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.Expr):
-        return not isinstance(statement, ast.AnnAssign) or statement.value is not None
-    return isinstance(statement.value, ast.Call | ast.NamedExpr)
+    return isinstance(tree, ast.Module) and any(map(acts, tree.body))
 
 
 def _depth(tree: ast.AST) -> int:

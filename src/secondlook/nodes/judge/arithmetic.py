@@ -11,6 +11,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from secondlook.nodes.code.guard import parsed
@@ -68,7 +69,7 @@ def checks(
     resolved: Sequence[ResolvedData],
 ) -> list[AnalysisCheckData]:
     """One line for each rule that applies. `profiles`: by the tables' ids."""
-    form = form_checks(question, requirements, outcome)
+    form = _form_checks(question, requirements, outcome)
     if outcome.status != "ok" or not outcome.has_result:
         return form
     asked = _asked(question, requirements, profiles, resolved)
@@ -93,36 +94,24 @@ def _asked(
 ) -> _Asked:
     constraints = " ".join(requirements["constraints"]) if requirements is not None else ""
     wanted = list(requirements["wanted"]) if requirements is not None else []
-    kind = kind_of_name(wanted[0]) if len(wanted) == 1 else kind_of_question(question)
-    columns = tuple(_resolved_columns(profiles, resolved))
-    return _Asked(
-        question=question,
-        kind=kind or kind_of_question(question),
-        derived=is_derived(f"{question} {constraints}"),
-        columns=tuple(one for one in columns if one.type in NUMERIC),
-        rows=_rows(profiles, resolved),
+    kind = _kind_of_name(wanted[0]) if len(wanted) == 1 else None
+    columns = (
+        profiles[one["table"]].column(one["column"]) for one in resolved if one["table"] in profiles
     )
-
-
-def _resolved_columns(
-    profiles: Mapping[str, TableProfile], resolved: Sequence[ResolvedData]
-) -> Iterator[ColumnProfile]:
-    for one in resolved:
-        profile = profiles.get(one["table"])
-        column = profile.column(one["column"]) if profile is not None else None
-        if column is not None:
-            yield column
-
-
-def _rows(profiles: Mapping[str, TableProfile], resolved: Sequence[ResolvedData]) -> int | None:
     used = {one["table"] for one in resolved}
     meant = [profile for key, profile in profiles.items() if len(profiles) == 1 or key in used]
-    return meant[0].rows if len(meant) == 1 else None
+    return _Asked(
+        question=question,
+        kind=kind or _kind_of_question(question),
+        derived=_is_derived(f"{question} {constraints}"),
+        columns=tuple(one for one in columns if one is not None and one.type in NUMERIC),
+        rows=meant[0].rows if len(meant) == 1 else None,
+    )
 
 
 def _kind(value: Named, asked: _Asked, *, alone: bool) -> Kind | None:
     """By its name; by the question where the name is that of a column, or says nothing."""
-    if (kind := kind_of_name(value.name)) is not None:
+    if (kind := _kind_of_name(value.name)) is not None:
         return kind
     if says_nothing(value.name):
         return asked.kind if alone else None
@@ -172,12 +161,9 @@ def _wrong_spread(name: str, number: float, column: ColumnProfile | None) -> str
     if column is None or "var" in "".join(words_of(name)):
         return None
     low, high = _range(column)
-    width = high - low
-    return (
-        None
-        if number <= width * (1 + 1e-6) + _TOLERANCE
-        else (f"is more than the range {shown(width)} of column {column.name!r}")
-    )
+    if number <= (high - low) * (1 + 1e-6) + _TOLERANCE:
+        return None
+    return f"is more than the range {shown(high - low)} of column {column.name!r}"
 
 
 def _outside(number: float, low: float, high: float, of: str = "") -> str | None:
@@ -190,29 +176,24 @@ def _outside(number: float, low: float, high: float, of: str = "") -> str | None
 
 def _named_column(name: str, asked: _Asked, *, exactly: bool = False) -> ColumnProfile | None:
     """The resolved column that the name speaks of; else the only one."""
+
+    def speaks_of(column: ColumnProfile) -> bool:
+        some = words_of(column.name)
+        return words == some if exactly else bool(some) and set(some) <= set(words)
+
     words = words_of(name)
-    named = [
-        column
-        for column in asked.columns
-        if (words == words_of(column.name) if exactly else _within(words_of(column.name), words))
-        and _has_range(column)
-    ]
+    ranged = [column for column in asked.columns if _has_range(column)]
+    named = [column for column in ranged if speaks_of(column)]
     if len({one.name for one in named}) == 1:
         return named[0]
     if exactly or named or len({one.name for one in asked.columns}) != 1:
         return None
-    return asked.columns[0] if _has_range(asked.columns[0]) else None
-
-
-def _within(some: Sequence[str], words: Sequence[str]) -> bool:
-    return bool(some) and set(some) <= set(words)
+    return ranged[0] if asked.columns[0] in ranged else None
 
 
 def _has_range(column: ColumnProfile) -> bool:
-    return all(
-        isinstance(one, int | float) and math.isfinite(one)
-        for one in (column.minimum, column.maximum)
-    )
+    limits = (column.minimum, column.maximum)
+    return all(isinstance(one, int | float) and math.isfinite(one) for one in limits)
 
 
 def _range(column: ColumnProfile) -> tuple[float, float]:
@@ -268,78 +249,54 @@ _NEVER: Final = frozenset({"nan", "nat", "inf", "-inf"})
 _FEW_WORDS = 4
 
 
-def form_checks(
+def _form_checks(
     question: str, requirements: RequirementsData | None, outcome: Outcome
 ) -> list[AnalysisCheckData]:
     if outcome.status != "ok":
         said = outcome.failure.message if outcome.failure is not None else "It did not finish."
         return [_check("ran", f"The code ended with {outcome.status!r}: {said}", passed=False)]
     values = named_values(outcome)
-    if (empty := _empty(values, outcome)) is not None:
-        return [empty]
+    something = any(not isinstance(one.value, str) or one.value.strip() for one in values)
+    if not something and not outcome.figures:
+        lacking = "The result is empty."
+        if not outcome.has_result:
+            lacking = "The code left neither a result nor a chart."
+        return [_check("present", lacking, passed=False)]
     found = [_missing(values, outcome), _represented(values), _figure(question, outcome)]
     found += [_names(requirements, outcome), _number(question, values, outcome)]
     said = f"The result has {_counted(len(values), 'value')}."
     return [_check("present", said, passed=True), *(one for one in found if one is not None)]
 
 
-def _empty(values: Sequence[Named], outcome: Outcome) -> AnalysisCheckData | None:
-    drawn = bool(outcome.figures)
-    if any(_is_something(one) for one in values) or drawn:
-        return None
-    if not outcome.has_result:
-        return _check("present", "The code left neither a result nor a chart.", passed=False)
-    return _check("present", "The result is empty.", passed=False)
-
-
-def _is_something(value: Named) -> bool:
-    return not (isinstance(value.value, str) and not value.value.strip())
-
-
 def _missing(values: Sequence[Named], outcome: Outcome) -> AnalysisCheckData | None:
     """Cells of a table may be missing, a whole column of it or a single value may not."""
+    frame = outcome.frame
     if not outcome.has_result or not values:
         return None
-    bad = _missing_columns(outcome) if _is_table(outcome) else _missing_values(values, outcome)
+    if frame is not None:
+        cells = zip_longest(*frame.rows)
+        pairs = zip_longest(frame.columns, cells if frame.rows else (), fillvalue=())
+        bad = [str(column) for column, rest in pairs if frame.rows and all(map(_is_missing, rest))]
+    elif isinstance(outcome.result, list):
+        bad = ["the result"] if all(_is_missing(one.value) for one in values) else []
+    elif outcome.figures and outcome.result is None:
+        bad = []
+    else:
+        in_frames = tuple(f"{name} " for name in outcome.frames)
+        single = [one for one in values if not (in_frames and one.name.startswith(in_frames))]
+        bad = [one.name or "the result" for one in single if _is_missing(one.value)]
     if bad:
         return _check("no_missing", f"There is no value for {_quoted(bad)}.", passed=False)
     return _check("no_missing", "No value is missing or infinite.", passed=True)
 
 
-def _is_table(outcome: Outcome) -> bool:
-    return outcome.frame is not None or isinstance(outcome.result, list)
-
-
-def _missing_values(values: Sequence[Named], outcome: Outcome) -> list[str]:
-    in_frames = tuple(f"{name} " for name in outcome.frames)
-    single = [one for one in values if not (in_frames and one.name.startswith(in_frames))]
-    if outcome.figures and outcome.result is None:
-        return []
-    return [one.name or "the result" for one in single if _is_missing(one)]
-
-
-def _missing_columns(outcome: Outcome) -> list[str]:
-    if outcome.frame is None:
-        values = named_values(outcome)
-        return ["the result"] if values and all(map(_is_missing, values)) else []
-    frame = outcome.frame
-    return [
-        column
-        for at, column in enumerate(frame.columns)
-        if frame.rows and all(_is_missing(Named("", _scalar(row, at))) for row in frame.rows)
-    ]
-
-
-def _scalar(row: Sequence[object], at: int) -> bool | int | float | str | None:
-    cell = row[at] if at < len(row) else None
-    return cell if isinstance(cell, bool | int | float | str) else None
-
-
-def _is_missing(value: Named) -> bool:
-    if isinstance(value.value, str):
-        return value.value.strip().casefold() in _NEVER
-    number = value.number
-    return value.value is None or (number is not None and not math.isfinite(number))
+def _is_missing(value: object) -> bool:
+    if isinstance(value, str):
+        return value.strip().casefold() in _NEVER
+    if isinstance(value, int | float):
+        number = Named("", value).number
+        return number is not None and not math.isfinite(number)
+    return True
 
 
 def _represented(values: Sequence[Named]) -> AnalysisCheckData | None:
@@ -348,29 +305,20 @@ def _represented(values: Sequence[Named]) -> AnalysisCheckData | None:
         if _REPRESENTED.search(text[:4_000]):
             said = "A value is the printed form of a Python object, not the data in it."
             return _check("plain", said, passed=False)
-        if _is_code(text):
+        tree = parsed(text) if len(text.splitlines()) >= _CODE_LINES else None
+        statements = (ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef)
+        if isinstance(tree, ast.Module) and any(isinstance(one, statements) for one in tree.body):
             return _check("plain", "A value is code, not what it computes.", passed=False)
     return None
 
 
-def _is_code(text: str) -> bool:
-    if len(text.splitlines()) < _CODE_LINES:
-        return False
-    tree = parsed(text)
-    return isinstance(tree, ast.Module) and any(
-        isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.FunctionDef)
-        for node in tree.body
-    )
-
-
 def _figure(question: str, outcome: Outcome) -> AnalysisCheckData | None:
     if outcome.figures:
-        empty = [at for at, one in enumerate(outcome.figures, 1) if not has_data(one)]
+        empty = [at for at, one in enumerate(outcome.figures, 1) if not _has_data(one)]
         if empty:
             return _check("figure", f"Chart {empty[0]} shows no data.", passed=False)
-        return _check(
-            "figure", f"{_counted(len(outcome.figures), 'chart')} with data.", passed=True
-        )
+        said = f"{_counted(len(outcome.figures), 'chart')} with data."
+        return _check("figure", said, passed=True)
     if _CHART.search(question) and not _NO_CHART.search(question):
         return _check("figure", "A chart was asked for, and there is none in `fig`.", passed=False)
     return None
@@ -511,12 +459,12 @@ _ASKS_OTHERWISE = re.compile(
 _SAYS_NOTHING: Final = frozenset({"", "result", "value", "answer", "output", "res", "0"})
 
 
-def kind_of_name(name: str) -> Kind | None:
+def _kind_of_name(name: str) -> Kind | None:
     """None also where the name speaks of a change, a ratio or the like: other bounds hold then."""
     return _first(" ".join(words_of(name)))
 
 
-def kind_of_question(question: str) -> Kind | None:
+def _kind_of_question(question: str) -> Kind | None:
     """Where it speaks of one kind only, and asks for it: `which year has the highest mean` asks for
     a year."""
     if _ASKS_OTHERWISE.search(question[:2_000]):
@@ -532,7 +480,7 @@ def says_nothing(name: str) -> bool:
     return " ".join(words_of(name)) in _SAYS_NOTHING
 
 
-def is_derived(text: str) -> bool:
+def _is_derived(text: str) -> bool:
     """Whether it speaks of values that were changed before they were measured."""
     return _OTHERWISE["middle"].search(" ".join(words_of(text[:4_000]))) is not None
 
@@ -556,27 +504,20 @@ _DATA: Final = (
 _LOOKED_AT = 2_000
 
 
-def has_data(figure: Figure) -> bool:
-    """A picture is believed: what is on it cannot be told."""
+def _has_data(figure: Figure) -> bool:
+    """A picture is believed: what is on it cannot be told. So is nothing that cannot be read."""
     if figure.kind == "png":
         return bool(figure.data)
-    return any(map(_has_points, traces(figure)))
-
-
-def traces(figure: Figure) -> list[dict[str, Any]]:
-    """Of a Plotly figure; none where it cannot be read within bounds."""
-    if figure.kind != "plotly" or len(figure.data) > _LONGEST:
-        return []
+    if len(figure.data) > _LONGEST:
+        return False
     try:
         whole = json.loads(figure.data)
     except (ValueError, RecursionError):
-        return []
-    found = whole.get("data") if isinstance(whole, dict) else None
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def _has_points(trace: dict[str, Any]) -> bool:
-    return any(_holds(trace.get(name)) for name in _DATA)
+        return False
+    traces = whole.get("data") if isinstance(whole, dict) else None
+    return isinstance(traces, list) and any(
+        _holds(one.get(name)) for one in traces if isinstance(one, dict) for name in _DATA
+    )
 
 
 def _holds(value: Any) -> bool:
@@ -621,24 +562,19 @@ class Named:
 
 def named_values(outcome: Outcome) -> list[Named]:
     """Every value of the result, at most as many as are worth looking at."""
-    found: list[Named] = []
-    for value in _all(outcome):
-        found.append(value)
-        if len(found) >= _MOST:
-            break
-    return found
+
+    def every() -> Iterator[Named]:
+        if outcome.frame is not None:
+            yield from _of_frame(outcome.frame)
+        elif outcome.has_result:
+            yield from _of_plain("", outcome.result, 0)
+        for name, frame in outcome.frames.items():
+            yield from _of_frame(frame, prefix=name)
+
+    return list(islice(every(), _MOST))
 
 
-def _all(outcome: Outcome) -> Iterator[Named]:
-    if outcome.frame is not None:
-        yield from of_frame(outcome.frame)
-    elif outcome.has_result:
-        yield from _of_plain("", outcome.result, 0)
-    for name, frame in outcome.frames.items():
-        yield from of_frame(frame, prefix=name)
-
-
-def of_frame(frame: Frame, *, prefix: str = "") -> Iterator[Named]:
+def _of_frame(frame: Frame, *, prefix: str = "") -> Iterator[Named]:
     """Cells under the names of their columns; those of a summary under its rows' names too."""
     for row in frame.rows:
         head = row[0] if row and isinstance(row[0], str) else ""

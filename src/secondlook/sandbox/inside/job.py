@@ -312,8 +312,8 @@ def _other(value: Any, most_rows: int, depth: int) -> Any:  # noqa: C901, PLR091
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return plain(value.item(), most_rows, depth + 1)
     arrays = (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)
-    views: tuple[type, ...] = (type({}.values()), type({}.items()))
-    if isinstance(value, (*_SEQUENCES, *arrays, *views)):
+    several: Any = (*_SEQUENCES, *arrays, type({}.values()), type({}.items()))
+    if isinstance(value, several):
         return [plain(each, most_rows, depth + 1) for each in islice(iter(value), MOST_ITEMS)]
     return _text(value)
 
