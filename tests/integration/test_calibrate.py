@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.errors import UsageError
 from secondlook.evaluation import calibration as procedure
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.calibration import _of_set, calibrate
-from secondlook.evaluation.confidence import fit, in_use
+from secondlook.evaluation.confidence import fit
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.generated_questions import Place, made_questions
 from secondlook.evaluation.library import EvaluatedLibrary
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from secondlook.evaluation.confidence import Fitted
     from secondlook.evaluation.generated_questions import Asked
     from secondlook.evaluation.runner import Progress
-    from secondlook.library.report import Text
 
 MOST = 60
 SMALL = ["--questions", str(MOST)]
@@ -131,22 +129,6 @@ def test_a_library_is_calibrated_on_its_own_documents(
     assert run(capsys, "--library", str(towns), "--show")[1]["source"] != "library"
 
 
-def test_what_is_shown_to_a_person(
-    towns: Path, own: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["calibrate", "--library", str(towns), "--show"]) == 0
-    assert "library's own" not in capsys.readouterr().out
-    own.write_text("{}", encoding="utf-8")
-    assert main(["calibrate", "--library", str(towns), "--show"]) == 0
-    said = capsys.readouterr().out
-    assert "warning" in said
-    assert "secondlook calibrate" in said
-    assert main(["calibrate", "--library", str(towns), "--remove"]) == 0
-    assert "shipped calibration is in use again" in capsys.readouterr().err
-    assert main(["calibrate", "--library", str(towns), "--remove"]) == 0
-    assert "no calibration of its own" in capsys.readouterr().err
-
-
 def test_a_fit_that_is_no_better_is_refused_unless_forced(
     towns: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,23 +143,6 @@ def test_a_fit_that_is_no_better_is_refused_unless_forced(
     assert report.stored == str(own)
     assert "stored all the same" in report.notes[-1]
     assert own.exists()
-
-
-def test_a_reader_without_calibration_gets_its_own(
-    towns: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with Library.open(towns) as library:
-        reader = library.reader()
-        monkeypatch.setattr(type(reader), "name", "other@1", raising=False)
-        if library.reader().name != "other@1":
-            monkeypatch.setattr(reader, "_name", "other@1", raising=False)
-        assert in_use(library).source == "none"
-        report = calibrate(library, most=MOST, force=True)
-        assert report.before is None
-        assert report.reader == "other@1"
-        assert in_use(library).source == "library"
-    assert main(["calibrate", "--library", str(towns), "--show"]) == 0
-    assert "other@1" in capsys.readouterr().out
 
 
 def test_ctrl_c_changes_nothing(towns: Path, own: Path) -> None:
@@ -254,12 +219,6 @@ def test_a_folder_that_the_library_holds_is_asked_there_and_its_sheet_is_left_ou
 # What cannot be done
 
 
-def filled(folder: Path, texts: list[Text]) -> str:
-    with Library.open(folder) as library:
-        library.add_texts(texts)
-    return str(folder)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -276,12 +235,3 @@ def test_a_call_that_makes_no_sense_is_told(
 ) -> None:
     assert main(["calibrate", *arguments, "--library", str(towns)]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_another_language_is_told(tmp_path: Path) -> None:
-    text = "Der Leuchtturm von Lessing wurde im Jahr 1843 von Thomas Webb gebaut. " * 8
-    (tmp_path / "turm.txt").write_text(text, encoding="utf-8")
-    with Library.open(tmp_path / "german") as library:
-        library.add([tmp_path / "turm.txt"])
-        with pytest.raises(UsageError, match="English text only; the library is written in de"):
-            calibrate(library)

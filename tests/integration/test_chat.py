@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 

@@ -17,7 +17,6 @@ import pytest
 from secondlook.errors import SettingsError, UsageError
 from secondlook.evaluation import evaluate
 from secondlook.evaluation import runner as running
-from secondlook.evaluation import study as result_files
 from secondlook.evaluation.cache import RememberingModels
 from secondlook.evaluation.report import plots
 from secondlook.library.library import Shelf
@@ -27,7 +26,6 @@ from tests.support.function_model import FunctionModel
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.evaluation.records import Results
 
 ALL = len(QUESTIONS) + len(UNANSWERABLE)
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
@@ -179,12 +177,6 @@ def test_a_question_that_fails_is_listed_and_counts_as_wrong(
     assert found.summaries["linear"].metrics["failed"].value == pytest.approx(1 / ALL)
 
 
-def test_repeats_are_asked_apart_and_counted_once(data: Path, tmp_path: Path) -> None:
-    found = evaluate(data, out=tmp_path / "out", repeat=3, limit=4)
-    assert len(found.rows) == 12
-    assert found.summaries["linear"].metrics["answered"].n == 4
-
-
 def test_replies_of_a_model_are_asked_for_once(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,13 +209,3 @@ def test_what_cannot_work_is_told_before_anything_is_asked(data: Path, tmp_path:
     with pytest.raises(SettingsError):
         evaluate(data, settings={"answer.k": 0}, out=tmp_path / "out")
     assert not (tmp_path / "out" / "results.json").exists()
-
-
-def test_results_are_read_again_as_they_were(data: Path, tmp_path: Path) -> None:
-    found = evaluate(data, out=tmp_path / "out", limit=3)
-    read: Results = result_files.read(tmp_path / "out")
-    assert read == found
-    (tmp_path / "bad.json").write_text("{}x")
-    for place in (tmp_path / "bad.json", tmp_path / "none.json"):
-        with pytest.raises(UsageError):
-            result_files.read(place)

@@ -139,12 +139,6 @@ def _shared(backend: str) -> Any:
     return Shared()
 
 
-def test_verification_opens_its_own_sandbox(
-    generated: Answer, held: Library, settings: Settings
-) -> None:
-    assert verify(generated, held, settings=settings) == []
-
-
 def test_numbers_of_a_model_are_in_the_result(held: Library, settings: Settings) -> None:
     script = Script(code="result = df['age'].mean()", explain="The customers are 42.3 years old.")
     answer = kept(run("How old are they?", script, **BY_MODEL, explain="model").answer, settings)

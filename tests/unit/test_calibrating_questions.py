@@ -59,11 +59,6 @@ def asked(sentence: str, answer: str, draw: Random | None = None) -> str | None:
             "How many stalls can the market hall hold during the summer?",
         ),
         (
-            "The ferry was sold to a company in Corran.",
-            "Corran",
-            "Where was the ferry sold to a company?",
-        ),
-        (
             "The council has approved a new breakwater.",
             "a new breakwater",
             "What has the council approved?",
@@ -73,32 +68,7 @@ def asked(sentence: str, answer: str, draw: Random | None = None) -> str | None:
             "Thomas Webb",
             "Who designed the first lighthouse of the coast?",
         ),
-        (
-            "In 1998 the board approved a large budget.",
-            "a large budget",
-            "In 1998 the board approved what?",
-        ),
-        (
-            "In 1980, the old town was inscribed onto the list.",
-            "1980",
-            "When was the old town inscribed onto the list?",
-        ),
-        (
-            "The storm of 12 March 1911 destroyed the pier.",
-            "12 March 1911",
-            "The storm of what date destroyed the pier?",
-        ),
-        (
-            "The board paid 500 crowns for the anchor.",
-            "500",
-            "The board paid how many crowns for the anchor?",
-        ),
         ("The town lost the mill in 1911.", "1911", "The town lost the mill when?"),
-        (
-            "The engine weighs 900 and runs slowly.",
-            "900",
-            "The engine weighs what number and runs slowly?",
-        ),
     ],
 )
 def test_a_sentence_becomes_a_question(sentence: str, answer: str, question: str) -> None:
@@ -114,15 +84,6 @@ def test_a_question_that_still_tells_its_answer_is_none() -> None:
     assert asked("The Fulmar was the sister ship of the Fulmar in Corran.", "Corran") is not None
     sentence = "The council of Corran has moved to Corran."
     assert asked(sentence, "Corran") is None
-
-
-def test_parts_of_lists_and_of_longer_names_are_not_asked_for() -> None:
-    found = {piece.text for piece in askable("The areas are Bergen, Oslo and Hamar in Norway.")}
-    assert found == {"Norway"}
-    found = {piece.text for piece in askable("The Polish fleet left Corran's harbour in 1840.")}
-    assert found == {"1840"}
-    found = {piece.text for piece in askable("It required five to ten years in 1655-1658.")}
-    assert not found
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from secondlook.errors import UsageError
 from secondlook.reading.logistic import Logistic, Outcome, cross_fitted, fit_logistic
 
 TRUTH = Logistic(bias=-0.5, weights={"a": 1.5, "b": -0.3})
@@ -63,21 +62,6 @@ def test_any_outcomes_give_finite_weights_the_same_twice(
     found = fit_logistic(outcomes, ("a", "b"))
     assert found == fit_logistic(outcomes, ("a", "b"))
     assert all(map(math.isfinite, (found.bias, *found.weights.values())))
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "said"),
-    [
-        ([], "no outcome"),
-        ([Outcome({"b": 1.0}, right=True)], r"lack the features \['a'\]"),
-        ([Outcome({"a": math.nan}, right=True)], "must be numbers"),
-        ([Outcome({"a": 1.0}, right=True, weight=-1.0)], "must be numbers"),
-        ([Outcome({"a": 1.0}, right=True, weight=0.0)], "not all 0"),
-    ],
-)
-def test_what_cannot_be_fitted_is_told(outcomes: list[Outcome], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        fit_logistic(outcomes, ("a",))
 
 
 def test_cross_fitted_probabilities_know_nothing_of_their_own_group() -> None:

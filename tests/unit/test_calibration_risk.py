@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from secondlook.errors import UsageError
-from secondlook.reading.risk import RiskTable, binomial_tail, check_share, risk_table
+from secondlook.reading.risk import RiskTable, binomial_tail, risk_table
 
 WORST = 0.6
 """Answers with probability 0 of the planted world are wrong so often, those with 1 never."""
@@ -28,13 +27,6 @@ def planted(seed: int, count: int) -> tuple[list[float], list[bool]]:
 def true_risk(threshold: float) -> float:
     """Of answers with at least this score, exactly."""
     return WORST * (1 - threshold) / 2
-
-
-def hoped_for(scores: list[float], right: list[bool], max_risk: float) -> float:
-    """The lowest threshold whose counted risk is low enough: what is no promise."""
-    table = risk_table(scores, right)
-    kept = [row.threshold for row in table.rows if row.wrong <= max_risk * row.answered]
-    return min(kept, default=1.0)
 
 
 @pytest.mark.parametrize("n", [1, 7, 60, 900, 20_000])
@@ -82,21 +74,3 @@ def test_too_few_answers_promise_nothing() -> None:
 def test_any_table_goes_through_json_unchanged(pairs: list[tuple[float, bool]]) -> None:
     table = risk_table([score for score, _ in pairs], [good for _, good in pairs])
     assert RiskTable.of_data(json.loads(json.dumps(table.as_data()))) == table
-
-
-@pytest.mark.parametrize(
-    "rows", [[[0.5, 10, 11]], [[0.5, 10, -1]], [[1.5, 10, 1]], [[0.5, 10, 1], [0.4, 10, 1]]]
-)
-def test_a_table_that_makes_no_sense_is_refused(rows: list[list[float]]) -> None:
-    with pytest.raises(ValueError, match="risk table"):
-        RiskTable.of_data({"questions": 10, "rows": rows})
-
-
-@pytest.mark.parametrize("wrong", [0, 1, -0.1, 1.5, math.nan, math.inf])
-def test_a_risk_is_a_share(wrong: float) -> None:
-    with pytest.raises(UsageError, match=r"max_risk must lie between 0 and 1"):
-        check_share("max_risk", wrong)
-    with pytest.raises(UsageError):
-        risk_table([0.5], [True]).threshold(wrong, confidence=0.9)
-    with pytest.raises(UsageError, match="confidence"):
-        risk_table([0.5], [True]).threshold(0.1, confidence=wrong)

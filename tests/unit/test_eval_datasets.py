@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from secondlook.errors import UsageError
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import describe
 from tests.support.eval_sets import CORPUS, QUERIES, as_line, lines_set, told
@@ -66,26 +65,12 @@ BROKEN_QUERIES: list[tuple[object, str]] = [
     ("[1, 2]", "not a JSON object but [1, 2]"),
     ("{}", "an empty object"),
     ("[" * 100_000, "not JSON that can be read: RecursionError"),
-    (f'{{"id": {"9" * 5000}}}', "not JSON that can be read: ValueError"),
     ({"question": "Who?"}, "id is missing"),
-    ({"id": None, "question": "Who?"}, "id is missing"),
     ({"id": True, "question": "Who?"}, "id is true or false, not a text or a whole number"),
-    ({"id": 1.5, "question": "Who?"}, "id is a number, not a text or a whole number"),
-    ({"id": " ", "question": "Who?"}, "id is empty"),
-    ({"id": "x"}, "question is missing"),
     ({"id": "x", "question": "\n "}, "question is empty"),
-    ({"id": "x", "question": ["Who?"]}, "question is a list, not a text"),
     ('{"id": "x", "question": "\\ud800?"}', "question holds a broken character at 0"),
-    ({"id": "x", "question": "Who?", "answers": "Ada"}, "answers is a text, not a list"),
     ({"id": "x", "question": "Who?", "answers": [1931]}, "an answer is a number, not a text"),
-    ({"id": "x", "question": "Who?", "answers": [" "]}, "an answer is empty"),
-    ({"id": "x", "question": "Who?", "gold": "p1"}, "gold is a text, not a list"),
-    (
-        {"id": "x", "question": "Who?", "gold": [{"p1": 1}]},
-        "gold is an object, not a text or a whole number",
-    ),
     ({"id": "x", "question": "Who?", "answerable": "no"}, "answerable is 'no', not true or false"),
-    ({"id": "x", "question": "Who?", "type": ["a"]}, "type is a list, not a text or a number"),
     ({"id": "q1", "question": "Who?"}, "id of another at line 1, with the id 'q1'"),
     (QUERIES[0], "the same question as line 1, with the id 'q1'"),
 ]
@@ -102,11 +87,7 @@ def test_a_broken_question_costs_its_row_alone(tmp_path: Path, row: object, reas
 BROKEN_PASSAGES: list[tuple[object, str]] = [
     ("{", "not JSON: Expecting property name enclosed in double quotes at column 2"),
     ({"id": "p4", "title": "A"}, "text is missing"),
-    ({"id": "p4", "text": 7}, "text is a number, not a text"),
-    ({"id": "p4", "title": {}, "text": "x"}, "title is an object, not a text"),
-    ({"title": "A", "text": "x"}, "id is missing"),
     ({"id": "p1", "text": "another"}, "id 'p1' is that of line 1 already"),
-    ({"id": "3", "text": "another"}, "id '3' is that of line 3 already"),
 ]
 
 
@@ -116,18 +97,6 @@ def test_a_broken_passage_costs_its_row_alone(tmp_path: Path, row: object, reaso
     assert told(data) == [("corpus.jsonl", 4, reason)]
     assert [text.name for text in data.texts()] == ["p1", "p2", "3"]
     assert data.passages == 3
-
-
-def test_gold_that_is_not_there_is_reported_and_the_question_stays(tmp_path: Path) -> None:
-    corpus = [*CORPUS, {"id": "blank", "title": "", "text": " \n"}]
-    query = {**QUERIES[0], "gold": ["nowhere", "p1", "blank"]}
-    data = load(lines_set(tmp_path, corpus=corpus, queries=[query]))
-    assert data.cases[0].gold == {"p1": 1}
-    assert told(data) == [
-        ("queries.jsonl", 1, "gold 'nowhere' is not in the corpus"),
-        ("queries.jsonl", 1, "gold 'blank' is a passage without text"),
-    ]
-    assert data.notes == ("1 passages without text are not indexed",)
 
 
 @pytest.mark.parametrize("name", ["corpus", "queries"])
@@ -156,19 +125,6 @@ def test_fingerprint_follows_what_is_indexed(tmp_path: Path) -> None:
     moved = [{**CORPUS[0], "title": "North quayT", "text": "he north quay was built in 1931."}]
     changed = load(lines_set(tmp_path / "c", corpus=[*moved, *CORPUS[1:]]))
     assert changed.fingerprint != plain.fingerprint
-
-
-def test_nothing_usable_is_an_error_that_names_the_first_problems(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        load(lines_set(tmp_path / "a", queries=["{", "[]", '"x"', "7", "8"]))
-    message = caught.value.message
-    assert "holds no question that can be used; queries.jsonl, line 1: not JSON" in message
-    assert "line 3: not a JSON object but 'x'" in message
-    assert message.endswith("and 2 more problems")
-    with pytest.raises(
-        UsageError, match=r"holds no passage that can be used; corpus\.jsonl, line 1"
-    ):
-        load(lines_set(tmp_path / "b", corpus=["{"]))
 
 
 _VALUES = st.recursive(

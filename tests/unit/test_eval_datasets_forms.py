@@ -40,13 +40,6 @@ def test_nothing_there_lists_the_forms(tmp_path: Path) -> None:
             assert form in (error.hint or "")
 
 
-def test_half_a_set_is_refused_by_what_is_lacking(tmp_path: Path) -> None:
-    write_rows(tmp_path / "law" / "queries.jsonl.gz", QUERIES)
-    assert "questions (queries.jsonl.gz) but no corpus" in _refused(tmp_path / "law").message
-    write_rows(tmp_path / "texts" / "corpus.jsonl", CORPUS)
-    assert "corpus (corpus.jsonl) but no questions" in _refused(tmp_path / "texts").message
-
-
 def test_a_row_tells_lines_from_beir(tmp_path: Path) -> None:
     lines_set(tmp_path / "a")
     (tmp_path / "a" / "qrels").mkdir()

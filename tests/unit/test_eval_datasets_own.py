@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import UsageError
 from secondlook.evaluation.datasets import load
 from tests.support.eval_sets import own_set, told
 
@@ -138,25 +136,6 @@ def test_rows_that_cannot_be_used_are_named_by_their_first_line(tmp_path: Path) 
     ]
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (b"", "is empty"),
-        (gzip.compress(b"question\nWhy?\n")[:-9], "is a damaged archive"),
-        (b"\n \n", "is empty"),
-        (b"frage,antwort\nWie?,So\n", "has no column `question`"),
-        (b"question,answer,expected\na,b,c\n", "two columns for 'answer'"),
-        (b"\x00\x01\x02\x03" * 40, "no table of text"),
-        (b"question,answer\n,\n", "holds no question that can be used"),
-        (b"question," + b"x" * 200_000 + b"\na,b\n", "has no column `question`"),
-        (b"sep=;", "has no column `question`"),
-    ],
-)
-def test_tables_without_questions_are_refused(tmp_path: Path, table: bytes, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        load(own_set(tmp_path, table))
-
-
 def test_results_of_an_earlier_run_are_no_documents(tmp_path: Path) -> None:
     folder = own_set(tmp_path / "mine", TABLE)
     before = load(folder)
@@ -167,12 +146,3 @@ def test_results_of_an_earlier_run_are_no_documents(tmp_path: Path) -> None:
     (folder / "results" / "report.html").write_text("<p>All answers.</p>", encoding="utf-8")
     assert load(folder).fingerprint != before.fingerprint
     assert load(folder, leave_out=[folder / ".." / "mine" / "results"]) == before
-
-
-def test_fingerprint_follows_names_and_contents_alone(tmp_path: Path) -> None:
-    one, two = own_set(tmp_path / "one", TABLE), own_set(tmp_path / "two", "question\nWhy?\n")
-    assert load(one).fingerprint == load(two).fingerprint
-    (two / "harbour.md").rename(two / "port.md")
-    renamed = load(two).fingerprint
-    (two / "port.md").write_text("Other.", encoding="utf-8")
-    assert len({load(one).fingerprint, renamed, load(two).fingerprint}) == 3

@@ -71,14 +71,6 @@ def test_configurations_are_paired_by_name_and_the_rest_is_told() -> None:
     )
 
 
-def test_one_is_compared_with_one_whatever_their_names() -> None:
-    found = gate(run(rows([1.0], "old")), run(rows([1.0], "new")))
-    assert found.lines[0].startswith("old -> new: f1 ")
-    before = run(rows([1.0], "a"), rows([1.0], "b"))
-    with pytest.raises(UsageError, match="no configuration in common: 'a', 'b' in the first, 'c'"):
-        gate(before, run(rows([1.0], "c")))
-
-
 def test_other_documents_or_questions_are_an_error() -> None:
     one = run(rows([1.0]))
     with pytest.raises(UsageError, match="different documents \\('set' and 'other'\\)") as failure:

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from secondlook.evaluation.faithfulness import Faithfulness, leaks
-from secondlook.evaluation.metrics import METRICS
 from secondlook.reading import load_embedder
-from secondlook.roles.prompts import NOT_FOUND, load, names
+from secondlook.roles.prompts import NOT_FOUND
 from secondlook.roles.prompts.marks import evidence_marks
-from tests.support.eval_questions import answer, case, truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,21 +82,6 @@ def test_evidence_is_read_no_further_than_needed_and_remembered() -> None:
     assert len(embedder.embedded) == first
 
 
-def test_figures_of_an_answer() -> None:
-    asked = case(right=["7.8"], gold={"a": 1, "c": 2, "x": 0})
-    made = answer("7.8", "It is. It was.", support=[0.9, None])
-    figures = truth().metrics(asked, made, evidence=EVIDENCE, cited=["a", "x", "a", "b"])
-    assert figures["support"] == 0.9
-    assert figures["citation_precision"] == 0.5
-    assert figures["citation_recall"] == 0.5
-    assert set(figures) == {name for name, item in METRICS.items() if item.group == "truth"}
-
-
-PROMPT_LINES = [
-    line for name in names() for line in load(name).own_words.splitlines() if len(line.split()) > 7
-]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -115,18 +98,3 @@ def test_well_known_leaks(text: str) -> None:
     assert leaks(text, question="What is it?", evidence=EVIDENCE)
     assert not leaks(text, question="What is it?", evidence=[*EVIDENCE, f"It says: {text}"])
     assert not leaks(text, question=f"What does {text} mean?", evidence=[])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "The north quay is 7.8 metres deep at low tide.",
-        "It is not in the evidence room.",
-        "Write one or two short letters.",  # five words of a prompt
-        "I don't know: no passage answers this well enough.",
-        "(1 sentence was marked: not supported by the evidence.)",
-    ],
-)
-def test_no_leak(text: str) -> None:
-    assert leaks(text, question="What is it?", evidence=EVIDENCE) == ()

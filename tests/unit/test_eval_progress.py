@@ -45,8 +45,3 @@ def test_answers_of_an_earlier_run_do_not_make_it_look_fast() -> None:
     first = Progress(30, 40, "linear", reused=30)
     then = Progress(32, 40, "linear", failed=1, reused=30)
     assert told([(0, first), (20, then)]) == ["linear: 32 of 40 answers, 1 failed, about 80 s left"]
-
-
-def test_answers_with_a_warning_are_counted_while_there_is_time_to_stop() -> None:
-    steps = [(0, Progress(0, 40, "linear")), (20, Progress(2, 40, "linear", warned=2))]
-    assert told(steps) == ["linear: 2 of 40 answers, 2 with a warning, about 6 min left"]

@@ -23,7 +23,7 @@ from secondlook.evaluation.datasets import load
 from secondlook.evaluation.metrics import answer_metrics, is_right
 from secondlook.evaluation.records import Configuration, Results, Row
 from secondlook.evaluation.report import tables as figures
-from secondlook.evaluation.rows import RowMaker, Seen, shown
+from secondlook.evaluation.rows import RowMaker, Seen
 from secondlook.evaluation.runner import asked
 from secondlook.evaluation.summary import summarise
 from secondlook.nodes.choices import parsed
@@ -97,18 +97,6 @@ def test_the_letter_is_the_one_that_was_chosen(letter: str | None, right: bool) 
     assert is_right(one, chose(letter)) is right
 
 
-def test_a_guess_counts_as_answered_and_is_told() -> None:
-    one = case(right=["stone"], choices=CHOICES, choice="2")
-    guess = chose("B", grounded=False, status="abstained")
-    assert is_right(one, guess) is True
-    assert answer_metrics(one, guess)["em"] == 1.0
-    assert is_right(one, chose("B", status="abstained")) is None
-    made = maker().row(one, Seen(answer=guess), repeat=0, seconds=1.0, saved=Saved())
-    assert (made.chosen, made.ungrounded, made.answered) == ("2", True, True)
-    found = summarise([made], configuration=Configuration("c", "research")).metrics
-    assert (found["ungrounded"].value, found["answered"].value) == (1.0, 1.0)
-
-
 # Rows
 
 
@@ -131,10 +119,6 @@ def researched() -> Answer:
     return answer("stone").model_copy(
         update={"research": RESEARCH, "usage": usage, "passages": passages}
     )
-
-
-def test_passages_shown_are_those_of_all_steps() -> None:
-    assert [item.document for item in shown(researched())] == ["a", "b"]
 
 
 def test_a_row_tells_how_it_was_researched() -> None:

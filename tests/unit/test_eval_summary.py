@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -53,30 +52,6 @@ def test_what_failed_counts_as_wrong_wherever_it_could_have_been_right() -> None
     assert "rouge_l" not in found
 
 
-@pytest.mark.parametrize(
-    ("known", "expected"),
-    [
-        ({"right": True}, 1.0),
-        ({"right": False}, 0.0),
-        ({"status": "partial", "right": True}, 1.0),
-        ({"status": "abstained"}, 0.0),
-        ({"status": "failed"}, 0.0),
-        ({"right": None, "scored": False}, None),
-        ({"status": "abstained", "scored": False}, None),
-        ({"status": "failed", "scored": False}, None),
-        ({"status": "abstained", "scored": False, "metrics": {"accuracy": 0.0}}, 0.0),
-        ({"answerable": False, "scored": False, "status": "abstained"}, 1.0),
-        ({"answerable": False, "scored": False, "status": "refused"}, 1.0),
-        ({"answerable": False, "scored": False, "right": None}, 0.0),
-        ({"answerable": False, "scored": False, "status": "failed"}, 0.0),
-    ],
-)
-def test_success_is_right_or_rightly_withheld(
-    known: dict[str, Any], expected: float | None
-) -> None:
-    assert question_values([a_row("q", **known)], "success").get("q") == expected
-
-
 def test_repeats_are_averaged_by_question() -> None:
     rows = [
         a_row("q1", repeat=0, metrics={"em": 1.0}),
@@ -86,34 +61,6 @@ def test_repeats_are_averaged_by_question() -> None:
     ]
     assert question_values(rows, "em") == {"q1": 0.5, "q2": 1.0}
     assert summed(rows).metrics["em"].n == 2
-
-
-def test_figures_of_rows_themselves() -> None:
-    rows = [
-        a_row("q1", retries=2, fallback=True, web=True, llm_calls=3, tokens_in=100, cost=0.25),
-        a_row("q2", tokens_in=50, tokens_out=10, tokens_cached=5, parse_failures=1, cost=0.75),
-    ]
-    found = {name: item.value for name, item in summed(rows).metrics.items()}
-    expected = {
-        "retry_rate": 0.5,
-        "mean_retries": 1.0,
-        "fallback_rate": 0.5,
-        "web_rate": 0.5,
-        "llm_calls": 1.5,
-        "tokens_in": 75.0,
-        "tokens_out": 5.0,
-        "tokens_cached": 2.5,
-        "parse_failures": 0.5,
-        "cost": 0.5,
-    }
-    assert {name: found[name] for name in expected} == expected
-
-
-def test_one_unknown_price_makes_the_cost_unknown() -> None:
-    rows = [a_row("q1", cost=0.5), a_row("q2", cost=None)]
-    assert question_values(rows, "cost") == {}
-    found = summed(rows).metrics["cost"]
-    assert (found.value, found.low, found.n) == (None, None, 2)
 
 
 def test_types_stand_side_by_side() -> None:
@@ -132,18 +79,6 @@ def test_types_stand_side_by_side() -> None:
     assert "wrong_among_answered" not in found["none"]
     assert found["none"]["refused_unanswerable"].value == 1.0
     assert "latency_p50" not in found["easy"]
-
-
-def test_success_by_number_of_retries() -> None:
-    rows = [
-        a_row("q1", retries=0, right=True),
-        a_row("q2", retries=0, right=True),
-        a_row("q3", retries=2, right=True),
-        a_row("q4", retries=2, right=False),
-        a_row("q5", retries=1, scored=False),
-    ]
-    found = [(point.x, point.y, point.n) for point in summed(rows).success_by_retry]
-    assert found == [(0.0, 1.0, 2), (2.0, 0.5, 2)]
 
 
 def test_latency_is_numpys_quantile() -> None:

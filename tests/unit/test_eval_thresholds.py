@@ -86,19 +86,6 @@ def test_what_cannot_be_swept(param: str, message: str, hint: str) -> None:
     assert hint in (failure.value.hint or "")
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([0], "search.candidates must be greater than or equal to 1, not 0"),
-        ([1.5], "search.candidates must be a whole number, not 1.5"),
-        ([], "no value for search.candidates"),
-    ],
-)
-def test_values_that_the_setting_cannot_have(values: list[float], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        sweep_plan(Settings(), param="search.candidates", values=values)
-
-
 def planted(fired: int, gain: float, name: str) -> list[Row]:
     """On the first `fired` of 100 questions the fallback fires and adds `gain`."""
     figures = [0.5 + gain * (at < fired) for at in range(100)]
@@ -131,19 +118,6 @@ def test_fallback_rate_and_effect_of_each_value() -> None:
     assert first.on_fallback.difference == pytest.approx(0.3)
     assert second.difference is not None
     assert (second.difference.p, second.difference.p_holm) == (1.0, 1.0)
-
-
-def test_the_value_that_is_configured_is_not_compared_with_itself() -> None:
-    plan = sweep_plan(Settings(), param="search.candidates", values=[10, 20])
-    found = sweep(
-        {"linear": rows([1.0] * 5, "linear"), plan.points[0][1]: rows([0.5] * 5, "ten")},
-        plan=plan,
-    )
-    assert found.points[1].configuration == "linear"
-    assert found.points[1].difference is None
-    assert found.points[0].difference is not None
-    assert found.points[0].on_fallback is None  # it never fired
-    assert found.points[0].fallback_rate == 0
 
 
 def test_thresholds_follow_from_the_scores_that_were_seen() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from rich.console import Console
 
 from secondlook.answer import (
@@ -17,7 +16,7 @@ from secondlook.answer import (
     ResolvedColumn,
     ResultTable,
 )
-from secondlook.cli.answers import made_how, print_analysis
+from secondlook.cli.answers import print_analysis
 from secondlook.export import to_markdown
 from secondlook.export.markdown import fenced
 
@@ -79,19 +78,6 @@ def test_the_screen_shows_how_it_came_about() -> None:
         assert line in shown
     assert "columns:" not in printed(answer_of(**WHOLE), quiet=True)
     assert printed(answer_of().model_copy(update={"analysis": None})) == ""
-
-
-@pytest.mark.parametrize(
-    ("analysis", "said"),
-    [
-        ({}, "computed from the table, no model"),
-        ({"kind": "generated", "sandbox": "plain"}, "by code that m wrote, run in the sandbox"),
-        ({"kind": "concept", "grounded": False}, "m"),
-        ({"kind": "limitation"}, ""),
-    ],
-)
-def test_who_computed_it_is_said(analysis: dict[str, Any], said: str) -> None:
-    assert said in (made_how(answer_of(**analysis)) or "")
 
 
 def test_markdown_holds_all_that_it_takes_to_do_it_again() -> None:
