@@ -104,7 +104,7 @@ def verdict_on(world: World, name: str, outcome: Outcome | Exception) -> Attacke
             Outcome("ok", stdout="MARK begun\nMARK refused a: NameError: x"),
             "it has a mistake",
         ),
-        ("sleep", Outcome("ok", stdout="MARK begun"), "it ran to its end"),
+        ("infinite loop", Outcome("ok", stdout="MARK begun"), "it ran to its end"),
         (
             "huge figure",
             Outcome("ok", stdout="MARK begun", figures=(Figure("plotly", "x" * 5_000_000),)),

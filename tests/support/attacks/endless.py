@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import SHORT_LIMITS, Attack, not_ended
 
-_SLEEP = """
-import time
-
-time.sleep(world["span"])
-"""
 _IGNORES = """
 import signal, time
 
@@ -70,30 +65,13 @@ if len(started) > world["most"]:
     reached(f"runs {len(started):,} threads")
 give_up(refusal)
 """
-_EXIT = """
-import os
-
-result = 1
-os._exit(0)
-"""
 _CRASH = """
 import ctypes
 
 ctypes.string_at(0)
 """
-_DEEP_STACK = """
-import sys
-
-sys.setrecursionlimit(10**9)
-
-def deeper(value):
-    return [deeper([value])]
-
-deeper(0)
-"""
 
 ENDLESS = (
-    Attack("sleep", "waits", _SLEEP, (not_ended,), {"span": 600}, limits=SHORT_LIMITS),
     Attack(
         "ignored signals",
         "ignores every signal that it can",
@@ -133,7 +111,5 @@ ENDLESS = (
         _THREADS,
         sizes={"threads": 2_000, "thread_seconds": 600, "most": 64},
     ),
-    Attack("early exit", "ends without a reply", _EXIT, (not_ended,), provable=False),
     Attack("crash", "makes the interpreter crash", _CRASH, (not_ended,), provable=False),
-    Attack("deep stack", "overflows the stack", _DEEP_STACK, (not_ended,), provable=False),
 )

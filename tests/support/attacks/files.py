@@ -21,33 +21,6 @@ for number in range(1024):
         reached(f"holds a socket, descriptor {number}")
 result = found
 """
-_SYSTEM_FILE = """
-def read():
-    with open("/etc/passwd") as file:
-        if "root:" in file.read():
-            reached("read /etc/passwd")
-
-read()
-"""
-_LIBRARIES = """
-import numpy, pandas, pyarrow
-
-found = []
-for read in (
-    lambda: pandas.read_csv(world["secret_file"], header=None).to_string(),
-    lambda: pandas.read_csv("file://" + world["secret_file"], header=None).to_string(),
-    lambda: numpy.fromfile(world["secret_file"], dtype=numpy.uint8).tobytes().decode(),
-    lambda: pyarrow.memory_map(world["secret_file"]).read().decode(),
-    lambda: pyarrow.OSFile(world["secret_file"]).read().decode(),
-):
-    try:
-        found.append(read())
-    except OSError as error:
-        refusal = error
-result = found
-if not found:
-    give_up(refusal)
-"""
 _SYMLINK = """
 import os
 
@@ -76,18 +49,6 @@ place = os.path.join(world["outside"], "hardlink")
 os.link(world["secret_file"], place)
 with open(place) as file:
     result = file.read()
-"""
-_WRITE_SYMLINK = """
-import os
-
-target = os.path.join(world["outside"], "by symlink")
-try:
-    os.symlink(world["outside"], "folder")
-    target = os.path.join("folder", "by symlink")
-except OSError:
-    pass
-with open(target, "w") as file:
-    file.write("written")
 """
 _CLIMB = """
 import os
@@ -181,20 +142,12 @@ for name in ("mem", "kmsg", "port", "fuse", "kvm", "vda", "sda"):
     place = "/dev/" + name
     attempt("opened " + place, lambda: os.close(os.open(place, os.O_RDONLY | os.O_NONBLOCK)))
 """
-_NODE = """
-import os, stat
-
-attempt("made a device", lambda: os.mknod(world["mark"], 0o666 | stat.S_IFBLK, os.makedev(8, 0)))
-"""
 _SCRATCH = CHECK_LIMITS.scratch_bytes + 1_048_576
 
 FILES = (
     Attack("inherited descriptors", "reads what our process had open", _DESCRIPTORS),
-    Attack("/etc/passwd", "reads a file of the system", _SYSTEM_FILE),
-    Attack("file by libraries", "has pandas, numpy and pyarrow read it", _LIBRARIES),
     Attack("symbolic link", "reads a file through a link to it", _SYMLINK),
     Attack("hard link", "gives a file a second name", _HARDLINK),
-    Attack("write by symbolic link", "writes through a link", _WRITE_SYMLINK),
     Attack("climbing", "looks for a way up, out of its root", _CLIMB),
     Attack("change outside", "empties, renames and removes files", _CHANGE),
     Attack("shared memory files", "reads and writes /dev/shm", _SHARED_FOLDER),
@@ -212,5 +165,4 @@ FILES = (
         sizes={"files": 20_000, "most": CHECK_LIMITS.scratch_files},
     ),
     Attack("devices", "opens memory, disks and the kernel's log", _DEVICES, provable=False),
-    Attack("device node", "makes a device of its own", _NODE, provable=False),
 )

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
-_ARRAY = """
-import numpy
-
-held = numpy.ones(world["bytes"] // 8)
-reached(f"held {held.nbytes:,} bytes")
-"""
 _SHARED = """
 import mmap
 
@@ -20,12 +14,6 @@ for _ in range(world["bytes"] // world["piece"]):
         one[at] = 1
     held.append(one)
 reached(f"shared {world['bytes']:,} bytes")
-"""
-_SMALL = """
-held = []
-for number in range(world["bytes"] // world["piece"]):
-    held.append(bytes(world["piece"]))
-reached(f"held {len(held):,} pieces")
 """
 _UNNAMED_FILES = """
 import os
@@ -92,31 +80,15 @@ if held > world["most"]:
     reached(f"kept {held:,} bytes in pipes")
 give_up(refusal)
 """
-_LOCKED = """
-import ctypes
-
-held = ctypes.create_string_buffer(world["bytes"])
-if ctypes.CDLL(None, use_errno=True).mlock(held, ctypes.c_size_t(world["bytes"])) == 0:
-    reached(f"locked {world['bytes']:,} bytes")
-else:
-    raise PermissionError(ctypes.get_errno(), "mlock")
-"""
 _EIGHT_GB = 8_589_934_592
 _MEGABYTE = 1_048_576
 
 MEMORY = (
-    Attack("memory, array", "makes an array of 8 GB", _ARRAY, sizes={"bytes": _EIGHT_GB}),
     Attack(
         "memory, shared",
         "maps 8 GB that processes could share",
         _SHARED,
         sizes={"bytes": _EIGHT_GB, "piece": 64 * _MEGABYTE},
-    ),
-    Attack(
-        "memory, many small",
-        "takes 8 GB in small pieces",
-        _SMALL,
-        sizes={"bytes": _EIGHT_GB, "piece": 16_384},
     ),
     Attack(
         "memory, unnamed files",
@@ -135,13 +107,6 @@ MEMORY = (
         "keeps data in the kernel's buffers",
         _PIPES,
         sizes={"bytes": _EIGHT_GB, "most": 32 * _MEGABYTE},
-    ),
-    Attack(
-        "memory, locked",
-        "keeps memory from being swapped out",
-        _LOCKED,
-        sizes={"bytes": 64 * _MEGABYTE},
-        provable=False,
     ),
     Attack("limits lifted", "raises its own limits", _LIFTED, provable=False),
 )

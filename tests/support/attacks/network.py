@@ -33,11 +33,6 @@ def knock():
 
 attempt("connected to an abstract unix socket", knock)
 """
-_PAIR = """
-import socket
-
-attempt("made a pair of sockets", socket.socketpair)
-"""
 _VSOCK = """
 import socket
 
@@ -49,18 +44,11 @@ import socket
 attempt("made a raw socket", lambda: socket.socket(17, socket.SOCK_RAW).close())
 attempt("made a netlink socket", lambda: socket.socket(16, socket.SOCK_RAW).close())
 """
-_PANDAS = """
-import pandas
-
-attempt("read a page", lambda: pandas.read_csv(f"http://{world['host']}:{world['tcp_port']}/"))
-"""
 
 NETWORK = (
     Attack("tcp listener", "waits for connections", _TCP_LISTEN),
     Attack("udp", "sends a datagram to this machine", _UDP),
     Attack("abstract socket", "connects to a socket without a file", _ABSTRACT),
-    Attack("socket pair", "makes a pair of sockets", _PAIR),
     Attack("vsock", "makes a socket to the host of a virtual machine", _VSOCK, provable=False),
     Attack("raw sockets", "makes packet and netlink sockets", _RAW, provable=False),
-    Attack("page by pandas", "has pandas fetch an address", _PANDAS, provable=False),
 )

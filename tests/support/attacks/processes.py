@@ -4,23 +4,6 @@ from __future__ import annotations
 
 from secondlook.sandbox.attacks import Attack
 
-_FORK_RAW = """
-import os
-
-for name in ("fork", "vfork", "clone"):
-    if name == "vfork":  # a child that shares our stack would end us
-        continue
-    try:
-        child = syscall(name, 17, 0, 0, 0, 0)
-    except (OSError, ValueError) as error:
-        refusal = error
-        continue
-    if child == 0:
-        os._exit(0)
-    reached(f"forked by {name}")
-    os.waitpid(child, 0)
-give_up(refusal)
-"""
 _CLONE3 = """
 import ctypes, os, signal
 
@@ -46,33 +29,6 @@ if os.fork() == 0:
     os._exit(0)
 reached("left a process behind")
 """
-_EXEC_SELF = """
-import os
-
-os.execv("/bin/sh", ["/bin/sh", "-c", "echo > " + os.path.join(world["outside"], "became")])
-"""
-_EXEC_SYSTEM = """
-import os
-
-if os.system("echo > " + os.path.join(world["outside"], "by-system")) == 0:
-    reached("ran a command")
-"""
-_SPAWN = """
-import os
-
-def spawn():
-    child = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", "exit 0"], {})
-    os.waitpid(child, 0)
-
-attempt("spawned a program", spawn)
-"""
-_MEMORY_PROGRAM = """
-import os
-
-number = os.memfd_create("program", 0)
-os.write(number, b"#!/bin/sh\\necho > " + os.path.join(world["outside"], "from-memory").encode())
-os.execve(number, ["program"], {})
-"""
 _VM_READ = """
 import ctypes, os
 
@@ -93,21 +49,6 @@ _PROC_MEMORY = """
 with open(f"/proc/{world['victim']}/mem", "rb") as file:
     file.seek(world["victim_address"])
     result = file.read(64).decode("latin-1")
-"""
-_PROC_ALL = """
-import os
-
-found = []
-for name in os.listdir("/proc"):
-    if name.isdigit() and int(name) != os.getpid():
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                found.append(file.read().decode("latin-1"))
-        except OSError as error:
-            refusal = error
-result = found
-if found:
-    reached(f"read the environment of {len(found)} processes")
 """
 _KILL_PARENT = """
 import os, signal
@@ -143,14 +84,6 @@ attempt("took real time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sch
 attempt("raised its priority", lambda: os.setpriority(os.PRIO_PROCESS, 0, -10))
 attempt("slowed another", lambda: os.setpriority(os.PRIO_PROCESS, world["victim"], 19))
 """
-_LIMITS_OF_OTHERS = """
-import resource
-
-attempt(
-    "limited another",
-    lambda: resource.prlimit(world["victim"], resource.RLIMIT_NOFILE, (64, 64)),
-)
-"""
 _TERMINAL = """
 import fcntl, os, termios
 
@@ -160,23 +93,16 @@ attempt("opened the terminal", lambda: os.close(os.open("/dev/tty", os.O_RDWR)))
 """
 
 PROCESSES = (
-    Attack("fork by system call", "forks past the library", _FORK_RAW),
     Attack("clone3", "forks by the newest call", _CLONE3),
     Attack(
         "daemon", "leaves a process that outlives the job", _DAEMON, sizes={"daemon_seconds": 600}
     ),
-    Attack("exec in place", "becomes a shell", _EXEC_SELF),
-    Attack("command", "runs a command by os.system", _EXEC_SYSTEM),
-    Attack("spawn", "spawns a program", _SPAWN),
-    Attack("program in memory", "runs a program without a file", _MEMORY_PROGRAM),
     Attack("memory of another", "reads another process's memory", _VM_READ),
     Attack("descriptor of another", "takes another process's open file", _PIDFD),
     Attack("/proc memory", "reads memory by /proc", _PROC_MEMORY),
-    Attack("/proc of all", "searches /proc", _PROC_ALL),
     Attack("kill parent", "signals those it comes from", _KILL_PARENT),
     Attack("kill otherwise", "kills by less known calls", _KILL_OTHERWISE),
     Attack("kill by input", "has the kernel send a signal for it", _KILL_BY_INPUT),
     Attack("priority", "takes the processor for itself", _PRIORITY, provable=False),
-    Attack("limits of another", "sets another's limits", _LIMITS_OF_OTHERS),
     Attack("terminal", "types commands into the terminal", _TERMINAL, provable=False),
 )
