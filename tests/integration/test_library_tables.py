@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import io
-import json
 import shutil
 import sqlite3
-import zipfile
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -102,13 +99,6 @@ def test_a_removed_document_takes_its_tables_along(library: Library, sales: Path
     assert names(library) == ["sales"]
 
 
-def test_a_table_moves_with_its_file(library: Library, sales: Path) -> None:
-    library.add(sales.parent)
-    moved = sales.rename(sales.with_name("turnover.csv"))
-    assert library.add(sales.parent).count("moved") == 1
-    assert [table.path for table in library.tables()] == [str(moved)]
-
-
 def test_every_kind_of_table(library: Library, tmp_path: Path) -> None:
     folder = tmp_path / "kinds"
     folder.mkdir()
@@ -179,16 +169,6 @@ def test_names_differ_and_do_not_depend_on_the_scope(library: Library, sales: Pa
     assert [table.name for table in library.desk(documents=[str(sales)]).tables()] == ["sales_2"]
 
 
-def test_what_is_no_table_stays_a_document(library: Library, tmp_path: Path) -> None:
-    # A workbook of one chart sheet has text in its title and no row.
-    (tmp_path / "odd.csv").write_text("just one line\n", encoding="utf-8")
-    report = library.add(tmp_path / "odd.csv")
-    assert report.count("added") == 1
-    tables, unusable = library.tables(), library.unusable_tables()
-    assert bool(tables) != bool(unusable)
-    assert library.add(tmp_path / "odd.csv").count("unchanged") == 1
-
-
 def test_a_library_from_before_tables_gets_them_with_the_next_add(
     library: Library, sales: Path
 ) -> None:
@@ -202,43 +182,6 @@ def test_a_library_from_before_tables_gets_them_with_the_next_add(
     assert library.add(sales).count("unchanged") == 1
 
 
-def test_a_text_that_became_a_card_is_stored_apart(
-    library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An older version made a text of every row: what is read anew must not meet that text."""
-    from secondlook.retrieval.parse import text as rows
-
-    library.add(sales)
-    [before] = library.documents()
-    shutil.rmtree(library.path / "tables")
-    monkeypatch.setattr(rows, "MOST_ROWS", 2)
-    monkeypatch.setattr("secondlook.library.ingest.ParserPool", lambda *_: _HereParsing())
-    library.add(sales)
-    [after] = library.documents()
-    assert after.id == before.id
-    text = library.text(after.id).text
-    assert text.startswith("A table of 3 rows")
-    hit = library.search("north")[0].passage
-    assert text[hit.start : hit.end] == hit.text
-    assert library.add(sales).count("unchanged") == 1
-
-
-class _HereParsing:
-    """Parses in this process, where a test can change what a parser does."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def parse(self, jobs: list[tuple[str, Path]]) -> object:
-        from secondlook.retrieval.parse.extract import extract
-
-        for key, path in jobs:
-            yield key, extract(path)
-
-
 def test_another_reader_reads_again(
     library: Library, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,36 +191,12 @@ def test_another_reader_reads_again(
     assert names(library) == ["sales"]
 
 
-def test_standard_input_may_be_a_table(library: Library) -> None:
-    library.add_bytes(SALES.encode(), "sales.csv")
-    [table] = library.tables()
-    assert (table.name, table.path) == ("sales", "stdin:sales.csv")
-
-
-def test_tables_in_archives_are_documents_only(library: Library, tmp_path: Path) -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("sales.csv", SALES)
-        archive.writestr("more.csv", SALES + "east,1\n")
-    (tmp_path / "all.zip").write_bytes(out.getvalue())
-    assert library.add(tmp_path / "all.zip").count("added") == 2
-    assert library.tables() == ()
-    assert library.add(tmp_path / "all.zip").count("unchanged") == 1
-
-
 def test_backup_and_restore_carry_tables(library: Library, sales: Path, tmp_path: Path) -> None:
     library.add(sales)
     file = library.backup(tmp_path / "all.backup")
     with Library.restore(file, tmp_path / "copy") as copy:
         [table] = copy.tables()
         assert mean_of(copy, table, "price") == pytest.approx(60.5 / 3)
-
-
-def test_a_rebuild_keeps_tables(library: Library, sales: Path) -> None:
-    library.add(sales)
-    with Library.rebuild(library.path) as rebuilt:
-        assert names(rebuilt) == ["sales"]
-    assert names(library) == ["sales"]
 
 
 def test_leftovers_are_swept(library: Library, sales: Path) -> None:
@@ -321,10 +240,3 @@ def test_ctrl_c_ends_the_reading_of_a_table(
     monkeypatch.setattr(reading, "read_tables", real)
     assert library.add(sales).count("added") == 1
     assert names(library) == ["sales"]
-
-
-def test_json_of_a_document_names_its_tables(library: Library, sales: Path) -> None:
-    from secondlook.cli.library import document_form
-
-    library.add(sales)
-    assert json.loads(json.dumps(document_form(library.documents()[0])))["tables"] == ["sales"]

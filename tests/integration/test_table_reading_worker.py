@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import psutil  # type: ignore[import-untyped,unused-ignore]
@@ -43,13 +42,6 @@ def process_of(worker: Worker) -> psutil.Process:
     return psutil.Process(worker.pid)
 
 
-def test_a_task_gives_its_value(worker: Worker) -> None:
-    assert select(worker, "SELECT 1 AS a, 'x' AS b") == {
-        "columns": ["a", "b"],
-        "rows": [["1", "x"]],
-    }
-
-
 def test_only_given_files_can_be_opened(worker: Worker, tmp_path: Path) -> None:
     given, other = tmp_path / "it's given.csv", tmp_path / "other.csv"
     given.write_text("a\n1\n")
@@ -67,11 +59,9 @@ def test_only_given_files_can_be_opened(worker: Worker, tmp_path: Path) -> None:
     [
         "SET memory_limit = '10GB'",
         "SET enable_external_access = true",
-        "INSTALL spatial",
         "LOAD httpfs",
         "ATTACH 'x.db'",
         "COPY (SELECT 1) TO 'x.csv'",
-        "SELECT * FROM sql",
         "SELECT * FROM 'https://example.org/x.parquet'",
     ],
 )
@@ -92,14 +82,6 @@ def test_a_task_that_overruns_is_killed_and_the_next_one_runs() -> None:
         with pytest.raises(TableError, match=r"longer than 0\.3 s"):
             select(worker, ENDLESS, seconds=0.3)
         assert not first.is_running()
-        assert select(worker, "SELECT 2")["rows"] == [["2"]]
-
-
-def test_a_process_that_dies_is_replaced() -> None:
-    with Worker() as worker:
-        select(worker, "SELECT 1")
-        process_of(worker).kill()
-        process_of(worker).wait(10)
         assert select(worker, "SELECT 2")["rows"] == [["2"]]
 
 
@@ -170,29 +152,6 @@ def test_closing_ends_a_worker_that_is_starting(monkeypatch: pytest.MonkeyPatch)
     assert worker.pid is None
 
 
-def test_threads_share_a_worker(worker: Worker) -> None:
-    found: list[str] = []
-
-    def ask(number: int) -> None:
-        found.append(select(worker, f"SELECT {number}")["rows"][0][0])
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(found, key=int) == [str(number) for number in range(8)]
-
-
-def test_progress_is_told(worker: Worker, tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n1,2\n")
-    told: list[float] = []
-    read_tables(path, tmp_path / "out", worker=worker, on_progress=told.append)
-    assert told[0] == 0
-    assert told == sorted(told)
-
-
 SCRIPT = """
     import os, sys
     from pathlib import Path
@@ -226,16 +185,6 @@ def test_no_process_outlives_its_parent(number: str) -> None:
         _, said = parent.communicate(timeout=30)
     if number == "SIGINT":
         assert "KeyboardInterrupt" in said
-    with contextlib.suppress(psutil.NoSuchProcess):
-        child.wait(timeout=20)
-    assert not os.path.exists(spill)  # noqa: PTH110 - printed as text
-
-
-def test_a_finished_script_leaves_nothing() -> None:
-    parent, child, spill = started("SELECT 1")
-    with parent:
-        parent.communicate(timeout=30)
-    assert parent.returncode == 0
     with contextlib.suppress(psutil.NoSuchProcess):
         child.wait(timeout=20)
     assert not os.path.exists(spill)  # noqa: PTH110 - printed as text
@@ -302,14 +251,3 @@ def test_files_that_are_none(worker: Worker, tmp_path: Path) -> None:
     with pytest.raises(ExtractionError, match="is no file"):
         read_tables(tmp_path, tmp_path / "out", worker=worker)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_call_is_quick(worker: Worker) -> None:
-    """Not a benchmark: a call that starts a process each time would take far longer."""
-    select(worker, "SELECT 1")
-    first = process_of(worker).pid
-    begin = time.monotonic()
-    for _ in range(20):
-        select(worker, "SELECT 1")
-    assert process_of(worker).pid == first
-    assert time.monotonic() - begin < 10

@@ -134,15 +134,6 @@ def test_first_groups() -> None:
     assert [row["order_id"] for row in rows if isinstance(row, dict)] == list(best)
 
 
-def test_missing_values_of_the_table() -> None:
-    assert value("Which column has the most missing values?") == "rating"
-    assert value("How many missing values are there in the dataset?") == 34
-    assert value("Which columns have missing values?") == ["discountPct", "rating"]
-    each = values("How many missing values are there in each column?")
-    assert each["number of missing values of rating"] == 28
-    assert len(each) == 9
-
-
 def test_outliers_by_either_method() -> None:
     price = orders().unit_price
     low, high = price.quantile(0.25), price.quantile(0.75)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.engine.record import RunStore
-from secondlook.errors import RunError
 from secondlook.store import tables as handed
 from secondlook.tables.table import Table
 
@@ -42,17 +41,6 @@ def test_the_tables_of_a_run_are_found_again(runs: Path) -> None:
     assert ids(folder) == ["t1", "t2"]
     (folder / "t1.parquet").unlink()
     assert ids(folder) == ["t2"]
-
-
-def test_a_run_that_was_given_none_has_none(runs: Path) -> None:
-    assert ids(handed.run_folder(runs, "r1")) == []
-
-
-@pytest.mark.parametrize("damage", ["{", "[]", '{"reader": "1", "tables": [{"id": 3}]}'])
-def test_damaged_names_are_none(runs: Path, damage: str) -> None:
-    folder = put(runs, "r1", "t1")
-    (folder / "tables.json").write_text(damage, encoding="utf-8")
-    assert ids(folder) == []
 
 
 def test_the_same_file_is_found_by_its_contents(
@@ -95,25 +83,6 @@ def test_the_oldest_go_first(runs: Path) -> None:
     assert [path.name for path in handed.tables_folder(runs).iterdir()] == ["r0"]
     handed.keep_within(runs, keep=0, most_bytes=0)
     assert [path.name for path in handed.tables_folder(runs).iterdir()] == ["r0"]
-
-
-def test_a_link_takes_no_room(runs: Path) -> None:
-    first = put(runs, "r0", "t0", age=1)
-    second = handed.run_folder(runs, "r1")
-    second.mkdir()
-    handed.share(first / "t0.parquet", second)
-    handed.keep_within(runs, keep=10, most_bytes=1800)
-    assert first.exists()
-
-
-def test_nothing_to_keep_is_no_error(runs: Path) -> None:
-    handed.keep_within(runs, keep=1)
-    handed.forget_tables(runs, "r1")
-
-
-def test_names_that_cannot_be_written_are_told(runs: Path) -> None:
-    with pytest.raises(RunError, match="cannot be kept"):
-        handed.write_names(handed.run_folder(runs, "missing"), [])
 
 
 def test_tables_go_with_their_run(runs: Path) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import LibraryError
 from secondlook.library.tables import TableStore
 from secondlook.tables.table import Column, Table, named_apart, unlike
 
@@ -76,22 +75,6 @@ def test_a_table_whose_file_is_gone_is_not_told(store: TableStore) -> None:
     assert store.tables("a") == (table("t2"),)
 
 
-def test_what_lost_its_file_is_read_again(store: TableStore) -> None:
-    put(store, "a", "t1", "t2")
-    store.file("t1").unlink()
-    assert not store.has("a", READER)
-    assert store.known(READER) == set()
-    put(store, "a", "t1", "t2")
-    assert store.known(READER) == {"a"}
-
-
-def test_a_record_is_read_once(store: TableStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(store, "a", "t1")
-    assert store.tables("a") == (table("t1"),)
-    monkeypatch.setattr("secondlook.library.tables._parsed", None)
-    assert store.tables("a") == (table("t1"),)
-
-
 def test_a_document_goes_with_all_that_is_its_own(store: TableStore) -> None:
     put(store, "a", "t1")
     put(store, "b", "t2")
@@ -115,13 +98,6 @@ def test_a_damaged_record_names_no_table(store: TableStore, damage: str) -> None
     assert store.tables("a") == ()
     assert store.problem("a") == "its record is damaged"
     assert not store.has("a", READER)
-
-
-def test_a_full_disk_is_told(store: TableStore) -> None:
-    store.folder.parent.mkdir(exist_ok=True)
-    store.folder.write_text("in the way", encoding="utf-8")
-    with pytest.raises(LibraryError, match="cannot be written"):
-        store.write("a", READER, ())
 
 
 def test_names_differ() -> None:

@@ -18,7 +18,6 @@ from hypothesis import strategies as some
 
 from secondlook.tables import joins as source
 from secondlook.tables import profile as facts
-from secondlook.tables import profile as second
 from tests.support.profiled import make_table
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def one_column(folder: Path, values: Any, type_: pa.DataType | None = None) -> C
     return make_table(folder, frame).profile().columns[0]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(columns)
 def test_counts_and_moments_are_those_of_pandas(drawn: tuple[pa.DataType, list[Any]]) -> None:
     type_, values = drawn
@@ -114,16 +113,14 @@ def test_a_large_table_is_estimated_within_bounds(
     assert (by_name["group"].distinct, by_name["group"].exact) == (3, True)
     assert sum(one.count for one in by_name["group"].top) == rows
     ranks = [0.05, 0.25, 0.5, 0.75, 0.95]
-    real = np.quantile(made_column(made.file, "normal"), np.array(ranks)[:, None] + [-0.02, 0.02])
+    real = np.quantile(
+        pd.read_parquet(made.file)["normal"].to_numpy(), np.array(ranks)[:, None] + [-0.02, 0.02]
+    )
     for got, (low, high) in zip(by_name["normal"].quantiles, real, strict=True):
         assert low <= got <= high
     # Twenty values among 100,000 rows: a sample would hold four of them.
     assert by_name["rare"].quantiles[2] == 47_500
     assert profile.warnings == ()
-
-
-def made_column(file: Path, name: str) -> Any:
-    return pd.read_parquet(file)[name].to_numpy()
 
 
 def test_rows_that_repeat_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,15 +202,12 @@ def test_other_types(tmp_path: Path) -> None:
     assert (by_name["flag"].mean, by_name["flag"].missing) == (1.0, 1)
 
 
-def test_names_that_duckdb_would_confuse(tmp_path: Path) -> None:
-    frame = pa.table(
-        [[1, 2], [3, 4], [5, 6], [7, 8]], names=["a", "A", 'q"; DROP TABLE t; --', "r"]
-    )
+def test_names_that_duckdb_would_confuse_and_many_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pa.table([[1, 2], [3, 4], [5, 6]], names=["a", "A", 'q"; DROP TABLE t; --'])
     found = make_table(tmp_path, frame).profile().columns
-    assert [column.minimum for column in found] == [1, 3, 5, 7]
-
-
-def test_many_columns_are_asked_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [column.minimum for column in found] == [1, 3, 5]
     monkeypatch.setattr(source, "COLUMNS_AT_ONCE", 3)
     made = make_table(tmp_path, {f"n{at}": [at, at + 1, at + 1] for at in range(10)})
     found = made.profile().columns
@@ -221,17 +215,72 @@ def test_many_columns_are_asked_in_batches(tmp_path: Path, monkeypatch: pytest.M
     assert all(column.top[0].count == 2 and column.examples for column in found)
 
 
-def test_long_texts_are_cut_and_not_counted(tmp_path: Path) -> None:
+def test_texts_are_cut_and_the_first_are_examples(tmp_path: Path) -> None:
     found = one_column(tmp_path, ["x" * 3_000, "x" * 3_000, "y"])
-    assert found.top == ()
-    assert found.maximum == "y"
-    assert found.minimum == "x" * 200
-    assert found.distinct == 2
-
-
-def test_examples_are_the_first_values(tmp_path: Path) -> None:
+    assert (found.top, found.maximum, found.minimum, found.distinct) == ((), "y", "x" * 200, 2)
     assert one_column(tmp_path, [None, "b", "b", "a", "c", "d"]).examples == ("b", "a", "c")
 
 
-def test_outlier_limits_need_quantiles() -> None:
-    assert second.far_limits(facts.Facts("number", 3)) is None
+# What is doubtful about a table is said.
+
+
+def warned(folder: Path, values: Any) -> tuple[str, ...]:
+    return one_column(folder, values).warnings
+
+
+PLAIN = [float(at % 100) for at in range(1_000)]
+PAST = [date(2026, 6, 30 - at) for at in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (PLAIN, ()),
+        (list(range(9_000, 10_000)), ()),
+        (["red", "green", "blue", None], ()),
+        ([1, None, None], ("67 % missing",)),
+        (["a", "a"], ("always the same value",)),
+        (["1", " 2.5", "x"], ("67 % of the texts are numbers, others are not: 'x'",)),
+        (["01", "02"], ("numbers kept as text",)),
+        ([3, 5, 8, -999, -999], ("may stand for missing: '-999' (2)",)),
+        (["a", "b", "N/A", "unknown", "N/A"], ("may stand for missing: 'N/A' (2), 'unknown' (1)",)),
+        (["Rome", "rome ", "Oslo"], ("spelled in several ways: 'Rome' = 'rome '",)),
+        ([*PLAIN, 1e6], ("1 value lies far from the rest (90 % are between 5 and 95)",)),
+        (PAST, ()),
+        ([*PAST, date(2099, 1, 1)], ("1 dates lie in the future, up to 2099-01-01",)),
+    ],
+)
+def test_warnings(tmp_path: Path, values: list[Any], said: tuple[str, ...]) -> None:
+    assert warned(tmp_path, values) == said
+
+
+def test_headers_are_read(tmp_path: Path) -> None:
+    made = make_table(tmp_path, {"on_base_percentage": [0.1, 0.4], "pct": [10.0, 40.0]})
+    share, percentage = made.profile().columns
+    assert (share.unit, share.warnings) == (None, ("named a percentage, but between 0 and 1",))
+    assert (percentage.unit, percentage.warnings) == ("%", ())
+    made = make_table(tmp_path, {"Total": [1, 2], "total_": [3, 4]})
+    assert made.profile().warnings == ("headers are hard to tell apart: 'Total', 'total_'",)
+
+
+@pytest.mark.parametrize(
+    ("header", "unit", "currency"),
+    [
+        ("price_eur", None, "EUR"),
+        ("Revenue (USD millions)", "millions", "USD"),
+        ("Sales ($M)", "millions", "USD"),
+        ("cost [€/kg]", "€/kg", "EUR"),
+        ("$ amount", None, "USD"),
+        ("salary_in_thousands_of_dollars", "thousands", "USD"),
+        ("Population (thousands)", "thousands", None),
+        ("weightKg", "kg", None),
+        ("density (kg/m^3)", "kg/m^3", None),
+        ("energy (kWh per day)", "kWh per day", None),
+        ("area_m2", "m2", None),
+        ("temp_c", "°C", None),
+        ("pct_growth", "%", None),
+        *((one, None, None) for one in ("Name (first)", "days", "try", "vitamin_c", "size (M)")),
+    ],
+)
+def test_a_header_names_its_unit(header: str, unit: str | None, currency: str | None) -> None:
+    assert source.read_header(header) == source.Said(unit, currency)

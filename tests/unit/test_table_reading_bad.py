@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import xlsxwriter  # type: ignore[import-untyped]
 
 from secondlook.errors import (
     Damaged,
@@ -22,7 +21,6 @@ from secondlook.errors import (
     TableError,
     Unsupported,
 )
-from secondlook.tables import column_types as converting
 from secondlook.tables import csv_files as dialects
 from secondlook.tables import formats as task
 from secondlook.tables import read as kinds
@@ -40,7 +38,6 @@ LOCKED = OLE + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le")
     ("name", "data", "kind", "said"),
     [
         ("t.csv", b"", NoText, "empty"),
-        ("t.csv", b"\n\n  \n", NoText, "empty"),
         ("t.csv", b"a,b,c\n", NoText, "a header and no rows"),
         ("t.csv", NOISE, Unsupported, "binary"),
         ("t.csv", b"%PDF-1.7", Unsupported, "PDF"),
@@ -51,7 +48,6 @@ LOCKED = OLE + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le")
         ("t.parquet", b"PAR1 nonsense PAR1", Damaged, "Parquet"),
         ("t.sqlite", b"SQLite format 3\x00 and no more", Damaged, "SQLite"),
         ("t.csv.gz", gzip.compress(b"a,b\n" * 10_000)[:-30], Damaged, "cut off"),
-        ("t.csv.gz", b"\x1f\x8bnonsense", Damaged, "gzip"),
         ("t.jsonl", b'{"a": 1}\n{"a":\n', Damaged, "JSON"),
         ("t.jsonl", b"hello\n", TableError, "no list of objects"),
         ("t.json", b"[1, 2, 3]", TableError, "no list of objects"),
@@ -66,14 +62,6 @@ def test_no_table(
     assert str(tmp_path) not in caught.value.message
 
 
-def test_truncated_parquet(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": list(range(1000))}), path)
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(Damaged, match="Parquet"):
-        read_all(path)
-
-
 def test_parquet_damaged_in_the_middle(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [str(one) * 9 for one in range(5000)]}), path)
@@ -81,25 +69,6 @@ def test_parquet_damaged_in_the_middle(tmp_path: Path) -> None:
     data[100:1500] = NOISE[:1400]
     path.write_bytes(data)
     with pytest.raises(Damaged, match="damaged"):
-        read_all(path)
-
-
-def test_truncated_workbook(tmp_path: Path) -> None:
-    path = tmp_path / "t.xlsx"
-    book = xlsxwriter.Workbook(str(path))
-    book.add_worksheet().write(0, 0, "x")
-    book.close()
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(Damaged):
-        read_all(path)
-
-
-def test_a_workbook_without_cells(tmp_path: Path) -> None:
-    path = tmp_path / "t.xlsx"
-    book = xlsxwriter.Workbook(str(path))
-    book.add_worksheet()
-    book.close()
-    with pytest.raises(NoText, match="none of its sheets"):
         read_all(path)
 
 
@@ -117,41 +86,6 @@ def test_a_gzip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(gzip.compress(b"0" * 20_000_000))
     monkeypatch.setattr(kinds, "_ALWAYS_ALLOWED", 1_000_000)
     with pytest.raises(LimitExceeded, match="expands"):
-        read_all(path)
-
-
-def test_disk_is_bounded_whatever_the_ratio(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"a,b\n" + NOISE))
-    with pytest.raises(LimitExceeded, match="expands"):
-        read_all(path, most_bytes=1000)
-
-
-def test_a_database_without_tables(tmp_path: Path) -> None:
-    import sqlite3
-
-    path = tmp_path / "t.db"
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE VIEW v AS SELECT 1")
-    database.close()
-    with pytest.raises(NoText, match="without tables"):
-        read_all(path)
-
-
-def test_too_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converting, "MOST_COLUMNS", 2)
-    with pytest.raises(TableError, match="3 columns"):
-        read_text(tmp_path, "a,b,c\n1,2,3\n")
-
-
-def test_too_many_sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "t.xlsx"
-    book = xlsxwriter.Workbook(str(path))
-    for _ in range(3):
-        book.add_worksheet().write_column(0, 0, ["x", 1])
-    book.close()
-    monkeypatch.setattr(task, "_MOST_PARTS", 2)
-    with pytest.raises(LimitExceeded, match="more than 2 tables"):
         read_all(path)
 
 
@@ -176,12 +110,6 @@ def test_a_quote_that_swallows_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(table.rows) == 1002
     assert table.rows[1] == ('"3', 4)
     assert any("quotes do not pair up" in warning for warning in table.warnings)
-
-
-def test_a_cell_beyond_every_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dialects, "LONGEST_LINE", 1000)
-    with pytest.raises(LimitExceeded, match="a line of more than 1,000"):
-        read_text(tmp_path, "a,b\n1\n2," + "x" * 5000 + "\n")
 
 
 def test_characters_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:

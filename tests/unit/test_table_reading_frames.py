@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,13 +69,6 @@ def test_an_index_that_says_something_becomes_a_column(tmp_path: Path) -> None:
     assert list(types_of(table_from_frame("t", plain, tmp_path))) == ["n"]
 
 
-def test_names_of_several_levels_and_doubles(tmp_path: Path) -> None:
-    frame = pd.DataFrame([[1, 2, 3]], columns=["a", "a", 7])
-    assert list(types_of(table_from_frame("t", frame, tmp_path))) == ["a", "a.1", "7"]
-    levels = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "")]))
-    assert list(types_of(table_from_frame("t", levels, tmp_path))) == ["a x", "a"]
-
-
 def test_other_kinds_of_frames(tmp_path: Path) -> None:
     arrow = pa.table({"n": pa.array([1, 2], pa.uint8()), "b": [b"x", b"y"]})
     read = table_from_frame("t", arrow, tmp_path)
@@ -89,26 +82,12 @@ def test_other_kinds_of_frames(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_frame_of_polars_is_asked_for_arrow(tmp_path: Path) -> None:
-    class DataFrame:
-        def to_arrow(self) -> pa.Table:
-            return pa.table({"n": [1, 2]})
-
-    DataFrame.__module__ = "polars.dataframe.frame"
-    assert rows_of(table_from_frame("t", DataFrame(), tmp_path)) == [(1,), (2,)]
-
-
 def test_equal_frames_have_equal_ids(tmp_path: Path) -> None:
     frame = pd.DataFrame({"n": [1, 2]})
     first = table_from_frame("a", frame, tmp_path)
     second = table_from_frame("b", frame.copy(), tmp_path)
     third = table_from_frame("a", frame + 1, tmp_path)
     assert first.table.id == second.table.id != third.table.id
-
-
-def test_times_with_a_zone_are_in_utc(tmp_path: Path) -> None:
-    frame = {"t": [datetime(2020, 1, 5, 10, tzinfo=UTC)]}
-    assert rows_of(table_from_frame("t", frame, tmp_path)) == [(at("2020-01-05 10:00"),)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from secondlook.errors import TableError
 from secondlook.tables.desk import Desk
-from secondlook.tables.query import Measure, Query, Term
+from secondlook.tables.query import Key, Measure, Query, Term
 from secondlook.tables.read import table_from_frame
 from secondlook.tables.worker import Worker
 
@@ -51,7 +51,15 @@ def test_tables_are_known_by_id_and_by_name(desk: Desk) -> None:
 
 
 def test_what_is_computed(desk: Desk) -> None:
-    assert total(desk, desk.table("orders").id, "amount") == 100.0
+    orders = desk.table("orders").id
+    assert total(desk, orders, "amount") == 100.0
+    edges = (float("-inf"), 25.0, float("inf"))  # come through the worker's messages
+    by = (Key(column="amount", bins=edges),)
+    count = Measure(name="n", statistic="count")
+    found = desk.compute(Query(table=orders, measures=(count,), group_by=by))
+    assert [row[1] for row in found.rows] == [2, 2]
+    with pytest.raises(TableError, match="no column 'nothing'"):
+        total(desk, orders, "nothing")
 
 
 def test_a_profile_is_computed_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,9 +75,6 @@ def test_joins_between_tables(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> No
     assert all({join.left, join.right} == set(both) for join in found)
     monkeypatch.setattr("secondlook.tables.joins.find_joins", None)
     assert desk.joins(both[::-1]) is found
-
-
-def test_one_table_joins_nothing(desk: Desk) -> None:
     assert desk.joins(["orders"]) == ()
 
 

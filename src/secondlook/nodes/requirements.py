@@ -17,7 +17,6 @@ from secondlook.nodes.desk import (
     after_remedy,
     ask,
     asked_tables,
-    embedding,
     measures,
     resolver,
     wants_chart,
@@ -94,9 +93,7 @@ async def require(state: ToRequire, runtime: Runtime[Context]) -> Formulated:
     asked = _Asked(question, wanted_of(question), tables, resolver(context, tables))
     revising = state["requirements"] is not None
     if not revising and context.settings.models.servers.query == "grammar" and tables:
-        read = await asyncio.to_thread(
-            lambda: read_question(question, tables, embed=embedding(context), wanted=asked.wanted)
-        )
+        read = await asyncio.to_thread(lambda: read_question(question, tables, wanted=asked.wanted))
         if read.best is not None:
             return _as_read(asked, read.best)
     requirements, warnings = await _formulated(context, asked, state)

@@ -13,7 +13,7 @@ from secondlook.answer import Answer
 from secondlook.errors import SecondlookError, TableError, UsageError
 from secondlook.nodes.choices import parsed
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.desk import asked_tables, embedding, resolver, tables_of
+from secondlook.nodes.desk import asked_tables, resolver, tables_of
 from secondlook.nodes.extract import extract
 from secondlook.nodes.judge.result import shipped, signals
 from secondlook.nodes.ranking import texts
@@ -467,7 +467,7 @@ def _understood(
         return None, False
     if context.settings.models.servers.query == "model":
         return None, values
-    return understand(question, tables, embed=embedding(context)).best, values
+    return understand(question, tables).best, values
 
 
 def _shares_words(question: str, tables: Sequence[Table]) -> bool:

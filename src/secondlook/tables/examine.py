@@ -7,14 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from secondlook.tables.joins import open_source, percent, quoted
-from secondlook.tables.table import (
-    NUMERIC,
-    TEMPORAL,
-    ColumnProfile,
-    Examination,
-    Table,
-    TableProfile,
-)
+from secondlook.tables.table import ColumnProfile, Examination, Table, TableProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,48 +89,12 @@ def _looked(source: Source, place: int, column: ColumnProfile) -> list[str]:
     if column.type == "text":
         said += text_shapes(source, f"c{place}", drawn)
         said += text_dates(source, f"c{place}", drawn)
-        said += text_numbers(source, f"c{place}", drawn)
-    elif column.type in NUMERIC:
-        said += _number(source, place, column)
-    elif column.type in TEMPORAL:
-        said += _date(source, place)
     said += _groups(source, place, column)
     # Values drawn by their hash: not those that happen to stand first.
     value = f"left(c{place}::VARCHAR, 200)"
     some = f"{drawn} GROUP BY 1 ORDER BY hash({value}), 1 LIMIT {SAMPLE_VALUES}"
     values = [row[0] for row in source.rows_of(value, where=some)]
     return [*said, f"some of its values: {', '.join(map(quoted, values))}"] if values else said
-
-
-def _number(source: Source, place: int, column: ColumnProfile) -> list[str]:
-    value = source.value(place)
-    total, zero, negative, whole, shares = source.rows_of(
-        f"count({value}), count(*) FILTER ({value} = 0), count(*) FILTER ({value} < 0), "
-        f"count(*) FILTER (({value}) % 1 = 0), count(*) FILTER ({value} BETWEEN 0 AND 1)"
-    )[0]
-    said = [f"{percent(zero / total)} are zero, {percent(negative / total)} are negative"]
-    if column.type == "number":
-        said.append(f"{percent(whole / total)} are whole numbers")
-    if shares == total and column.distinct > 2:  # noqa: PLR2004  # not a yes or no
-        said.append("all are between 0 and 1, as shares are")
-    years = [end for end in (column.minimum, column.maximum) if end in range(1800, 2101)]
-    if column.type == "integer" and len(years) > 1:
-        said.append("all could be years")
-    return said
-
-
-def _date(source: Source, place: int) -> list[str]:
-    column = f"c{place}"
-    months, span, days, midnight, total = source.rows_of(
-        f"count(DISTINCT date_trunc('month', {column})), "
-        f"date_diff('month', min({column}), max({column})) + 1, "
-        f"count(DISTINCT date_trunc('day', {column})), "
-        f"count(*) FILTER ({column} = date_trunc('day', {column})), count({column})"
-    )[0]
-    said = [f"values on {days:,} different days, in {months:,} of the {span:,} months they span"]
-    if source.types[place] == "datetime" and midnight == total:
-        said.append("no value has a time of day")
-    return said
 
 
 def _groups(source: Source, place: int, column: ColumnProfile) -> list[str]:
@@ -187,19 +144,3 @@ def text_dates(source: Source, column: str, where: str) -> list[str]:
     if len(equal) > 1:
         return [f"{said}, and as many with {quoted(equal[1])}: day and month cannot be told apart"]
     return [said]
-
-
-def text_numbers(source: Source, column: str, where: str) -> list[str]:
-    """How many texts are numbers, as they stand and without signs around them."""
-    bare = f"regexp_replace({column}, '[^0-9.eE+-]', '', 'g')"
-    has_digit = f"regexp_matches({column}, '^[^A-Za-z0-9]{{0,3}}[+-]?[0-9][0-9., ]*[^0-9]{{0,5}}$')"
-    total, plain, cleaned = source.rows_of(
-        f"count({column}), count(TRY_CAST({column} AS DOUBLE)), "
-        f"count(TRY_CAST({bare} AS DOUBLE)) FILTER ({has_digit})",
-        where=where,
-    )[0]
-    if not total or not cleaned:
-        return ["none of its values is a number"] if total and not plain else []
-    said = f"{percent(plain / total)} of its values are numbers as they stand"
-    more = f", {percent(cleaned / total)} without the signs around them" if cleaned > plain else ""
-    return [f"{said}{more}"]

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.tables.query import Query
-    from secondlook.tables.resolver import AskedTable, Embed
+    from secondlook.tables.resolver import AskedTable
     from secondlook.tables.understand.readings import Family, Reading, Wanted
 
 FAMILIES: tuple[Family, ...] = (charts.read, statistics.read, rows.read)
 """The kinds of questions that are read without a model."""
 
-MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "gaps": 0.4}
+MOST_DOUBT = {"statistics": 0.4, "leading": 0.4}
 """Beyond it nothing is computed (chosen on half of DABench)."""
 MOST_OF_ROWS = 0.5
 """The same for questions about rows, whose doubt is one less the share of such readings that are
@@ -62,14 +62,13 @@ def understand(
     question: str,
     tables: Sequence[AskedTable],
     *,
-    embed: Embed | None = None,
     wanted: Wanted | None = None,
     families: Sequence[Family] = FAMILIES,
 ) -> Understanding:
     """The reading with the least doubt; none where it is too large or two are equally likely."""
     if not question.strip() or not tables:
         return Understanding(None, (), "There is nothing to ask, or no table to ask it of.")
-    resolver = Resolver(tables, embed=embed)
+    resolver = Resolver(tables)
     wanted = wanted if wanted is not None else wanted_of(question)
     readings: list[Reading] = []
     for family in families:

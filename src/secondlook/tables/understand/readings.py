@@ -82,11 +82,6 @@ class Output:
     """The number turned into a word: the first case that holds."""
     every: Literal["list", "mapping"] | None = None
     """Every row of the result: the column's values, or groups with theirs."""
-    combine: Literal["most", "least", "sum", "positive"] | None = None
-    """Over several measures: the label with the largest or smallest value, their sum, or the
-    labels whose value is not 0."""
-    over: tuple[tuple[str, str], ...] = ()
-    """Those measures, each with its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +285,6 @@ def _output(one: Output, computed: Sequence[Computed]) -> JsonValue:
         values = [_rounded(_cell(result, one.measure, row), one.decimals) for row in result.rows]
         names = [str(row[0]) for row in result.rows]
         return values if one.every == "list" else dict(zip(names, values, strict=True))
-    if one.combine is not None:
-        return _combined(one, result)
     keys = len(one.group)
     row = next((row for row in result.rows if row[:keys] == one.group), None)
     if one.cases:
@@ -312,20 +305,6 @@ def _word(one: Output, result: Computed, row: tuple[Scalar, ...] | None) -> str 
         ):
             return case.word
     return None
-
-
-def _combined(one: Output, result: Computed) -> JsonValue:
-    row = result.rows[0] if result.rows else None
-    cells = [(label, _cell(result, measure, row)) for measure, label in one.over]
-    values = [(label, value) for label, value in cells if isinstance(value, int | float)]
-    if not values:
-        return None
-    if one.combine == "sum":
-        return _rounded(sum(value for _, value in values), one.decimals)
-    if one.combine == "positive":
-        return [label for label, value in values if value]
-    best = (max if one.combine == "most" else min)(value for _, value in values)
-    return ", ".join(label for label, value in values if value == best)
 
 
 def formatted(value: JsonValue) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter, Key, Order, Query
-from secondlook.tables.resolver import Resolved
 from secondlook.tables.understand.doubt import doubt_of, drops_something
 from secondlook.tables.understand.lexicon import other_work, p_cases, spans_of
 from secondlook.tables.understand.measures import plain_plans, plan_for
@@ -16,20 +15,17 @@ from secondlook.tables.understand.question import (
     columns_of,
     is_a_label,
     numeric_targets,
-    of_mention,
     output,
     said_of,
     take_apart,
 )
 from secondlook.tables.understand.readings import Output, Reading
-from secondlook.tables.words import atoms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
-    from secondlook.tables.query import Statistic
-    from secondlook.tables.resolver import AskedTable, Resolver
+    from secondlook.tables.resolver import AskedTable, Resolved, Resolver
     from secondlook.tables.understand.question import Asked
     from secondlook.tables.understand.readings import Wanted
 
@@ -39,9 +35,9 @@ COMPARED = re.compile(r"\b(?:compar\w*|versus|vs)\b", re.IGNORECASE)
 def read(
     question: str, tables: Sequence[AskedTable], resolver: Resolver, wanted: Wanted
 ) -> list[Reading]:
-    """Readings of all three kinds, of each table."""
+    """Readings of both kinds, of each table."""
     asked = [take_apart(question, table, wanted, resolver) for table in tables]
-    found = [each(one) for each in (_measured, _leading, _gaps) for one in asked]
+    found = [each(one) for each in (_measured, _leading) for one in asked]
     return [one for one in found if one is not None]
 
 
@@ -273,75 +269,4 @@ def _outputs(wanted: Wanted, entity: str, measure: str, count: int) -> tuple[Out
     return (
         Output(texts[0], entity, every=every),
         *(Output(one, measure, decimals=decimals[one], every=every) for one in numbers),
-    )
-
-
-# Missing values over the columns of a table: how many, in which, in which the most.
-
-GONE = re.compile(r"\b(?:missing|null|nan|empty|blank)\b", re.IGNORECASE)
-WHICH = re.compile(
-    r"\b(?:which|what|list|name|identify)\b[^?.\n]{0,30}\b(?:columns?|variables?|features?|fields?)\b",
-    re.IGNORECASE,
-)
-EACH = re.compile(
-    r"\b(?:each|every|per|all(?: the| of the)?|by) (?:column|variable|feature|field)s?\b",
-    re.IGNORECASE,
-)
-WHOLE = re.compile(
-    r"\b(?:in|of|across|within) (?:the |this )?(?:whole |entire |given )?"
-    r"(?:data ?set|table|data|file)\b"
-    r"|\b(?:in total|altogether|overall|are there)\b",
-    re.IGNORECASE,
-)
-OF_NUMBERS = frozenset({"total", "count", "number", "num", "sum", "missing"})
-OF_COLUMNS = frozenset({"column", "columns", "variable", "feature", "field", "name"})
-"""Words of a wanted name."""
-MOST_COLUMNS = 500
-Combine: TypeAlias = 'Literal["most", "least", "sum", "positive"]'
-COMBINED: dict[Combine | None, str] = {
-    "most": "column with the most missing values",
-    "least": "column with the fewest missing values",
-    "sum": "number of missing values",
-    "positive": "columns with missing values",
-    None: "missing values of each column",
-}
-
-
-def _gaps(asked: Asked) -> Reading | None:
-    question, wanted = asked.text[: asked.question], asked.wanted
-    named = any(asked.in_question(one.start) for one in asked.mentions)
-    kinds = {one.kind for one in asked.said if one.kind.startswith("missing")}
-    if named or asked.clauses or not kinds or len(wanted.names) > 1 or not GONE.search(question):
-        return None
-    combine: Combine | None = "sum"
-    if WHICH.search(question):
-        most, least = MOST.search(question), LEAST.search(question)
-        combine = "most" if most else "least" if least else "positive"
-    elif EACH.search(question):
-        combine = None
-    elif not WHOLE.search(question):
-        return None
-    if wanted.names:  # must be for such a value
-        words = {atom.text for atom in atoms(wanted.names[0])}
-        right, wrong = (OF_NUMBERS, OF_COLUMNS) if combine == "sum" else (OF_COLUMNS, OF_NUMBERS)
-        if combine in {"positive", None} or not words & right or words & wrong:
-            return None
-    columns = [one.name for one in asked.table.table.columns]
-    if len(columns) > MOST_COLUMNS:
-        return None
-    sheet = Sheet(asked)
-    kind: Statistic = "missing_share" if "missing_share" in kinds else "missing"
-    over = tuple(
-        (sheet.add(Plan(kind, (of_mention(Resolved(one, "", one, 1.0, "exact")),)), kind), one)
-        for one in columns
-    )
-    name = wanted.names[0] if wanted.names else COMBINED[combine]
-    return Reading(
-        query=Query(table=asked.table.table.id, measures=tuple(sheet.measures)),
-        said=f"{COMBINED[combine]}, over all columns",
-        doubt=doubt_of(asked, ()),
-        resolved=(),
-        family="gaps",
-        answer="list" if combine == "positive" else "value",
-        outputs=() if combine is None else (Output(name, "", combine=combine, over=over),),
     )
